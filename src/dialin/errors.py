@@ -1,0 +1,78 @@
+"""Errors, typed by whose fault they are; each carries the remedy.
+
+Only these reach the person at the terminal: one line that says what is wrong, one that says what to do. Anything else is a
+fault of dialin and shows a traceback in the log, never on the terminal.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """What a dialin command leaves behind; scripts rely on these."""
+
+    VERDICT = 0
+    NO_VERDICT = 1
+    MISUSE = 2
+    FAILED_THROUGHOUT = 3
+    INTERRUPTED = 130
+
+
+class DialinError(Exception):
+    """Base of every error that dialin raises on purpose.
+
+    Args:
+        what: what is wrong, in one line, naming the thing as the user wrote it.
+        remedy: what to do about it, in one line.
+    """
+
+    exit_code: ExitCode = ExitCode.NO_VERDICT
+
+    def __init__(self, what: str, remedy: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"{self.what}. {self.remedy}" if self.remedy else self.what
+
+
+class UserError(DialinError):
+    """The request cannot be met as it was written; nothing was started, nothing was lost."""
+
+    exit_code = ExitCode.MISUSE
+
+
+class ServerError(DialinError):
+    """A server did not start, died, hung or refused what it was asked.
+
+    Args:
+        log_tail: the last lines of the server's error log, as it wrote them.
+    """
+
+    exit_code = ExitCode.FAILED_THROUGHOUT
+
+    def __init__(self, what: str, remedy: str = "", log_tail: str = "") -> None:
+        super().__init__(what, remedy)
+        self.log_tail = log_tail
+
+
+class WorkloadError(DialinError):
+    """The load could not be prepared, or its driver died.
+
+    Args:
+        log_tail: the last lines that the driver printed.
+    """
+
+    exit_code = ExitCode.FAILED_THROUGHOUT
+
+    def __init__(self, what: str, remedy: str = "", log_tail: str = "") -> None:
+        super().__init__(what, remedy)
+        self.log_tail = log_tail
+
+
+class Interrupted(DialinError):
+    """The user asked to stop; what was measured so far is safe."""
+
+    exit_code = ExitCode.INTERRUPTED

@@ -1,0 +1,1 @@
+"""The nouns of dialin, typed: no I/O, and nothing of ours is imported here."""

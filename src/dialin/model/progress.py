@@ -1,0 +1,78 @@
+"""What a running study tells those who watch it. Watchers only listen: nothing they do reaches a trial."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from dialin.model.study import StudySpec
+from dialin.model.trial import Sample, Step, Trial
+from dialin.model.verdict import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A candidate's figures so far.
+
+    Attributes:
+        trials: trials that ended well.
+        failed: trials that failed.
+        tps: mean transactions a second of the measured windows, or None.
+        ratio: to the baseline, compared within blocks, or None.
+    """
+
+    trials: int
+    failed: int
+    tps: float | None
+    ratio: float | None
+
+
+class Watcher(Protocol):
+    """Listens to a study. Every method may be called from the study's own thread only, and must return at once."""
+
+    def study_began(self, spec: StudySpec, blocks_planned: int, seconds_planned: float) -> None:
+        """The study starts, or goes on after a resume."""
+
+    def said(self, text: str) -> None:
+        """Something happened that is worth a line: data is prepared, a trial failed, a look was taken."""
+
+    def trial_began(self, trial: Trial, seconds_left: float) -> None:
+        """A trial starts; `seconds_left` is the estimate for the whole study."""
+
+    def step_began(self, trial: Trial, step: Step) -> None:
+        """A step of the running trial starts."""
+
+    def sampled(self, trial: Trial, sample: Sample) -> None:
+        """A second of the running trial was measured."""
+
+    def trial_ended(self, trial: Trial, standings: Mapping[str, Standing]) -> None:
+        """A trial ended, well or not."""
+
+    def study_ended(self, verdict: Verdict) -> None:
+        """The verdict is there."""
+
+
+class Silent:
+    """A watcher that says nothing."""
+
+    def study_began(self, spec: StudySpec, blocks_planned: int, seconds_planned: float) -> None:
+        """Nothing."""
+
+    def said(self, text: str) -> None:
+        """Nothing."""
+
+    def trial_began(self, trial: Trial, seconds_left: float) -> None:
+        """Nothing."""
+
+    def step_began(self, trial: Trial, step: Step) -> None:
+        """Nothing."""
+
+    def sampled(self, trial: Trial, sample: Sample) -> None:
+        """Nothing."""
+
+    def trial_ended(self, trial: Trial, standings: Mapping[str, Standing]) -> None:
+        """Nothing."""
+
+    def study_ended(self, verdict: Verdict) -> None:
+        """Nothing."""

@@ -1,0 +1,67 @@
+"""A study as the store gives it back: all that a report needs, and nothing that reaches a server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dialin.model.study import StudySpec
+from dialin.model.trial import Sample, Trial
+from dialin.model.verdict import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One look at the data: the verdict was computed, and a share of the allowed error was spent.
+
+    Attributes:
+        number: counted from 1.
+        blocks: how many complete blocks there were.
+        alpha: the error that this look was allowed.
+    """
+
+    number: int
+    blocks: int
+    alpha: float
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    """One line of the study's log: what happened when, in words."""
+
+    at: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class StudyRecord:
+    """A study read from its store.
+
+    Attributes:
+        directory: where it lives, as text.
+        spec: its question.
+        created: when it began, seconds since the epoch.
+        dialin_version: what ran it.
+        host: the inventory of the machine.
+        servers: per build id, what is known of it: `version`, `origin`.
+        command: the command line that began it.
+        trials: in the order they ran.
+        samples: per trial id, in order of time.
+        looks: in order.
+        log: in order.
+        verdict: the newest, once there is one.
+    """
+
+    directory: str
+    spec: StudySpec
+    created: float
+    dialin_version: str
+    host: Mapping[str, Any]
+    servers: Mapping[str, Mapping[str, Any]]
+    command: str
+    trials: Sequence[Trial] = ()
+    samples: Mapping[int, Sequence[Sample]] = field(default_factory=dict)
+    looks: Sequence[Look] = ()
+    log: Sequence[LogLine] = ()
+    verdict: Verdict | None = None

@@ -1,0 +1,72 @@
+"""A setting: server variables with values, in the server's own spelling.
+
+A value keeps the form in which it was asked for (`1G` stays `1G`); `same_value` tells whether two spellings mean the same to
+a server, which is how what was asked for is compared with what is in force.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+Value = int | float | str
+"""One value of a variable: a number where it is written as one, else text."""
+
+Setting = Mapping[str, Value]
+"""Variables with values, e.g. `{"innodb_buffer_pool_instances": 8}`."""
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)?")
+_INTEGER = re.compile(r"[+-]?\d+")
+_DECIMAL = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
+_SIZE = re.compile(r"([+-]?\d+)([kmgtpe])", re.IGNORECASE)
+_FACTOR = {letter: 1024**power for power, letter in enumerate("kmgtpe", start=1)}
+_ON = {"on", "true", "yes", "1"}
+_OFF = {"off", "false", "no", "0"}
+
+
+def canonical_name(text: str) -> str:
+    """Return a variable's name in the server's spelling: lower case, underscores for the dashes that option files allow.
+
+    Raises:
+        ValueError: the text cannot be the name of a server variable; such text never reaches SQL or an option file.
+    """
+    name = text.strip().lower().replace("-", "_")
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"{text!r} cannot be the name of a server variable")
+    return name
+
+
+def parse_value(text: str) -> Value:
+    """Return a value as it is written: an int or a float where the text is one, else the text itself (`1G`, `ON`)."""
+    text = text.strip()
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    if _DECIMAL.fullmatch(text):
+        return float(text)
+    return text
+
+
+def as_number(value: Value) -> int | float | None:
+    """Return a value as a number, with the server's size letters K to E understood, or None where it is not one."""
+    if isinstance(value, (int, float)):
+        return value
+    if match := _SIZE.fullmatch(value.strip()):
+        return int(match[1]) * _FACTOR[match[2].lower()]
+    number = parse_value(value)
+    return None if isinstance(number, str) else number
+
+
+def same_value(asked: Value, in_force: Value) -> bool:
+    """Tell whether two values mean the same to a server: `1G` and 1073741824, `ON` and 1, lists in another order."""
+    left, right = as_number(asked), as_number(in_force)
+    if left is not None and right is not None:
+        return left == right
+    a, b = str(asked).strip().lower(), str(in_force).strip().lower()
+    if a == b or (a in _ON and b in _ON) or (a in _OFF and b in _OFF):
+        return True
+    return "," in a and sorted(filter(None, a.split(","))) == sorted(filter(None, b.split(",")))
+
+
+def describe(setting: Setting) -> str:
+    """Return a setting in one line, `name=value` parts in the order given; `as it is` for the empty one."""
+    return ", ".join(f"{name}={value}" for name, value in setting.items()) or "as it is"

@@ -1,0 +1,92 @@
+"""A study's question: which candidates, under which load, with what budget, and how sure the answer must be."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from dialin.model.setting import Value
+from dialin.model.workload import WorkloadSpec
+
+MAX_CANDIDATES = 64
+
+
+class Candidate(BaseModel):
+    """A setting that a study compares.
+
+    Attributes:
+        name: what tables and charts call it.
+        setting: the variables that it sets, beside those that the study holds fixed.
+        server: the build that it runs on, as the user named it.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = Field(min_length=1, max_length=200)
+    setting: dict[str, Value] = Field(default_factory=dict)
+    server: str
+
+
+class StudySpec(BaseModel):
+    """All that decides how a study runs; stored with it, so that it can be resumed and repeated.
+
+    Attributes:
+        candidates: what is compared, in the order that tables show.
+        baseline: the name of the candidate that the others are measured against.
+        fixed: variables set alike for every candidate.
+        workload: the load.
+        minutes: the budget, in minutes of wall clock for the trials (preparing data once is not counted).
+        measure: seconds measured in each trial; None leaves it to the plan.
+        warmup: the most seconds that a trial warms up before it is measured; None leaves it to the plan.
+        confidence: how sure all intervals together are, e.g. 0.95.
+        worthwhile: the smallest relative difference that matters, e.g. 0.01.
+        seed: of the order of trials and of the load's random numbers.
+        server_cpus: CPUs that the servers may use, as `0-3,8`; None for all.
+        load_cpus: CPUs that the load driver may use; None for all.
+        accept_weaker_durability: a candidate that gives up durability may be recommended.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    candidates: tuple[Candidate, ...] = Field(min_length=2, max_length=MAX_CANDIDATES)
+    baseline: str
+    fixed: dict[str, Value] = Field(default_factory=dict)
+    workload: WorkloadSpec = WorkloadSpec()
+    minutes: float = Field(default=30.0, gt=0, le=7 * 24 * 60)
+    measure: float | None = Field(default=None, ge=2, le=24 * 3600)
+    warmup: float | None = Field(default=None, ge=0, le=24 * 3600)
+    confidence: float = Field(default=0.95, ge=0.5, le=0.999)
+    worthwhile: float = Field(default=0.01, ge=0.0001, le=1.0)
+    seed: int = Field(default=1, ge=0, lt=2**31)
+    server_cpus: str | None = None
+    load_cpus: str | None = None
+    accept_weaker_durability: bool = False
+
+    @model_validator(mode="after")
+    def _names_are_distinct(self) -> StudySpec:
+        names = [candidate.name for candidate in self.candidates]
+        if len(set(names)) != len(names):
+            raise ValueError("candidates must have different names")
+        if self.baseline not in names:
+            raise ValueError(f"the baseline {self.baseline!r} is not one of the candidates")
+        return self
+
+    def candidate(self, name: str) -> Candidate:
+        """Return the candidate of that name.
+
+        Raises:
+            KeyError: there is none.
+        """
+        for candidate in self.candidates:
+            if candidate.name == name:
+                return candidate
+        raise KeyError(name)
+
+    @property
+    def asked_variables(self) -> tuple[str, ...]:
+        """Every variable that some candidate sets, in order of first mention: those that the study is about."""
+        return tuple(dict.fromkeys(name for candidate in self.candidates for name in candidate.setting))
+
+    @property
+    def compares_builds(self) -> bool:
+        """Whether the candidates run on different builds."""
+        return len({candidate.server for candidate in self.candidates}) > 1

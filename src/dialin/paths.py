@@ -1,0 +1,62 @@
+"""Where dialin keeps things on this machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """dialin's cache: builds, datasets, sandboxes and what was written down about running processes.
+
+    The trials' data lives here too, so the file system of this directory is the one that a study measures; the environment
+    variable `DIALIN_HOME` moves it.
+    """
+
+    root: Path
+
+    @classmethod
+    def of(cls, environment: Mapping[str, str] = os.environ) -> Home:
+        """Return the cache named by `DIALIN_HOME`, else `dialin` under `XDG_CACHE_HOME`, else `~/.cache/dialin`."""
+        if named := environment.get("DIALIN_HOME"):
+            return cls(Path(named).expanduser().absolute())
+        base = environment.get("XDG_CACHE_HOME")
+        return cls((Path(base) if base else Path.home() / ".cache") / "dialin")
+
+    @property
+    def builds(self) -> Path:
+        """Installed builds, a directory each."""
+        return self.root / "builds"
+
+    @property
+    def downloads(self) -> Path:
+        """What package clients fetched, kept so that nothing is fetched twice."""
+        return self.root / "downloads"
+
+    @property
+    def datasets(self) -> Path:
+        """Prepared data, a directory each."""
+        return self.root / "datasets"
+
+    @property
+    def sandboxes(self) -> Path:
+        """Data directories of running instances; nothing here outlives its instance."""
+        return self.root / "sandboxes"
+
+    @property
+    def ledger(self) -> Path:
+        """What was written down about processes before they were started, a file each."""
+        return self.root / "ledger"
+
+    @property
+    def catalogues(self) -> Path:
+        """What each build said of its variables."""
+        return self.root / "catalogues"
+
+    @property
+    def config(self) -> Path:
+        """Directories that the user added with `dialin servers add`."""
+        return self.root / "servers.json"
