@@ -72,7 +72,7 @@ class WorkloadError(DialinError):
         self.log_tail = log_tail
 
 
-class Interrupted(DialinError):
+class InterruptedStudyError(DialinError):
     """The user asked to stop; what was measured so far is safe."""
 
     exit_code = ExitCode.INTERRUPTED

@@ -51,7 +51,8 @@ def as_number(value: Value) -> int | float | None:
     if isinstance(value, (int, float)):
         return value
     if match := _SIZE.fullmatch(value.strip()):
-        return int(match[1]) * _FACTOR[match[2].lower()]
+        factor: int = _FACTOR[match[2].lower()]
+        return int(match[1]) * factor
     number = parse_value(value)
     return None if isinstance(number, str) else number
 

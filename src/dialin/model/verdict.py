@@ -55,9 +55,7 @@ class CandidateVerdict(_Part):
     ratio: Estimate | None = Field(description="throughput as a ratio to the baseline's")
     cv: float | None = Field(description="coefficient of variation of the measured seconds, within trials")
     worst_second_tps: float | None = Field(description="the lowest measured second of any trial")
-    stall_seconds_per_1000: float | None = Field(
-        description="measured seconds below half of their trial's median, per 1000"
-    )
+    stall_seconds_per_1000: float | None = Field(description="measured seconds below half of their trial's median, per 1000")
     p95_ms: float | None = Field(description="95th percentile of transaction latency, mean over seconds by transactions")
     errors_per_s: float | None = Field(description="errors that the driver ignored (deadlocks and the like), a second")
     trials: int = Field(description="trials that ended well")
