@@ -19,11 +19,13 @@ class Look:
         number: counted from 1.
         blocks: how many complete blocks there were.
         alpha: the error that this look was allowed.
+        decided: it ended the study.
     """
 
     number: int
     blocks: int
     alpha: float
+    decided: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,8 +40,8 @@ class Estimate(_Part):
     """A figure with its interval; the intervals of all candidates hold together at the study's confidence."""
 
     mean: float
-    low: float
-    high: float
+    low: float | None = Field(description="lower end of the interval; null where there is too little data for one")
+    high: float | None = Field(description="upper end of the interval; null where there is too little data for one")
 
 
 class CandidateVerdict(_Part):

@@ -1,0 +1,41 @@
+# One name per chore. `make` alone lists them.
+
+.DEFAULT_GOAL := help
+SETUP := .venv/.setup
+
+help:  ## list the chores
+	@sed -n 's/^\([a-z][a-z-]*\):.*##[ ]*\(.*\)$$/\1|\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{printf "  make %-7s %s\n", $$1, $$2}'
+
+setup: $(SETUP)  ## make .venv, after which .venv/bin/dialin is the command
+	@echo "dialin is set up: .venv/bin/dialin"
+
+$(SETUP): requirements.lock pyproject.toml scripts/setup.sh scripts/requirements-uv.lock
+	@scripts/setup.sh
+	@touch $@
+
+try: $(SETUP)  ## install what is missing and run a real study of a few minutes
+	@scripts/try.sh
+
+test: $(SETUP)  ## run all tests, those on real servers too
+	@scripts/test.sh
+
+lint: $(SETUP)  ## check style, types, and who imports whom
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/mypy
+	.venv/bin/lint-imports
+
+bench: $(SETUP)  ## measure what BENCHMARKS.md reports
+	@scripts/bench.sh
+
+docs: $(SETUP)  ## write docs/cli.md from the commands' own help
+	@mkdir -p docs
+	.venv/bin/typer dialin.cli.app utils docs --name dialin --title "The commands of dialin" --output docs/cli.md
+
+lock:  ## choose versions anew and write requirements.lock
+	@scripts/lock.sh
+
+clean:  ## remove what the chores made here; servers, data and studies stay
+	rm -rf .venv .tools dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+.PHONY: help setup try test lint bench docs lock clean

@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Choose versions anew, within what pyproject.toml allows, and write them down with their hashes and without a registry's name.
+# shellcheck source=scripts/common.sh
+. "$(dirname "$0")/common.sh"
+
+find_uv
+compile=("$UV" pip compile --quiet --upgrade --generate-hashes --python-version 3.11 --custom-compile-command "make lock")
+say "choosing versions"
+"${compile[@]}" pyproject.toml --extra dev --output-file requirements.lock
+echo uv | "${compile[@]}" - --no-annotate --output-file scripts/requirements-uv.lock

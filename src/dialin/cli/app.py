@@ -1,0 +1,95 @@
+"""The command line, put together; and the one place where an error becomes a line and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from dialin import __version__
+from dialin.cli import servers, studies
+from dialin.cli.conduct import errors
+from dialin.errors import DialinError, ExitCode, ServerError, WorkloadError
+from dialin.paths import Home
+from dialin.servers.ledger import Ledger
+
+EPILOG = (
+    "Exit codes: 0 a verdict was reached, 1 it ended without one, 2 misuse (nothing was started), "
+    "3 a server or the load failed throughout, 130 interrupted."
+)
+
+app = typer.Typer(
+    name="dialin",
+    help=(
+        "Find the right value of a MySQL or MariaDB server variable for your workload on your hardware, and prove it.\n\n"
+        "Name a variable and its values; dialin boots real servers under real load, in random order and repeatedly, verifies "
+        "what is in force, and says who wins, by how much and how surely."
+    ),
+    epilog=EPILOG,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (studies.sweep, studies.compare, studies.run, studies.resume, studies.report):
+    app.command()(command)
+app.add_typer(servers.app, name="servers")
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"dialin {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def before(
+    version: Annotated[  # noqa: ARG001 - typer handles it
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """End what an earlier dialin left behind, before anything else."""
+    for orphan in Ledger(Home.of().ledger).end_orphans():
+        if not orphan.keep:
+            errors().print(f"Ended what an earlier dialin left behind: {escape(orphan.build or orphan.id)}")
+
+
+def main() -> None:
+    """Run the command line; every error that dialin means ends in one line with its remedy."""
+    try:
+        app()
+    except DialinError as error:
+        console = errors()
+        if isinstance(error, (ServerError, WorkloadError)) and error.log_tail:
+            console.print(escape(_printable(error.log_tail)), style="dim")
+        console.print(f"[bold red]dialin:[/] {escape(_printable(str(error)))}", soft_wrap=True)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        errors().print("Stopped")
+        sys.exit(ExitCode.INTERRUPTED)
+    except Exception as error:  # noqa: BLE001 - a fault of ours must not throw a traceback at a user
+        where = _write_down(error)
+        text = f"a fault of dialin itself: {type(error).__name__}. What was measured is safe; please report it with {where}"
+        errors().print(f"[bold red]dialin:[/] {escape(text)}", soft_wrap=True)
+        sys.exit(ExitCode.NO_VERDICT)
+
+
+def _write_down(error: Exception) -> Path:
+    """Keep the traceback of a fault, without the values of variables, which could hold a secret; returns its file."""
+    directory = Home.of().root
+    directory.mkdir(parents=True, exist_ok=True)
+    path = directory / f"fault-{os.getpid()}.log"
+    path.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
+    return path
+
+
+def _printable(text: str) -> str:
+    """Return text from a server without the control characters that could act on a terminal."""
+    return "".join(
+        character if character.isprintable() or character == "\n" else "\N{REPLACEMENT CHARACTER}" for character in text
+    )

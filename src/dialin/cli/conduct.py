@@ -1,0 +1,151 @@
+"""What `sweep`, `compare`, `run` and `resume` have in common: announce, run, and show the verdict."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from types import FrameType
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from dialin.clock import SystemClock
+from dialin.errors import DialinError, ExitCode, InterruptedStudyError, UserError
+from dialin.model.progress import Watcher
+from dialin.model.verdict import Outcome, Verdict
+from dialin.report import files, jsonfile
+from dialin.report.screen import LiveScreen, PlainLines
+from dialin.report.terminal import print_verdict
+from dialin.store.store import Store
+from dialin.study.file import Question
+from dialin.study.launch import Ready, begin, check_question
+from dialin.study.workshop import Workshop
+
+
+def errors() -> Console:
+    """Return the console of standard error, where everything but the verdict goes."""
+    return Console(stderr=True, highlight=False)
+
+
+def say(text: str) -> None:
+    """Print one line of progress."""
+    errors().print(escape(text))
+
+
+def conduct(question: Question, directory: Path, *, name: str, out: Path | None, json: bool, yes: bool) -> ExitCode:
+    """Check a question, ask whether to begin, run the study, and show its verdict.
+
+    Args:
+        question: what was asked for.
+        directory: what paths in it are relative to.
+        name: what the study's directory is named after, where none was given.
+        out: the study's directory.
+        json: print `verdict.json` alone.
+        yes: begin without asking.
+    """
+    where = out or Path(f"dialin-{name}-{datetime.now().astimezone():%Y%m%d-%H%M%S}")
+    if where.exists() and (not where.is_dir() or any(where.iterdir())):
+        remedy = f"Go on with it (dialin resume {where}), or name another --out"
+        raise UserError(f"{where} is there already and not empty", remedy)
+    workshop = Workshop.open(say)
+    ready = check_question(question, directory, workshop)
+    _announce(ready, where)
+    if not yes and sys.stdin.isatty() and sys.stderr.isatty() and not typer.confirm("Begin?", default=True, err=True):
+        return ExitCode.NO_VERDICT
+    command = shlex.join(["dialin", *sys.argv[1:]])
+    return finish(where, lambda watcher: begin(ready, where, workshop, watcher, command), json=json)
+
+
+def _announce(ready: Ready, where: Path) -> None:
+    spec, plan = ready.spec, ready.plan
+    names = ", ".join(candidate.name for candidate in spec.candidates)
+    say(f"Comparing {len(spec.candidates)} candidates ({names}; baseline {spec.baseline}) on {', '.join(ready.builds)}")
+    say(f"Load: {spec.workload.describe()}")
+    say(
+        f"At most {spec.minutes:g} minutes: about {plan.blocks} blocks of {len(spec.candidates)} trials, "
+        f"each measuring {plan.measure:.0f} s; written to {where}"
+    )
+    for note in ready.notes:
+        say(f"Note: {note}")
+
+
+def finish(directory: Path, run: Callable[[Watcher], Verdict], *, json: bool) -> ExitCode:
+    """Run a study under a screen, write its reports and print its verdict.
+
+    Raises:
+        InterruptedStudyError: the user stopped it; what was measured is safe.
+        DialinError: it failed; reports of what there is are written all the same.
+    """
+    console = errors()
+    try:
+        with _stopping_cleanly(), _watching(console) as watcher:
+            run(watcher)
+    except KeyboardInterrupt:
+        raise InterruptedStudyError(
+            "Stopped; every finished trial is safe", f"Go on where it stood: dialin resume {directory}"
+        ) from None
+    except DialinError:
+        _write_reports(directory)
+        raise
+    return show(directory, json=json)
+
+
+def show(directory: Path, *, json: bool) -> ExitCode:
+    """Write a study's reports anew and print its verdict.
+
+    Raises:
+        UserError: there is no such study, or it has no verdict yet.
+    """
+    with Store.open(directory) as store:
+        record = store.read()
+    if record.verdict is None:
+        raise UserError(f"{directory} has no verdict yet", f"Go on with it: dialin resume {directory}")
+    files.write_all(record, directory)
+    if json:
+        typer.echo(jsonfile.render(record.verdict), nl=False)
+    else:
+        console = Console(highlight=False)
+        print_verdict(record, console)
+        console.print(f"\nReport: {escape(str((directory / 'report.html').absolute()))}", soft_wrap=True)
+    return ExitCode.NO_VERDICT if record.verdict.verdict is Outcome.UNRESOLVED else ExitCode.VERDICT
+
+
+def _write_reports(directory: Path) -> None:
+    """Write what reports can be written after a failure; the failure is what the user must see."""
+    try:
+        with Store.open(directory) as store:
+            record = store.read()
+    except DialinError:
+        return
+    if record.verdict is not None:
+        files.write_all(record, directory)
+
+
+@contextmanager
+def _watching(console: Console) -> Iterator[Watcher]:
+    if console.is_terminal:
+        with LiveScreen(console, SystemClock()) as screen:
+            yield screen
+    else:
+        yield PlainLines(sys.stderr)
+
+
+@contextmanager
+def _stopping_cleanly() -> Iterator[None]:
+    """Take SIGTERM and SIGHUP like Ctrl-C: the trial under way is given up, its server ended, the rest is safe."""
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

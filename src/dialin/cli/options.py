@@ -1,0 +1,111 @@
+"""The options that `sweep` and `compare` share: the keys of a study file, with the same names, defaults and words."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dialin.errors import UserError
+from dialin.model.setting import parse_value
+from dialin.study.file import Question
+
+_PANELS: dict[str, dict[str, Any]] = {
+    "Load": {
+        "workload": str,
+        "threads": int,
+        "tables": int,
+        "table_size": int,
+        "rand_type": str | None,
+        "rate": int,
+        "workload_options": list[str] | None,
+    },
+    "Method": {
+        "minutes": float,
+        "measure": float | None,
+        "warmup": float | None,
+        "confidence": str,
+        "worthwhile": str,
+        "seed": int,
+        "accept_weaker_durability": bool,
+    },
+    "Machine": {"server_cpus": str | None, "load_cpus": str | None},
+}
+_SPELLING = {"set": ("--set", "NAME=VALUE"), "workload_options": ("--workload-option", "NAME=VALUE")}
+_PERCENT = {"confidence": "95%", "worthwhile": "1%"}
+
+Servers = Annotated[
+    list[str] | None,
+    typer.Option("--server", metavar="BUILD", help="The build to run, such as mysql@9.7 (see `dialin servers`)."),
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="A variable set alike for all candidates; may be repeated."),
+]
+Baseline = Annotated[
+    str | None,
+    typer.Option(help="The candidate the others are measured against; else the server's default if it is one, else the first."),
+]
+Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Where the study is written; else a new directory here.")]
+Json = Annotated[bool, typer.Option("--json", help="Print verdict.json alone on standard output.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Begin without asking.")]
+
+
+def _parameters() -> list[inspect.Parameter]:
+    """Return the shared options as parameters; words and defaults are those of the study file's keys."""
+    found = []
+    for panel, types in _PANELS.items():
+        for name, kind in types.items():
+            field = Question.model_fields[name]
+            flag, metavar = _SPELLING.get(name, (f"--{name.replace('_', '-')}", None))
+            words = f"{(field.description or '')[:1].upper()}{(field.description or '')[1:]}."
+            option = typer.Option(flag, metavar=metavar, help=words, rich_help_panel=panel)
+            default = None if name in _SPELLING else _PERCENT.get(name, field.default)
+            annotation = Annotated.__class_getitem__((kind, option))  # type: ignore[attr-defined]
+            found.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation))
+    return found
+
+
+def with_load_and_method(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the shared options; it receives them as one mapping, `shared`, under their study-file names.
+
+    typer reads a command's options from its signature, so one is put together here instead of being written out twice.
+    """
+    shared = _parameters()
+    own = [
+        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for parameter in inspect.signature(command, eval_str=True).parameters.values()
+        if parameter.name != "shared"
+    ]
+
+    def wrapped(**given: Any) -> None:
+        options = {parameter.name.replace("_", "-"): given.pop(parameter.name) for parameter in shared}
+        options["workload-options"] = pairs(options["workload-options"], "--workload-option")
+        command(**given, shared={name: value for name, value in options.items() if value is not None})
+
+    wrapped.__name__ = command.__name__
+    wrapped.__doc__ = command.__doc__
+    signature = inspect.Signature([*own, *shared])
+    wrapped.__signature__ = signature  # type: ignore[attr-defined]
+    wrapped.__annotations__ = {name: parameter.annotation for name, parameter in signature.parameters.items()}
+    return wrapped
+
+
+def pairs(texts: Sequence[str] | None, option: str) -> dict[str, Any]:
+    """Read `NAME=VALUE` options, values as they are written.
+
+    Raises:
+        UserError: one is not of that form, or a name comes twice.
+    """
+    found: dict[str, Any] = {}
+    for text in texts or ():
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not equals or not name or not value:
+            raise UserError(f"{option} {text}: this is not NAME=VALUE", f"Write it like {option} name=value")
+        if name in found:
+            raise UserError(f"{option} names {name} twice", "Give each name one value")
+        found[name] = parse_value(value)
+    return found

@@ -1,0 +1,122 @@
+"""`dialin servers`: builds on this machine, builds to install, and private servers to play with."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from dialin.cli.conduct import say
+from dialin.errors import UserError
+from dialin.model.build import Build, BuildReference
+from dialin.servers import builds, install
+from dialin.study import playground
+from dialin.study.workshop import Workshop
+
+app = typer.Typer(help="Builds on this machine, builds to install, and private servers to play with.", no_args_is_help=False)
+
+BuildName = Annotated[str, typer.Argument(metavar="BUILD", help="Such as mysql@9.7 or mariadb@10.11.")]
+
+
+@app.callback(invoke_without_command=True)
+def servers(context: typer.Context) -> None:
+    """List the builds on this machine and those that can be installed."""
+    if context.invoked_subcommand is not None:
+        return
+    workshop = Workshop.open(say)
+    console = Console(highlight=False)
+    found = builds.discover(workshop.home, os.environ)
+    width = max((len(build.id) for build in found), default=0)
+    for build in found:
+        console.print(f"{build.id:<{width}}  {escape(build.origin)}: {escape(str(build.binary))}", soft_wrap=True)
+    if not found:
+        console.print("No MySQL or MariaDB was found on this machine.")
+    missing = [entry for entry in install.INSTALLABLE if not any(entry.reference.matches(build) for build in found)]
+    if missing:
+        console.print("\nCan be installed (dialin servers install BUILD):")
+        for entry in missing:
+            console.print(f"  {entry.reference}  {escape(entry.source.description)}", soft_wrap=True)
+    running = playground.running(workshop.ledger)
+    if running:
+        console.print("\nRunning (dialin servers stop):")
+        for sandbox in running:
+            console.print(f"  {sandbox.build}  {escape(playground.how_to_connect(sandbox))}", soft_wrap=True)
+
+
+@app.command("install")
+def install_build(build: BuildName) -> None:
+    """Bring a build into dialin's cache; the system's own packages are not touched, and no root is needed."""
+    workshop = Workshop.open(say)
+
+    def verify(installed: Build) -> None:
+        workshop.catalogue(installed)
+
+    installed = install.install(workshop.home, _reference(build), say, verify=verify)
+    say(f"{installed.id} is ready: {installed.binary}")
+
+
+@app.command("remove")
+def remove_build(build: BuildName) -> None:
+    """Remove a build that dialin installed."""
+    workshop = Workshop.open(say)
+    chosen = builds.resolve(_reference(build), builds.discover(workshop.home, os.environ))
+    install.remove(workshop.home, chosen)
+    say(f"{chosen.id} is removed")
+
+
+@app.command("add")
+def add(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="An unpacked server, or a directory with a mysqld.")],
+) -> None:
+    """Add a directory where builds are found from now on."""
+    workshop = Workshop.open(say)
+    for build in builds.add_directory(workshop.home, directory):
+        say(f"{build.id} found: {build.binary}")
+
+
+@app.command("start")
+def start(
+    build: BuildName,
+    fixed: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A variable to start it with; may be repeated.")
+    ] = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Its TCP port on 127.0.0.1; 0 has one chosen.")] = 0,
+) -> None:
+    """Start a private server to play with; it runs until `dialin servers stop`."""
+    from dialin.cli.options import pairs
+
+    workshop = Workshop.open(say)
+    chosen = builds.resolve(_reference(build), builds.discover(workshop.home, os.environ))
+    setting = pairs(fixed, "--set")
+    workshop.check_setting(chosen, setting)
+    sandbox = playground.start(chosen, setting, port, workshop.home, workshop.ledger, workshop.clock, workshop.preparer)
+    say(f"{chosen.id} runs. Connect: {playground.how_to_connect(sandbox)}")
+    say(f"Stop it: dialin servers stop {sandbox.id}")
+
+
+@app.command("stop")
+def stop(
+    name: Annotated[str | None, typer.Argument(metavar="[ID]", help="Which one; all where none is given.")] = None,
+) -> None:
+    """Stop private servers that were started with `dialin servers start`, and remove their data."""
+    workshop = Workshop.open(say)
+    running = playground.running(workshop.ledger)
+    chosen = [sandbox for sandbox in running if name in (None, sandbox.id)]
+    if name is not None and not chosen:
+        raise UserError(f"No server {name!r} is running", "See `dialin servers`")
+    for sandbox in chosen:
+        workshop.ledger.end(sandbox)
+        say(f"{sandbox.build} ({sandbox.id}) is stopped")
+    if not chosen:
+        say("No server was running")
+
+
+def _reference(text: str) -> BuildReference:
+    try:
+        return BuildReference.parse(text)
+    except ValueError as error:
+        raise UserError(str(error), "See `dialin servers`") from None

@@ -1,0 +1,117 @@
+"""`dialin sweep`, `compare`, `run`, `resume` and `report`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dialin.cli import options as given
+from dialin.cli.conduct import conduct, finish, say, show
+from dialin.errors import UserError
+from dialin.model.setting import Value, parse_value
+from dialin.study import file, launch
+from dialin.study.workshop import Workshop
+
+Directory = Annotated[Path, typer.Argument(metavar="DIR", help="The study's directory.")]
+TotalMinutes = Annotated[
+    float | None, typer.Option(min=0.1, help="A new budget for the whole study, what was spent before included.")
+]
+
+
+@given.with_load_and_method
+def sweep(
+    *,
+    variables: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="VARIABLE=V1,V2,...", help="A variable with the values to compare; several make every combination."
+        ),
+    ],
+    server: given.Servers = None,
+    fixed: given.Set = None,
+    baseline: given.Baseline = None,
+    out: given.Out = None,
+    json: given.Json = False,
+    yes: given.Yes = False,
+    shared: Mapping[str, Any],
+) -> None:
+    """Find the best value of a variable under load.
+
+    Each value is a candidate. Trials run in random order, block by block, until the verdict is sure or the minutes are spent.
+
+    dialin sweep innodb_buffer_pool_instances=1,4,16 --set innodb_buffer_pool_size=1G --minutes 20
+    """
+    swept: dict[str, list[Value]] = {}
+    for text in variables:
+        name, equals, values = text.partition("=")
+        if not equals or not name.strip() or not values.strip():
+            raise UserError(f"{text}: this is not VARIABLE=V1,V2,...", "Write it like innodb_buffer_pool_instances=1,4,16")
+        if name.strip() in swept:
+            raise UserError(f"{name.strip()} is swept twice", "Give all its values in one place")
+        swept[name.strip()] = [parse_value(value) for value in values.split(",") if value.strip()]
+    asked = {**shared, "sweep": swept, "server": list(server or []), "set": given.pairs(fixed, "--set")}
+    _conduct(asked, baseline, "-".join(swept), out=out, json=json, yes=yes)
+
+
+@given.with_load_and_method
+def compare(
+    *,
+    option_files: Annotated[
+        list[Path] | None, typer.Argument(metavar="A.cnf B.cnf ...", help="Whole option files to compare.")
+    ] = None,
+    server: given.Servers = None,
+    fixed: given.Set = None,
+    baseline: given.Baseline = None,
+    out: given.Out = None,
+    json: given.Json = False,
+    yes: given.Yes = False,
+    shared: Mapping[str, Any],
+) -> None:
+    """Compare whole option files, or builds, or both.
+
+    What belongs to one server only (data directory, socket, port) is left out of an option file, and said. The same file given
+    twice shows the noise of the machine. Several --server compare builds.
+
+    dialin compare before.cnf after.cnf --server mysql@9.7
+
+    dialin compare --server mysql@9.7 --server mariadb@10.11
+    """
+    asked = {
+        **shared,
+        "compare": [str(path) for path in option_files or []],
+        "server": list(server or []),
+        "set": given.pairs(fixed, "--set"),
+    }
+    _conduct(asked, baseline, "compare", out=out, json=json, yes=yes)
+
+
+def _conduct(asked: dict[str, Any], baseline: str | None, name: str, *, out: Path | None, json: bool, yes: bool) -> None:
+    if baseline is not None:
+        asked["baseline"] = baseline
+    question = file.question(asked, spelled=lambda key: f"--{key}", remedy="See --help")
+    raise typer.Exit(conduct(question, Path.cwd(), name=name, out=out, json=json, yes=yes))
+
+
+def run(
+    study_file: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="A study file; see docs/study-file.md.")],
+    out: given.Out = None,
+    json: given.Json = False,
+    yes: given.Yes = False,
+) -> None:
+    """Run the study that a file describes."""
+    question = file.read(study_file)
+    raise typer.Exit(conduct(question, study_file.absolute().parent, name=study_file.stem, out=out, json=json, yes=yes))
+
+
+def resume(directory: Directory, minutes: TotalMinutes = None, json: given.Json = False) -> None:
+    """Go on with a study that was stopped, killed, or not resolved; no finished trial is repeated."""
+    workshop = Workshop.open(say)
+    raise typer.Exit(finish(directory, lambda watcher: launch.resume(directory, workshop, watcher, minutes=minutes), json=json))
+
+
+def report(directory: Directory, json: given.Json = False) -> None:
+    """Show the verdict of a study, and write its reports anew."""
+    raise typer.Exit(show(directory, json=json))

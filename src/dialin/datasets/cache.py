@@ -1,0 +1,195 @@
+"""The datasets kept on disk.
+
+A dataset is the data directory of a cleanly stopped server. It is made beside its final place and moved there whole, so an
+interrupted preparation leaves nothing that could be taken for a dataset. Copies share blocks with it where the file system
+can (reflink), and are written to disk before a trial starts, so that no write-back runs into the measurement.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dialin.clock import Clock
+from dialin.errors import DialinError, UserError
+from dialin.paths import Home
+
+DEFAULT_LIMIT = 50 * 1024**3
+"""Bytes that all datasets together may take; `DIALIN_CACHE_LIMIT_GB` changes it."""
+
+_MANIFEST = "dataset.json"
+_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """Prepared data.
+
+    Attributes:
+        key: its name: a digest of all that decides what it holds.
+        directory: where it lies.
+        size: bytes on disk.
+    """
+
+    key: str
+    directory: Path
+    size: int
+
+    @property
+    def data(self) -> Path:
+        """The data directory to copy."""
+        return self.directory / "data"
+
+
+def key_of(facts: Mapping[str, Any]) -> str:
+    """Return the name of the dataset that these facts decide."""
+    text = json.dumps({"format": _FORMAT, **facts}, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:16]
+
+
+class DatasetCache:
+    """All datasets of this machine.
+
+    Args:
+        home: where they lie.
+        clock: tells when each was last used.
+        limit: bytes that they may take together; the ones unused longest go first.
+    """
+
+    def __init__(self, home: Home, clock: Clock, limit: int = DEFAULT_LIMIT) -> None:
+        self._root = home.datasets
+        self._clock = clock
+        self._limit = limit
+
+    def find(self, key: str) -> Dataset | None:
+        """Return a dataset that is there, and note that it is used."""
+        manifest = self._root / key / _MANIFEST
+        found = _read(manifest)
+        if found:
+            self._mark_used(manifest)
+        return found
+
+    def _mark_used(self, manifest: Path) -> None:
+        now = self._clock.now()
+        os.utime(manifest, (now, now))
+
+    def ensure(self, facts: Mapping[str, Any], make: Callable[[Path], None], *, expected: int) -> Dataset:
+        """Return the dataset of these facts, made first where it is not there.
+
+        Args:
+            facts: all that decides what it holds.
+            make: fills the given path with a data directory.
+            expected: about how many bytes it will take.
+
+        Raises:
+            UserError: the disk has no room for it.
+        """
+        key = key_of(facts)
+        self._root.mkdir(parents=True, exist_ok=True)
+        with self._sole(key):
+            if found := self.find(key):
+                return found
+            self._remove_leftovers()
+            self._make_room(expected)
+            workplace = self._root / f".making-{key}-{uuid.uuid4().hex[:8]}"
+            try:
+                workplace.mkdir()
+                make(workplace / "data")
+                size = tree_size(workplace)
+                manifest = {"size": size, "facts": dict(facts), "made": self._clock.now()}
+                (workplace / _MANIFEST).write_text(json.dumps(manifest, indent=1, default=str), encoding="utf-8")
+                self._mark_used(workplace / _MANIFEST)
+                flush(workplace)
+                shutil.rmtree(self._root / key, ignore_errors=True)
+                workplace.rename(self._root / key)
+            finally:
+                shutil.rmtree(workplace, ignore_errors=True)
+            return Dataset(key, self._root / key, size)
+
+    @contextmanager
+    def _sole(self, key: str) -> Iterator[None]:
+        with (self._root / f".{key}.lock").open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+    def _remove_leftovers(self) -> None:
+        """Remove what an interrupted preparation left. Only one that no live process holds the lock of."""
+        for path in self._root.glob(".making-*"):
+            key = path.name.split("-")[1]
+            with (self._root / f".{key}.lock").open("w") as file:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    continue
+                shutil.rmtree(path, ignore_errors=True)
+
+    def _make_room(self, needed: int) -> None:
+        manifests = sorted(self._root.glob(f"*/{_MANIFEST}"), key=lambda path: path.stat().st_mtime)
+        kept = [dataset for dataset in map(_read, manifests) if dataset]
+        total = sum(dataset.size for dataset in kept)
+        for dataset in kept:
+            if total + needed <= self._limit:
+                break
+            shutil.rmtree(dataset.directory, ignore_errors=True)
+            total -= dataset.size
+        check_space(self._root, needed)
+
+
+def _read(manifest: Path) -> Dataset | None:
+    try:
+        size = int(json.loads(manifest.read_text(encoding="utf-8"))["size"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return Dataset(manifest.parent.name, manifest.parent, size)
+
+
+def check_space(directory: Path, needed: int) -> None:
+    """Make sure that a file system has room, with a margin of a tenth.
+
+    Raises:
+        UserError: it has not.
+    """
+    existing = next(path for path in [directory, *directory.parents] if path.exists())
+    free = shutil.disk_usage(existing).free
+    if free < needed * 1.1:
+        raise UserError(
+            f"{existing} has {free / 1e9:.1f} GB free, and about {needed * 1.1 / 1e9:.1f} GB are needed",
+            "Free some space, give a smaller --table-size, or set DIALIN_HOME to a larger disk",
+        )
+
+
+def copy(source: Path, target: Path) -> None:
+    """Copy a data directory, sharing blocks where the file system can, and write it to disk.
+
+    Raises:
+        DialinError: it could not be copied whole.
+    """
+    done = subprocess.run(
+        ["cp", "--archive", "--reflink=auto", "--sparse=auto", "--", str(source), str(target)],
+        capture_output=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        words = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise DialinError(f"{source} could not be copied: {words[-1] if words else 'unknown reason'}", "See the disk")
+    flush(target)
+
+
+def flush(directory: Path) -> None:
+    """Write all that is dirty on the directory's file system to disk, and wait for it."""
+    subprocess.run(["sync", "--file-system", str(directory)], check=False, capture_output=True)
+
+
+def tree_size(directory: Path) -> int:
+    """Return how many bytes the files under a directory take on disk."""
+    return sum(path.lstat().st_blocks * 512 for path in directory.rglob("*"))

@@ -1,0 +1,114 @@
+"""Making datasets: an empty data directory for each build, and from it the prepared data of a workload."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import psutil
+
+from dialin.clock import Clock
+from dialin.datasets.cache import Dataset, DatasetCache, copy
+from dialin.model.build import Build
+from dialin.model.setting import Value
+from dialin.paths import Home
+from dialin.servers.capabilities import Capability, has
+from dialin.servers.ledger import Ledger
+from dialin.servers.sandbox import Sandbox
+from dialin.workloads.base import Target, Workload
+
+BLANK_SIZE = 400 * 1024**2
+"""About what an empty data directory takes, at the most."""
+
+
+class Preparer:
+    """Makes the datasets that trials need.
+
+    Args:
+        home: where they are kept.
+        cache: keeps them.
+        ledger: where sandboxes are written down.
+        clock: for the sandboxes.
+        say: told what is being done, a line at a time.
+    """
+
+    def __init__(self, home: Home, cache: DatasetCache, ledger: Ledger, clock: Clock, say: Callable[[str], None]) -> None:
+        self._home = home
+        self._cache = cache
+        self._ledger = ledger
+        self._clock = clock
+        self._say = say
+
+    def blank(self, build: Build, shape: Mapping[str, Value]) -> Dataset:
+        """Return an empty data directory of a build, with the given variables that shape data.
+
+        Raises:
+            ServerError: the server could not make one.
+            UserError: the disk has no room.
+        """
+
+        def make(target: Path) -> None:
+            self._say(f"Making an empty data directory with {build.id}")
+            sandbox = Sandbox.create(build, self._home, self._ledger, self._clock)
+            try:
+                sandbox.initialise(shape)
+                sandbox.data.rename(target)
+            finally:
+                sandbox.remove()
+
+        facts = {"build": fingerprint(build), "workload": None, "shape": dict(sorted(shape.items()))}
+        return self._cache.ensure(facts, make, expected=BLANK_SIZE)
+
+    def prepared(self, build: Build, workload: Workload, shape: Mapping[str, Value]) -> Dataset:
+        """Return the prepared data of a workload on a build.
+
+        Raises:
+            ServerError: the server could not start or stop.
+            WorkloadError: the load could not prepare its data.
+            UserError: the disk has no room.
+        """
+
+        def make(target: Path) -> None:
+            blank = self.blank(build, shape)
+            sandbox = Sandbox.create(build, self._home, self._ledger, self._clock)
+            try:
+                copy(blank.data, sandbox.data)
+                self._say(f"Preparing data with {build.id}: {workload.describe_data()} (once; kept for later studies)")
+                sandbox.boot({**self._preparing(build, workload), **shape})
+                with sandbox.connect() as query:
+                    query("CREATE DATABASE sbtest")
+                workload.prepare(Target(sandbox.socket, sandbox.directory))
+                sandbox.stop()
+                sandbox.data.rename(target)
+            finally:
+                sandbox.remove()
+
+        facts = {
+            "build": fingerprint(build),
+            "workload": workload.data_facts(),
+            "shape": dict(sorted(shape.items())),
+        }
+        return self._cache.ensure(facts, make, expected=BLANK_SIZE + workload.expected_bytes())
+
+    def _preparing(self, build: Build, workload: Workload) -> dict[str, Value]:
+        """The setting that data is prepared with: quick, and with the pool's list of pages written whole at the stop."""
+        half = psutil.virtual_memory().available // 2
+        pool = max(128 * 1024**2, min(half, round(1.5 * workload.expected_bytes())))
+        options: dict[str, Value] = {
+            "innodb_buffer_pool_size": pool,
+            "innodb_flush_log_at_trx_commit": 0,
+            "innodb_fast_shutdown": 0,
+        }
+        if has(build, Capability.POOL_DUMP):
+            options["innodb_buffer_pool_dump_at_shutdown"] = "ON"
+        if has(build, Capability.POOL_DUMP_PCT):
+            options["innodb_buffer_pool_dump_pct"] = 100
+        if has(build, Capability.DISABLE_LOG_BIN):
+            options["disable_log_bin"] = "ON"
+        return options
+
+
+def fingerprint(build: Build) -> str:
+    """Return what tells a binary from another of the same version: its path, size and time of change."""
+    facts = build.binary.stat()
+    return f"{build.id} {build.binary} {facts.st_size} {int(facts.st_mtime)}"

@@ -1,0 +1,70 @@
+"""Was the load driver the limit, or something else on the machine? Then the study measured that, not the server."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+
+from dialin.model.study import StudySpec
+from dialin.model.trial import Trial
+from dialin.model.verdict import Note
+
+SATURATED = 0.9
+"""Share of the CPUs it may use above which a driver is called saturated."""
+
+FOREIGN = 0.1
+"""Share of all CPUs above which other programs are said to have disturbed a study."""
+
+FULL = 0.95
+"""Share of all CPUs above which the machine is called full."""
+
+
+def other_load(trials: Sequence[Trial]) -> list[Note]:
+    """Return a warning where programs that are none of the study's took part of the machine while it was measured."""
+    shares = [
+        max(0.0, c.machine_busy - c.driver_cpu - c.server_cpu) / c.seconds / c.cpus
+        for c in (trial.costs for trial in trials)
+        if c and c.seconds > 0
+    ]
+    if not shares or statistics.fmean(shares) < FOREIGN:
+        return []
+    share = statistics.fmean(shares)
+    text = (
+        f"Other programs took {share:.0%} of the machine while it was measured (up to {max(shares):.0%} in a trial): "
+        "noise is larger for it. Measure on a machine that has nothing else to do"
+    )
+    return [Note(code="other_load", text=text, data={"share": share, "worst": max(shares)})]
+
+
+def client_limits(spec: StudySpec, trials: Sequence[Trial]) -> list[Note]:
+    """Return what the driver's CPU time says of the study.
+
+    The driver was the limit where it used up the CPUs it was given. Where client and server share a full machine, what the
+    driver burns the server lacks: then its share is said, and called the limit where the driver took more than the server.
+    """
+    costs = [trial.costs for trial in trials if trial.costs and trial.costs.seconds > 0]
+    if not costs:
+        return []
+    driver = statistics.fmean(c.driver_cpu / c.seconds for c in costs)
+    server = statistics.fmean(c.server_cpu / c.seconds for c in costs)
+    busy = statistics.fmean(c.machine_busy / c.seconds / c.cpus for c in costs)
+    given = statistics.fmean(c.driver_cpus for c in costs)
+    cpus = statistics.fmean(c.cpus for c in costs)
+    data = {"driver_cpus_used": driver, "server_cpus_used": server, "machine_busy": busy, "driver_cpus": given}
+    if spec.load_cpus and driver > SATURATED * given:
+        text = f"The load driver was the limit: it used {driver:.2f} of its {given:.0f} CPUs. Give it more --load-cpus"
+        return [Note(code="client_limit", text=text, data=data)]
+    if busy < FULL or spec.load_cpus:
+        return []
+    share = driver / cpus
+    if driver > server:
+        text = (
+            f"The load driver was the limit: it took {share:.0%} of a full machine, the server {server / cpus:.0%}. "
+            "Run it on CPUs of its own (--load-cpus), or take a heavier workload"
+        )
+        return [Note(code="client_limit", text=text, data=data)]
+    text = (
+        f"Client and server shared a full machine: the load driver took {share:.0%} of it, the server {server / cpus:.0%}. "
+        "Differences come out smaller than on a server that has the machine to itself"
+    )
+    return [Note(code="client_shares_machine", text=text, data=data)]

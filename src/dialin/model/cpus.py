@@ -1,0 +1,20 @@
+"""Lists of CPUs as people write them: `0-3,8`."""
+
+from __future__ import annotations
+
+
+def parse_cpus(cpus: str) -> frozenset[int]:
+    """Read a list of CPUs such as `0-3,8`.
+
+    Raises:
+        ValueError: the text is not such a list.
+    """
+    found: set[int] = set()
+    for part in cpus.split(","):
+        first, dash, last = part.partition("-")
+        if not first.strip().isdigit() or (last and not last.strip().isdigit()) or (dash and not last):
+            raise ValueError(f"{cpus!r} is not a list of CPUs such as 0-3,8")
+        found.update(range(int(first), int(last or first) + 1))
+    if not found:
+        raise ValueError(f"{cpus!r} names no CPU")
+    return frozenset(found)

@@ -1,0 +1,117 @@
+"""The machine: what it is, and how it stood before and after a trial.
+
+Cost: a few reads of /proc. Privileges: none.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import cpuinfo
+import psutil
+
+
+def inventory(directory: Path) -> dict[str, Any]:
+    """Return what the machine is: CPU, memory, kernel, and the disk and file system that a directory lies on.
+
+    What cannot be found out is left out; nothing here names a person, an address or a secret.
+    """
+    found: dict[str, Any] = {
+        "system": _system(),
+        "kernel": platform.release(),
+        "machine": platform.machine(),
+        "cpu": str(cpuinfo.get_cpu_info().get("brand_raw", "unknown")),
+        "cpus": cpu_count(),
+        "memory_bytes": psutil.virtual_memory().total,
+        "swap_bytes": psutil.swap_memory().total,
+        "open_files_limit": psutil.Process().rlimit(psutil.RLIMIT_NOFILE)[0],
+        **_file_system(directory),
+    }
+    if governor := _read(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")):
+        found["governor"] = governor
+    if pages := _read(Path("/sys/kernel/mm/transparent_hugepage/enabled")):
+        found["transparent_hugepage"] = pages.partition("[")[2].partition("]")[0] or pages
+    return found
+
+
+def conditions() -> dict[str, float]:
+    """Return how the machine stands now: load, memory, and the counters of CPU time that is lost or busy, in seconds."""
+    times = psutil.cpu_times()
+    one, _, _ = os.getloadavg()
+    return {
+        "load_1m": one,
+        "memory_available_bytes": float(psutil.virtual_memory().available),
+        "swap_used_bytes": float(psutil.swap_memory().used),
+        "steal_seconds": float(getattr(times, "steal", 0.0)),
+        "busy_seconds": busy_seconds(),
+    }
+
+
+def busy_seconds() -> float:
+    """Return the CPU seconds that the whole machine has been busy since it started; waiting for a disk is not busy."""
+    times = psutil.cpu_times()
+    idle = times.idle + getattr(times, "iowait", 0.0)
+    # Guest time is part of user time already.
+    counted = sum(times) - getattr(times, "guest", 0.0) - getattr(times, "guest_nice", 0.0)
+    return float(counted - idle)
+
+
+def cpu_count() -> int:
+    """Return how many CPUs this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def cpu_seconds(pid: int) -> float:
+    """Return the CPU seconds, user and system, that a process has used; 0 where it is gone."""
+    try:
+        times = psutil.Process(pid).cpu_times()
+    except psutil.Error:
+        return 0.0
+    return float(times.user + times.system)
+
+
+def memory_available() -> int:
+    """Return the bytes of memory that can be used without swapping, a container's own limit taken into account."""
+    available = int(psutil.virtual_memory().available)
+    limit, used = _read(Path("/sys/fs/cgroup/memory.max")), _read(Path("/sys/fs/cgroup/memory.current"))
+    if limit.isdigit() and used.isdigit():
+        available = min(available, int(limit) - int(used))
+    return available
+
+
+def _system() -> str:
+    with suppress(OSError):
+        return platform.freedesktop_os_release().get("PRETTY_NAME", platform.system())
+    return platform.system()
+
+
+def _file_system(directory: Path) -> dict[str, str]:
+    """The file system that a directory lies on, and the disk below it where that can be told."""
+    path = next(part for part in [directory.absolute(), *directory.absolute().parents] if part.exists())
+    best = max(
+        (part for part in psutil.disk_partitions(all=True) if path.is_relative_to(part.mountpoint)),
+        key=lambda part: len(part.mountpoint),
+        default=None,
+    )
+    if best is None:
+        return {}
+    found = {"file_system": best.fstype}
+    device = path.stat().st_dev
+    block = Path(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}")
+    with suppress(OSError):
+        disk = block.resolve(strict=True)
+        disk = disk if (disk / "queue").is_dir() else disk.parent
+        found["disk"] = _read(disk / "device" / "model") or disk.name
+        found["disk_rotational"] = "yes" if _read(disk / "queue" / "rotational") == "1" else "no"
+    return found
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return ""

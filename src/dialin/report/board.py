@@ -1,0 +1,93 @@
+"""What a running study looks like at one instant: kept by events, drawn by `screen`."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from dialin.model.progress import Standing
+from dialin.model.study import StudySpec
+from dialin.model.trial import Sample, Step, Trial
+from dialin.model.verdict import Verdict
+
+STEP_WORDS = {
+    Step.RESTORE: "restoring data",
+    Step.BOOT: "starting the server",
+    Step.VERIFY: "verifying what is in force",
+    Step.WARM_UP: "warming up",
+    Step.MEASURE: "measuring",
+    Step.STOP: "stopping the server",
+}
+"""A step of a trial, as something that goes on."""
+
+SPARK_SECONDS = 60
+_LINES_KEPT = 50
+_BARS = "▁▂▃▄▅▆▇█"
+_ASCII_BARS = "_.-=+*%#"
+
+
+@dataclass(slots=True)
+class Board:
+    """The figures of a running study; a watcher writes them, a screen reads them.
+
+    Attributes:
+        spec: the study's question, once it began.
+        blocks: how many blocks are planned, about.
+        began: when the study began or went on, seconds since the epoch.
+        ends: when it is estimated to end.
+        trial: the one that runs.
+        step: its step, or None between trials.
+        step_began: when that step began.
+        seconds: the trial's newest samples.
+        standings: per candidate, the figures so far.
+        lines: what was said, with when.
+        verdict: once it is there.
+    """
+
+    spec: StudySpec | None = None
+    blocks: int = 0
+    began: float = 0.0
+    ends: float = 0.0
+    trial: Trial | None = None
+    step: Step | None = None
+    step_began: float = 0.0
+    seconds: deque[Sample] = field(default_factory=lambda: deque(maxlen=SPARK_SECONDS))
+    standings: Mapping[str, Standing] = field(default_factory=dict)
+    lines: deque[tuple[float, str]] = field(default_factory=lambda: deque(maxlen=_LINES_KEPT))
+    verdict: Verdict | None = None
+
+    def begin(self, spec: StudySpec, blocks: int, seconds: float, now: float) -> None:
+        """Note that the study begins."""
+        self.spec, self.blocks, self.began, self.ends = spec, blocks, now, now + seconds
+
+    def begin_trial(self, trial: Trial, seconds_left: float, now: float) -> None:
+        """Note that a trial begins."""
+        self.trial, self.step, self.ends = trial, None, now + seconds_left
+        self.seconds.clear()
+
+    def begin_step(self, step: Step, now: float) -> None:
+        """Note that a step of the trial begins."""
+        self.step, self.step_began = step, now
+
+    def end_trial(self, standings: Mapping[str, Standing]) -> None:
+        """Note that a trial ended."""
+        self.trial, self.step, self.standings = None, None, dict(standings)
+
+    def seconds_left(self, now: float) -> float:
+        """Return the estimate of what is left, never below nothing."""
+        return max(0.0, self.ends - now)
+
+    def share_done(self, now: float) -> float:
+        """Return how much of the estimated time has passed, from 0 to 1."""
+        whole = max(self.ends, now) - self.began
+        return min(1.0, max(0.0, (now - self.began) / whole)) if whole > 0 else 0.0
+
+
+def sparkline(values: list[float], *, ascii_bars: bool = False) -> str:
+    """Return one character per value, the tallest for the largest and the scale from 0."""
+    bars = _ASCII_BARS if ascii_bars else _BARS
+    top = max(values, default=0.0)
+    if top <= 0:
+        return bars[0] * len(values)
+    return "".join(bars[min(len(bars) - 1, int(max(0.0, value) / top * len(bars)))] for value in values)

@@ -1,0 +1,240 @@
+"""How a study was made, as rows for tables: order, time, trials, what was asked and in force, inventory, settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dialin.model.record import StudyRecord
+from dialin.model.setting import Value, describe, same_value
+from dialin.model.trial import Step, Trial, TrialState
+from dialin.report.series import Series
+from dialin.report.text import (
+    NOTHING,
+    clock_time,
+    counted,
+    duration,
+    exact_percent,
+    moment,
+    number,
+    percent,
+    size,
+    visible,
+    visible_lines,
+)
+from dialin.report.words import naming
+
+STEP_NAMES = {
+    Step.RESTORE: "restore data",
+    Step.BOOT: "boot",
+    Step.VERIFY: "verify",
+    Step.WARM_UP: "warm up",
+    Step.MEASURE: "measure",
+    Step.STOP: "stop",
+}
+"""A step of a trial, as a noun."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Wall-clock time of one step over all trials."""
+
+    name: str
+    time: str
+    share: float
+    shown: str
+    measured: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A trial in the table of block order."""
+
+    candidate: str
+    figure: str
+    failed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Forced:
+    """One variable: what candidates asked for, and what their servers said after boot."""
+
+    candidates: str
+    name: str
+    asked: str
+    in_force: str
+    same: str
+
+
+@dataclass(frozen=True, slots=True)
+class TrialRow:
+    """A trial in the table of all trials."""
+
+    id: int
+    block: int
+    candidate: str
+    state: str
+    started: str
+    warm_up: str
+    measured: str
+    tps: str
+    server_cpu: str
+    driver_cpu: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A failed trial with its reason and the end of its log."""
+
+    id: int
+    block: int
+    candidate: str
+    reason: str
+    log_tail: str
+
+
+Pairs = list[tuple[str, str]]
+
+
+def block_order(series: Sequence[Series]) -> list[tuple[int, list[Placed]]]:
+    """Return each block with its trials in the order they ran."""
+    blocks: dict[int, list[Placed]] = {}
+    for one in series:
+        trial = one.trial
+        figure = number(one.box.mean) if one.box and trial.state is TrialState.DONE else str(trial.state)
+        blocks.setdefault(trial.block, []).append(Placed(trial.candidate, figure, trial.state is not TrialState.DONE))
+    return sorted(blocks.items())
+
+
+def time_spent(trials: Sequence[Trial]) -> list[Spent]:
+    """Return the time that each step took over all trials, and its share of them all."""
+    totals = {step: sum(trial.steps.get(step, 0.0) for trial in trials) for step in Step}
+    whole = sum(totals.values())
+    return [
+        Spent(STEP_NAMES[step], duration(spent), spent / whole, percent(spent / whole), step is Step.MEASURE)
+        for step, spent in totals.items()
+        if whole > 0
+    ]
+
+
+def time_sentence(trials: Sequence[Trial]) -> str:
+    """Return how much of the trials' wall clock was measurement."""
+    spent = sum(sum(trial.steps.values()) for trial in trials)
+    measured = sum(trial.steps.get(Step.MEASURE, 0.0) for trial in trials)
+    if not spent:
+        return "No step has ended yet."
+    return f"{percent(measured / spent)} of the trials' {duration(spent)} was measured load."
+
+
+def trial_rows(series: Sequence[Series]) -> list[TrialRow]:
+    """Return every trial in the order it ran."""
+    return [_trial_row(one) for one in series]
+
+
+def failures(trials: Sequence[Trial]) -> list[Failed]:
+    """Return the failed trials."""
+    return [
+        Failed(
+            trial.id,
+            trial.block,
+            visible(trial.candidate),
+            visible(trial.failure.reason),
+            visible_lines(trial.failure.log_tail),
+        )
+        for trial in trials
+        if trial.failure is not None
+    ]
+
+
+def asked_and_in_force(record: StudyRecord) -> list[Forced]:
+    """Return what each candidate asked for, fixed variables included, beside what its server said after boot."""
+    said: dict[str, Mapping[str, str]] = {}
+    for trial in record.trials:
+        if trial.in_force:
+            said.setdefault(trial.candidate, trial.in_force)
+    labels = naming(record.spec).labels
+    found: dict[tuple[str, Value, str | None], list[str]] = {}
+    for candidate in record.spec.candidates:
+        for name, value in {**record.spec.fixed, **candidate.setting}.items():
+            found.setdefault((name, value, said.get(candidate.name, {}).get(name)), []).append(labels[candidate.name])
+    return [_forced(*key, "all" if len(names) == len(labels) else ", ".join(names)) for key, names in found.items()]
+
+
+def inventory(known: Mapping[str, Any]) -> Pairs:
+    """Return an inventory as labels with values: nested names joined, bytes in their unit, all of it visible."""
+    pairs: Pairs = []
+    for key, value in known.items():
+        label = visible(key).replace("_", " ")
+        if isinstance(value, Mapping):
+            pairs += [(f"{label}: {inner}", text) for inner, text in inventory(value)]
+        elif key.endswith("_bytes") and isinstance(value, (int, float)):
+            pairs.append((label.removesuffix(" bytes"), size(value)))
+        elif isinstance(value, bool):
+            pairs.append((label, "yes" if value else "no"))
+        elif isinstance(value, (list, tuple)):
+            pairs.append((label, visible(", ".join(map(str, value))) or NOTHING))
+        else:
+            pairs.append((label, NOTHING if value is None else visible(value)))
+    return pairs
+
+
+def settings(record: StudyRecord) -> Pairs:
+    """Return what the study was told."""
+    spec = record.spec
+    pairs = [
+        ("baseline", visible(spec.baseline)),
+        ("fixed for all", visible(describe(spec.fixed)) if spec.fixed else "nothing"),
+        ("load", visible(spec.workload.describe())),
+        ("budget", duration(60 * spec.minutes)),
+        ("measured in each trial", "as planned" if spec.measure is None else duration(spec.measure)),
+        ("warm-up at most", "as planned" if spec.warmup is None else duration(spec.warmup)),
+        ("confidence", exact_percent(spec.confidence)),
+        ("smallest difference that matters", exact_percent(spec.worthwhile)),
+        ("seed", str(spec.seed)),
+        ("CPUs of the servers", visible(spec.server_cpus or "all")),
+        ("CPUs of the load driver", visible(spec.load_cpus or "all")),
+        ("weaker durability accepted", "yes" if spec.accept_weaker_durability else "no"),
+        ("began", moment(record.created)),
+        ("directory", visible(record.directory)),
+        ("dialin", visible(record.dialin_version)),
+    ]
+    if record.looks:
+        blocks = ", ".join(str(look.blocks) for look in record.looks)
+        pairs.append(("looks at the data", f"{len(record.looks)}, after {blocks} blocks"))
+    sessions = len({trial.session for trial in record.trials})
+    if sessions > 1:
+        pairs.append(("sessions", f"{sessions}; the study was resumed {counted(sessions - 1, 'time')}"))
+    return pairs
+
+
+def log_lines(record: StudyRecord) -> list[tuple[str, str]]:
+    """Return the study's log."""
+    return [(clock_time(line.at), visible(line.text)) for line in record.log]
+
+
+def _forced(name: str, asked: Value, in_force: str | None, candidates: str) -> Forced:
+    if in_force is None:
+        return Forced(candidates, visible(name), visible(asked), NOTHING, "not known")
+    same = "yes" if same_value(asked, in_force) else "no"
+    return Forced(candidates, visible(name), visible(asked), visible(in_force), same)
+
+
+def _trial_row(one: Series) -> TrialRow:
+    trial, costs = one.trial, one.trial.costs
+    warm = trial.steps.get(Step.WARM_UP)
+    warm_text = NOTHING if warm is None else duration(warm) + (f", {trial.warm_up_end}" if trial.warm_up_end else "")
+    return TrialRow(
+        id=trial.id,
+        block=trial.block,
+        candidate=visible(trial.candidate),
+        state=str(trial.state),
+        started=clock_time(trial.started),
+        warm_up=warm_text,
+        measured=duration(trial.steps[Step.MEASURE]) if Step.MEASURE in trial.steps else NOTHING,
+        tps=number(one.box.mean if one.box else None),
+        server_cpu=number(costs.server_cpu / costs.seconds) if costs and costs.seconds else NOTHING,
+        driver_cpu=percent(costs.driver_cpu / costs.seconds / costs.driver_cpus)
+        if costs and costs.seconds and costs.driver_cpus
+        else NOTHING,
+    )

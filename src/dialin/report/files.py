@@ -1,0 +1,45 @@
+"""The files that a study leaves: written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from dialin.errors import UserError
+from dialin.model.record import StudyRecord
+from dialin.report import html, jsonfile, markdown, optionfile
+
+
+def write_all(record: StudyRecord, directory: Path) -> None:
+    """Write `report.html` and `report.md`, and with a verdict `verdict.json` and `recommended.cnf`.
+
+    Each replaces its predecessor in one step, so that whoever reads meanwhile finds the old one or the new one.
+
+    Raises:
+        UserError: the directory cannot be written to.
+    """
+    texts = {"report.html": html.render(record), "report.md": markdown.render(record)}
+    if record.verdict is not None:
+        texts["verdict.json"] = jsonfile.render(record.verdict)
+        texts["recommended.cnf"] = optionfile.render(record)
+    for name, text in texts.items():
+        try:
+            _replace(directory / name, text)
+        except OSError as error:
+            raise UserError(
+                f"{directory / name} cannot be written: {error.strerror}",
+                "Free the disk or choose another directory with --out",
+            ) from error
+
+
+def _replace(path: Path, text: str) -> None:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with temporary.open("w", encoding="utf-8", newline="\n") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,245 @@
+"""`report.html`: one file that holds all it shows, asks no network, and reads well on paper, a phone and in the dark."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+from plotly.offline import get_plotlyjs
+
+from dialin.model.record import StudyRecord
+from dialin.model.verdict import CandidateVerdict, Estimate, Note, Outcome, Verdict
+from dialin.report import charts, facts, words
+from dialin.report.optionfile import changes
+from dialin.report.series import all_series
+from dialin.report.style import Style, styles
+from dialin.report.text import change, counted, duration, exact_percent, moment, number, percent, visible
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """One of the verdict's figures: what it answers, the figure large, and the sentence."""
+
+    question: str
+    figure: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell of the candidates' table: what it shows, its interval, and the figure it is sorted by."""
+
+    text: str
+    interval: str = ""
+    order: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A candidate in the table."""
+
+    label: str
+    colour: str
+    is_baseline: bool
+    is_recommended: bool
+    cells: Sequence[Cell]
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """A warning or a confound, ready to show."""
+
+    kind: str
+    code: str
+    text: str
+    data: facts.Pairs
+
+
+COLUMNS = ("tps", "to baseline", "CV", "worst second", "stalls / 1000 s", "p95 ms", "errors/s", "trials", "failed")
+"""The figures of the candidates' table, in order, between the candidate and its state."""
+
+
+def render(record: StudyRecord) -> str:
+    """Return the report as one HTML document without any outside reference."""
+    series = all_series(record)
+    style = styles(record)
+    verdict = record.verdict
+    over_time = charts.over_time(record, series, style)
+    combined = charts.combined(record, series, style)
+    boxes = charts.boxes(record, series, style)
+    forest = charts.forest(verdict, style) if verdict else None
+    drawn = [*([forest] if forest else []), *over_time, combined, boxes]
+    script, library = _asset("report.js"), get_plotlyjs()
+    page: str = _template().render(
+        policy=_policy(script, library),
+        css=Markup(_asset("report.css")),  # noqa: S704
+        script=Markup(script),  # noqa: S704
+        library=Markup(library),  # noqa: S704
+        data=_embedded(
+            {
+                "trials": {one.trial.id: {**one.embedded(), "n": one.trial.block} for one in series},
+                "charts": {chart.id: chart.figure for chart in drawn},
+            }
+        ),
+        record=record,
+        verdict=verdict,
+        outcome=words.outcome(record),
+        outcome_kind=str(verdict.verdict) if verdict else "none",
+        headline=words.headline(record),
+        reason=words.reason(record),
+        title=visible(words.headline(record)),
+        when=moment(record.created),
+        setting=[item.line for item in changes(record) if item.line is not None],
+        unwritten=[item for item in changes(record) if item.line is None],
+        no_change=words.no_change(record),
+        tiles=_tiles(record, verdict) if verdict else [],
+        remarks=_remarks(verdict) if verdict else [],
+        scope=words.SCOPE,
+        subject=words.naming(record.spec).subject,
+        columns=COLUMNS,
+        rows=_rows(record, verdict, style) if verdict else [],
+        forest=forest,
+        over_time=over_time,
+        combined=combined,
+        boxes=boxes,
+        style=style,
+        block_order=facts.block_order(series),
+        time_spent=facts.time_spent(record.trials),
+        time_sentence=facts.time_sentence(record.trials),
+        sureness=words.sureness(verdict) if verdict else "",
+        forced=facts.asked_and_in_force(record),
+        host=facts.inventory(record.host),
+        servers=[(visible(name), facts.inventory(known)) for name, known in record.servers.items()],
+        settings=facts.settings(record),
+        trial_rows=facts.trial_rows(series),
+        failures=facts.failures(record.trials),
+        command=visible(record.command),
+        log=facts.log_lines(record),
+    )
+    return page
+
+
+def _tiles(record: StudyRecord, verdict: Verdict) -> list[Tile]:
+    kept = verdict.recommended_candidate == verdict.baseline
+    ratio = words.chosen(verdict).ratio
+    figure = "no change" if kept else change(ratio.mean if ratio else None)
+    sure = "not yet" if verdict.verdict is Outcome.UNRESOLVED else exact_percent(verdict.confidence)
+    told = (
+        ("What it gains", figure, words.gain(record, verdict)),
+        ("How sure", sure, words.sureness(verdict)),
+        ("How long it took", duration(60 * verdict.minutes_of_wall_clock), words.length(verdict)),
+        ("What was compared", counted(len(verdict.candidates), "candidate"), words.compared(record)),
+    )
+    return [Tile(question, figure, _after(figure, sentence)) for question, figure, sentence in told]
+
+
+def _after(figure: str, sentence: str) -> str:
+    """Return a sentence without the figure that stands large above it."""
+    rest = sentence.removeprefix(figure).lstrip()
+    return rest[:1].upper() + rest[1:]
+
+
+def _remarks(verdict: Verdict) -> list[Remark]:
+    def remark(kind: str, note: Note) -> Remark:
+        return Remark(kind, visible(note.code), visible(note.text), facts.inventory(note.data))
+
+    return [
+        *(remark("confound", note) for note in verdict.confounds),
+        *(remark("warning", note) for note in verdict.warnings),
+    ]
+
+
+def _rows(record: StudyRecord, verdict: Verdict, style: Mapping[str, Style]) -> list[Row]:
+    return [
+        Row(
+            label=words.naming(record.spec).labels[candidate.name],
+            colour=style[candidate.name].colour,
+            is_baseline=candidate.name == verdict.baseline,
+            is_recommended=candidate.name == verdict.recommended_candidate,
+            cells=_cells(candidate, verdict),
+            state=words.state_of(candidate, verdict),
+        )
+        for candidate in verdict.candidates
+    ]
+
+
+def _cells(candidate: CandidateVerdict, verdict: Verdict) -> list[Cell]:
+    ratio = candidate.ratio
+    is_baseline = candidate.name == verdict.baseline
+    return [
+        Cell(number(candidate.tps.mean if candidate.tps else None), _interval(candidate.tps, number), _mean(candidate.tps)),
+        Cell("baseline", "", 1.0)
+        if is_baseline
+        else Cell(change(ratio.mean if ratio else None), _interval(ratio, change), _mean(ratio)),
+        Cell(percent(candidate.cv), order=candidate.cv),
+        Cell(number(candidate.worst_second_tps), order=candidate.worst_second_tps),
+        Cell(number(candidate.stall_seconds_per_1000), order=candidate.stall_seconds_per_1000),
+        Cell(number(candidate.p95_ms), order=candidate.p95_ms),
+        Cell(number(candidate.errors_per_s), order=candidate.errors_per_s),
+        Cell(str(candidate.trials), order=candidate.trials),
+        Cell(str(candidate.failed), order=candidate.failed),
+    ]
+
+
+def _interval(estimate: Estimate | None, show: Any) -> str:
+    if estimate is None or estimate.low is None or estimate.high is None:
+        return "" if estimate is None else "no interval yet"
+    return f"{show(estimate.low)} to {show(estimate.high)}"
+
+
+def _mean(estimate: Estimate | None) -> float | None:
+    return None if estimate is None else estimate.mean
+
+
+def _embedded(data: Mapping[str, Any]) -> Markup:
+    """Return JSON that can stand in a script element: no character of it can end the element or open a comment."""
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))  # noqa: S704
+
+
+def _policy(*scripts: str) -> str:
+    """Return the content security policy: these scripts and no others, the page's own styles, and no network at all."""
+    hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for text in scripts)
+    return (
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; "
+        "connect-src 'none'; form-action 'none'; base-uri 'none'"
+    )
+
+
+@cache
+def _asset(name: str) -> str:
+    return files("dialin.report").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def _tied(value: Any) -> Any:
+    """Tie a percent sign to its figure; what is to be copied letter by letter comes as markup and stays as it is."""
+    return value.replace(" %", "\u00a0%") if type(value) is str else value
+
+
+def _breakable(text: str) -> Markup:
+    """Return text in which a line may break after the parts of a long name."""
+    return Markup(re.sub(r"([_=/,])(?=\S)", r"\1<wbr>", str(escape(_tied(text)))))  # noqa: S704
+
+
+@cache
+def _template() -> Any:
+    environment = Environment(
+        loader=PackageLoader("dialin.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_tied,
+    )
+    environment.filters["breakable"] = _breakable
+    return environment.get_template("report.html.j2")

@@ -1,0 +1,135 @@
+"""`recommended.cnf`: the lines that turn the baseline into what is recommended, ready for a server's option file."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from dialin.model.record import StudyRecord
+from dialin.model.setting import Setting, Value, as_number, canonical_name, same_value
+from dialin.model.trial import TrialState
+from dialin.report.text import visible, wrapped
+from dialin.report.words import chosen, compared, gain, length, no_change
+
+WIDTH = 100
+"""Columns that a comment may fill. A server reads a line in pieces of 4 KiB, so a comment must never grow past one."""
+
+_LONGEST_VALUE = 1024
+_LARGE_SIZE = re.compile(r"\d+[tpe]", re.IGNORECASE)
+_OPTION_OF = {
+    "time_zone": "default_time_zone",
+    "tx_isolation": "transaction_isolation",
+    "tx_read_only": "transaction_read_only",
+}
+_BARE = re.compile(r"[\w./:,+@%=-]+", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One variable whose value the recommendation changes.
+
+    Attributes:
+        name: the variable.
+        value: what is recommended, or None where the baseline's line is to be removed.
+        before: the baseline's value, or None where it is not known.
+        line: the line for an option file, or None where there is none to write.
+        refusal: why a value has no line, or nothing.
+    """
+
+    name: str
+    value: Value | None
+    before: Value | None
+    line: str | None
+    refusal: str = ""
+
+
+def changes(record: StudyRecord) -> list[Change]:
+    """Return what the recommendation changes of the baseline; nothing where that is recommended, or there is no verdict."""
+    verdict = record.verdict
+    if verdict is None or verdict.recommended_candidate == verdict.baseline:
+        return []
+    base = record.spec.candidate(record.spec.baseline).setting
+    in_force = _in_force(record, verdict.baseline)
+    changed = [
+        _change(name, value, base.get(name, in_force.get(name)))
+        for name, value in verdict.recommended.items()
+        if name not in base or not same_value(value, base[name])
+    ]
+    removed = [Change(name, None, value, None) for name, value in base.items() if name not in verdict.recommended]
+    return changed + removed
+
+
+def option_line(name: str, value: Value) -> str:
+    """Return the line of an option file from which a server reads back the same value, quoted where that needs it.
+
+    Raises:
+        ValueError: the name cannot be a variable's, or the value cannot stand in an option file; the text says why.
+    """
+    text = str(value)
+    if len(text.encode(errors="replace")) > _LONGEST_VALUE:
+        raise ValueError(f"its value is longer than {_LONGEST_VALUE} bytes")
+    if visible(text) != text:
+        raise ValueError("its value holds characters that an option file cannot hold safely")
+    option = canonical_name(name)
+    if option == "log_bin" and text.lower() in ("on", "1", "off", "0"):
+        return "log_bin" if text.lower() in ("on", "1") else "skip-log-bin"  # log_bin = OFF would name its files OFF
+    if not _BARE.fullmatch(text):
+        escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+        text = f'"{escaped}"'
+    elif _LARGE_SIZE.fullmatch(text):
+        text = str(as_number(text))  # older servers know K, M and G only
+    return f"{_OPTION_OF.get(option, option)} = {text}"
+
+
+def render(record: StudyRecord) -> str:
+    """Return the option file: only what differs from the baseline, each line with its reason and figure as a comment."""
+    verdict = record.verdict
+    lines = _comment(f"Written by dialin {record.dialin_version} from the study {record.directory}")
+    if verdict is None:
+        return _file([*lines, *_comment("There is no verdict yet, so there is nothing to change."), "[mysqld]"])
+    told = [verdict.headline, verdict.reason, compared(record), length(verdict)]
+    told += [f"Confound: {note.text}" for note in verdict.confounds]
+    changed = changes(record)
+    if changed:
+        if weaker := chosen(verdict).weaker_durability:
+            told.append(f"CAREFUL: {', '.join(weaker)} as below can lose commits that the baseline keeps.")
+    else:
+        told.append(no_change(record))
+    lines += [line for text in told for line in _comment(text)]
+    lines.append("[mysqld]")
+    together = "Together these give " if len(changed) > 1 else "Gives "
+    figure = together + gain(record, verdict)
+    for item in changed:
+        lines += ["", *_lines_of(item, figure)]
+    return _file(lines)
+
+
+def _lines_of(item: Change, figure: str) -> list[str]:
+    before = "" if item.before is None else f" (was {item.before})"
+    if item.value is None:
+        return _comment(f"{item.name}{before}: remove this line, so that the server's own default holds. {figure}")
+    if item.line is None:
+        return _comment(f"{item.name} is not written here: {item.refusal}")
+    return [*_comment(f"{item.name}{before}. {figure}"), item.line]
+
+
+def _comment(text: str) -> list[str]:
+    return wrapped(visible(text), WIDTH, indent="# ", hanging="#   ")
+
+
+def _file(lines: list[str]) -> str:
+    return "\n".join(lines) + "\n"
+
+
+def _change(name: str, value: Value, before: Value | None) -> Change:
+    try:
+        return Change(name, value, before, option_line(name, value))
+    except ValueError as error:
+        return Change(name, value, before, None, str(error))
+
+
+def _in_force(record: StudyRecord, name: str) -> Setting:
+    for trial in record.trials:
+        if trial.candidate == name and trial.state is TrialState.DONE:
+            return dict(trial.in_force)
+    return {}

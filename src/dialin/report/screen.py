@@ -1,0 +1,230 @@
+"""The live screen of a running study, and the plain lines that stand for it where there is no terminal."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, Group, RenderResult
+from rich.live import Live
+from rich.text import Text
+
+from dialin.clock import Clock
+from dialin.model.progress import Standing
+from dialin.model.study import StudySpec
+from dialin.model.trial import Sample, Step, Trial
+from dialin.model.verdict import Verdict
+from dialin.report.board import SPARK_SECONDS, STEP_WORDS, Board, sparkline
+from dialin.report.lines import PlainLines
+from dialin.report.text import about, ascii_only, change, clock_time, counted, duration, number, shorten, visible
+from dialin.report.words import naming
+
+_PER_SECOND = 4
+_LOG_LINES = 5
+
+
+class _Column(NamedTuple):
+    title: str
+    width: int
+    least: int  # columns of terminal below which it is left out
+
+
+_COLUMNS = (_Column("trials", 8, 44), _Column("failed", 8, 56), _Column("tps", 10, 34), _Column("to baseline", 13, 0))
+
+
+class LiveScreen:
+    """A watcher that draws the whole terminal anew a few times a second, at whatever size the terminal then has.
+
+    It uses the terminal's alternate screen, so that nothing is left of it at the end and resizing leaves no debris. Use as a
+    context manager: `with LiveScreen(console, clock) as watcher: ...`.
+
+    Args:
+        console: a terminal.
+        clock: tells the time.
+    """
+
+    def __init__(self, console: Console, clock: Clock) -> None:
+        self._board = Board()
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._live = Live(self, console=console, screen=True, auto_refresh=True, refresh_per_second=_PER_SECOND)
+
+    def __enter__(self) -> Self:
+        self._live.start(refresh=True)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._live.stop()
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Draw the study as it stands now."""
+        with self._lock:
+            lines = draw(
+                self._board, self._clock.now(), options.max_width, options.height or console.height, plain=options.ascii_only
+            )
+        yield Group(*lines)
+
+    def study_began(self, spec: StudySpec, blocks_planned: int, seconds_planned: float) -> None:
+        """Note that the study begins."""
+        with self._lock:
+            self._board.begin(spec, blocks_planned, seconds_planned, self._clock.now())
+
+    def said(self, text: str) -> None:
+        """Show a line among the last few."""
+        with self._lock:
+            self._board.lines.append((self._clock.now(), text))
+
+    def trial_began(self, trial: Trial, seconds_left: float) -> None:
+        """Note that a trial begins."""
+        with self._lock:
+            self._board.begin_trial(trial, seconds_left, self._clock.now())
+
+    def step_began(self, trial: Trial, step: Step) -> None:
+        """Note that a step of the trial begins."""
+        with self._lock:
+            self._board.trial = trial
+            self._board.begin_step(step, self._clock.now())
+
+    def sampled(self, trial: Trial, sample: Sample) -> None:  # noqa: ARG002
+        """Add a second to the sparkline."""
+        with self._lock:
+            self._board.seconds.append(sample)
+
+    def trial_ended(self, trial: Trial, standings: Mapping[str, Standing]) -> None:  # noqa: ARG002
+        """Show the figures so far."""
+        with self._lock:
+            self._board.end_trial(standings)
+
+    def study_ended(self, verdict: Verdict) -> None:
+        """Show the verdict's sentence."""
+        with self._lock:
+            self._board.verdict = verdict
+
+
+def draw(board: Board, now: float, width: int, height: int, *, plain: bool = False) -> list[Text]:
+    """Return the screen's lines: at most `height`, each at most `width` columns wide.
+
+    Args:
+        board: the study as it stands.
+        now: seconds since the epoch.
+        width: columns of the terminal.
+        height: its rows.
+        plain: use ASCII alone.
+    """
+    if board.spec is None:
+        return _fitted(
+            [Text("dialin: getting ready", style="bold"), *_log(board, max(1, height - 1))], width, height, plain=plain
+        )
+    top = _head(board, board.spec, now, width)
+    running = _running(board, now, width, plain=plain)
+    log = _log(board, min(_LOG_LINES, max(1, height - len(top) - len(running) - 8)))
+    room = height - len(top) - len(running) - len(log) - 3
+    table = _table(board, board.spec, width, max(1, room - 1))
+    blank = [Text("")]
+    return _fitted([*top, *blank, *table, *blank, *running, *blank, *log], width, height, plain=plain)
+
+
+def _fitted(lines: list[Text], width: int, height: int, *, plain: bool) -> list[Text]:
+    fitted = []
+    for line in lines[:height]:
+        if plain:
+            line.plain = ascii_only(line.plain)
+        line.truncate(max(1, width), overflow="crop" if plain else "ellipsis")
+        line.no_wrap = True
+        fitted.append(line)
+    return fitted
+
+
+def _head(board: Board, spec: StudySpec, now: float, width: int) -> list[Text]:
+    asked = ", ".join(spec.asked_variables) or "builds"
+    servers = ", ".join(dict.fromkeys(candidate.server for candidate in spec.candidates))
+    title = Text.assemble(("dialin  ", "bold"), (visible(f"{asked} on {servers}"), "bold"))
+    load = Text(visible(spec.workload.describe()), style="dim")
+    if board.verdict is not None:
+        return [title, load, Text(visible(board.verdict.headline), style="bold")]
+    block = f"block {board.trial.block} of about {max(board.blocks, board.trial.block)}" if board.trial else "between trials"
+    left = f"about {about(board.seconds_left(now))} left"
+    words = f"{block}, {left}, {duration(now - board.began)} so far  "
+    cells = max(0, min(40, width - len(words)))
+    filled = round(cells * board.share_done(now))
+    bar = [("━" * filled, "cyan"), ("─" * (cells - filled), "dim")] if cells >= 8 else []
+    return [title, load, Text.assemble(words, *bar)]
+
+
+def _table(board: Board, spec: StudySpec, width: int, rows: int) -> list[Text]:
+    names = naming(spec)
+    columns = [column for column in _COLUMNS if width >= column.least]
+    room = max(9, width - sum(column.width for column in columns))
+    header = shorten(names.subject or "candidate", room)
+    left = min(room, max(cell_len(header), *map(len, names.labels.values())))
+    lines = [_row(header, [(column.title, column.width) for column in columns], left, "dim")]
+    shown = _most_telling(board, spec, rows)
+    for candidate in spec.candidates:
+        if candidate.name not in shown:
+            continue
+        standing = board.standings.get(candidate.name, Standing(0, 0, None, None))
+        is_base = candidate.name == spec.baseline
+        runs = board.trial is not None and board.trial.candidate == candidate.name
+        cells = {
+            "trials": str(standing.trials),
+            "failed": str(standing.failed) if standing.failed else "",
+            "tps": number(standing.tps),
+            "to baseline": "baseline" if is_base else change(standing.ratio),
+        }
+        label = shorten(names.labels[candidate.name], left)
+        figures = [(cells[column.title], column.width) for column in columns]
+        lines.append(_row(label, figures, left, "bold cyan" if runs else ""))
+    if len(shown) < len(spec.candidates):
+        lines.append(Text(f"and {len(spec.candidates) - len(shown)} more", style="dim"))
+    return lines
+
+
+def _most_telling(board: Board, spec: StudySpec, rows: int) -> set[str]:
+    """Return the candidates to show: all, or the baseline, the one that runs and the fastest, as many as there are rows for."""
+    names = [candidate.name for candidate in spec.candidates]
+    if len(names) <= rows:
+        return set(names)
+    first = [spec.baseline, *([board.trial.candidate] if board.trial else [])]
+
+    def speed(name: str) -> float:
+        standing = board.standings.get(name)
+        return -(standing.tps or 0.0) if standing else 0.0
+
+    return set(list(dict.fromkeys([*first, *sorted(names, key=speed)]))[: max(1, rows - 1)])
+
+
+def _row(label: str, cells: list[tuple[str, int]], left: int, style: str) -> Text:
+    figures = "".join(f"{text:>{width}}" for text, width in cells)
+    return Text(label + " " * (left - cell_len(label)) + figures, style=style)
+
+
+def _running(board: Board, now: float, width: int, *, plain: bool) -> list[Text]:
+    trial = board.trial
+    if trial is None:
+        return []
+    words = STEP_WORDS[board.step] if board.step else "starting"
+    spent = f" for {duration(now - board.step_began)}" if board.step else ""
+    of = len(board.spec.candidates) if board.spec else trial.position
+    name = naming(board.spec).full[trial.candidate] if board.spec else visible(trial.candidate)
+    head = Text.assemble(f"Trial {trial.position} of {of}: ", (name, "bold"), f", {words}{spent}")
+    if not board.seconds:
+        return [head]
+    newest = board.seconds[-1]
+    figures = [f"{number(newest.tps)} transactions/s", f"p95 {number(newest.p95_ms)} ms"]
+    if newest.errors:
+        figures.append(f"{number(newest.errors)} errors/s")
+    values = [sample.tps for sample in board.seconds][-max(1, width) :]
+    top = f"last {counted(len(values), 'second')}, from 0 to {number(max(values))}"
+    spark = Text(sparkline(values, ascii_bars=plain), style="cyan")
+    return [head, Text(", ".join(figures)), spark, Text(top, style="dim")]
+
+
+def _log(board: Board, count: int) -> list[Text]:
+    newest = list(board.lines)[-count:]
+    return [Text.assemble((f"{clock_time(at)} ", "dim"), visible(text)) for at, text in newest]
+
+
+__all__ = ["SPARK_SECONDS", "LiveScreen", "PlainLines", "draw"]

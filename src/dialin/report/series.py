@@ -1,0 +1,116 @@
+"""The samples of a study made ready to draw: thinned, placed on the study's clock, and summed up for box plots."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean, quantiles
+from typing import Any
+
+from dialin.model.record import StudyRecord
+from dialin.model.trial import Sample, Step, Trial, TrialState
+from dialin.report.thin import thin
+
+POINTS_OF_A_STUDY = 70_000
+"""How many points all charts together may have, so that a report stays a few MB however long the study was."""
+
+_FEWEST, _MOST = 120, 2_000
+_PAUSE_SHOWN = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """What a box plot shows of a trial's measured seconds: percentiles, the lowest second and the mean."""
+
+    low: float
+    first: float
+    median: float
+    third: float
+    high: float
+    worst: float
+    mean: float
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One trial, ready to draw.
+
+    Attributes:
+        trial: the trial.
+        seconds: the driver's seconds of the points.
+        tps: transactions a second at each.
+        warm: how many of the points belong to the warm-up; they come first.
+        zero: the last second of the warm-up; measuring began after it.
+        base: where the driver's second 0 lies on the study's clock, in seconds.
+        box: of the measured seconds of a trial that ended well, or None.
+    """
+
+    trial: Trial
+    seconds: Sequence[int]
+    tps: Sequence[float]
+    warm: int
+    zero: int
+    base: float
+    box: Box | None
+
+    def embedded(self) -> dict[str, Any]:
+        """Return what the page's script draws from, in short names, for there may be many."""
+        return {
+            "s": list(self.seconds),
+            "v": [_short(value) for value in self.tps],
+            "w": self.warm,
+            "z": self.zero,
+            "b": self.base,
+        }
+
+
+def all_series(record: StudyRecord) -> list[Series]:
+    """Return every trial's series, in the order they ran."""
+    most = min(_MOST, max(_FEWEST, POINTS_OF_A_STUDY // max(1, len(record.trials))))
+    shift = pauses(record.trials)
+    origin = record.trials[0].started if record.trials else record.created
+    return [_series(trial, record.samples.get(trial.id, ()), most, origin + shift[trial.session]) for trial in record.trials]
+
+
+def pauses(trials: Sequence[Trial]) -> Mapping[int, float]:
+    """Return for each session what to take off its times, so that the pauses between sessions shrink to a minute."""
+    shift: dict[int, float] = {}
+    taken, ended = 0.0, None
+    for trial in trials:
+        if trial.session not in shift:
+            if ended is not None:
+                taken += max(0.0, trial.started - ended - _PAUSE_SHOWN)
+            shift[trial.session] = taken
+        ended = trial.started + sum(trial.steps.values())
+    return shift
+
+
+def box(values: Sequence[float]) -> Box | None:
+    """Return the box of a trial's measured seconds, or None where there are fewer than two."""
+    if len(values) < 2:
+        return None
+    cuts = quantiles(values, n=20, method="inclusive")
+    return Box(cuts[0], cuts[4], cuts[9], cuts[14], cuts[18], min(values), fmean(values))
+
+
+def _series(trial: Trial, samples: Sequence[Sample], most: int, origin: float) -> Series:
+    warm = [sample for sample in samples if sample.step is Step.WARM_UP]
+    measured = [sample for sample in samples if sample.step is Step.MEASURE]
+    share = most if not warm else max(_FEWEST // 2, most * len(measured) // (len(warm) + len(measured)))
+    drawn_warm = [warm[index] for index in thin([sample.tps for sample in warm], max(_FEWEST // 2, most - share))]
+    drawn = [measured[index] for index in thin([sample.tps for sample in measured], share)]
+    first = samples[0] if samples else None
+    return Series(
+        trial=trial,
+        seconds=[sample.second for sample in (*drawn_warm, *drawn)],
+        tps=[sample.tps for sample in (*drawn_warm, *drawn)],
+        warm=len(drawn_warm),
+        zero=warm[-1].second if warm else 0,
+        base=round((first.at - first.second if first else trial.started) - origin, 1),
+        box=box([sample.tps for sample in measured]) if trial.state is TrialState.DONE else None,
+    )
+
+
+def _short(value: float) -> float | int:
+    rounded = round(value, 1 if value >= 10 else 3)
+    return int(rounded) if rounded == int(rounded) else rounded

@@ -1,0 +1,37 @@
+"""How each candidate looks, alike in every chart and table of a report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dialin.model.record import StudyRecord
+from dialin.report.text import shorten
+from dialin.report.words import naming
+
+HUES = 7
+"""How many colours there are beside the baseline's; the style sheet has as many, told apart by the colour-blind."""
+
+_SYMBOLS = ("circle", "square", "triangle-up", "pentagon", "star-triangle-down", "hexagon2", "cross")
+_LABEL = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How a candidate looks in every chart and table."""
+
+    label: str
+    colour: str
+    symbol: str
+
+
+def styles(record: StudyRecord) -> dict[str, Style]:
+    """Return how each candidate looks: the baseline in the ink's own grey, the others in turn through the palette."""
+    found = {}
+    others = 0
+    for name, label in naming(record.spec).labels.items():
+        if name == record.spec.baseline:
+            found[name] = Style(shorten(label, _LABEL), "var(--base)", "diamond")
+            continue
+        found[name] = Style(shorten(label, _LABEL), f"var(--c{others % HUES + 1})", _SYMBOLS[others // HUES % len(_SYMBOLS)])
+        others += 1
+    return found

@@ -1,0 +1,135 @@
+"""Figures and foreign text, made fit to read: numbers with a sensible precision, control characters shown, never obeyed."""
+
+from __future__ import annotations
+
+import math
+import re
+import textwrap
+from datetime import UTC, datetime
+
+NOTHING = "–"
+"""What stands where there is no figure."""
+
+_UNSEEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+)
+_TO_ASCII = str.maketrans({"−": "-", "–": "-", "±": "+/-", "×": "x", "…": "~", "·": "-", "’": "'", "\u00a0": " "})
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+
+
+def visible(text: object) -> str:
+    r"""Return text from outside on one line, each character that would act instead of being seen written as an escape.
+
+    Control characters, directional overrides, zero-width characters and lone surrogates become `\x1b` or `\u202e`.
+    """
+    return _UNSEEN.sub(_escape, str(text))
+
+
+def visible_lines(text: object) -> str:
+    """Return text of several lines, made visible as `visible` does, its line ends kept and its tabs made spaces."""
+    lines = str(text).replace("\r\n", "\n").split("\n")
+    return "\n".join(visible(line.expandtabs(4)) for line in lines)
+
+
+def wrapped(text: str, width: int, *, indent: str = "", hanging: str = "") -> list[str]:
+    """Return text in lines of at most `width` characters, a percentage never torn from its sign."""
+    lines = textwrap.wrap(
+        text.replace(" %", "\u00a0%"), width, initial_indent=indent, subsequent_indent=hanging, break_on_hyphens=False
+    )
+    return [line.replace("\u00a0", " ") for line in lines]
+
+
+def ascii_only(text: str) -> str:
+    """Return text for a terminal that knows ASCII alone."""
+    return text.translate(_TO_ASCII).encode("ascii", "replace").decode("ascii")
+
+
+def shorten(text: str, width: int) -> str:
+    """Return text of at most `width` characters; what is left out is in the middle, for names mostly differ at their end."""
+    if len(text) <= width:
+        return text
+    if width <= 1:
+        return "…"[:width]
+    head = (width - 1) // 3
+    return f"{text[:head]}…{text[len(text) - (width - 1 - head) :]}"
+
+
+def number(value: float | None) -> str:
+    """Return a figure in about three or four significant digits, thousands set apart: `1,234`, `12.3`, `0.004`."""
+    if value is None or not math.isfinite(value):
+        return NOTHING
+    size = abs(value)
+    if size >= 100 or value == 0:
+        text = f"{value:,.0f}"
+    elif size >= 10:
+        text = f"{value:.1f}"
+    elif size >= 1:
+        text = f"{value:.2f}"
+    else:
+        text = f"{value:.2g}" if size >= 0.0001 else "0"
+    return text.replace("-", "−")
+
+
+def percent(share: float | None) -> str:
+    """Return a share as a percentage with one decimal: 0.0123 is `1.2 %`."""
+    if share is None or not math.isfinite(share):
+        return NOTHING
+    return f"{round(100 * share, 1) + 0.0:,.1f} %".replace("-", "−")
+
+
+def exact_percent(share: float) -> str:
+    """Return a share that somebody chose, with no more digits than it has: 0.95 is `95 %`, 0.005 is `0.5 %`."""
+    return f"{round(100 * share, 4):g} %"
+
+
+def change(ratio: float | None) -> str:
+    """Return a ratio as a signed change: 1.053 is `+5.3 %`, 0.9 is `−10.0 %`, 1 is `0.0 %`."""
+    if ratio is None or not math.isfinite(ratio):
+        return NOTHING
+    value = round(100 * (ratio - 1), 1) + 0.0
+    return f"{value:+,.1f} %".replace("-", "−") if value else "0.0 %"
+
+
+def duration(seconds: float) -> str:
+    """Return a length of time in its two largest units: `45 s`, `6 min 20 s`, `1 h 12 min`, `2 d 3 h`."""
+    whole = max(0, round(seconds))
+    for size, name, small_size, small_name in ((86400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s")):
+        if whole >= size:
+            rest = whole % size // small_size
+            return f"{whole // size} {name} {rest} {small_name}" if rest else f"{whole // size} {name}"
+    return f"{whole} s"
+
+
+def about(seconds: float) -> str:
+    """Return an estimated length of time, in whole minutes once it is longer than two of them."""
+    return duration(60 * round(seconds / 60)) if seconds > 120 else duration(seconds)
+
+
+def moment(epoch: float) -> str:
+    """Return an instant in UTC, to the second: `2026-09-02 12:00:41 UTC`."""
+    return datetime.fromtimestamp(epoch, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def clock_time(epoch: float) -> str:
+    """Return the time of day of an instant in UTC: `12:00:41`."""
+    return datetime.fromtimestamp(epoch, UTC).strftime("%H:%M:%S")
+
+
+def size(count: float) -> str:
+    """Return a count of bytes in its binary unit: `126 GiB`."""
+    value, unit = float(count), 0
+    while abs(value) >= 1024 and unit < len(_UNITS) - 1:
+        value, unit = value / 1024, unit + 1
+    return f"{value:.0f} {_UNITS[unit]}" if value >= 10 or unit == 0 else f"{value:.1f} {_UNITS[unit]}"
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a count with its noun, which takes a plain s: `1 block`, `3 blocks`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -1,0 +1,1 @@
+"""Builds, what each can do, and instances of them."""

@@ -1,0 +1,158 @@
+"""The package archives that this machine is set up to use, read from its own apt configuration."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+_MAIN = "main"
+_UNSTABLE = ("sid", "unstable")
+_CODENAMES = ("buster", "bullseye", "bookworm", "trixie", "forky", "duke", "sid")
+_RELEASES = frozenset((*_CODENAMES, "oldoldstable", "oldstable", "stable", "testing", "unstable"))
+_SUFFIXES = ("", "-updates", "-security")
+_ARCHIVE_KEYRING = "debian-archive"
+_NOT_KEPT = frozenset(("types", "uris", "suites", "components", "enabled", "architectures", "languages", "targets"))
+_LONG_NAMES = {"arch": "architectures", "lang": "languages", "target": "targets"}
+_ONE_LINE = re.compile(r"deb\s+(?:\[(?P<options>[^\]]*)\]\s+)?(?P<uri>\S+)\s+(?P<suite>\S+)(?P<components>(?:\s+\S+)*)\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """One suite of one archive.
+
+    Attributes:
+        uri: where it is, as the machine's configuration has it.
+        suite: e.g. `bookworm-security`.
+        components: e.g. `main`.
+        options: what else the entry says, by field name in lower case: the key that signs it, for one.
+    """
+
+    uri: str
+    suite: str
+    components: tuple[str, ...]
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_archives(directory: Path = Path("/etc/apt")) -> list[Archive]:
+    """Return every binary archive of the machine's apt configuration; files that cannot be read are left out."""
+    parts = directory / "sources.list.d"
+    files = [directory / "sources.list", *sorted(parts.glob("*.list")), *sorted(parts.glob("*.sources"))]
+    found: list[Archive] = []
+    for file in files:
+        try:
+            text = file.read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            continue
+        found += parse_stanzas(text) if file.suffix == ".sources" else parse_lines(text)
+    return found
+
+
+def parse_lines(text: str) -> list[Archive]:
+    """Read the one-line format of `sources.list`."""
+    found = []
+    for line in text.splitlines():
+        match = _ONE_LINE.fullmatch(line.partition("#")[0].strip())
+        if not match or match["uri"].startswith("cdrom:"):
+            continue
+        options = dict(part.partition("=")[::2] for part in shlex.split(match["options"] or ""))
+        kept = {_LONG_NAMES.get(name.lower(), name.lower()): value for name, value in options.items()}
+        found.append(Archive(match["uri"], match["suite"], tuple(match["components"].split()), _keep(kept)))
+    return found
+
+
+def parse_stanzas(text: str) -> list[Archive]:
+    """Read the deb822 format of `*.sources`."""
+    found = []
+    for fields in _stanzas(text):
+        if "deb" not in fields.get("types", "").split() or fields.get("enabled", "yes").strip().lower() in ("no", "false", "0"):
+            continue
+        components = tuple(fields.get("components", "").split())
+        found += [
+            Archive(uri, suite, components, _keep(fields))
+            for uri in fields.get("uris", "").split()
+            for suite in fields.get("suites", "").split()
+            if not uri.startswith("cdrom:")
+        ]
+    return found
+
+
+def _stanzas(text: str) -> Iterator[dict[str, str]]:
+    fields: dict[str, str] = {}
+    name = ""
+    for line in [*text.splitlines(), ""]:
+        if line.startswith("#"):
+            continue
+        if not line.strip():
+            if fields:
+                yield fields
+            fields, name = {}, ""
+        elif line[0] in " \t":
+            fields[name] = f"{fields.get(name, '')}\n{line}"
+        else:
+            name, _, value = line.partition(":")
+            name = name.strip().lower()
+            fields[name] = value.strip()
+
+
+def _keep(fields: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in fields.items() if name and name not in _NOT_KEPT}
+
+
+def turned_to(archives: Sequence[Archive], suite: str) -> list[Archive]:
+    """Return Debian's own among the given archives, turned to another of its releases.
+
+    A release keeps its updates and security archives; `sid` has none. Archives that name Debian's own key are preferred to
+    those that name none, and those to the ones signed by somebody else's (a private mirror).
+
+    Args:
+        archives: what the machine uses.
+        suite: a release's codename, e.g. `bookworm` or `sid`.
+    """
+    debians = [each for each in archives if _MAIN in each.components and _release_of(each.suite)]
+    groups = [[each for each in debians if _signer(each) == signer] for signer in ("debian", "unnamed", "other")]
+    chosen = next(filter(None, groups), [])
+    return list(_turned(chosen, suite))
+
+
+def _release_of(suite: str) -> tuple[str, str] | None:
+    for suffix in _SUFFIXES:
+        if suite.removesuffix(suffix) in _RELEASES and suite.endswith(suffix):
+            return suite.removesuffix(suffix), suffix
+    return None
+
+
+def _signer(archive: Archive) -> str:
+    signed_by = archive.options.get("signed-by", "")
+    if not signed_by:
+        return "unnamed"
+    return "debian" if _ARCHIVE_KEYRING in signed_by else "other"
+
+
+def _turned(archives: Iterable[Archive], suite: str) -> Iterator[Archive]:
+    seen = set()
+    for archive in archives:
+        release = _release_of(archive.suite)
+        if release is None or (release[1] and suite in _UNSTABLE):
+            continue
+        turned = Archive(archive.uri, f"{suite}{release[1]}", (_MAIN,), archive.options)
+        if (turned.uri, turned.suite) not in seen:
+            seen.add((turned.uri, turned.suite))
+            yield turned
+
+
+def render(archives: Iterable[Archive]) -> str:
+    """Write archives in the deb822 format."""
+    stanzas = []
+    for archive in archives:
+        lines = [
+            "Types: deb",
+            f"URIs: {archive.uri}",
+            f"Suites: {archive.suite}",
+            f"Components: {' '.join(archive.components)}",
+        ]
+        lines += [f"{name}: {value}" for name, value in archive.options.items()]
+        stanzas.append("\n".join(lines) + "\n")
+    return "\n".join(stanzas)

@@ -1,0 +1,234 @@
+"""The builds on this machine: installed by dialin, found in the usual places, or in directories that the user added."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from dialin.errors import UserError
+from dialin.model.build import Build, BuildReference, Flavour, Version
+from dialin.paths import Home
+from dialin.servers.installable import INSTALLABLE, Installable, nearest, parse_reference
+from dialin.servers.manifest import installed, messages_directory, replace_text
+
+_TIMEOUT = 20.0
+_NAMES = ("mariadbd", "mysqld")
+_VERSION = re.compile(r"\bVer (?P<version>(?P<numbers>\d+\.\d+\.\d+)\S*)(?P<rest>[^\n]*)")
+_LIBRARY = re.compile(r"error while loading shared libraries: (?P<library>[^:]+):")
+_SYSTEM_PREFIXES = (Path("/"), Path("/usr"))
+_BINARY_DIRECTORIES = ("bin", "sbin", "libexec", "usr/sbin", "usr/bin", "usr/libexec", ".")
+
+USUAL_DIRECTORIES = (
+    "/usr/sbin",
+    "/usr/libexec",
+    "/usr/local/sbin",
+    "/usr/local/libexec",
+    "/usr/local/bin",
+    "/usr/local/mysql/bin",
+)
+"""Where servers are that are not on every user's PATH."""
+
+USUAL_PATTERNS = ("/opt/*/bin", "/opt/*/sbin", "/usr/local/mysql-*/bin", "/usr/local/mariadb-*/bin")
+"""Where servers from archives are unpacked by habit."""
+
+
+def identify(binary: Path, launcher: Sequence[str] = ()) -> tuple[Flavour, Version, str]:
+    """Ask a server binary what it is.
+
+    Args:
+        binary: the mysqld or mariadbd.
+        launcher: what stands before it on a command line.
+
+    Returns:
+        Its flavour, its version, and the version as it writes it.
+
+    Raises:
+        UserError: it does not run here, or is no MySQL or MariaDB server.
+    """
+    try:
+        done = subprocess.run(
+            [*launcher, str(binary), "--no-defaults", "--version"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_TIMEOUT,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise UserError(f"{binary} did not tell its version within {_TIMEOUT:.0f} s") from None
+    except OSError as error:
+        raise UserError(f"{binary} cannot be run: {error.strerror}", "Is it built for this machine, and executable?") from error
+    said = done.stdout.decode("utf-8", "replace")
+    match = _VERSION.search(said)
+    if done.returncode == 0 and match:
+        # The path that the line begins with may hold any word; only what follows `Ver` is the server's own.
+        text = match["version"]
+        flavour = Flavour.MARIADB if "mariadb" in (text + match["rest"]).lower() else Flavour.MYSQL
+        return flavour, tuple(map(int, match["numbers"].split("."))), text
+    complaint = done.stderr.decode("utf-8", "replace").strip()
+    if lacking := _LIBRARY.search(complaint):
+        raise UserError(f"{binary} needs {lacking['library']}, which this machine lacks", "Install the package that has it")
+    last = (complaint or said.strip()).splitlines()[-1:] or [f"it ended with {done.returncode}"]
+    raise UserError(f"{binary} is not a MySQL or MariaDB server: {last[0]}")
+
+
+def discover(
+    home: Home,
+    environment: Mapping[str, str] = os.environ,
+    usual: Iterable[Path] | None = None,
+) -> list[Build]:
+    """Return the builds on this machine, each binary once: dialin's own, then added directories, PATH, and the usual places.
+
+    A binary that does not run is left out.
+
+    Args:
+        home: dialin's cache.
+        environment: where PATH is read from.
+        usual: directories to look in beside PATH; the usual ones when None.
+    """
+    builds = installed(home)
+    seen = {build.binary.resolve() for build in builds}
+    for place, origin in _places(home, environment, usual):
+        for binary, basedir in find_binaries(place) if origin.startswith("added") else _binaries_in(place):
+            if binary in seen:
+                continue
+            seen.add(binary)
+            try:
+                builds.append(_build(binary, basedir, origin))
+            except UserError:
+                continue
+    return builds
+
+
+def _places(home: Home, environment: Mapping[str, str], usual: Iterable[Path] | None) -> Iterator[tuple[Path, str]]:
+    for directory in added_directories(home):
+        yield directory, f"added: {directory}"
+    for part in filter(None, environment.get("PATH", "").split(os.pathsep)):
+        yield Path(part), "found on PATH"
+    for directory in usual_directories() if usual is None else usual:
+        yield directory, f"found in {directory}"
+
+
+def usual_directories() -> list[Path]:
+    """Return the directories that servers are installed in by habit, those that exist."""
+    globbed = (path for pattern in USUAL_PATTERNS for path in sorted(Path("/").glob(pattern.lstrip("/"))))
+    return [path for path in (*map(Path, USUAL_DIRECTORIES), *globbed) if path.is_dir()]
+
+
+def find_binaries(place: Path) -> list[tuple[Path, Path | None]]:
+    """Return the servers in an unpacked archive, or in its binary directory, each with its basedir."""
+    if place.is_file():
+        return _binaries_in(place.parent, (place.name,))
+    found: dict[Path, Path | None] = {}
+    for name in _BINARY_DIRECTORIES:
+        for binary, basedir in _binaries_in(place / name):
+            found.setdefault(binary, basedir)
+    return list(found.items())
+
+
+def _binaries_in(directory: Path, names: Sequence[str] = _NAMES) -> list[tuple[Path, Path | None]]:
+    found = {}
+    for name in names:
+        path = directory / name
+        if path.is_file() and os.access(path, os.X_OK):
+            binary = path.resolve()
+            found[binary] = _basedir(binary)
+    return list(found.items())
+
+
+def _basedir(binary: Path) -> Path | None:
+    basedir = binary.parent.parent
+    return basedir if basedir not in _SYSTEM_PREFIXES and messages_directory(basedir) else None
+
+
+def _build(binary: Path, basedir: Path | None, origin: str) -> Build:
+    flavour, version, text = identify(binary)
+    messages = messages_directory(basedir) if basedir else None
+    return Build(flavour, version, binary, basedir=basedir, messages=messages, origin=origin, version_text=text)
+
+
+def added_directories(home: Home) -> list[Path]:
+    """Return the directories that the user added.
+
+    Raises:
+        UserError: the file that lists them cannot be read.
+    """
+    try:
+        listed = json.loads(home.config.read_text(encoding="utf-8"))["directories"]
+        return [Path(each) for each in listed]
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UserError(
+            f"{home.config} is not dialin's list of added directories", "Move it away, then add them again"
+        ) from error
+
+
+def add_directory(home: Home, path: Path) -> list[Build]:
+    """Remember a directory that holds servers, e.g. an unpacked archive, and return its builds.
+
+    Raises:
+        UserError: there is no server in it that runs here; nothing is remembered.
+    """
+    directory = path.expanduser().resolve()
+    binaries = find_binaries(directory)
+    if not binaries:
+        raise UserError(
+            f"There is no mysqld or mariadbd in {directory}", "Name the directory that an archive was unpacked to, or its bin"
+        )
+    builds = [_build(binary, basedir, f"added: {directory}") for binary, basedir in binaries]
+    known = added_directories(home)
+    if directory not in known:
+        _remember(home, [*known, directory])
+    return builds
+
+
+def forget_directory(home: Home, path: Path) -> None:
+    """Forget a directory that was added; what is in it stays.
+
+    Raises:
+        UserError: it was not added.
+    """
+    directory = path.expanduser().resolve()
+    known = added_directories(home)
+    if directory not in known:
+        raise UserError(f"{directory} was not added", "`dialin servers` lists what was")
+    _remember(home, [each for each in known if each != directory])
+
+
+def _remember(home: Home, directories: Sequence[Path]) -> None:
+    replace_text(home.config, json.dumps({"directories": [str(each) for each in directories]}, indent=2) + "\n")
+
+
+def resolve(reference: BuildReference, builds: Sequence[Build], table: Sequence[Installable] = INSTALLABLE) -> Build:
+    """Return the build that a reference means: the newest that matches, the first listed among equals.
+
+    Raises:
+        UserError: there is none; the error names what is there and how to get what was asked for.
+    """
+    matching = [build for build in builds if reference.matches(build)]
+    if matching:
+        return max(matching, key=lambda build: build.version)
+    there = ", ".join(dict.fromkeys(build.id for build in builds)) or "none at all"
+    what = f"No build of {reference} is on this machine, which has {there}"
+    if any(row.covers(reference) for row in table):
+        raise UserError(what, f"`dialin servers install {reference}` brings it")
+    near = nearest(
+        reference, [*(BuildReference(each.flavour, each.version) for each in builds), *(row.reference for row in table)]
+    )
+    hint = f"The nearest is {near}; " if near else ""
+    raise UserError(
+        what, f"{hint}`dialin servers` lists what can be installed, `dialin servers add DIR` uses one that you have"
+    )
+
+
+def find(text: str, builds: Sequence[Build]) -> Build:
+    """Return the build that a user's words mean.
+
+    Raises:
+        UserError: they name no build, or none that is on this machine.
+    """
+    return resolve(parse_reference(text, (build.id for build in builds)), builds)

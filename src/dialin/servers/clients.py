@@ -1,0 +1,124 @@
+"""Package clients, run as a user would run them: what they fetch is told while it arrives, what goes wrong in one line."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from dialin.errors import UserError
+
+Say = Callable[[str], None]
+"""Takes one line of progress."""
+
+MEGABYTE = 1_000_000
+_SECONDS_BETWEEN_LINES = 5.0
+_CREDENTIALS = re.compile(r"//[^/@\s]+@")
+_TELLING = re.compile(r"^(E:|Err:|\[ERROR\]|\[FATAL\]|dpkg[^:]*: error|fatal:)")
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """What a client is about to fetch.
+
+    Attributes:
+        directory: where it arrives.
+        megabytes: how much is expected; the directory may hold other things already.
+    """
+
+    directory: Path
+    megabytes: float
+
+
+class Clients(Protocol):
+    """Runs package clients."""
+
+    def run(self, arguments: Sequence[str], *, cwd: Path | None = None, arrival: Arrival | None = None) -> str:
+        """Run a client to its end and return what it printed.
+
+        Raises:
+            UserError: it is not on this machine, or it failed.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SystemClients:
+    """The package clients of this machine.
+
+    Attributes:
+        say: told how much has arrived, every few seconds.
+        interval: seconds between such lines.
+    """
+
+    say: Say
+    interval: float = _SECONDS_BETWEEN_LINES
+
+    def run(self, arguments: Sequence[str], *, cwd: Path | None = None, arrival: Arrival | None = None) -> str:
+        """Run a client to its end and return what it printed, in its C locale.
+
+        Raises:
+            UserError: it is not on this machine, or it failed.
+        """
+        there = directory_megabytes(arrival.directory) if arrival else 0.0
+        try:
+            process = subprocess.Popen(
+                arguments,
+                cwd=cwd,
+                env={**os.environ, "LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive"},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+                close_fds=False,  # it holds the lock of the install that it serves
+            )
+        except FileNotFoundError:
+            raise missing(arguments[0]) from None
+        with process:
+            try:
+                output = self._wait(process, arrival, there)
+            except BaseException:
+                process.kill()
+                raise
+        if process.returncode:
+            raise UserError(f"{arguments[0]} failed: {telling_line(output)}")
+        return output
+
+    def _wait(self, process: subprocess.Popen[str], arrival: Arrival | None, there: float) -> str:
+        while True:
+            try:
+                return process.communicate(timeout=self.interval)[0]
+            except subprocess.TimeoutExpired:
+                if arrival:
+                    arrived = max(0.0, directory_megabytes(arrival.directory) - there)
+                    self.say(f"  {arrived:.0f} of {arrival.megabytes:.0f} MB")
+
+
+def missing(client: str) -> UserError:
+    """Return the error for a client that this machine lacks."""
+    remedies = {"mvn": "as root: apt-get install maven", "apt-get": "this needs Debian", "dpkg": "this needs Debian"}
+    return UserError(f"{client} is not on this machine", remedies.get(client, f"install {client}"))
+
+
+def telling_line(output: str) -> str:
+    """Return the line of a client's output that says what went wrong, without the credentials that a URL may carry."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    told = next((line for line in lines if _TELLING.match(line)), lines[-1] if lines else "it printed nothing")
+    return _CREDENTIALS.sub("//", told).rstrip(".")
+
+
+def directory_megabytes(directory: Path) -> float:
+    """Return how much the files under a directory hold, in millions of bytes; files that vanish meanwhile count nothing."""
+    total = 0
+    for parent, _, names in os.walk(directory):
+        for name in names:
+            try:
+                total += os.lstat(os.path.join(parent, name)).st_size  # noqa: PTH118 - a Path for each file costs more than it gives
+            except FileNotFoundError:
+                continue
+    return total / MEGABYTE

@@ -1,0 +1,150 @@
+"""Installing a build into dialin's cache: all of it or nothing, never twice, and without a change to the system."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from dialin.errors import UserError
+from dialin.model.build import Build, BuildReference
+from dialin.paths import Home
+from dialin.servers import manifest
+from dialin.servers.builds import identify
+from dialin.servers.clients import MEGABYTE, Clients, Say, SystemClients
+from dialin.servers.installable import INSTALLABLE, Installable, installable
+
+__all__ = ["INSTALLABLE", "Installable", "install", "installable", "remove"]
+
+_FRESH = ".new-"
+_DOOMED = ".old-"
+
+
+def install(
+    home: Home,
+    reference: BuildReference,
+    say: Say,
+    *,
+    verify: Callable[[Build], None] | None = None,
+    table: Sequence[Installable] = INSTALLABLE,
+    clients: Clients | None = None,
+) -> Build:
+    """Install a build, unless dialin installed it before.
+
+    Args:
+        home: dialin's cache, which the build and what is fetched for it go to.
+        reference: what to install.
+        say: takes a line for each step.
+        verify: tries the unpacked build, and raises where it does not serve; nothing is installed then.
+        table: what can be installed.
+        clients: runs package clients; the machine's own when None.
+
+    Raises:
+        UserError: it cannot be had, or does not run here; nothing is left half-made.
+    """
+    if there := _newest(home, reference):
+        say(f"{there.id} is already installed")
+        return there
+    row = installable(reference, table)
+    clients = clients or SystemClients(say)
+    try:
+        home.builds.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"{home.builds} cannot be made: {error.strerror}", "Set DIALIN_HOME to a directory of yours") from error
+    with exclusively(home, say):
+        if there := _newest(home, reference):
+            say(f"{there.id} was installed meanwhile")
+            return there
+        _sweep(home)
+        _check_space(home, row)
+        return _bring(home, reference, row, clients, say, verify)
+
+
+def _bring(
+    home: Home, reference: BuildReference, row: Installable, clients: Clients, say: Say, verify: Callable[[Build], None] | None
+) -> Build:
+    say(f"installing {reference}: {row.source.description}")
+    fresh = home.builds / f"{_FRESH}{os.getpid()}"
+    try:
+        layout = row.source.bring(reference, home.downloads, fresh, clients, say)
+        identity = identify(fresh / layout.binary, layout.launcher(fresh))
+        build = manifest.build_at(fresh, layout, identity)
+        if not reference.matches(build):
+            raise UserError(f"{row.source.description} turned out to be {build.id}, not {reference}")
+        if verify:
+            say(f"trying {build.id}")
+            verify(build)
+        manifest.write(fresh, layout, build, row.source.description)
+        target = home.builds / build.id
+        _discard(target)
+        fresh.rename(target)
+    except OSError as error:
+        raise UserError(f"{reference} could not be unpacked: {error.strerror}", f"See to {home.root} and try again") from error
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+    with suppress(UserError):  # what could not be tidied takes space, no more
+        row.source.tidy(home.downloads, clients)
+    say(f"{build.id} is installed in {target}")
+    return manifest.build_at(target, layout, identity)
+
+
+def remove(home: Home, build: Build) -> None:
+    """Remove a build that dialin installed.
+
+    Raises:
+        UserError: dialin did not install it.
+    """
+    target = home.builds / build.id
+    if not build.binary.is_relative_to(target):
+        raise UserError(f"{build.binary} was not installed by dialin", "Remove it the way it came")
+    with exclusively(home, lambda _: None):
+        _discard(target)
+
+
+def _newest(home: Home, reference: BuildReference) -> Build | None:
+    matching = [build for build in manifest.installed(home) if reference.matches(build)]
+    return max(matching, key=lambda build: build.version, default=None)
+
+
+@contextmanager
+def exclusively(home: Home, say: Say) -> Iterator[None]:
+    """Hold the lock of the builds directory.
+
+    The kernel lets go of it however this process ends, though not before the package client that it ran has ended too: one that
+    outlives a killed dialin still writes into the directory.
+    """
+    with (home.builds / ".lock").open("w") as file:
+        os.set_inheritable(file.fileno(), True)  # noqa: FBT003 - it takes no name
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("another dialin is installing; waiting for it")
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _sweep(home: Home) -> None:
+    for path in home.builds.iterdir():
+        if path.name.startswith((_FRESH, _DOOMED)):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _discard(target: Path) -> None:
+    if target.exists():
+        doomed = target.with_name(f"{_DOOMED}{os.getpid()}")
+        target.rename(doomed)
+        shutil.rmtree(doomed, ignore_errors=True)
+
+
+def _check_space(home: Home, row: Installable) -> None:
+    # Twice: what a package brings and a server does without is there until all of it is unpacked.
+    needs = row.fetched + 2 * row.unpacked
+    free = int(shutil.disk_usage(home.root).free / MEGABYTE)
+    if free < needs:
+        raise UserError(
+            f"{row.reference} needs {needs} MB in {home.root}, where {free} MB are free",
+            "Free some, or set DIALIN_HOME to a directory on another file system",
+        )

@@ -1,0 +1,111 @@
+"""What dialin writes down of a build that it installed, so that the directory can be moved and is known to be complete."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dialin.model.build import Build, BuildReference, Flavour, Version
+from dialin.paths import Home
+
+MANIFEST = "build.json"
+_SCHEMA = "dialin/build/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where the parts of an unpacked server are, relative to its directory.
+
+    Attributes:
+        binary: the server.
+        basedir: the root of share and plugin directories.
+        messages: the directory of error messages, or None where the binary finds it from its basedir.
+        loader: a dynamic loader of its own, or None where the machine's serves.
+        libraries: directories of shared libraries that the loader searches first.
+    """
+
+    binary: str
+    basedir: str
+    messages: str | None = None
+    loader: str | None = None
+    libraries: tuple[str, ...] = ()
+
+    def launcher(self, root: Path) -> tuple[str, ...]:
+        """Return what stands before the binary on a command line."""
+        if self.loader is None:
+            return ()
+        return (str(root / self.loader), "--library-path", ":".join(str(root / each) for each in self.libraries))
+
+
+def messages_directory(basedir: Path) -> Path | None:
+    """Return the directory under a basedir that error messages are in, or None."""
+    candidates = (basedir / "share", basedir / "share" / "mysql", basedir / "share" / "mariadb")
+    return next((each for each in candidates if (each / "english" / "errmsg.sys").is_file()), None)
+
+
+def build_at(root: Path, layout: Layout, identity: tuple[Flavour, Version, str]) -> Build:
+    """Return the build that an unpacked directory holds."""
+    flavour, version, text = identity
+    return Build(
+        flavour=flavour,
+        version=version,
+        binary=root / layout.binary,
+        launcher=layout.launcher(root),
+        basedir=root / layout.basedir,
+        messages=root / layout.messages if layout.messages else None,
+        origin="installed by dialin",
+        version_text=text,
+    )
+
+
+def write(root: Path, layout: Layout, build: Build, source: str) -> None:
+    """Write the manifest of a complete build into its directory, in one step."""
+    document: dict[str, Any] = {
+        "schema": _SCHEMA,
+        "build": build.id,
+        "version_text": build.version_text,
+        "source": source,
+        "binary": layout.binary,
+        "basedir": layout.basedir,
+        "messages": layout.messages,
+        "loader": layout.loader,
+        "libraries": list(layout.libraries),
+    }
+    replace_text(root / MANIFEST, json.dumps(document, indent=2) + "\n")
+
+
+def read(root: Path) -> Build | None:
+    """Return the build in a directory, or None where there is no complete one."""
+    try:
+        document = json.loads((root / MANIFEST).read_text())
+        if document["schema"] != _SCHEMA:
+            return None
+        reference = BuildReference.parse(document["build"])
+        layout = Layout(
+            binary=document["binary"],
+            basedir=document["basedir"],
+            messages=document["messages"],
+            loader=document["loader"],
+            libraries=tuple(document["libraries"]),
+        )
+        build = build_at(root, layout, (reference.flavour, reference.version, document["version_text"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return build if build.binary.is_file() else None
+
+
+def installed(home: Home) -> list[Build]:
+    """Return the complete builds that dialin installed, in order of name."""
+    roots = sorted(home.builds.iterdir()) if home.builds.is_dir() else []
+    return [build for root in roots if not root.name.startswith(".") and (build := read(root))]
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Write a file so that whoever reads it sees all of the old text or all of the new."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    fresh.write_text(text)
+    fresh.replace(path)

@@ -1,0 +1,276 @@
+"""A sandbox: a private instance with its own data directory, socket and option file, which needs no system account.
+
+Nobody else can reach it: the directory is its owner's alone, and unless a port is asked for it listens on its socket only.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket as sockets
+import subprocess
+import tempfile
+import uuid
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pymysql
+
+from dialin.clock import Clock
+from dialin.errors import ServerError, UserError
+from dialin.model.build import Build
+from dialin.model.setting import Value
+from dialin.paths import Home
+from dialin.servers.capabilities import Capability, base_options, has
+from dialin.servers.connection import Query, connect
+from dialin.servers.ledger import Entry, Ledger
+from dialin.servers.processes import processes, spawn, tail
+from dialin.variables import optionfile
+
+BOOT_LIMIT = 120.0
+"""Seconds after which a server that does not answer is called hung."""
+
+_SOCKET_LIMIT = 100
+"""The kernel takes 107 bytes for a unix socket's path; some clients take fewer."""
+
+_POLL = 0.02
+
+
+class Sandbox:
+    """One private instance: made by `create`, then filled with data, booted, stopped and removed."""
+
+    def __init__(self, build: Build, directory: Path, entry: Entry, ledger: Ledger, clock: Clock) -> None:
+        self.build = build
+        self.directory = directory
+        self.entry = entry
+        self._ledger = ledger
+        self._clock = clock
+        self._process: subprocess.Popen[bytes] | None = None
+        self.socket = Path(entry.socket)
+
+    @classmethod
+    def create(cls, build: Build, home: Home, ledger: Ledger, clock: Clock, *, keep: bool = False, port: int = 0) -> Sandbox:
+        """Make the directory of a new sandbox, written down in the ledger before it exists."""
+        name = uuid.uuid4().hex[:8]
+        directory = home.sandboxes / name
+        socket = directory / "s.sock"
+        if len(str(socket)) > _SOCKET_LIMIT:
+            socket = Path(tempfile.gettempdir()) / f"dialin-{name}" / "s.sock"
+        entry = ledger.open(name, directory, keep=keep, build=build.id, port=port, socket=str(socket))
+        directory.mkdir(parents=True, mode=0o700)
+        socket.parent.mkdir(mode=0o700, exist_ok=socket.parent == directory)
+        (directory / "tmp").mkdir()
+        return cls(build, directory, entry, ledger, clock)
+
+    @property
+    def data(self) -> Path:
+        """Its data directory."""
+        return self.directory / "data"
+
+    @property
+    def log(self) -> Path:
+        """Its error log."""
+        return self.directory / "error.log"
+
+    @property
+    def option_file(self) -> Path:
+        """The option file it is started with."""
+        return self.directory / "my.cnf"
+
+    @property
+    def pid(self) -> int | None:
+        """The process number of the running server, or None."""
+        if self._process is not None and self._process.poll() is None:
+            return self._process.pid
+        found = processes(self.directory) if self._process is None else []
+        return found[0].pid if found else None
+
+    def write_options(self, settings: Mapping[str, Value]) -> None:
+        """Write the option file: what keeps the sandbox private, then the given settings.
+
+        Raises:
+            UserError: a value cannot stand in an option file.
+        """
+        own: dict[str, Value] = {
+            "datadir": str(self.data),
+            "tmpdir": str(self.directory / "tmp"),
+            "socket": str(self.socket),
+            "pid_file": str(self.directory / "tmp" / "mysqld.pid"),
+            "log_error": str(self.log),
+            "secure_file_priv": str(self.directory / "tmp"),
+            **base_options(self.build),
+        }
+        if self.entry.port:
+            own |= {"port": self.entry.port, "bind_address": "127.0.0.1"}
+        else:
+            own["skip_networking"] = "ON"
+        if os.geteuid() == 0:
+            own["user"] = "root"
+        if self.build.basedir:
+            own["basedir"] = str(self.build.basedir)
+        if self.build.messages:
+            own["lc_messages_dir"] = str(self.build.messages)
+        self.option_file.write_text(optionfile.render({"mysqld": {**own, **settings}}), encoding="utf-8")
+        self.option_file.chmod(0o600)
+
+    def initialise(self, settings: Mapping[str, Value]) -> None:
+        """Make an empty data directory, with the given variables that shape data.
+
+        Raises:
+            ServerError: the server could not make one.
+        """
+        self.write_options(settings)
+        if has(self.build, Capability.INITIALIZE_INSECURE):
+            done = self._run("--initialize-insecure")
+        else:
+            (self.data / "mysql").mkdir(parents=True)
+            done = self._run("--bootstrap", "--log-warnings=0", feed=_bootstrap_sql(self.build))
+        if done.returncode != 0:
+            raise ServerError(
+                f"{self.build.id} could not make a data directory",
+                f"See what it said: {_last_error(self.log, done.stdout)}",
+                tail(self.log),
+            )
+
+    def _run(self, *options: str, feed: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(
+            [*self.build.launcher, str(self.build.binary), f"--defaults-file={self.option_file}", *options],
+            input=feed,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=BOOT_LIMIT,
+            check=False,
+        )
+
+    def boot(self, settings: Mapping[str, Value], *, cpus: str | None = None) -> None:
+        """Start the server with the given settings and wait until it answers.
+
+        Raises:
+            ServerError: it ended, or did not answer in time; the error names the signal or the server's own words.
+        """
+        self.write_options(settings)
+        arguments = [*self.build.launcher, str(self.build.binary), f"--defaults-file={self.option_file}"]
+        with (self.directory / "console.log").open("ab") as console:
+            self._process = spawn(arguments, self.directory, "server", console, cpus=cpus, dies_with_parent=not self.entry.keep)
+        self._await_answer(self._process)
+
+    def _await_answer(self, process: subprocess.Popen[bytes]) -> None:
+        limit = self._clock.monotonic() + BOOT_LIMIT
+        while True:
+            if process.poll() is not None:
+                raise ServerError(f"{self.build.id} did not start: {self.last_words()}", log_tail=self.log_tail())
+            if self.socket.exists() and self._answers():
+                return
+            if self._clock.monotonic() > limit:
+                self.kill()
+                raise ServerError(
+                    f"{self.build.id} did not answer within {BOOT_LIMIT:.0f} s of its start", log_tail=self.log_tail()
+                )
+            self._clock.sleep(_POLL)
+
+    def _answers(self) -> bool:
+        # Not `connect`: a server that is coming up refuses, and that is no error yet.
+        try:
+            pymysql.connect(unix_socket=str(self.socket), user="root", connect_timeout=2).close()
+        except pymysql.err.OperationalError as error:
+            return bool(error.args[0] == 1045)  # access denied: it answers, and the account has a password
+        except (pymysql.MySQLError, OSError):
+            return False
+        return True
+
+    def connect(self, timeout: float = 10.0) -> AbstractContextManager[Query]:
+        """Connect as root; use it as a context manager."""
+        return connect(self.socket, timeout=timeout)
+
+    def log_tail(self) -> str:
+        """Return the last lines of the error log, or of what the server printed before it had one."""
+        return tail(self.log) or tail(self.directory / "console.log")
+
+    def last_words(self) -> str:
+        """Return in one line why the server ended: its signal, or the last error in its log."""
+        code = self._process.poll() if self._process else None
+        if code is not None and code < 0:
+            return f"it died of {signal.Signals(-code).name}"
+        words = _last_error(self.log, b"") or _last_error(self.directory / "console.log", b"")
+        return words or f"it ended with exit code {code}"
+
+    def stop(self, patience: float = 300.0) -> None:
+        """Stop the server cleanly and wait for it.
+
+        Raises:
+            ServerError: it did not stop in time, or ended badly.
+        """
+        process = self._process
+        if process is None or process.poll() is not None:
+            raise ServerError(f"{self.build.id} was gone before it was stopped", log_tail=self.log_tail())
+        process.send_signal(signal.SIGTERM)
+        try:
+            code = process.wait(patience)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise ServerError(f"{self.build.id} did not stop within {patience:.0f} s", log_tail=self.log_tail()) from None
+        if code != 0:
+            raise ServerError(f"{self.build.id} did not stop cleanly: {self.last_words()}", log_tail=self.log_tail())
+
+    def kill(self) -> None:
+        """End the server at once; its data is private and thrown away."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+
+    def remove(self) -> None:
+        """End the server if it runs, and remove all that the sandbox wrote."""
+        self.kill()
+        self._ledger.end(self.entry)
+
+
+def free_port() -> int:
+    """Return a TCP port of the loopback interface that is free now."""
+    with sockets.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def check_port(port: int) -> None:
+    """Make sure that a port can be listened on.
+
+    Raises:
+        UserError: it is taken.
+    """
+    with sockets.socket() as probe:
+        probe.setsockopt(sockets.SOL_SOCKET, sockets.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise UserError(
+                f"Port {port} cannot be listened on: {error.strerror}", "Give another --port, or none to have one chosen"
+            ) from error
+
+
+def _bootstrap_sql(build: Build) -> bytes:
+    """Return the statements that make the system tables, as the build ships them."""
+    roots = [build.messages, build.basedir and build.basedir / "share", build.basedir and build.basedir / "share" / "mysql"]
+    for root in [*filter(None, roots), Path("/usr/share/mysql"), Path("/usr/share/mariadb")]:
+        found = [
+            path
+            for stem in ("system_tables", "performance_tables", "system_tables_data")
+            for path in (root / f"mysql_{stem}.sql", root / f"mariadb_{stem}.sql")
+            if path.is_file()
+        ]
+        if len(found) >= 2:
+            extra = [root / name for name in ("fill_help_tables.sql", "maria_add_gis_sp_bootstrap.sql")]
+            extra += [root / name for name in ("mysql_sys_schema.sql", "mariadb_sys_schema.sql")]
+            parts = [path.read_bytes() for path in [*found, *extra] if path.is_file()]
+            return b"SET @auth_root_socket=NULL;\nUSE mysql;\n" + b"\n".join(parts)
+    raise ServerError(
+        f"{build.id} lacks the SQL files that make its system tables", "Install the package that brings its share directory"
+    )
+
+
+def _last_error(log: Path, printed: bytes) -> str:
+    lines = tail(log, 200).splitlines() + printed.decode("utf-8", "replace").splitlines()
+    errors = [line for line in lines if "[ERROR]" in line and "Aborting" not in line]
+    chosen = errors[0] if errors else (lines[-1] if lines else "")
+    return chosen.split("[ERROR]")[-1].strip()[:400]

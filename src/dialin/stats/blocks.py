@@ -1,0 +1,251 @@
+"""Trials in blocks: the differences between candidates, with intervals that hold for all pairs together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from statistics import median
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import studentized_range, t
+
+from dialin.model.verdict import Estimate
+
+_Array = NDArray[np.float64]
+
+_STANDSTILL = 0.01
+"""A trial counts as at least this share of the median of those beside it: a server that stood still has no logarithm."""
+WIDEST = math.log(1e6)
+"""Intervals are cut at a factor of a million, where they say nothing any more, so that every figure stays finite."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One trial that ended well.
+
+    Attributes:
+        stratum: what ran close together in time and is compared with itself only, e.g. (block, session).
+        candidate: the candidate's name.
+        throughput: of the measured window, in any unit that is the same for all trials; zero or more.
+    """
+
+    stratum: Hashable
+    candidate: str
+    throughput: float
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """Least squares of log(throughput) = stratum + candidate.
+
+    Attributes:
+        names: the candidates, in the order of all that follows.
+        effects: of each candidate on the log scale; they sum to zero.
+        covariance: of the effects, for a residual variance of one.
+        sd: standard deviation of one trial within its stratum, on the log scale; None where `dof` is 0.
+        dof: degrees of freedom of `sd`; 0 where nothing was repeated.
+        counts: trials of each candidate.
+        strata: how many strata there are.
+        paired_errors: standard error of each difference judged by that pair's own differences within strata alone.
+        paired_dof: degrees of freedom of `paired_errors`; 0 where a pair met in fewer than two strata.
+    """
+
+    names: tuple[str, ...]
+    effects: tuple[float, ...]
+    covariance: tuple[tuple[float, ...], ...]
+    sd: float | None
+    dof: int
+    counts: Mapping[str, int]
+    strata: int
+    paired_errors: tuple[tuple[float, ...], ...]
+    paired_dof: tuple[tuple[int, ...], ...]
+
+    def ratio(self, a: str, b: str, alpha: float) -> Estimate:
+        """Return the throughput of one candidate as a ratio to another's.
+
+        The interval is Tukey and Kramer's: those of all pairs of candidates hold together with probability 1 - alpha. It is
+        widened to the pair's own t interval where that is the wider one, since candidates are not equally steady. Without
+        degrees of freedom there is none.
+
+        Raises:
+            ValueError: a name is not one of the fit's.
+        """
+        i, j = self.names.index(a), self.names.index(b)
+        difference = self.effects[i] - self.effects[j]
+        if i == j:
+            return Estimate(mean=1.0, low=1.0, high=1.0)
+        if self.sd is None:
+            return _estimate(difference, None)
+        variance = self.covariance[i][i] + self.covariance[j][j] - 2 * self.covariance[i][j]
+        half = tukey_quantile(len(self.names), self.dof, alpha) * self.sd * math.sqrt(variance)
+        if dof := self.paired_dof[i][j]:
+            half = max(half, t_quantile(dof, alpha) * self.paired_errors[i][j])
+        return _estimate(difference, half)
+
+    @property
+    def typical_variance(self) -> float:
+        """Variance of the difference of two candidates for a residual variance of one, mean over all pairs."""
+        return 2 * sum(row[i] for i, row in enumerate(self.covariance)) / (len(self.names) - 1)
+
+
+def fit(observations: Iterable[Observation], names: Sequence[str]) -> Fit | None:
+    """Estimate the differences between candidates from trials in strata, which need not be complete.
+
+    A trial of less than a hundredth of its stratum's median, standstills left out, counts as that hundredth.
+
+    Args:
+        observations: the trials; those of other candidates are left out.
+        names: the candidates to compare.
+
+    Returns:
+        The fit, or None where the differences cannot be estimated: fewer than two candidates, a candidate without a trial or
+        with none that a chain of common strata connects to the others, or no trial with any throughput.
+
+    Raises:
+        ValueError: a throughput is negative or not a number.
+    """
+    used = _of(observations, names)
+    logs = _logs(used)
+    if logs is None or len(names) < 2 or len(components(used, names)) != 1:
+        return None
+    strata, candidates, counts = _incidence(used, names)
+    per_stratum, per_candidate = counts.sum(axis=1), counts.sum(axis=0)
+    k = len(names)
+
+    def within(values: _Array) -> _Array:
+        means = np.bincount(strata, weights=values) / per_stratum
+        centred: _Array = values - means[strata]
+        return centred
+
+    information = np.diag(per_candidate) - counts.T @ (counts / per_stratum[:, None])
+    covariance = np.linalg.inv(information + 1 / k) - 1 / k  # the inverse among effects that sum to zero
+    effects = covariance @ np.bincount(candidates, weights=within(logs))
+    residuals = within(logs - effects[candidates])
+    dof = len(used) - len(per_stratum) - (k - 1)
+    errors, paired_dof = _paired(strata, candidates, counts, within(logs))
+    return Fit(
+        names=tuple(names),
+        effects=tuple(effects.tolist()),
+        covariance=tuple(tuple(row) for row in covariance.tolist()),
+        sd=math.sqrt(float(residuals @ residuals) / dof) if dof > 0 else None,
+        dof=dof,
+        counts={name: int(count) for name, count in zip(names, per_candidate, strict=True)},
+        strata=len(per_stratum),
+        paired_errors=tuple(tuple(row) for row in errors.tolist()),
+        paired_dof=tuple(tuple(row) for row in paired_dof.tolist()),
+    )
+
+
+def components(observations: Iterable[Observation], names: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the candidates in groups that chains of common strata connect; only within a group can they be compared.
+
+    A candidate without a trial is a group of its own. Groups and their members keep the order of `names`.
+    """
+    met: dict[Hashable, set[str]] = {}
+    for one in _of(observations, names):
+        met.setdefault(one.stratum, set()).add(one.candidate)
+    groups = [{name} for name in names]
+    for together in met.values():
+        joined = [group for group in groups if group & together]
+        groups = [group for group in groups if not group & together] + [set().union(*joined)]
+    ordered = [tuple(name for name in names if name in group) for group in groups]
+    return sorted(ordered, key=lambda group: names.index(group[0]))
+
+
+def throughput(observations: Iterable[Observation], names: Sequence[str], alpha: float) -> dict[str, Estimate]:
+    """Return the throughput of each candidate that has trials, in the unit of the observations.
+
+    The mean is the geometric mean of its trials. The interval counts drift from block to block as noise, as it must for a
+    figure that is not a comparison; that is why it is wider than that of `Fit.ratio`. All of them hold together with
+    probability 1 - alpha (Bonferroni, one standard deviation for all candidates); there is none while no candidate has two
+    trials.
+
+    Raises:
+        ValueError: a throughput is negative or not a number.
+    """
+    used = _of(observations, names)
+    present = [name for name in names if any(one.candidate == name for one in used)]
+    logs = _logs(used)
+    if logs is None:
+        return {name: Estimate(mean=0.0, low=None, high=None) for name in present}
+    _, candidates, counts = _incidence(used, present)
+    number = counts.sum(axis=0)
+    means = np.bincount(candidates, weights=logs) / number
+    residuals = logs - means[candidates]
+    dof = len(used) - len(present)
+    if dof == 0:
+        return {name: _estimate(float(mean), None) for name, mean in zip(present, means, strict=True)}
+    sd = math.sqrt(float(residuals @ residuals) / dof)
+    halves = t_quantile(dof, alpha / len(present)) * sd / np.sqrt(number)
+    return {name: _estimate(float(m), float(half)) for name, m, half in zip(present, means, halves, strict=True)}
+
+
+@lru_cache(maxsize=4096)
+def tukey_quantile(candidates: int, dof: int, alpha: float) -> float:
+    """Return how many standard errors of a difference Tukey's simultaneous interval reaches to each side."""
+    return float(studentized_range.ppf(1 - alpha, candidates, dof)) / math.sqrt(2)
+
+
+@lru_cache(maxsize=4096)
+def t_quantile(dof: int, alpha: float) -> float:
+    """Return how many standard errors the interval of a single difference reaches to each side."""
+    return float(t.ppf(1 - alpha / 2, dof))
+
+
+def _of(observations: Iterable[Observation], names: Sequence[str]) -> list[Observation]:
+    wanted = frozenset(names)
+    return [one for one in observations if one.candidate in wanted]
+
+
+def _logs(observations: Sequence[Observation]) -> _Array | None:
+    values = np.array([one.throughput for one in observations], dtype=float)
+    if not np.isfinite(values).all() or (values < 0).any():
+        raise ValueError("throughput must be a number, zero or more")
+    moving = values[values > 0]
+    if moving.size == 0:
+        return None
+    overall = median(moving.tolist())
+    together: dict[Hashable, list[float]] = {one.stratum: [] for one in observations}
+    for one in observations:
+        if one.throughput > 0:
+            together[one.stratum].append(one.throughput)
+    typical = {stratum: median(beside) if beside else overall for stratum, beside in together.items()}
+    logs: _Array = np.log(np.maximum(values, [_STANDSTILL * typical[one.stratum] for one in observations]))
+    return logs
+
+
+def _incidence(observations: Sequence[Observation], names: Sequence[str]) -> tuple[NDArray[np.intp], NDArray[np.intp], _Array]:
+    """Return each trial's stratum and candidate as numbers, and how often each candidate ran in each stratum."""
+    number_of = {stratum: number for number, stratum in enumerate(dict.fromkeys(one.stratum for one in observations))}
+    index_of = {name: index for index, name in enumerate(names)}
+    strata = np.array([number_of[one.stratum] for one in observations], dtype=np.intp)
+    candidates = np.array([index_of[one.candidate] for one in observations], dtype=np.intp)
+    counts = np.zeros((len(number_of), len(names)))
+    np.add.at(counts, (strata, candidates), 1.0)
+    return strata, candidates, counts
+
+
+def _paired(
+    strata: NDArray[np.intp], candidates: NDArray[np.intp], counts: _Array, values: _Array
+) -> tuple[_Array, NDArray[np.int64]]:
+    """Return the standard error of each pair's mean difference within strata, and its degrees of freedom."""
+    sums = np.zeros_like(counts)
+    np.add.at(sums, (strata, candidates), values)
+    means = sums / np.maximum(counts, 1)
+    both = (counts[:, :, None] > 0) & (counts[:, None, :] > 0)
+    number = np.maximum(both.sum(axis=0), 1)
+    differences = np.where(both, means[:, :, None] - means[:, None, :], 0.0)
+    deviations = np.where(both, differences - differences.sum(axis=0) / number, 0.0)
+    dof = number - 1
+    errors: _Array = np.sqrt((deviations**2).sum(axis=0) / np.maximum(dof, 1) / number)
+    return errors, dof
+
+
+def _estimate(log_mean: float, half: float | None) -> Estimate:
+    if half is None:
+        return Estimate(mean=math.exp(log_mean), low=None, high=None)
+    half = min(half, WIDEST)
+    return Estimate(mean=math.exp(log_mean), low=math.exp(log_mean - half), high=math.exp(log_mean + half))

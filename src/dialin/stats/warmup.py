@@ -1,0 +1,53 @@
+"""When a warm-up has become steady, judged each second while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+_RECENT = 3 / 4
+"""The share of the series, counted from its end, that is judged: an early transient is forgotten as the series grows."""
+_FEWEST = 6
+"""Seconds that are judged at least, once there are so many."""
+_OUTLIER = 0.4
+"""Seconds further than this from the median, relative to it, count as lying at that distance: a stall is not a trend."""
+_TOLERANCE = 0.015
+"""The change across half of what is judged that is taken for none, relative."""
+_NOISE = 0.7
+"""The change that is taken for noise, in standard errors; less than one, so that chance rarely hides a trend."""
+_PRECISION = 0.02
+"""The standard error, relative, above which too little is known yet to judge."""
+_ENOUGH = 20
+"""Seconds after which a noisy series is judged at whatever precision it has."""
+
+
+def is_steady(tps: Sequence[float], *, minimum: int = 5) -> bool:
+    """Tell whether a warm-up series has become steady, so that measurement may begin.
+
+    The series is steady when, at this second and at the one before it, the straight line through its last three quarters
+    changes by no more than 1.5 % or than its own noise. The first second, in which connections still open, is left out.
+
+    Args:
+        tps: transactions a second since the load began, one figure for each second.
+        minimum: the fewest seconds that may be judged; the earliest answer of True comes one second later.
+    """
+    x = np.asarray(tps, dtype=float)
+    return x.size > max(minimum, 3) and _is_flat(x) and _is_flat(x[:-1])
+
+
+def _is_flat(tps: NDArray[np.float64]) -> bool:
+    median = float(np.median(tps))
+    if median <= 0:
+        return False
+    judged = min(max(_FEWEST, int(np.ceil(_RECENT * tps.size))), tps.size - 1)
+    x = np.clip(tps[-judged:] / median, 1 - _OUTLIER, 1 + _OUTLIER)
+    time = np.arange(judged) - (judged - 1) / 2
+    half = judged / 2
+    change = half * float(time @ x / (time @ time))
+    noise = float(np.sqrt(np.mean(np.diff(x) ** 2) / 2))  # of successive seconds, so that a trend does not count as noise
+    error = half * noise / float(np.sqrt(time @ time))
+    if error > _PRECISION and tps.size < _ENOUGH:
+        return False
+    return abs(change) <= max(_TOLERANCE, _NOISE * error)

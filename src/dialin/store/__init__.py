@@ -1,0 +1,1 @@
+"""The study's database; nothing else opens it."""

@@ -1,0 +1,79 @@
+"""The tables of a study's database.
+
+Figures that are queried have columns of their own; what is only ever read back whole (a spec, an inventory, the variables in
+force) is JSON. `FORMAT` changes when an older dialin could no longer read the tables.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import JSON, Boolean, Column, Float, ForeignKey, Integer, MetaData, String, Table, Text
+
+FORMAT = 1
+APPLICATION_ID = 0x6469616C
+"""SQLite's mark of the program that a file belongs to: "dial"."""
+
+metadata = MetaData()
+
+study = Table(
+    "study",
+    metadata,
+    Column("format", Integer, nullable=False),
+    Column("spec", JSON, nullable=False),
+    Column("created", Float, nullable=False),
+    Column("dialin_version", String(40), nullable=False),
+    Column("command", Text, nullable=False),
+    Column("host", JSON, nullable=False),
+    Column("servers", JSON, nullable=False),
+    Column("verdict", JSON),
+)
+
+trial = Table(
+    "trial",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("block", Integer, nullable=False),
+    Column("session", Integer, nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("candidate", String(200), nullable=False),
+    Column("state", String(20), nullable=False),
+    Column("started", Float, nullable=False),
+    Column("steps", JSON, nullable=False),
+    Column("warm_up_end", String(20)),
+    Column("in_force", JSON, nullable=False),
+    Column("costs", JSON),
+    Column("conditions", JSON, nullable=False),
+    Column("failure", JSON),
+)
+
+sample = Table(
+    "sample",
+    metadata,
+    Column("trial", Integer, ForeignKey("trial.id"), primary_key=True),
+    Column("second", Integer, primary_key=True),
+    Column("at", Float, nullable=False),
+    Column("step", String(20), nullable=False),
+    Column("tps", Float, nullable=False),
+    Column("reads", Float, nullable=False),
+    Column("writes", Float, nullable=False),
+    Column("other", Float, nullable=False),
+    Column("p95_ms", Float, nullable=False),
+    Column("errors", Float, nullable=False),
+    Column("reconnects", Float, nullable=False),
+)
+
+look = Table(
+    "look",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("blocks", Integer, nullable=False),
+    Column("alpha", Float, nullable=False),
+    Column("decided", Boolean, nullable=False),
+)
+
+log = Table(
+    "log",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("at", Float, nullable=False),
+    Column("text", Text, nullable=False),
+)

@@ -1,0 +1,284 @@
+"""Keeps a study: its question, its trials, every sample, and its verdict.
+
+Each call is one committed transaction, so a study killed at any instant has lost at most the second under way. SQLite in WAL
+mode lets reports and the live page read while the study writes.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import ValidationError
+from sqlalchemy import Connection, Engine, Row, create_engine, event, func, insert, select, update
+from sqlalchemy.exc import DatabaseError, SQLAlchemyError
+
+from dialin.errors import UserError
+from dialin.model.record import LogLine, Look, StudyRecord
+from dialin.model.study import StudySpec
+from dialin.model.trial import Costs, Failure, Sample, Step, Trial, TrialState, WarmUpEnd
+from dialin.model.verdict import Verdict
+from dialin.store import schema
+
+FILE = "study.db"
+
+
+def _engine(url: str) -> Engine:
+    engine = create_engine(url)
+    if engine.dialect.name == "sqlite":
+
+        @event.listens_for(engine, "connect")
+        def _pragmas(connection: sqlite3.Connection, _record: object) -> None:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=NORMAL")
+            connection.execute("PRAGMA busy_timeout=10000")
+
+    return engine
+
+
+class Store:
+    """The database of one study. Use it as a context manager, or call `close`."""
+
+    def __init__(self, directory: Path, engine: Engine) -> None:
+        self._directory = directory
+        self._engine = engine
+
+    @classmethod
+    def create(
+        cls,
+        directory: Path,
+        spec: StudySpec,
+        *,
+        created: float,
+        dialin_version: str,
+        command: str,
+        host: Mapping[str, Any],
+        servers: Mapping[str, Mapping[str, Any]],
+    ) -> Self:
+        """Make the database of a new study in an existing directory.
+
+        Raises:
+            UserError: the directory holds a study already.
+        """
+        path = directory / FILE
+        if path.exists():
+            raise UserError(f"{directory} holds a study already", f"Go on with it: dialin resume {directory}")
+        engine = _engine(f"sqlite:///{path}")
+        with engine.begin() as connection:
+            connection.exec_driver_sql(f"PRAGMA application_id={schema.APPLICATION_ID}")
+            schema.metadata.create_all(connection)
+            connection.execute(
+                insert(schema.study).values(
+                    format=schema.FORMAT,
+                    spec=spec.model_dump(mode="json"),
+                    created=created,
+                    dialin_version=dialin_version,
+                    command=command,
+                    host=dict(host),
+                    servers={name: dict(facts) for name, facts in servers.items()},
+                )
+            )
+        return cls(directory, engine)
+
+    @classmethod
+    def open(cls, directory: Path) -> Self:
+        """Open the database of a study.
+
+        Raises:
+            UserError: the directory holds no study, one that is damaged, or one of a newer dialin.
+        """
+        path = directory / FILE
+        remedy = "Name the directory that a dialin study was written to (its --out)"
+        if not path.is_file():
+            raise UserError(f"{directory} holds no dialin study", remedy)
+        engine = _engine(f"sqlite:///{path}")
+        try:
+            with engine.connect() as connection:
+                mark = connection.exec_driver_sql("PRAGMA application_id").scalar_one()
+                if mark != schema.APPLICATION_ID:
+                    raise UserError(f"{path} was not written by dialin", remedy)
+                found = connection.execute(select(schema.study.c.format)).scalar_one()
+        except (DatabaseError, SQLAlchemyError) as error:
+            engine.dispose()
+            raise UserError(f"{path} is damaged and cannot be read", "Restore it from a backup, or begin anew") from error
+        if found > schema.FORMAT:
+            raise UserError(f"{directory} was written by a newer dialin", "Update dialin, then try again")
+        return cls(directory, engine)
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._engine.dispose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextmanager
+    def _write(self) -> Iterator[Connection]:
+        with self._engine.begin() as connection:
+            yield connection
+
+    @property
+    def spec(self) -> StudySpec:
+        """The study's question.
+
+        Raises:
+            UserError: the stored question cannot be read.
+        """
+        with self._engine.connect() as connection:
+            stored = connection.execute(select(schema.study.c.spec)).scalar_one()
+        try:
+            return StudySpec.model_validate(stored)
+        except ValidationError as error:
+            raise UserError(f"The study in {self._directory} cannot be read by this dialin", "Update dialin") from error
+
+    def set_spec(self, spec: StudySpec) -> None:
+        """Replace the question; only what does not touch finished trials (the budget) may change."""
+        with self._write() as connection:
+            connection.execute(update(schema.study).values(spec=spec.model_dump(mode="json")))
+
+    def begin_session(self) -> int:
+        """Close what an earlier run of dialin left running, and return this run's session number, from 1."""
+        with self._write() as connection:
+            connection.execute(
+                update(schema.trial).where(schema.trial.c.state == TrialState.RUNNING).values(state=TrialState.INTERRUPTED)
+            )
+            return (connection.execute(select(func.max(schema.trial.c.session))).scalar() or 0) + 1
+
+    def begin_trial(self, trial: Trial) -> Trial:
+        """Write a trial down before it starts; returns it with its number."""
+        with self._write() as connection:
+            number = (connection.execute(select(func.max(schema.trial.c.id))).scalar() or 0) + 1
+            begun = replace(trial, id=number)
+            connection.execute(insert(schema.trial).values(**_trial_row(begun)))
+        return begun
+
+    def save_trial(self, trial: Trial) -> None:
+        """Write a trial as it stands now."""
+        with self._write() as connection:
+            connection.execute(update(schema.trial).where(schema.trial.c.id == trial.id).values(**_trial_row(trial)))
+
+    def add_sample(self, trial_id: int, sample: Sample) -> None:
+        """Write one second of a trial."""
+        with self._write() as connection:
+            connection.execute(insert(schema.sample).values(trial=trial_id, **asdict(sample)))
+
+    def add_look(self, look: Look) -> None:
+        """Write down that a look was taken, before its verdict is used."""
+        with self._write() as connection:
+            connection.execute(insert(schema.look).values(**asdict(look)))
+
+    def save_verdict_of(self, look: Look, verdict: Verdict, *, decided: bool) -> None:
+        """Keep the verdict of a look, the newest there is, and whether it ended the study."""
+        with self._write() as connection:
+            connection.execute(update(schema.study).values(verdict=verdict.model_dump(mode="json", by_alias=True)))
+            connection.execute(update(schema.look).where(schema.look.c.number == look.number).values(decided=decided))
+
+    def say(self, at: float, text: str) -> None:
+        """Add a line to the study's log."""
+        with self._write() as connection:
+            connection.execute(insert(schema.log).values(at=at, text=text))
+
+    def trials(self) -> list[Trial]:
+        """Return every trial, in the order they began."""
+        with self._engine.connect() as connection:
+            return [_trial(row) for row in connection.execute(select(schema.trial).order_by(schema.trial.c.id))]
+
+    def samples(self) -> dict[int, list[Sample]]:
+        """Return every sample by trial, in order of time."""
+        grouped: dict[int, list[Sample]] = {}
+        with self._engine.connect() as connection:
+            for row in connection.execute(select(schema.sample).order_by(schema.sample.c.trial, schema.sample.c.second)):
+                grouped.setdefault(row.trial, []).append(_sample(row))
+        return grouped
+
+    def looks(self) -> list[Look]:
+        """Return every look, in order."""
+        with self._engine.connect() as connection:
+            return [Look(**row._mapping) for row in connection.execute(select(schema.look).order_by(schema.look.c.number))]
+
+    def read(self) -> StudyRecord:
+        """Return the whole study, for reports.
+
+        Raises:
+            UserError: it cannot be read.
+        """
+        try:
+            with self._engine.connect() as connection:
+                row = connection.execute(select(schema.study)).one()
+                lines = connection.execute(select(schema.log.c.at, schema.log.c.text).order_by(schema.log.c.id)).all()
+            return StudyRecord(
+                directory=str(self._directory),
+                spec=self.spec,
+                created=row.created,
+                dialin_version=row.dialin_version,
+                host=row.host,
+                servers=row.servers,
+                command=row.command,
+                trials=self.trials(),
+                samples=self.samples(),
+                looks=self.looks(),
+                log=[LogLine(line.at, line.text) for line in lines],
+                verdict=Verdict.model_validate(row.verdict) if row.verdict else None,
+            )
+        except (DatabaseError, ValidationError, ValueError, TypeError) as error:
+            raise UserError(
+                f"{self._directory / FILE} is damaged and cannot be read", "Restore it from a backup, or begin anew"
+            ) from error
+
+
+def _trial_row(trial: Trial) -> dict[str, Any]:
+    return {
+        "id": trial.id,
+        "block": trial.block,
+        "session": trial.session,
+        "position": trial.position,
+        "candidate": trial.candidate,
+        "state": trial.state,
+        "started": trial.started,
+        "steps": {step.value: seconds for step, seconds in trial.steps.items()},
+        "warm_up_end": trial.warm_up_end,
+        "in_force": dict(trial.in_force),
+        "costs": asdict(trial.costs) if trial.costs else None,
+        "conditions": {when: dict(figures) for when, figures in trial.conditions.items()},
+        "failure": asdict(trial.failure) if trial.failure else None,
+    }
+
+
+def _trial(row: Row[Any]) -> Trial:
+    return Trial(
+        id=row.id,
+        block=row.block,
+        session=row.session,
+        position=row.position,
+        candidate=row.candidate,
+        state=TrialState(row.state),
+        started=row.started,
+        steps={Step(step): seconds for step, seconds in row.steps.items()},
+        warm_up_end=WarmUpEnd(row.warm_up_end) if row.warm_up_end else None,
+        in_force=row.in_force,
+        costs=Costs(**row.costs) if row.costs else None,
+        conditions=row.conditions,
+        failure=Failure(**{**row.failure, "step": Step(row.failure["step"])}) if row.failure else None,
+    )
+
+
+def _sample(row: Row[Any]) -> Sample:
+    return Sample(
+        second=row.second,
+        at=row.at,
+        step=Step(row.step),
+        tps=row.tps,
+        reads=row.reads,
+        writes=row.writes,
+        other=row.other,
+        p95_ms=row.p95_ms,
+        errors=row.errors,
+        reconnects=row.reconnects,
+    )

@@ -1,0 +1,319 @@
+"""The study file: TOML with the same names as the command line's options; data, never code.
+
+The command line builds the same `Question`, so that both are checked by the same rules.
+"""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import re
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
+
+from dialin.errors import UserError
+from dialin.model.cpus import parse_cpus
+from dialin.model.setting import Value, canonical_name, parse_value, same_value
+from dialin.model.study import MAX_CANDIDATES, Candidate, StudySpec
+from dialin.model.workload import RAND_TYPES, WorkloadSpec
+from dialin.variables import optionfile
+
+SCHEMA_ID = "dialin/study/1"
+
+
+def fraction(value: object) -> object:
+    """Read a share as people write it: `1%`, `1 %` and 0.01 are the same."""
+    if isinstance(value, str):
+        text = value.strip()
+        try:
+            return float(text.removesuffix("%")) / 100 if text.endswith("%") else float(text)
+        except ValueError:
+            raise ValueError("is not a share such as 1% or 0.01") from None
+    return value
+
+
+_SHARE = {"anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"type": "string", "pattern": r"^\s*[0-9.]+\s*%?\s*$"}]}
+Fraction = Annotated[float, BeforeValidator(fraction), WithJsonSchema(_SHARE)]
+Variables = dict[str, Value]
+
+
+def _kebab(name: str) -> str:
+    return name.replace("_", "-")
+
+
+class Question(BaseModel):
+    """What a study file holds, and what the command line's options amount to."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=_kebab)
+
+    server: str | list[str] = Field(default="", description="the build, such as mysql@9.7; a list compares builds")
+    sweep: dict[str, list[Value]] = Field(default_factory=dict, description="variables with the values to compare")
+    compare: list[str] = Field(default_factory=list, description="option files to compare, relative to this file")
+    candidates: dict[str, Variables] = Field(default_factory=dict, description="settings to compare, by name")
+    set: Variables = Field(default_factory=dict, description="variables set alike for all candidates")
+    baseline: str | None = Field(default=None, description="the candidate that the others are measured against")
+    workload: str = Field(default="oltp_read_write", description="a sysbench script's name, or the path of a Lua script")
+    threads: int = Field(default=16, ge=1, le=65_535, description="connections that work at once")
+    tables: int = Field(default=4, ge=1, le=10_000, description="tables to prepare")
+    table_size: int = Field(default=100_000, ge=1, description="rows of each table")
+    rand_type: str | None = Field(default=None, description="distribution of the rows asked for: " + ", ".join(RAND_TYPES))
+    rate: int = Field(default=0, ge=0, description="transactions a second to ask for; 0 for as many as go")
+    workload_options: dict[str, str | int | float | bool] = Field(
+        default_factory=dict, description="further options of the sysbench script"
+    )
+    minutes: float = Field(default=30.0, gt=0, le=10_080, description="the budget: minutes of wall clock for the trials")
+    measure: float | None = Field(default=None, ge=2, le=86_400, description="seconds measured in each trial")
+    warmup: float | None = Field(default=None, ge=0, le=86_400, description="the most seconds that a trial warms up")
+    confidence: Fraction = Field(default=0.95, ge=0.5, le=0.999, description="how sure all intervals together are")
+    worthwhile: Fraction = Field(default=0.01, ge=0.0001, le=1, description="the smallest difference that matters")
+    seed: int = Field(default=1, ge=0, lt=2**31, description="of the order of trials and of the load")
+    server_cpus: str | None = Field(default=None, description="CPUs for the servers, as 0-3,8")
+    load_cpus: str | None = Field(default=None, description="CPUs for the load driver, as 0-3,8")
+    accept_weaker_durability: bool = Field(default=False, description="a candidate that gives up durability may be recommended")
+
+    @field_validator("rand_type")
+    @classmethod
+    def _known_distribution(cls, value: str | None) -> str | None:
+        if value is not None and value not in RAND_TYPES:
+            raise ValueError(f"{value!r} is not a distribution; they are {', '.join(RAND_TYPES)}")
+        return value
+
+    @field_validator("server_cpus", "load_cpus")
+    @classmethod
+    def _list_of_cpus(cls, value: str | None) -> str | None:
+        if value is not None:
+            parse_cpus(value)
+        return value
+
+    @model_validator(mode="after")
+    def _one_way_to_name_candidates(self) -> Question:
+        given = [name for name in ("sweep", "compare", "candidates") if getattr(self, name)]
+        if len(given) > 1:
+            raise ValueError(f"{' and '.join(given)} cannot be given together; candidates come from one of them")
+        if not given and len(self.servers) < 2:
+            raise ValueError("nothing is compared; give sweep, compare or candidates, or several servers")
+        return self
+
+    @property
+    def servers(self) -> list[str]:
+        """The builds that are asked for, as written; empty where that is left to dialin."""
+        named = [self.server] if isinstance(self.server, str) else list(self.server)
+        return [name for name in named if name]
+
+    def workload_spec(self, directory: Path) -> WorkloadSpec:
+        """Return the load; a script's path is taken relative to a directory."""
+        name = self.workload
+        if "/" in name or name.endswith(".lua"):
+            name = str((directory / name).absolute())
+        options = {_kebab(key.removeprefix("--")): _option_text(value) for key, value in self.workload_options.items()}
+        return WorkloadSpec(
+            name=name,
+            threads=self.threads,
+            tables=self.tables,
+            table_size=self.table_size,
+            rand_type=self.rand_type,
+            rate=self.rate,
+            options=options,
+        )
+
+    def settings(self, directory: Path) -> tuple[list[tuple[str, Variables]], list[str]]:
+        """Return the named settings to compare, and what was left out of option files, in words.
+
+        Raises:
+            UserError: one value only, duplicate values, too many candidates, an unreadable option file.
+        """
+        if self.sweep:
+            return _swept(self.sweep), []
+        if self.candidates:
+            return [(name, _canonical(setting)) for name, setting in self.candidates.items()], []
+        if self.compare:
+            return _compared([directory / path for path in self.compare], self.compare)
+        return [("", {})], []
+
+    def spec(self, candidates: Sequence[Candidate], baseline: str, directory: Path) -> StudySpec:
+        """Return the study with its candidates and baseline decided."""
+        return StudySpec(
+            candidates=tuple(candidates),
+            baseline=baseline,
+            fixed=_canonical(self.set),
+            workload=self.workload_spec(directory),
+            minutes=self.minutes,
+            measure=self.measure,
+            warmup=self.warmup,
+            confidence=self.confidence,
+            worthwhile=self.worthwhile,
+            seed=self.seed,
+            server_cpus=self.server_cpus,
+            load_cpus=self.load_cpus,
+            accept_weaker_durability=self.accept_weaker_durability,
+        )
+
+
+def candidates_of(settings: Sequence[tuple[str, Variables]], servers: Sequence[str]) -> list[Candidate]:
+    """Return each setting on each build.
+
+    Raises:
+        UserError: fewer than two, or more than dialin compares at once.
+    """
+    found = []
+    for (name, setting), server in itertools.product(settings, servers):
+        on = server if len(servers) > 1 else ""
+        found.append(Candidate(name=" on ".join(filter(None, (name, on))), setting=setting, server=server))
+    if len(found) < 2:
+        raise UserError("There is one candidate only", "Give at least two values, option files or builds to compare")
+    if len(found) > MAX_CANDIDATES:
+        raise UserError(f"There are {len(found)} candidates", f"Compare at most {MAX_CANDIDATES} at once")
+    return found
+
+
+def find_baseline(asked: str, candidates: Sequence[Candidate]) -> str:
+    """Return the candidate that a user means by `--baseline`: its name, or `variable=value`, or the value alone.
+
+    Raises:
+        UserError: there is none, or several.
+    """
+    for candidate in candidates:
+        if candidate.name == asked:
+            return asked
+    value = parse_value(asked.rpartition("=")[2])
+    meant = [
+        candidate.name
+        for candidate in candidates
+        if len(candidate.setting) == 1 and same_value(value, next(iter(candidate.setting.values())))
+    ]
+    if len(meant) == 1:
+        return meant[0]
+    raise UserError(f"The baseline {asked!r} is not one of the candidates", f"They are {', '.join(c.name for c in candidates)}")
+
+
+def _swept(sweep: Mapping[str, Sequence[Value]]) -> list[tuple[str, Variables]]:
+    """Return every combination of the values; a single variable's candidates are named by the value alone."""
+    variables = {_name(name): list(values) for name, values in sweep.items()}
+    for name, values in variables.items():
+        if len(values) < 2:
+            raise UserError(f"{name} has one value only", f"Give at least two, such as {name}=1,4")
+        for a, b in itertools.combinations(values, 2):
+            if same_value(a, b):
+                raise UserError(f"{name} is given the same value twice: {a} and {b}", "Take one of them out")
+    found = []
+    for combination in itertools.product(*variables.values()):
+        setting = dict(zip(variables, combination, strict=True))
+        name = str(combination[0]) if len(setting) == 1 else " ".join(f"{key}={value}" for key, value in setting.items())
+        found.append((name, setting))
+    return found
+
+
+def _compared(paths: Sequence[Path], written: Sequence[str]) -> tuple[list[tuple[str, Variables]], list[str]]:
+    short = [Path(text).name for text in written]
+    names: list[str] = []
+    for text, name in zip(written, short, strict=True):
+        label = name if short.count(name) == 1 else text
+        names.append(label if label not in names else f"{label} ({names.count(label) + 1})")
+    found, left_out = [], []
+    for path, name in zip(paths, names, strict=True):
+        read = optionfile.read(path)
+        found.append((name, dict(read.setting)))
+        if read.ignored:
+            left_out.append(f"{name}: left out, as they belong to one server only: {', '.join(sorted(read.ignored))}")
+        left_out += [f"{name}: {note}" for note in read.notes]
+    return found, left_out
+
+
+def _canonical(setting: Mapping[str, Value]) -> Variables:
+    return {_name(name): value for name, value in setting.items()}
+
+
+def _name(text: str) -> str:
+    try:
+        return canonical_name(text)
+    except ValueError as error:
+        raise UserError(str(error), "Write it in the server's spelling, such as innodb_buffer_pool_size") from None
+
+
+def _option_text(value: str | float | bool) -> str:  # noqa: FBT001 - TOML's own types
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return str(value)
+
+
+def read(path: Path) -> Question:
+    """Read a study file.
+
+    Raises:
+        UserError: it cannot be read, is not TOML, or has a mistake: one line that names the key, what is wrong, and the nearest
+            right spelling.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        words = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise UserError(f"{path} cannot be read: {words}", "Name a study file (TOML)") from error
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"{path} is not TOML: {error}", "See docs/study-file.md") from error
+    return question(data, where=str(path))
+
+
+def question(
+    data: Mapping[str, Any],
+    *,
+    where: str = "",
+    spelled: Callable[[str], str] = repr,
+    remedy: str = "See docs/study-file.md",
+) -> Question:
+    """Check what was asked for.
+
+    Args:
+        data: keys as a study file has them.
+        where: the file that they stand in.
+        spelled: how the user wrote a key.
+        remedy: where the right form is told.
+
+    Raises:
+        UserError: the first mistake, in one line.
+    """
+    try:
+        return Question.model_validate(data)
+    except ValidationError as error:
+        raise _mistake(error, where, spelled, remedy) from None
+
+
+def _mistake(error: ValidationError, where: str, spelled: Callable[[str], str], remedy: str) -> UserError:
+    """Put the first mistake in one line, with the nearest right spelling of an unknown key."""
+    first = error.errors(include_url=False)[0]
+    place = f"{where}: " if where else ""
+    # A value of several allowed types is reported once for each; the key is the part before the type's name.
+    key = ".".join(str(part) for part in first["loc"][:2] if not re.search(r"[\[( ]|^(str|int|float|bool)$", str(part)))
+    known = [_kebab(name) for name in Question.model_fields]
+    if first["type"] == "extra_forbidden":
+        near = difflib.get_close_matches(_kebab(key), known, n=1, cutoff=0.5)
+        keys = f"Did you mean {near[0]!r}?" if near else f"The keys are {', '.join(known)}"
+        return UserError(f"{place}unknown key {key!r}", keys)
+    text = first["msg"].removeprefix("Value error, ")
+    given = first.get("input")
+    shown = f" (given: {given!r})" if isinstance(given, (str, int, float)) and repr(given) not in text else ""
+    subject = f"{spelled(key)}: " if key else ""
+    return UserError(f"{place}{subject}{text[:1].lower()}{text[1:]}{shown}", remedy)
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema of a study file, which `schema/study.schema.json` holds."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": SCHEMA_ID,
+        **Question.model_json_schema(by_alias=True),
+    }

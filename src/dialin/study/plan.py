@@ -1,0 +1,87 @@
+"""How long each trial measures, and in which order the candidates of a block run. Pure: the seed decides."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dialin.errors import UserError
+from dialin.model.study import StudySpec
+
+BLOCKS_WANTED = 6
+"""Blocks that a budget is divided into, where nothing else is asked for. More short trials beat fewer long ones: most of the
+spread lies between trials (docs/method.md)."""
+
+BLOCKS_NEEDED = 3
+"""Fewer blocks carry no verdict: their spread cannot be told."""
+
+OVERHEAD = 3.0
+"""Seconds that restoring, booting, verifying and stopping take on a small dataset, until the study has measured its own."""
+
+_MEASURE_LEAST, _MEASURE_MOST = 10.0, 60.0
+_WARMUP_LEAST, _WARMUP_MOST = 10.0, 60.0
+_WARMUP_USUAL = 7.0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the budget allows.
+
+    Attributes:
+        measure: seconds measured in each trial.
+        warmup: the most seconds that a trial warms up.
+        blocks: about how many blocks fit the budget.
+        trial_seconds: about how long a trial takes in all.
+    """
+
+    measure: float
+    warmup: float
+    blocks: int
+    trial_seconds: float
+
+
+def plan(spec: StudySpec) -> Plan:
+    """Divide a study's budget.
+
+    Raises:
+        UserError: the budget holds fewer blocks than a verdict needs.
+    """
+    budget = spec.minutes * 60
+    count = len(spec.candidates)
+    slot = budget / (count * BLOCKS_WANTED)
+    usual = min(_WARMUP_USUAL, spec.warmup) if spec.warmup is not None else _WARMUP_USUAL
+    measure = spec.measure or float(round(min(max(slot - OVERHEAD - usual, _MEASURE_LEAST), _MEASURE_MOST)))
+    warmup = spec.warmup if spec.warmup is not None else min(max(measure, _WARMUP_LEAST), _WARMUP_MOST)
+    trial_seconds = OVERHEAD + usual + measure
+    blocks = int(budget // (trial_seconds * count))
+    if blocks < BLOCKS_NEEDED:
+        least = BLOCKS_NEEDED * trial_seconds * count / 60
+        shorter = f", or a shorter --measure than {measure:.0f} s" if spec.measure else ""
+        raise UserError(
+            f"{spec.minutes:g} minutes hold fewer than {BLOCKS_NEEDED} trials of each of {count} candidates",
+            f"Give --minutes {int(least) + 1} or more, or fewer candidates{shorter}",
+        )
+    return Plan(measure, warmup, blocks, trial_seconds)
+
+
+def block_order(seed: int, block: int, names: Sequence[str]) -> list[str]:
+    """Return the order of a block's trials.
+
+    Odd blocks are shuffled; each even one is its predecessor reversed, so that a steady drift of the machine cancels within the
+    pair.
+
+    Args:
+        seed: of the study.
+        block: its number, from 1.
+        names: the candidates, always in the same order.
+    """
+    pair = (block + 1) // 2
+    order = list(names)
+    random.Random(f"{seed}/{pair}").shuffle(order)  # noqa: S311 - an order, not a secret
+    return order if block % 2 else order[::-1]
+
+
+def load_seed(seed: int, block: int) -> int:
+    """Return the seed of the load's random numbers: the same for all trials of a block, another for each block."""
+    return random.Random(f"{seed}/load/{block}").randrange(1, 2**31)  # noqa: S311 - not a secret

@@ -1,0 +1,82 @@
+"""Private servers to play with: started by one command, ended by another, and reachable by their owner alone."""
+
+from __future__ import annotations
+
+import secrets
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+
+from dialin.clock import Clock
+from dialin.datasets.cache import copy
+from dialin.datasets.prepare import Preparer
+from dialin.model.build import Build
+from dialin.model.setting import Value
+from dialin.paths import Home
+from dialin.servers.capabilities import Capability, has
+from dialin.servers.ledger import Entry, Ledger
+from dialin.servers.processes import processes
+from dialin.servers.sandbox import Sandbox, check_port, free_port
+from dialin.variables import optionfile, rules
+
+_CLIENT = "client.cnf"
+
+
+def start(
+    build: Build,
+    setting: Mapping[str, Value],
+    port: int,
+    home: Home,
+    ledger: Ledger,
+    clock: Clock,
+    preparer: Preparer,
+) -> Entry:
+    """Start a server that outlives this command.
+
+    Its root account gets a password of its own before it takes connections; the password lies in an option file that its owner
+    alone can read.
+
+    Raises:
+        UserError: the port is taken.
+        ServerError: it does not start.
+    """
+    chosen = port or free_port()
+    check_port(chosen)
+    blank = preparer.blank(build, rules.shapes_data(setting))
+    sandbox = Sandbox.create(build, home, ledger, clock, keep=True, port=chosen)
+    try:
+        copy(blank.data, sandbox.data)
+        password = secrets.token_urlsafe(18)
+        first = sandbox.directory / "first.sql"
+        _write_private(first, _set_password(build, password))
+        client: dict[str, Value] = {"user": "root", "password": password, "socket": str(sandbox.socket)}
+        _write_private(sandbox.directory / _CLIENT, optionfile.render({"client": client}))
+        sandbox.boot({**setting, "init_file": str(first)})
+        first.unlink()
+    except BaseException:
+        sandbox.remove()
+        raise
+    return sandbox.entry
+
+
+def running(ledger: Ledger) -> list[Entry]:
+    """Return the servers that were started so and are alive."""
+    return [entry for entry in ledger.entries() if entry.keep and processes(Path(entry.directory))]
+
+
+def how_to_connect(entry: Entry) -> str:
+    """Return the command line that connects to a server; the password stays in its file."""
+    client = "mariadb" if entry.build.startswith("mariadb") else "mysql"
+    return f"{client} --defaults-file={shlex.quote(str(Path(entry.directory) / _CLIENT))}   (TCP: 127.0.0.1:{entry.port})"
+
+
+def _set_password(build: Build, password: str) -> str:
+    # token_urlsafe holds letters, digits, - and _ only, so it cannot end the literal.
+    if has(build, Capability.ALTER_USER):
+        return f"ALTER USER 'root'@'localhost' IDENTIFIED BY '{password}';\n"
+    return f"SET PASSWORD FOR 'root'@'localhost' = PASSWORD('{password}');\n"
+
+
+def _write_private(path: Path, text: str) -> None:
+    path.touch(mode=0o600)
+    path.write_text(text, encoding="utf-8")

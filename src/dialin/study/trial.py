@@ -1,0 +1,261 @@
+"""The life of a trial: restore, boot, verify, warm up, measure, stop."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from dialin.clock import Clock
+from dialin.datasets.cache import Dataset, copy
+from dialin.errors import ServerError, WorkloadError
+from dialin.model.build import Build
+from dialin.model.cpus import parse_cpus
+from dialin.model.progress import Watcher
+from dialin.model.setting import Value
+from dialin.model.study import StudySpec
+from dialin.model.trial import Costs, Failure, Sample, Step, Trial, TrialState, WarmUpEnd
+from dialin.paths import Home
+from dialin.probes import host
+from dialin.servers.capabilities import Capability, has
+from dialin.servers.connection import global_variables, status
+from dialin.servers.ledger import Ledger
+from dialin.servers.sandbox import Sandbox
+from dialin.stats.warmup import is_steady
+from dialin.store.store import Store
+from dialin.study.plan import Plan, load_seed
+from dialin.workloads.base import Load, Target, Workload
+
+SANDBOX = "{sandbox}"
+"""Stands for the private directory in the values in force, which would else differ from trial to trial."""
+
+_READ_PATIENCE = 30.0
+"""Seconds without any report after which the driver is called hung."""
+
+_STALL_PATIENCE = 60
+"""Seconds without any transaction after which the server is called hung."""
+
+
+@dataclass(frozen=True, slots=True)
+class Laboratory:
+    """What every trial of a study shares.
+
+    Attributes:
+        builds: per candidate.
+        datasets: per candidate.
+    """
+
+    spec: StudySpec
+    plan: Plan
+    home: Home
+    ledger: Ledger
+    clock: Clock
+    store: Store
+    watcher: Watcher
+    workload: Workload
+    builds: Mapping[str, Build]
+    datasets: Mapping[str, Dataset]
+
+
+@dataclass(slots=True)
+class _Progress:
+    """What a trial has come to so far."""
+
+    step: Step = Step.RESTORE
+    steps: dict[Step, float] = field(default_factory=dict)
+    warm_up_end: WarmUpEnd | None = None
+    in_force: dict[str, str] = field(default_factory=dict)
+    costs: Costs | None = None
+    conditions: dict[str, dict[str, float]] = field(default_factory=dict)
+
+
+def run(laboratory: Laboratory, planned: Trial) -> Trial:
+    """Run one trial from its beginning to its end, whatever becomes of it.
+
+    A server or a load that fails makes the trial failed. Anything else that ends it (Ctrl-C, a full disk) leaves it
+    interrupted, to be run again, and is raised. The sandbox is gone when this returns.
+    """
+    trial = laboratory.store.begin_trial(planned)
+    progress = _Progress()
+    life = _Life(laboratory, trial, progress)
+    try:
+        failure = life.run()
+    except BaseException:
+        laboratory.store.save_trial(_as_it_is(trial, progress, TrialState.INTERRUPTED))
+        raise
+    ended = _as_it_is(trial, progress, TrialState.FAILED if failure else TrialState.DONE)
+    ended = replace(ended, failure=failure)
+    laboratory.store.save_trial(ended)
+    return ended
+
+
+def _as_it_is(trial: Trial, progress: _Progress, state: TrialState) -> Trial:
+    return replace(
+        trial,
+        state=state,
+        steps=dict(progress.steps),
+        warm_up_end=progress.warm_up_end,
+        in_force=progress.in_force,
+        costs=progress.costs,
+        conditions=progress.conditions,
+    )
+
+
+def options_of(spec: StudySpec, name: str, build: Build) -> dict[str, Value]:
+    """Return all variables that a candidate's server is started with, the study's own first, so that a user's win."""
+    options: dict[str, Value] = {}
+    if has(build, Capability.POOL_DUMP):
+        options["innodb_buffer_pool_load_at_startup"] = "ON"
+    return {**options, **spec.fixed, **spec.candidate(name).setting}
+
+
+class _Life:
+    """One trial under way."""
+
+    def __init__(self, laboratory: Laboratory, trial: Trial, progress: _Progress) -> None:
+        self._lab = laboratory
+        self._trial = trial
+        self._so_far = progress
+        self._build = laboratory.builds[trial.candidate]
+        self._sandbox: Sandbox | None = None
+        self._load: Load | None = None
+        self._still = 0
+
+    def run(self) -> Failure | None:
+        """Go through the steps; returns why the trial failed, or None."""
+        self._so_far.conditions["before"] = host.conditions()
+        try:
+            sandbox = self._restore()
+            self._boot(sandbox)
+            self._verify(sandbox)
+            load = self._warm_up(sandbox)
+            self._measure(sandbox, load)
+        except ServerError as error:
+            return self._failure("server", error.what, error.log_tail)
+        except WorkloadError as error:
+            # A driver that loses its server dies too; the server is the one to name.
+            if self._sandbox is not None and self._sandbox.pid is None:
+                return self._failure("server", f"The server ended: {self._sandbox.last_words()}", self._sandbox.log_tail())
+            return self._failure("workload", error.what, error.log_tail)
+        finally:
+            self._stop()
+            self._so_far.conditions["after"] = host.conditions()
+        return None
+
+    def _failure(self, fault: str, reason: str, log_tail: str) -> Failure:
+        return Failure(self._so_far.step, fault, reason, log_tail)
+
+    @contextmanager
+    def _step(self, step: Step) -> Iterator[None]:
+        clock = self._lab.clock
+        self._so_far.step = step
+        self._lab.watcher.step_began(self._trial, step)
+        began = clock.monotonic()
+        try:
+            yield
+        finally:
+            self._so_far.steps[step] = clock.monotonic() - began
+
+    def _restore(self) -> Sandbox:
+        lab = self._lab
+        with self._step(Step.RESTORE):
+            self._sandbox = sandbox = Sandbox.create(self._build, lab.home, lab.ledger, lab.clock)
+            copy(lab.datasets[self._trial.candidate].data, sandbox.data)
+        return sandbox
+
+    def _boot(self, sandbox: Sandbox) -> None:
+        with self._step(Step.BOOT):
+            options = options_of(self._lab.spec, self._trial.candidate, self._build)
+            sandbox.boot(options, cpus=self._lab.spec.server_cpus)
+
+    def _verify(self, sandbox: Sandbox) -> None:
+        with self._step(Step.VERIFY), sandbox.connect() as query:
+            found = global_variables(query)
+        private = [str(sandbox.directory), str(sandbox.socket.parent)]
+        for name, value in found.items():
+            self._so_far.in_force[name] = functools.reduce(lambda text, path: text.replace(path, SANDBOX), private, value)
+
+    def _warm_up(self, sandbox: Sandbox) -> Load:
+        lab = self._lab
+        with self._step(Step.WARM_UP):
+            limit = lab.clock.monotonic() + lab.plan.warmup
+            self._await_warm_pool(sandbox, limit)
+            target = Target(sandbox.socket, sandbox.directory)
+            seed = load_seed(lab.spec.seed, self._trial.block)
+            self._load = load = lab.workload.start(target, seed=seed, cpus=lab.spec.load_cpus)
+            series: list[float] = []
+            while lab.clock.monotonic() < limit:
+                series.append(self._read(load, Step.WARM_UP).tps)
+                if is_steady(series):
+                    self._so_far.warm_up_end = WarmUpEnd.STEADY
+                    return load
+            self._so_far.warm_up_end = WarmUpEnd.LIMIT
+        return load
+
+    def _await_warm_pool(self, sandbox: Sandbox, limit: float) -> None:
+        """Wait until the server has loaded the pages that were in the pool when the data was prepared, where it can."""
+        if not has(self._build, Capability.POOL_DUMP):
+            return
+        clock = self._lab.clock
+        with sandbox.connect() as query:
+            while clock.monotonic() < limit:
+                said = status(query, "Innodb_buffer_pool_load_status") or ""
+                if not said or "completed" in said or "not" in said or "aborted" in said:
+                    return
+                clock.sleep(0.1)
+
+    def _measure(self, sandbox: Sandbox, load: Load) -> None:
+        lab, pid = self._lab, sandbox.pid
+        if pid is None:
+            raise ServerError(f"The server ended: {sandbox.last_words()}", log_tail=sandbox.log_tail())
+        with self._step(Step.MEASURE):
+            began, driver, server, busy = (
+                lab.clock.monotonic(),
+                load.cpu_seconds(),
+                host.cpu_seconds(pid),
+                host.busy_seconds(),
+            )
+            for _ in range(max(1, round(lab.plan.measure))):
+                self._read(load, Step.MEASURE)
+            cpus = lab.spec.load_cpus
+            self._so_far.costs = Costs(
+                seconds=lab.clock.monotonic() - began,
+                driver_cpu=load.cpu_seconds() - driver,
+                server_cpu=host.cpu_seconds(pid) - server,
+                machine_busy=host.busy_seconds() - busy,
+                cpus=host.cpu_count(),
+                driver_cpus=len(parse_cpus(cpus)) if cpus else host.cpu_count(),
+            )
+
+    def _read(self, load: Load, step: Step) -> Sample:
+        lab = self._lab
+        second = load.read(_READ_PATIENCE)
+        if second is None:
+            raise WorkloadError(f"The load driver reported nothing for {_READ_PATIENCE:.0f} s")
+        sample = Sample(
+            second=second.number,
+            at=lab.clock.now(),
+            step=step,
+            tps=second.tps,
+            reads=second.reads,
+            writes=second.writes,
+            other=second.other,
+            p95_ms=second.p95_ms,
+            errors=second.errors,
+            reconnects=second.reconnects,
+        )
+        lab.store.add_sample(self._trial.id, sample)
+        lab.watcher.sampled(self._trial, sample)
+        self._still = self._still + 1 if sample.tps == 0 else 0
+        if self._still >= _STALL_PATIENCE:
+            log = self._sandbox.log_tail() if self._sandbox else ""
+            raise ServerError(f"The server hung: no transaction for {self._still} s", log_tail=log)
+        return sample
+
+    def _stop(self) -> None:
+        with self._step(Step.STOP):
+            if self._load is not None:
+                self._load.stop()
+            if self._sandbox is not None:
+                self._sandbox.remove()

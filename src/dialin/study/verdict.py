@@ -1,0 +1,194 @@
+"""From what the store holds to the verdict: the statistics say who wins, this says what that means for the user."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dialin.evidence.limits import client_limits, other_load
+from dialin.model.progress import Standing
+from dialin.model.record import StudyRecord
+from dialin.model.setting import Setting
+from dialin.model.study import StudySpec
+from dialin.model.trial import Sample, Step, Trial, TrialState, WarmUpEnd
+from dialin.model.verdict import CandidateVerdict, Note, Outcome, Verdict
+from dialin.stats.blocks import Observation
+from dialin.stats.decide import Decision, decide
+from dialin.stats.series import Window, window
+from dialin.study import words
+from dialin.variables import in_force, rules
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A verdict, and whether more blocks could still change what it decides."""
+
+    verdict: Verdict
+    decided: bool
+
+
+def judge(record: StudyRecord, alpha: float) -> Judgement:
+    """Return the verdict on all trials that ended well.
+
+    Args:
+        record: the study as it stands.
+        alpha: the error that this look is allowed.
+    """
+    spec = record.spec
+    done = [trial for trial in record.trials if trial.state is TrialState.DONE]
+    measured = {trial.id: _measured(record.samples.get(trial.id, ())) for trial in done}
+    windows = {trial.id: window([sample.tps for sample in measured[trial.id]]) for trial in done}
+    names = [candidate.name for candidate in spec.candidates]
+    forced = {name: trial.in_force for name in names for trial in done if trial.candidate == name}
+    one = [] if spec.compares_builds else in_force.same_in_force(forced, spec.asked_variables)
+    decision = decide(
+        [Observation((t.block, t.session), t.candidate, windows[t.id].location) for t in done],
+        names,
+        spec.baseline,
+        alpha=alpha,
+        worthwhile=spec.worthwhile,
+        one=one,
+    )
+    confounds = [] if spec.compares_builds else in_force.confounds(forced, spec.asked_variables, spec.baseline)
+    weaker = {
+        name: rules.weaker_durability(forced[name], forced[spec.baseline]) if spec.baseline in forced else [] for name in forced
+    }
+    candidates = [
+        _candidate(record, name, decision, [t for t in done if t.candidate == name], measured, windows, weaker.get(name, []))
+        for name in names
+    ]
+    serious = [note for note in confounds if words.could_explain(note)]
+    outcome = decision.outcome
+    if serious and outcome in (Outcome.WINNER, Outcome.TIE):
+        outcome = Outcome.UNRESOLVED
+    winners = list(decision.winners) if outcome is not Outcome.UNRESOLVED else []
+    chosen, reason = words.recommend(spec, outcome, decision, weaker, serious)
+    warnings = _warnings(record, done, decision, one, weaker, winners)
+    wall = sum(sum(trial.steps.values()) for trial in record.trials) / 60
+    verdict = Verdict(
+        verdict=outcome,
+        headline=words.headline(spec, outcome, decision, one, confounds),
+        reason=reason,
+        recommended=dict(spec.candidate(chosen).setting),
+        recommended_candidate=chosen,
+        winners=winners,
+        baseline=spec.baseline,
+        candidates=candidates,
+        blocks=decision.blocks,
+        minutes_of_load=sum(t.steps.get(Step.MEASURE, 0.0) for t in done) / 60,
+        minutes_of_wall_clock=wall,
+        confidence=spec.confidence,
+        worthwhile=spec.worthwhile,
+        detectable=decision.detectable,
+        trial_noise=decision.sd,
+        warnings=warnings,
+        confounds=confounds,
+        server={"builds": {server: dict(facts) for server, facts in record.servers.items()}},
+        host=dict(record.host),
+        workload={**spec.workload.model_dump(mode="json"), "text": spec.workload.describe()},
+    )
+    return Judgement(verdict, decision.outcome is not Outcome.UNRESOLVED)
+
+
+def standings(spec: StudySpec, trials: Sequence[Trial], samples: Mapping[int, Sequence[Sample]]) -> dict[str, Standing]:
+    """Return each candidate's figures so far, without intervals: for watching, not for deciding."""
+    done = [trial for trial in trials if trial.state is TrialState.DONE]
+    level = {t.id: window([s.tps for s in _measured(samples.get(t.id, ()))]).location for t in done}
+    found = {}
+    for candidate in spec.candidates:
+        own = [t for t in done if t.candidate == candidate.name]
+        logs = [
+            math.log(level[t.id] / level[other.id])
+            for t in own
+            for other in done
+            if other.candidate == spec.baseline and other.block == t.block and level[t.id] > 0 and level[other.id] > 0
+        ]
+        found[candidate.name] = Standing(
+            trials=len(own),
+            failed=sum(t.candidate == candidate.name and t.state is TrialState.FAILED for t in trials),
+            tps=statistics.fmean(level[t.id] for t in own) if own else None,
+            ratio=math.exp(statistics.fmean(logs)) if logs else None,
+        )
+    return found
+
+
+def _measured(samples: Sequence[Sample]) -> list[Sample]:
+    return [sample for sample in samples if sample.step is Step.MEASURE]
+
+
+def _candidate(
+    record: StudyRecord,
+    name: str,
+    decision: Decision,
+    done: Sequence[Trial],
+    measured: Mapping[int, Sequence[Sample]],
+    windows: Mapping[int, Window],
+    weaker: Sequence[str],
+) -> CandidateVerdict:
+    """Put together what is known of one candidate."""
+    spec = record.spec
+    candidate = spec.candidate(name)
+    own = [windows[trial.id] for trial in done]
+    seconds = [sample for trial in done for sample in measured[trial.id]]
+    values = done[-1].in_force if done else {}
+    shown = spec.asked_variables
+    return CandidateVerdict(
+        name=name,
+        server=candidate.server,
+        setting=dict(candidate.setting),
+        in_force={variable: values[variable] for variable in shown if variable in values},
+        tps=decision.throughput.get(name),
+        ratio=decision.ratios.get(name),
+        cv=statistics.fmean(w.cv for w in own) if own else None,
+        worst_second_tps=min((w.worst for w in own), default=None),
+        stall_seconds_per_1000=1000 * sum(w.stalls for w in own) / len(seconds) if seconds else None,
+        p95_ms=_p95(seconds),
+        errors_per_s=statistics.fmean(s.errors for s in seconds) if seconds else None,
+        trials=len(done),
+        failed=sum(t.candidate == name and t.state is TrialState.FAILED for t in record.trials),
+        state=decision.states[name],
+        weaker_durability=list(weaker),
+    )
+
+
+def _p95(seconds: Sequence[Sample]) -> float | None:
+    """Return the mean of the seconds' 95th percentiles, each weighed by its transactions: the driver gives no better."""
+    total = sum(sample.tps for sample in seconds)
+    return sum(sample.p95_ms * sample.tps for sample in seconds) / total if total > 0 else None
+
+
+def _warnings(
+    record: StudyRecord,
+    done: Sequence[Trial],
+    decision: Decision,
+    one: Sequence[frozenset[str]],
+    weaker: Mapping[str, Sequence[str]],
+    winners: Sequence[str],
+) -> list[Note]:
+    """Return all that keeps the verdict from being taken at face value, the gravest first."""
+    notes: list[Note] = []
+    spec = record.spec
+    notes += words.durability_notes(spec, weaker, winners)
+    for trial in _last_of_each(done):
+        asked: Setting = {**spec.fixed, **spec.candidate(trial.candidate).setting}
+        for note in in_force.deviations(asked, trial.in_force):
+            data = {**note.data, "candidate": trial.candidate}
+            notes.append(Note(code=note.code, text=f"{trial.candidate}: {note.text}", data=data))
+    notes += [words.same_note(group) for group in one if len(group) > 1]
+    notes += words.failure_notes(record)
+    notes += client_limits(spec, done)
+    notes += other_load(done)
+    unsteady = sorted({t.candidate for t in done if t.warm_up_end is WarmUpEnd.LIMIT})
+    if unsteady:
+        count = sum(t.warm_up_end is WarmUpEnd.LIMIT for t in done)
+        text = f"{count} of {len(done)} trials were not steady when their warm-up ended ({', '.join(unsteady)})"
+        notes.append(Note(code="not_steady", text=f"{text}; give a longer --warmup", data={"trials": count}))
+    if decision.outcome is Outcome.UNRESOLVED:
+        notes += words.unresolved_notes(spec, decision)
+    return notes
+
+
+def _last_of_each(done: Sequence[Trial]) -> list[Trial]:
+    return list({trial.candidate: trial for trial in done}.values())

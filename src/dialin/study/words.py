@@ -1,0 +1,218 @@
+"""The verdict in words: one place for every sentence that judges, so that they agree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from dialin.model.record import StudyRecord
+from dialin.model.study import StudySpec
+from dialin.model.trial import TrialState
+from dialin.model.verdict import CandidateState, Estimate, Note, Outcome
+from dialin.stats.decide import Decision
+from dialin.variables import rules
+
+
+def percent(ratio: float) -> str:
+    """Return a ratio as a difference: 1.034 is `+3.4 %`."""
+    difference = (ratio - 1) * 100
+    digits = 0 if abs(difference) >= 20 else 1
+    return f"{difference:+.{digits}f} %".replace("-", "−")
+
+
+def interval(estimate: Estimate) -> str:
+    """Return an estimate of a ratio with its interval, as differences."""
+    if estimate.low is None or estimate.high is None:
+        return f"{percent(estimate.mean)} (no interval yet)"
+    return f"{percent(estimate.mean)} ({percent(estimate.low)} to {percent(estimate.high)})"
+
+
+def named(spec: StudySpec, name: str) -> str:
+    """Return a candidate as a sentence names it: `innodb_buffer_pool_instances = 4`, or its own name."""
+    setting = spec.candidate(name).setting
+    if len(setting) == 1 and len(spec.asked_variables) == 1 and not spec.compares_builds:
+        ((variable, value),) = setting.items()
+        if str(value) in name:
+            return f"{variable} = {value}"
+    return name
+
+
+def could_explain(confound: Note) -> bool:
+    """Tell whether a confound keeps a winner from being claimed.
+
+    What the server derives from the variable that was asked for comes along wherever that variable is set, so the result holds
+    for both together, and is said to; unless it cannot be held still at all, as when a pool grows to whole chunks and one
+    candidate has more memory than another.
+    """
+    if confound.data.get("inert"):
+        return False
+    return not confound.data.get("follows") or confound.data.get("hold") is None
+
+
+def headline(
+    spec: StudySpec,
+    outcome: Outcome,
+    decision: Decision,
+    one: Sequence[frozenset[str]],
+    confounds: Sequence[Note],
+) -> str:
+    """Return the verdict in one sentence."""
+    serious = [note for note in confounds if could_explain(note)]
+    followers = [str(note.data["variable"]) for note in confounds if note.data.get("follows") and not note.data.get("inert")]
+    names = [candidate.name for candidate in spec.candidates]
+    if outcome is Outcome.NO_WORTHWHILE_DIFFERENCE:
+        if any(len(group) == len(names) for group in one):
+            return "No worthwhile difference: all candidates come to the same setting in force."
+        return f"No worthwhile difference: no candidate differs from the best by {spec.worthwhile:.1%} or more."
+    if outcome is Outcome.WINNER:
+        (winner,) = decision.winners
+        if winner == spec.baseline:
+            return f"{named(spec, winner)}, the baseline, is the fastest; every other candidate is slower."
+        gain = decision.ratios.get(winner)
+        along = f" (with {_list(followers)}, which the server derives from it)" if followers else ""
+        return f"{named(spec, winner)} wins{along}" + (f": {interval(gain)} against the baseline." if gain else ".")
+    if outcome is Outcome.TIE:
+        tied = _list([named(spec, name) for name in decision.winners])
+        return f"A tie for the best: {tied}; no worthwhile difference between them."
+    if serious:
+        return f"Unresolved: {serious[0].data.get('variable', 'another variable')} differs too, and could explain the result."
+    measured = [name for name in names if decision.states[name] is not CandidateState.FAILED]
+    if len(measured) < 2:
+        return f"Unresolved: only {_list(measured)} could be measured; nothing could be compared."
+    leading = _leaders(decision)
+    if not leading or decision.sd is None:
+        return "Unresolved: there are too few trials to tell the candidates apart."
+    return f"Unresolved within the budget: {_list([named(spec, name) for name in leading])} could each be the best."
+
+
+def recommend(
+    spec: StudySpec,
+    outcome: Outcome,
+    decision: Decision,
+    weaker: Mapping[str, Sequence[str]],
+    serious: Sequence[Note],
+) -> tuple[str, str]:
+    """Return the candidate to use, and why in words. One that gives up durability is chosen only where that was accepted."""
+    base = spec.baseline
+    if outcome is Outcome.NO_WORTHWHILE_DIFFERENCE:
+        return base, "Nothing to gain: keep the baseline."
+    if outcome is Outcome.TIE and base in decision.winners:
+        return base, "The baseline is among the best: keep it."
+    if outcome is Outcome.UNRESOLVED:
+        failed = decision.states[base] is CandidateState.FAILED
+        if serious:
+            return base, "No winner is claimed while another variable differs: keep the baseline, and hold that variable fixed."
+        if failed:
+            return base, "The baseline itself could not be measured."
+        return base, "Nothing was shown to be better: keep the baseline, or give the study more minutes."
+    for name in _by_throughput(decision, decision.winners):
+        lost = weaker.get(name, [])
+        if lost and not spec.accept_weaker_durability:
+            continue
+        if name == base:
+            return base, "The baseline is the best of those compared: keep it."
+        gain = decision.ratios.get(name)
+        text = f"{named(spec, name)} gives {interval(gain)} throughput against the baseline." if gain else "It is the best."
+        if lost:
+            text += f" It gives up durability, which you accepted: {rules.loses(lost[0])}."
+        return name, text
+    safe = [
+        name
+        for name in _by_throughput(decision, [c.name for c in spec.candidates])
+        if not weaker.get(name) and name != base and _surely_better(decision.ratios.get(name))
+    ]
+    lost = weaker[decision.winners[0]]
+    refusal = (
+        f"{named(spec, decision.winners[0])} is faster but gives up durability ({', '.join(lost)}: {rules.loses(lost[0])}), "
+        "so it is not recommended; --accept-weaker-durability recommends it all the same."
+    )
+    if safe:
+        gain = decision.ratios[safe[0]]
+        better = f" {named(spec, safe[0])} gives {interval(gain)} and stays as durable as the baseline." if gain else ""
+        return safe[0], refusal + better
+    return base, refusal
+
+
+def durability_notes(spec: StudySpec, weaker: Mapping[str, Sequence[str]], winners: Sequence[str]) -> list[Note]:
+    """Return a warning for each candidate that gives up durability, winners first."""
+    order = sorted((name for name in weaker if weaker[name]), key=lambda name: name not in winners)
+    return [
+        Note(
+            code="weaker_durability",
+            text=f"{named(spec, name)} gives up durability that the baseline has: {rules.loses(variable)}",
+            data={"candidate": name, "variable": variable},
+        )
+        for name in order
+        for variable in weaker[name]
+    ]
+
+
+def same_note(group: frozenset[str]) -> Note:
+    """Return the note that candidates are one and the same in force."""
+    names = sorted(group)
+    return Note(
+        code="same_in_force",
+        text=f"{_list(names)} come to the same setting in force: what differs between them is the noise of this machine",
+        data={"candidates": names},
+    )
+
+
+def failure_notes(record: StudyRecord) -> list[Note]:
+    """Return a warning for each candidate with failed trials, with the newest reason."""
+    notes = []
+    for candidate in record.spec.candidates:
+        failed = [t for t in record.trials if t.candidate == candidate.name and t.state is TrialState.FAILED]
+        if not failed:
+            continue
+        last = failed[-1].failure
+        reason = last.reason if last else "unknown"
+        times = "1 trial" if len(failed) == 1 else f"{len(failed)} trials"
+        notes.append(
+            Note(
+                code="failed_trials",
+                text=f"{candidate.name}: {times} failed; {reason}",
+                data={"candidate": candidate.name, "failed": len(failed), "reason": reason},
+            )
+        )
+    return notes
+
+
+def unresolved_notes(spec: StudySpec, decision: Decision) -> list[Note]:
+    """Return what it would take to resolve the study."""
+    if decision.detectable is None:
+        return []
+    text = f"With this noise {decision.blocks} blocks tell differences of {decision.detectable:.1%} apart"
+    data: dict[str, float | int] = {"detectable": decision.detectable, "blocks": decision.blocks}
+    if decision.blocks_needed and decision.blocks:
+        minutes = spec.minutes * decision.blocks_needed / decision.blocks
+        text += (
+            f"; for {spec.worthwhile:.1%} about {decision.blocks_needed} are needed, {_minutes(minutes)} in all. "
+            "Go on with dialin resume --minutes, or accept less: --worthwhile"
+        )
+        data["blocks_needed"] = decision.blocks_needed
+    return [Note(code="unresolved", text=text, data=data)]
+
+
+def _minutes(minutes: float) -> str:
+    return f"{minutes / 60:.0f} hours" if minutes > 180 else f"{minutes:.0f} minutes"
+
+
+def _leaders(decision: Decision) -> list[str]:
+    return [name for name, state in decision.states.items() if state in (CandidateState.OPEN, CandidateState.TIES)]
+
+
+def _by_throughput(decision: Decision, names: Sequence[str]) -> list[str]:
+    def level(name: str) -> float:
+        estimate = decision.throughput.get(name)
+        return -estimate.mean if estimate else 0.0
+
+    return sorted(names, key=level)
+
+
+def _surely_better(ratio: Estimate | None) -> bool:
+    return ratio is not None and ratio.low is not None and ratio.low > 1
+
+
+def _list(names: Sequence[str]) -> str:
+    if not names:
+        return "none"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

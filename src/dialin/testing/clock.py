@@ -1,0 +1,22 @@
+"""A clock that moves only when it is told to, or when somebody sleeps on it."""
+
+from __future__ import annotations
+
+
+class FakeClock:
+    """Time for tests: `sleep` returns at once and moves the clock."""
+
+    def __init__(self, start: float = 1_000_000.0) -> None:
+        self._now = start
+
+    def now(self) -> float:
+        """Return seconds since the epoch."""
+        return self._now
+
+    def monotonic(self) -> float:
+        """Return seconds that never jump."""
+        return self._now
+
+    def sleep(self, seconds: float) -> None:
+        """Move the clock."""
+        self._now += seconds

@@ -1,0 +1,235 @@
+"""The variables of one build, as the server itself tells of them.
+
+MySQL 9 has `performance_schema.variables_metadata`, MySQL 8.0 `performance_schema.variables_info`, MariaDB
+`information_schema.SYSTEM_VARIABLES`; MySQL up to 5.7 only names and values. Which of them there is, is asked, not derived
+from the version.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import struct
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from dialin.model.setting import as_number
+from dialin.variables import rules
+
+Query = Callable[[str], list[tuple[Any, ...]]]
+"""Runs one statement and returns its rows."""
+
+_FORMAT = "dialin/catalogue/1"
+
+
+class Kind(StrEnum):
+    """What a variable takes. `unknown` where the server does not tell: its value is not checked."""
+
+    INTEGER = "integer"
+    NUMERIC = "numeric"
+    BOOLEAN = "boolean"
+    ENUMERATION = "enumeration"
+    SET = "set"
+    STRING = "string"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """What is known of one variable; None stands for "the server does not tell".
+
+    Attributes:
+        name: in the server's spelling.
+        kind: what it takes.
+        minimum: the least number that it takes.
+        maximum: the largest.
+        choices: the words that an enumeration or a set takes, in the order of the numbers that stand for them.
+        block: what a number is rounded down to a multiple of.
+        default: its value on a server that was started with nothing set.
+        dynamic: whether it can be changed while the server runs.
+        at_start: whether it can be given when the server starts.
+    """
+
+    name: str
+    kind: Kind
+    minimum: int | float | None = None
+    maximum: int | float | None = None
+    choices: tuple[str, ...] = ()
+    block: int | None = None
+    default: str | None = None
+    dynamic: bool | None = None
+    at_start: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """All variables of one build, by name.
+
+    Attributes:
+        build_id: the build that was asked, e.g. `mysql@9.7.4`.
+        variables: what it told.
+    """
+
+    build_id: str
+    variables: Mapping[str, Variable]
+
+    def nearest(self, name: str, n: int = 3) -> list[str]:
+        """Return the names most like the one given, the likeliest first: those that hold it, then those spelled alike."""
+        wanted = name.lower().replace("-", "_")
+        holding = sorted((known for known in self.variables if len(wanted) >= 4 and wanted in known), key=len)
+        tails = {known.partition("_")[2]: known for known in self.variables}
+        alike = difflib.get_close_matches(wanted, self.variables, n=n, cutoff=0.7)
+        alike += [tails[tail] for tail in difflib.get_close_matches(wanted, tails, n=n, cutoff=0.8)]
+        return list(dict.fromkeys(holding + alike))[:n]
+
+    def to_json(self) -> str:
+        """Return the catalogue as text that `from_json` reads."""
+        found = {name: asdict(variable) for name, variable in self.variables.items()}
+        return json.dumps({"format": _FORMAT, "build_id": self.build_id, "variables": found}, indent=1)
+
+    @classmethod
+    def from_json(cls, text: str) -> Catalogue:
+        """Read what `to_json` wrote.
+
+        Raises:
+            ValueError: the text is not a catalogue, or one of another format.
+        """
+        try:
+            read = json.loads(text)
+            if read["format"] != _FORMAT:
+                raise ValueError(f"the format is {read['format']!r}")
+            return cls(read["build_id"], {name: _variable(told) for name, told in read["variables"].items()})
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise ValueError(f"this is not a catalogue of variables: {error}") from None
+
+
+def read(query: Query, build_id: str) -> Catalogue:
+    """Ask a server for its variables.
+
+    Args:
+        query: runs one statement on a server that was started with nothing set, so that its values are its defaults.
+        build_id: the build that it runs.
+    """
+    defaults = {_text(name).lower(): _text(value) for name, value in query("SHOW GLOBAL VARIABLES")}
+    there = {
+        _text(name).lower()
+        for (name,) in query(
+            "SELECT table_name FROM information_schema.tables"
+            " WHERE table_schema IN ('performance_schema', 'information_schema')"
+            " AND table_name IN ('variables_metadata', 'variables_info', 'SYSTEM_VARIABLES')"
+        )
+    }
+    sources: dict[str, Callable[[], Iterable[Variable]]] = {
+        "variables_metadata": lambda: _from_metadata(query),
+        "variables_info": lambda: _from_info(query, defaults),
+        "system_variables": lambda: _from_system_variables(query),
+    }
+    # A source that is there and empty is as good as none.
+    found: list[Variable] = next(filter(None, (list(ask()) for table, ask in sources.items() if table in there)), [])
+    variables = {name: Variable(name, Kind.UNKNOWN) for name in defaults} | {told.name: told for told in found}
+    return Catalogue(build_id, {name: _completed(variables[name], defaults) for name in sorted(variables)})
+
+
+def _completed(variable: Variable, defaults: Mapping[str, str]) -> Variable:
+    default = defaults.get(variable.name)
+    variable = replace(variable, default=default, at_start=variable.at_start and rules.at_start(variable.name))
+    # A server runs with its default whatever it says of its range: 10.11.19 has 1 to 2^64-1 for a variable that is 0.
+    number = as_number(default) if default is not None else None
+    if number is not None and variable.minimum is not None and number < variable.minimum:
+        return replace(variable, minimum=number)
+    if number is not None and variable.maximum is not None and number > variable.maximum:
+        return replace(variable, maximum=number)
+    return variable
+
+
+def _from_metadata(query: Query) -> Iterable[Variable]:
+    """Read the table of MySQL 9: it tells the kind, and of numbers the range."""
+    for name, scope, kind, low, high in query(
+        "SELECT variable_name, variable_scope, data_type, min_value, max_value FROM performance_schema.variables_metadata"
+    ):
+        told = Kind.ENUMERATION if _text(name) in rules.CHOICES else _kind(_text(kind))
+        yield Variable(
+            _text(name),
+            told,
+            _bound(low, told),
+            _bound(high, told),
+            choices=rules.CHOICES.get(_text(name), ()),
+            at_start=_text(scope) != "SESSION_ONLY",
+        )
+
+
+def _from_info(query: Query, defaults: Mapping[str, str]) -> Iterable[Variable]:
+    """Read the table of MySQL 8.0: it tells the range of numbers; 0 to 0 stands for all that is not a number."""
+    for row in query("SELECT variable_name, min_value, max_value FROM performance_schema.variables_info"):
+        name, low, high = map(_text, row)
+        default = defaults.get(name, "")
+        if low == high == "0":
+            kind = Kind.BOOLEAN if default in ("ON", "OFF") and name not in rules.SEVERAL_VALUES else Kind.UNKNOWN
+        else:
+            kind = Kind.NUMERIC if "." in default else Kind.INTEGER
+        choices = rules.CHOICES.get(name, ())
+        told = Kind.ENUMERATION if choices else kind
+        yield Variable(name, told, _bound(low, kind), _bound(high, kind), choices=choices, at_start=name in defaults)
+
+
+def _from_system_variables(query: Query) -> Iterable[Variable]:
+    """Read the table of MariaDB: it tells all."""
+    for name, scope, kind, low, high, block, choices, read_only in query(
+        "SELECT variable_name, variable_scope, variable_type, numeric_min_value, numeric_max_value, numeric_block_size,"
+        " enum_value_list, read_only FROM information_schema.SYSTEM_VARIABLES"
+    ):
+        told = _kind(_text(kind))
+        words = _text(choices) if told in (Kind.ENUMERATION, Kind.SET) else ""
+        yield Variable(
+            _text(name).lower(),
+            told,
+            _bound(low, told),
+            _bound(high, told),
+            choices=tuple(words.split(",")) if words else (),
+            block=int(block) if block and int(block) > 1 else None,
+            dynamic=_text(read_only) == "NO",
+            at_start=_text(scope) != "SESSION ONLY",
+        )
+
+
+_KINDS = {
+    "boolean": Kind.BOOLEAN,
+    "set": Kind.SET,
+    # As MySQL calls them.
+    "integer": Kind.INTEGER,
+    "numeric": Kind.NUMERIC,
+    "enumeration": Kind.ENUMERATION,
+    "string": Kind.STRING,
+    # As MariaDB does.
+    "bigint": Kind.INTEGER,
+    "int": Kind.INTEGER,
+    "double": Kind.NUMERIC,
+    "enum": Kind.ENUMERATION,
+    "flagset": Kind.SET,
+    "varchar": Kind.STRING,
+}
+
+
+def _kind(told: str) -> Kind:
+    return _KINDS.get(told.lower().removesuffix(" unsigned"), Kind.UNKNOWN)
+
+
+def _bound(told: object, kind: Kind) -> int | float | None:
+    text = _text(told)
+    number = as_number(text) if kind in (Kind.INTEGER, Kind.NUMERIC) and text else None
+    if kind is Kind.NUMERIC and isinstance(number, int) and abs(number) >= 2**60:
+        # MySQL gives some limits of decimals as the bits of a double: 4719230590769954816 is 31536000.0 (read on 9.7.4).
+        return float(struct.unpack("<d", struct.pack("<q", number))[0])
+    return number
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return "" if value is None else str(value)
+
+
+def _variable(told: Mapping[str, Any]) -> Variable:
+    return Variable(**{**told, "kind": Kind(told["kind"]), "choices": tuple(told["choices"])})

@@ -1,0 +1,215 @@
+"""What is checked before anything starts: names, values, duplicates, memory. Every finding is one line with its remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from dialin.errors import DialinError, UserError
+from dialin.model.setting import Setting, Value, as_number, canonical_name, same_value
+from dialin.model.study import Candidate, StudySpec
+from dialin.model.verdict import Note
+from dialin.variables import owned
+from dialin.variables.catalogue import Catalogue, Kind, Variable
+from dialin.variables.names import VARIABLE_OF
+from dialin.variables.units import about, with_letter
+
+Elsewhere = Mapping[str, Callable[[], Catalogue]]
+"""The catalogues of other builds by build id, each read when it is asked for."""
+
+_NUMBERS = (Kind.INTEGER, Kind.NUMERIC)
+_TRUTH = ("on", "off", "true", "false", "1", "0")
+_PREFIXES = ("loose_", "maximum_", "skip_", "enable_", "disable_")
+
+
+def check_name(name: str, catalogue: Catalogue, elsewhere: Elsewhere) -> Variable:
+    """Return what is known of a variable that is to be set when a server starts.
+
+    Args:
+        name: as the user wrote it; the name of an option that sets a variable of another name is understood.
+        catalogue: of the build that is to run.
+        elsewhere: other builds, asked only where this one lacks the variable.
+
+    Raises:
+        UserError: the build has no such variable, or it cannot be given at start; the error names the nearest ones, or the
+            builds that have it.
+    """
+    try:
+        wanted = canonical_name(name)
+    except ValueError as error:
+        raise UserError(str(error), "Write it as the server does, like innodb_buffer_pool_size") from None
+    build = catalogue.build_id
+    known = catalogue.variables.get(wanted) or catalogue.variables.get(VARIABLE_OF.get(wanted, ""))
+    if known and known.at_start:
+        return known
+    if known:
+        raise UserError(
+            f"{wanted} cannot be given when {build} starts: it tells of the server, or belongs to a session",
+            "Choose a variable that an option file can hold",
+        )
+    for prefix in _PREFIXES:
+        if (plain := wanted.removeprefix(prefix)) != wanted and plain in catalogue.variables:
+            raise UserError(
+                f"{wanted} is the spelling of an option, not a variable of {build}",
+                f"Write {plain} and its value, ON or OFF say",
+            )
+    near = catalogue.nearest(wanted)
+    nearest = f"the nearest: {', '.join(near)}" if near else "SHOW GLOBAL VARIABLES lists them"
+    if having := [other for other, ask in elsewhere.items() if other != build and _has(ask, wanted)]:
+        raise UserError(
+            f"{build} has no variable {wanted}; {' and '.join(having)} {'has' if len(having) == 1 else 'have'} it",
+            f"Choose with --server {having[0]}, or a variable of {build} ({nearest})",
+        )
+    raise UserError(f"{build} has no variable {wanted}", f"Did you mean one of its own? {nearest[0].upper()}{nearest[1:]}")
+
+
+def check_value(variable: Variable, value: Value, build_id: str = "") -> None:
+    """Make sure that a value is of a variable's type and within the range that the server itself gives.
+
+    Args:
+        variable: what the server told.
+        value: as the user wrote it; size letters are understood.
+        build_id: the build, for the words of the error.
+
+    Raises:
+        UserError: it is not; the error gives the range, in size letters where the value has one.
+    """
+    text = str(value)
+    if any(not character.isprintable() and character != "\t" for character in text):
+        raise _refused(variable, "text without control characters", repr(text), build_id)
+    if variable.kind in _NUMBERS:
+        _check_number(variable, value, build_id)
+    elif variable.kind is Kind.BOOLEAN and text.strip().lower() not in _TRUTH:
+        raise _refused(variable, "ON or OFF", text, build_id, "Servers take other words for OFF, or keep their default")
+    elif variable.choices and variable.kind is Kind.ENUMERATION and not _is_choice(text.strip(), variable.choices):
+        raise _refused(variable, f"one of {', '.join(variable.choices)}", text, build_id)
+    elif variable.choices and variable.kind is Kind.SET:
+        for part in filter(None, text.split(",")):
+            word = part.partition("=")[0].strip()
+            if word.lower() != "default" and not word.isdecimal() and not _is_choice(word, variable.choices):
+                raise _refused(variable, f"made of {', '.join(variable.choices)}", word, build_id)
+
+
+def check_study(spec: StudySpec, catalogues: Mapping[str, Catalogue], elsewhere: Elsewhere) -> list[Note]:
+    """Check every name and value that a study sets.
+
+    Args:
+        spec: the study.
+        catalogues: by server, as the candidates name it.
+        elsewhere: other builds, asked only where one of these lacks a variable.
+
+    Returns:
+        What the user should know though nothing is wrong.
+
+    Raises:
+        UserError: a variable that the build lacks or that dialin must own, a value out of range, too few connections.
+    """
+    for candidate in spec.candidates:
+        setting: Setting = {**spec.fixed, **candidate.setting}
+        _check_setting(setting, catalogues[candidate.server], elsewhere)
+        allowed = as_number(setting.get("max_connections", spec.workload.threads))
+        if allowed is not None and allowed < spec.workload.threads:
+            raise UserError(
+                f"max_connections={setting['max_connections']} is too few for {spec.workload.threads} threads of load",
+                "Raise it, or lower --threads",
+            )
+    return [
+        Note(
+            code="overrides_fixed",
+            text=f"{candidate.name} sets {name}={value}, which the study holds at {spec.fixed[name]}: its own value holds",
+            data={"candidate": candidate.name, "variable": name, "fixed": spec.fixed[name], "value": value},
+        )
+        for candidate in spec.candidates
+        for name, value in candidate.setting.items()
+        if name in spec.fixed and not same_value(value, spec.fixed[name])
+    ]
+
+
+def duplicates(candidates: Sequence[Candidate]) -> list[tuple[str, str]]:
+    """Return the pairs of candidates that ask for the same setting on the same server, each with the first of its kind."""
+    found = []
+    for index, later in enumerate(candidates):
+        first = next((earlier for earlier in candidates[:index] if _alike(earlier, later)), None)
+        if first is not None:
+            found.append((first.name, later.name))
+    return found
+
+
+def check_memory(candidate: str, needed: Mapping[str, int], available: int) -> None:
+    """Make sure that a candidate fits in memory.
+
+    Args:
+        candidate: its name.
+        needed: bytes by part, as `rules.memory_needed` estimates them.
+        available: bytes that the machine has free.
+
+    Raises:
+        UserError: it does not; the error names the largest part.
+    """
+    total = sum(needed.values())
+    if total > available:
+        part, size = max(needed.items(), key=lambda item: item[1])
+        raise UserError(
+            f"Candidate {candidate} needs about {about(total)} of memory, this machine has {about(available)} free",
+            f"The largest part is the {part}, {about(size)}: make it smaller",
+        )
+
+
+def _check_setting(setting: Setting, catalogue: Catalogue, elsewhere: Elsewhere) -> None:
+    for name, value in setting.items():
+        why = owned.reason(name) or owned.reason_for_value(name, value)
+        if why:
+            raise UserError(f"{name} cannot be chosen: {why}", "Leave it out")
+        check_value(check_name(name, catalogue, elsewhere), value, catalogue.build_id)
+
+
+def _check_number(variable: Variable, value: Value, build_id: str) -> None:
+    number = as_number(value)
+    lettered = isinstance(value, str) and number is not None and value.strip()[-1:].isalpha()
+    whole = variable.kind is Kind.INTEGER
+    reach = _range(variable, lettered=lettered)
+    if number is None or (whole and isinstance(number, float)) or (lettered and not whole):
+        wanted = f"a {'whole ' if whole else ''}number{f', {reach}' if reach else ''}"
+        raise _refused(variable, wanted, repr(value) if number is None else str(value), build_id)
+    low, high = variable.minimum, variable.maximum
+    # A limit of decimals is told without its fraction: 99 stands for 99.999 (innodb_max_dirty_pages_pct, read on 9.7.4).
+    if (low is not None and number < low) or (high is not None and (number > high if whole else number >= high + 1)):
+        raise _refused(variable, reach, str(value), build_id)
+
+
+def _range(variable: Variable, *, lettered: bool) -> str:
+    low, high = variable.minimum, variable.maximum
+    if low is None or high is None:
+        return ""
+    sized = variable.kind is Kind.INTEGER and (lettered or (low >= 1024 and low % 1024 == 0))
+    write = with_letter if sized else _plain
+    return f"{write(low)} to {write(high)}"
+
+
+def _plain(number: float) -> str:
+    return str(int(number)) if number == int(number) else str(number)
+
+
+def _refused(variable: Variable, wanted: str, asked: str, build_id: str, remedy: str = "") -> UserError:
+    where = f" on {build_id}" if build_id else ""
+    return UserError(
+        f"{variable.name} must be {wanted}; {asked or 'nothing'} was asked for{where}", remedy or "Choose another value"
+    )
+
+
+def _is_choice(text: str, choices: Sequence[str]) -> bool:
+    if text.isdecimal():
+        return int(text) < len(choices)
+    return text.lower() in (choice.strip().lower() for choice in choices)
+
+
+def _has(ask: Callable[[], Catalogue], name: str) -> bool:
+    try:
+        known = ask().variables
+    except DialinError:  # A build that does not start has nothing to offer here.
+        return False
+    return name in known or VARIABLE_OF.get(name) in known
+
+
+def _alike(one: Candidate, other: Candidate) -> bool:
+    a, b = one.setting, other.setting
+    return one.server == other.server and a.keys() == b.keys() and all(same_value(a[name], b[name]) for name in a)

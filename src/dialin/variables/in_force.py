@@ -1,0 +1,204 @@
+"""What was asked for against what the server says is in force: other values, candidates that are one, and confounds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import PurePosixPath
+
+from dialin.model.setting import Setting, Value, as_number, same_value
+from dialin.model.verdict import Note
+from dialin.variables import rules
+from dialin.variables.catalogue import Catalogue, Variable
+from dialin.variables.names import OPTION_OF, VARIABLE_OF, one_name
+from dialin.variables.units import with_letter
+
+SANDBOX = "<sandbox>"
+"""What stands for an instance's own directories when values are compared."""
+
+_AUTOMATIC = (0, -1)
+_BLOCK = 1024
+_LONGEST = 80
+
+
+def deviations(asked: Setting, in_force: Mapping[str, str], catalogue: Catalogue | None = None) -> list[Note]:
+    """Return what is in force otherwise than it was asked for.
+
+    Args:
+        asked: variables with the values asked for.
+        in_force: every variable that the server reported.
+        catalogue: what the build told of its variables; with it, numbers of enumerations, limits and defaults are known.
+
+    Returns:
+        A note for each: `not_reported`; `automatic` (0 or -1, and the server chose a number); `rounded`; `clamped` (another
+        number); `refused` (the default holds); `changed`. Its data: variable, asked, in_force.
+    """
+    notes = []
+    for name, value in asked.items():
+        reported = in_force.get(name, in_force.get(VARIABLE_OF.get(name, OPTION_OF.get(name, ""))))
+        if reported is None:
+            text = f"{name}={value} was asked for; the server does not report such a variable"
+            notes.append(_note("not_reported", text, name, value, None))
+        elif not _same(name, value, reported, catalogue):
+            code, what = _deviation(name, value, reported, catalogue)
+            text = f"{name}={value} was asked for; {what.format(_shown(reported, value))}"
+            notes.append(_note(code, text, name, value, reported))
+    return notes
+
+
+def same_in_force(settings: Mapping[str, Mapping[str, str]], asked: Collection[str]) -> list[frozenset[str]]:
+    """Return the groups of candidates that are one: whatever was asked for, the same is in force.
+
+    Args:
+        settings: by candidate, every variable in force.
+        asked: the variables that some candidate sets.
+
+    Returns:
+        Groups of two or more, in the order of their first members. Variables that identify an instance or are inert count only
+        where they were asked for.
+    """
+    groups: dict[tuple[tuple[str, str], ...], list[str]] = {}
+    for candidate, values in settings.items():
+        home = _directories(values)
+        compared = tuple(
+            (name, _comparable(value, home))
+            for name, value in sorted(values.items())
+            if name in asked or not (rules.identifies_instance(name) or rules.inert(name))
+        )
+        groups.setdefault(compared, []).append(candidate)
+    return [frozenset(group) for group in groups.values() if len(group) > 1]
+
+
+def confounds(in_force: Mapping[str, Mapping[str, str]], asked: Collection[str], baseline: str) -> list[Note]:
+    """Return every variable that differs between candidates though nobody asked, those that could explain a difference first.
+
+    Args:
+        in_force: by candidate, every variable in force; all of the same build.
+        asked: the variables that some candidate sets.
+        baseline: the candidate that is named first.
+
+    Returns:
+        Notes with the code `confound` or `inert_confound`. Their data: variable; values by candidate (null where it does not
+        exist); inert, and the reason; follows, the variables that were asked for and that the server derives it from; hold, a
+        value that all candidates could be given to keep it still, or null.
+    """
+    order = sorted(in_force, key=lambda candidate: candidate != baseline)
+    homes = {candidate: _directories(in_force[candidate]) for candidate in order}
+    named = {one_name(name) for name in asked}
+    notes: dict[str, Note] = {}
+    for name in sorted({name for values in in_force.values() for name in values}):
+        if one_name(name) in named or rules.part_of(name) in asked or rules.identifies_instance(name):
+            continue
+        found = {
+            candidate: _comparable(in_force[candidate][name], homes[candidate]) if name in in_force[candidate] else None
+            for candidate in order
+        }
+        if len(set(found.values())) > 1:
+            # Several names of one variable are one confound.
+            notes.setdefault(one_name(name), _confound(name, found, asked))
+    return sorted(notes.values(), key=lambda note: note.data["inert"])
+
+
+def _confound(name: str, found: Mapping[str, str | None], asked: Collection[str]) -> Note:
+    reason = rules.inert(name)
+    rule = rules.FOLLOWS.get(name)
+    follows = [variable for variable in rule.of if variable in asked] if rule else []
+    hold = None
+    text = f"{name} differs though nobody asked: {_by_value(found)}"
+    if follows:
+        text += f"; the server derives it from {' and '.join(follows)}"
+    if reason:
+        text += f"; {reason}"
+    elif rule and rule.hold:
+        numbers = [number for value in found.values() if (number := as_number(value or "")) is not None]
+        if len(numbers) == len(found):
+            hold = rule.hold(numbers)
+            text += f"; --set {name}={hold} holds it"
+    data = {
+        "variable": name,
+        "values": dict(found),
+        "inert": reason is not None,
+        "reason": reason or "",
+        "follows": follows,
+        "hold": hold,
+    }
+    return Note(code="inert_confound" if reason else "confound", text=text, data=data)
+
+
+def _by_value(found: Mapping[str, str | None]) -> str:
+    """Return which value is whose, e.g. `2G for 1, 4; 2304M for 3`."""
+    candidates: dict[str | None, list[str]] = {}
+    for candidate, value in found.items():
+        candidates.setdefault(value, []).append(candidate)
+    return "; ".join(
+        f"{'absent' if value is None else _sized(value)} for {', '.join(names)}" for value, names in candidates.items()
+    )
+
+
+def _deviation(name: str, asked: Value, reported: str, catalogue: Catalogue | None) -> tuple[str, str]:
+    wanted, got = as_number(asked), as_number(reported)
+    variable = catalogue.variables.get(name) if catalogue else None
+    if wanted is not None and got is not None:
+        if wanted in _AUTOMATIC and (variable is None or variable.minimum is None or wanted >= variable.minimum):
+            return "automatic", "the server chose {}"
+        if _is_rounding(wanted, got, variable):
+            return "rounded", "the server rounded it to {}"
+        return "clamped", "the server took {}"
+    if variable and variable.default is not None and same_value(variable.default, reported):
+        return "refused", "the server kept its default, {}"
+    return "changed", "in force is {}"
+
+
+def _is_rounding(wanted: float, got: float, variable: Variable | None) -> bool:
+    """Tell rounding from limiting: a size came out near what was asked for, at a whole number of blocks and not at a limit."""
+    block = (variable.block if variable else None) or _BLOCK
+    if variable and variable.maximum is not None and got > variable.maximum - block:
+        return False
+    return min(wanted, got) >= _BLOCK and wanted / 2 < got < wanted * 2 and got % block == 0
+
+
+def _same(name: str, asked: Value, reported: str, catalogue: Catalogue | None) -> bool:
+    if same_value(asked, reported):
+        return True
+    text = str(asked).strip().lower()
+    variable = catalogue.variables.get(name) if catalogue else None
+    choices = (variable.choices if variable else ()) or rules.CHOICES.get(name, ())
+    if text.isdecimal() and int(text) < len(choices):
+        return same_value(choices[int(text)], reported)
+    if name.startswith(("character_set_", "collation_")):
+        return text.replace("utf8mb3", "utf8") == reported.lower().replace("utf8mb3", "utf8")
+    if name == "sql_mode" or "=" in text:
+        # A mode stands for several, and a switch that is not named stays as it was.
+        parts = {part.strip() for part in text.split(",") if part.strip() and not part.strip().endswith("default")}
+        return bool(parts) and parts <= {part.strip() for part in reported.lower().split(",")}
+    return False
+
+
+def _note(code: str, text: str, name: str, asked: Value, reported: str | None) -> Note:
+    return Note(code=code, text=text, data={"variable": name, "asked": asked, "in_force": reported})
+
+
+def _shown(reported: str, asked: Value) -> str:
+    """Return a value in the form in which it was asked for: with a size letter, or plain."""
+    return _sized(reported) if isinstance(asked, str) and as_number(asked) is not None else reported or "nothing"
+
+
+def _sized(value: str) -> str:
+    number = as_number(value)
+    if isinstance(number, int) and number >= 2**20 and number % 1024 == 0:
+        return with_letter(number)
+    return (value if len(value) <= _LONGEST else f"{value[:_LONGEST]}...") or "nothing"
+
+
+def _directories(values: Mapping[str, str]) -> Sequence[str]:
+    """Return an instance's own directories, the longest first; none that others may share, such as /tmp."""
+    places = [PurePosixPath(values.get(name, "")) for name in ("datadir", "tmpdir")]
+    places += [PurePosixPath(values.get(name, "")).parent for name in ("socket", "pid_file")]
+    own = {str(place) for place in places if place.is_absolute() and len(place.parts) > 3}
+    return sorted(own, key=len, reverse=True)
+
+
+def _comparable(value: str, directories: Iterable[str]) -> str:
+    for directory in directories:
+        value = re.sub(rf"{re.escape(directory)}(?=/|$|[:;,])", SANDBOX, value)
+    return value

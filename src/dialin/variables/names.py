@@ -1,0 +1,47 @@
+"""One variable under several names: the names that servers give twice, and options that are spelled unlike their variable."""
+
+from __future__ import annotations
+
+OPTION_OF = {
+    "time_zone": "default_time_zone",
+    "tx_isolation": "transaction_isolation",
+    "tx_read_only": "transaction_read_only",
+}
+"""Variables that an option file sets by another name; the variable's own name is fatal there (read on 9.7.4 and 10.11.19)."""
+
+VARIABLE_OF = {option: variable for variable, option in OPTION_OF.items()}
+"""The other way round."""
+
+_SAME = (
+    {"tx_isolation", "transaction_isolation"},
+    {"tx_read_only", "transaction_read_only"},
+    {"storage_engine", "default_storage_engine"},
+    {"innodb_adaptive_hash_index_partitions", "innodb_adaptive_hash_index_parts"},
+    {"tmp_table_size", "tmp_memory_table_size"},
+    {"long_query_time", "log_slow_query_time"},
+    {"slow_query_log", "log_slow_query"},
+    {"min_examined_row_limit", "log_slow_min_examined_row_limit"},
+    {"replica_parallel_workers", "replica_parallel_threads"},
+    # A server's character set decides its collation and what a client starts from.
+    {
+        "character_set_server",
+        "character_set_database",
+        "character_set_client",
+        "character_set_connection",
+        "character_set_results",
+        "collation_server",
+        "collation_database",
+        "collation_connection",
+    },
+)
+"""Names that move together because they are one thing: each pair was seen to on 10.2.11, 10.11.19 or 9.7.4."""
+
+_GROUP = {name: min(group) for group in _SAME for name in group}
+_RENAMED = (("slave", "replica"), ("master", "source"))
+
+
+def one_name(variable: str) -> str:
+    """Return a name that all names of the same variable share, e.g. one for `slave_net_timeout` and `replica_net_timeout`."""
+    for old, new in _RENAMED:
+        variable = variable.replace(old, new)
+    return _GROUP.get(variable, variable)

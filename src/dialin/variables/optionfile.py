@@ -1,0 +1,252 @@
+"""Option files: a user's own is read for its settings, a sandbox's is written.
+
+Reading follows the servers' rules: groups, `#` and `;` comments, quotes and their escapes, dashes for underscores, `skip-x`
+and a bare `x`, `!include` and `!includedir`; the last of several lines for one option wins. Read are the groups of every server
+(`[mysqld]`, `[server]`) and those of MariaDB; a group of one version, such as `[mysqld-9.7]`, only where the build is told.
+Paths in an include are relative to the file that holds it. What belongs to one server only is left out, see `owned`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from dialin.errors import UserError
+from dialin.model.build import Flavour, Version
+from dialin.model.setting import Value, as_number, canonical_name, parse_value
+from dialin.variables import owned
+from dialin.variables.names import OPTION_OF
+
+MAX_SIZE = 1024 * 1024
+"""Bytes of an option file; no real one comes near."""
+
+MAX_DEPTH = 10
+"""How deep includes may be nested; the servers' own limit."""
+
+_LONGEST_LINE = 4000
+"""Servers read a line in pieces of 4096 bytes and take the second piece for a line of its own."""
+
+_EVERY_SERVER = frozenset({"mysqld", "server"})
+_EVERY_MARIADB = frozenset({"mariadb", "mariadbd", "client-server"})
+_OF_A_VERSION = re.compile(r"(mysqld|mariadb|mariadbd)-[\d.]+")
+_SKIPS_BY_NAME = {
+    "skip_external_locking", "skip_grant_tables", "skip_name_resolve", "skip_networking", "skip_replica_start",
+    "skip_show_database", "skip_slave_start",
+}  # fmt: skip
+_ESCAPE = re.compile(r"\\([ntrbs\"'\\])")
+_ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "s": " "}
+_BARE = re.compile(r"[\w./:,+@%=-]+", re.ASCII)
+_LARGE_SIZE = re.compile(r"\d+[tpe]", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class OptionFile:
+    """What a user's option file asks of a server.
+
+    Attributes:
+        setting: variables with values, in the order of the file.
+        ignored: names of options that were left out because dialin must own them.
+        notes: what else the user should know, a sentence each.
+    """
+
+    setting: dict[str, Value]
+    ignored: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    path: Path
+    number: int
+    text: str
+    group: str = ""
+
+    def fault(self, what: str, remedy: str) -> UserError:
+        return UserError(f"{self.path}, line {self.number}: {what}", remedy)
+
+
+def read(path: Path, flavour: Flavour | None = None, version: Version = ()) -> OptionFile:
+    """Read a user's option file as the server would.
+
+    Args:
+        path: the file.
+        flavour: what reads it; None reads the groups of both flavours, but none of a single version.
+        version: of what reads it.
+
+    Raises:
+        UserError: the file is missing, unreadable or malformed, or it holds an option that dialin cannot take over; the error
+            names the line.
+    """
+    setting: dict[str, Value] = {}
+    ignored: dict[str, None] = {}
+    notes: dict[str, None] = {}
+    groups = _groups(flavour, version)
+    for line in _lines(path, ()):
+        if line.group in groups:
+            name, value = _option(line, notes)
+            if owned.reason(name) or owned.reason_for_value(name, value):
+                ignored[name] = None
+            else:
+                setting.pop(name, None)
+                setting[name] = parse_value(value) if value == value.strip() else value
+        elif flavour is None and _OF_A_VERSION.fullmatch(line.group):
+            notes[f"{line.path}: the group [{line.group}] is of one version and was not read"] = None
+    return OptionFile(setting, tuple(ignored), tuple(notes))
+
+
+def render(sections: Mapping[str, Mapping[str, Value | None]]) -> str:
+    """Return an option file that every server from 5.5 on reads back as the same values.
+
+    Args:
+        sections: by group, options with values; None for an option that stands alone.
+
+    Raises:
+        UserError: a name or a value cannot stand in an option file.
+    """
+    lines = []
+    for group, options in sections.items():
+        lines.append(f"[{group}]")
+        for name, value in options.items():
+            line = _written(name, value)
+            if len(line.encode()) > _LONGEST_LINE:
+                raise UserError(f"The value of {name} is too long for an option file", "Give a shorter one")
+            lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
+def _groups(flavour: Flavour | None, version: Version) -> frozenset[str]:
+    named = _EVERY_SERVER if flavour is Flavour.MYSQL else _EVERY_SERVER | _EVERY_MARIADB
+    if flavour is None or not version:
+        return named
+    number = ".".join(map(str, version[:2]))
+    return named | {f"{group}-{number}" for group in named if group not in ("server", "client-server")}
+
+
+def _lines(path: Path, within: tuple[Path, ...]) -> Iterator[_Line]:
+    """Yield the options of a file and of those that it includes, in the order in which a server meets them."""
+    group = ""
+    for number, raw in enumerate(_text(path).split("\n"), start=1):
+        line = _Line(path, number, raw.strip(), group)
+        if not line.text or line.text[0] in "#;":
+            continue
+        if line.text.startswith("!"):
+            for included in _included(line):
+                if included.resolve() in (path.resolve(), *within) or len(within) >= MAX_DEPTH:
+                    raise line.fault(f"{included} is included in itself, or too deep", "Take this line out")
+                yield from _lines(included, (*within, path.resolve()))
+        elif line.text.startswith("["):
+            name, closed, _ = line.text[1:].partition("]")
+            if not closed:
+                raise line.fault("the name of a group has no ]", "Write it like [mysqld]")
+            group = name.rstrip()
+        elif not group:
+            raise line.fault("an option stands before any group", "Put [mysqld] above it")
+        else:
+            yield line
+
+
+def _included(line: _Line) -> list[Path]:
+    directive, _, rest = line.text.partition(" ")
+    if directive not in ("!include", "!includedir") or not rest.strip():
+        raise line.fault(f"{directive} is not understood", "There are !include FILE and !includedir DIRECTORY")
+    target = line.path.parent / rest.strip()
+    if directive == "!include":
+        return [target]
+    try:
+        return sorted(found for found in target.iterdir() if found.name.endswith(".cnf"))
+    except OSError as error:
+        raise line.fault(f"{target} cannot be read: {error.strerror}", "Correct the line, or take it out") from None
+
+
+def _text(path: Path) -> str:
+    try:
+        if not path.is_file():
+            raise UserError(f"{path} {'is not a file' if path.exists() else 'does not exist'}", "Name a server's option file")
+        if path.stat().st_size > MAX_SIZE:
+            raise UserError(f"{path} is larger than 1 MiB: it is not an option file", "Name a server's option file")
+        content = path.read_bytes()
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}", "Check its permissions") from None
+    if b"\0" in content:
+        raise UserError(f"{path} is not text: it is not an option file", "Name a server's option file")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode("latin-1")
+
+
+def _option(line: _Line, notes: dict[str, None]) -> tuple[str, str]:
+    """Return the variable that a line sets, and the text of its value."""
+    written, given, raw = _uncommented(line.text).partition("=")
+    try:
+        name = canonical_name(written)
+    except ValueError:
+        raise line.fault(f"{written.strip()!r} is not an option", "Write it like innodb_buffer_pool_size = 1G") from None
+    for prefix in ("loose_", "maximum_"):
+        plain = name.removeprefix(prefix)
+        if plain != name and owned.reason(plain):
+            return plain, ""
+        if plain != name:
+            raise line.fault(f"the prefix of {name} is not supported", f"Write {plain}, or take the line out")
+    value = _unquoted(raw.strip())
+    if name == "log_bin":
+        if value.lower() in ("off", "0", "false", "no"):
+            notes[f"{line.path}, line {line.number}: this switches the binary log on; skip-log-bin switches it off"] = None
+        return name, "ON"
+    if given or name in _SKIPS_BY_NAME:
+        return name, value if given else "ON"
+    if name == "skip_host_cache":
+        return "host_cache_size", "0"
+    for prefix, meaning in (("skip_", "OFF"), ("disable_", "OFF"), ("enable_", "ON")):
+        if name.startswith(prefix):
+            return name.removeprefix(prefix), meaning
+    return name, "ON"
+
+
+def _uncommented(text: str) -> str:
+    """Return a line without a comment at its end; a # in quotes begins none."""
+    quote, escaped = "", False
+    for position, character in enumerate(text):
+        if character in "\"'" and not escaped and quote in ("", character):
+            quote = "" if quote else character
+        if character == "#" and not quote:
+            return text[:position]
+        escaped = bool(quote) and character == "\\" and not escaped
+    return text
+
+
+def _unquoted(text: str) -> str:
+    if len(text) >= 2 and text[0] in "\"'" and text[-1] == text[0]:
+        text = text[1:-1]
+    return _ESCAPE.sub(lambda match: _ESCAPED.get(match[1], match[1]), text)
+
+
+def _written(name: str, value: Value | None) -> str:
+    try:
+        option = canonical_name(name)
+    except ValueError as error:
+        raise UserError(str(error), "Write it as the server does, like innodb_buffer_pool_size") from None
+    option = OPTION_OF.get(option, option)
+    if value is None:
+        return option
+    text = str(value)
+    if option == "log_bin" and text.lower() in ("on", "1", "true"):
+        return option
+    if option == "log_bin" and text.lower() in ("off", "0", "false"):
+        return "skip-log-bin"  # log_bin=OFF would switch it on and name its files OFF.
+    if _LARGE_SIZE.fullmatch(text):
+        text = str(as_number(text))  # 5.5, 5.6 and MariaDB 10.1 know K, M and G only.
+    return f"{option} = {_quoted(name, text)}"
+
+
+def _quoted(name: str, text: str) -> str:
+    if _BARE.fullmatch(text):
+        return text
+    if any(not character.isprintable() and character != "\t" for character in text):
+        raise UserError(
+            f"The value of {name} holds characters that no option file can hold", "Write it in one line of plain text"
+        )
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\t", "\\t")
+    return f'"{escaped}"'

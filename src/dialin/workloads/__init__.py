@@ -1,0 +1,1 @@
+"""Loads: each prepares data, runs against a server, and yields a sample a second."""

@@ -1,0 +1,104 @@
+"""What a workload is to a study."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The server that a load is applied to.
+
+    Attributes:
+        socket: its unix socket.
+        directory: the private directory of the instance, where the driver's log and process number go as well.
+        user: the account.
+        database: the schema with the workload's tables.
+    """
+
+    socket: Path
+    directory: Path
+    user: str = "root"
+    database: str = "sbtest"
+
+
+@dataclass(frozen=True, slots=True)
+class Second:
+    """What a driver reports of one second; rates are per second, the percentile in milliseconds."""
+
+    number: int
+    tps: float
+    reads: float
+    writes: float
+    other: float
+    p95_ms: float
+    errors: float
+    reconnects: float
+
+
+class Load(Protocol):
+    """A load that is running."""
+
+    def read(self, timeout: float) -> Second | None:
+        """Return the next second's report, or None where none came within `timeout` seconds.
+
+        Raises:
+            WorkloadError: the driver died, or reported an error that ends it.
+        """
+        ...
+
+    def cpu_seconds(self) -> float:
+        """Return the CPU seconds, user and system, that the driver has used so far."""
+        ...
+
+    def stop(self) -> None:
+        """End the load; it is gone when this returns."""
+        ...
+
+
+class Workload(Protocol):
+    """A kind of load with its sizes."""
+
+    def check(self) -> None:
+        """Make sure that it can run, before anything is started.
+
+        Raises:
+            UserError: a program, a script or an option is not there.
+        """
+        ...
+
+    def describe_data(self) -> str:
+        """Return what is prepared, in a few words."""
+        ...
+
+    def data_facts(self) -> dict[str, Any]:
+        """Return all that decides what the prepared data is."""
+        ...
+
+    def expected_bytes(self) -> int:
+        """Return about how many bytes the prepared data takes."""
+        ...
+
+    def prepare(self, target: Target) -> None:
+        """Fill a server with the data.
+
+        Raises:
+            WorkloadError: it failed.
+        """
+        ...
+
+    def start(self, target: Target, *, seed: int, cpus: str | None) -> Load:
+        """Start the load; it runs until it is stopped.
+
+        Args:
+            target: the server.
+            seed: of the load's random numbers.
+            cpus: the CPUs that the driver may use, as `0-3,8`; None for all.
+        """
+        ...
+
+    def version(self) -> str:
+        """Return the driver's name and version."""
+        ...

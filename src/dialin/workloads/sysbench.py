@@ -1,0 +1,237 @@
+"""sysbench: the load that the published experiments use."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import select
+import shutil
+import subprocess
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from dialin.errors import UserError, WorkloadError
+from dialin.model.workload import SYSBENCH_SCRIPTS, WorkloadSpec
+from dialin.servers.processes import spawn, tail
+from dialin.workloads.base import Second, Target
+
+BYTES_A_ROW = 270
+"""Of sysbench's oltp table with its index in InnoDB, as measured on MySQL 9.7 (DYNAMIC rows, latin1 to utf8mb4 alike)."""
+
+_PREPARE_LIMIT = 6 * 3600.0
+_OPTION = re.compile(r"[a-z][a-z0-9_-]*")
+_LINE = re.compile(
+    r"\[ (?P<number>\d+)s \] thds: \d+ tps: (?P<tps>[\d.]+) qps: [\d.]+ "
+    r"\(r/w/o: (?P<reads>[\d.]+)/(?P<writes>[\d.]+)/(?P<other>[\d.]+)\) "
+    r"lat \(ms,95%\): (?P<p95_ms>[\d.]+) err/s:? (?P<errors>[\d.]+) reconn/s:? (?P<reconnects>[\d.]+)"
+)
+
+
+def parse_line(line: str) -> Second | None:
+    """Read one interval report of sysbench 1.0.20; None where a line is something else."""
+    match = _LINE.search(line)
+    if not match:
+        return None
+    figures = {name: float(text) for name, text in match.groupdict().items() if name != "number"}
+    return Second(number=int(match["number"]), **figures)
+
+
+class Sysbench:
+    """A sysbench script with its sizes.
+
+    Args:
+        spec: the load of the study.
+        binary: the sysbench to run.
+    """
+
+    def __init__(self, spec: WorkloadSpec, binary: str = "sysbench") -> None:
+        self._spec = spec
+        self._binary = binary
+
+    @property
+    def _own_script(self) -> Path | None:
+        return None if self._spec.name in SYSBENCH_SCRIPTS else Path(self._spec.name)
+
+    def check(self) -> None:
+        """Make sure that sysbench, the script and its options are there.
+
+        Raises:
+            UserError: one is not.
+        """
+        if shutil.which(self._binary) is None:
+            raise UserError("sysbench is not installed", "Install it: apt-get install sysbench")
+        if self._own_script is not None and not self._own_script.is_file():
+            raise UserError(
+                f"There is no workload {self._spec.name!r}, nor a file of that name",
+                f"Take one of {', '.join(SYSBENCH_SCRIPTS)}, or the path of a sysbench Lua script",
+            )
+        for name in self._spec.options:
+            if not _OPTION.fullmatch(name):
+                raise UserError(f"{name!r} cannot be a sysbench option", "Write it like range-size=100")
+            if name not in self._known_options:
+                raise UserError(
+                    f"The workload {self._spec.name} has no option {name!r}",
+                    f"It has {', '.join(sorted(self._known_options)) or 'none'}",
+                )
+
+    @cached_property
+    def _known_options(self) -> frozenset[str]:
+        """The script's own options, as it tells them; underscores and dashes are the same to sysbench."""
+        done = self._call("help")
+        return frozenset(
+            match.replace("_", "-") for match in re.findall(r"^\s+--([a-z][a-z0-9_-]*)", done.stdout, re.MULTILINE)
+        )
+
+    def _call(self, *words: str, timeout: float = 60.0) -> subprocess.CompletedProcess[str]:
+        try:
+            return subprocess.run(
+                [self._binary, self._script, *words],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+                timeout=timeout,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise WorkloadError(f"sysbench cannot be run: {error}", "See that `sysbench --version` works") from error
+
+    @property
+    def _script(self) -> str:
+        return str(self._own_script.absolute()) if self._own_script else self._spec.name
+
+    def version(self) -> str:
+        """Return sysbench's name and version."""
+        done = subprocess.run([self._binary, "--version"], capture_output=True, text=True, check=False, timeout=60)
+        return " ".join(done.stdout.split()[:2]) or "sysbench"
+
+    def describe_data(self) -> str:
+        """Return what is prepared, in a few words."""
+        return f"{self._spec.tables} tables of {self._spec.table_size:,} rows for {self._spec.name}"
+
+    def data_facts(self) -> dict[str, Any]:
+        """Return all that decides what the prepared data is, the text of a script of one's own included."""
+        facts: dict[str, Any] = dict(self._spec.data_options)
+        if self._own_script is not None:
+            facts["digest"] = hashlib.sha256(self._own_script.read_bytes()).hexdigest()
+        if self._own_script is not None or self._spec.name == "bulk_insert":
+            facts["threads"] = self._spec.threads
+        return facts
+
+    def expected_bytes(self) -> int:
+        """Return about how many bytes the prepared data takes."""
+        return self._spec.tables * self._spec.table_size * BYTES_A_ROW
+
+    def _arguments(self, target: Target, *, threads: int) -> list[str]:
+        options: dict[str, object] = {
+            "db-driver": "mysql",
+            "mysql-socket": target.socket,
+            "mysql-user": target.user,
+            "mysql-db": target.database,
+            "threads": threads,
+            **self._spec.options,
+        }
+        if "tables" in self._known_options:
+            options["tables"] = self._spec.tables
+        if "table-size" in self._known_options:
+            options["table-size"] = self._spec.table_size
+        if self._spec.rand_type:
+            options["rand-type"] = self._spec.rand_type
+        return [self._script, *(f"--{name}={value}" for name, value in options.items())]
+
+    def prepare(self, target: Target) -> None:
+        """Fill a server with the script's tables.
+
+        Raises:
+            WorkloadError: sysbench failed; its last lines are in the error.
+        """
+        # bulk_insert makes a table for each thread; the others fill their tables in parallel.
+        threads = self._spec.threads if self._spec.name == "bulk_insert" else min(self._spec.tables, os.cpu_count() or 1)
+        script, *options = self._arguments(target, threads=threads)
+        log = target.directory / "prepare.log"
+        with log.open("wb") as output:
+            process = spawn([self._binary, script, *options, "--rand-seed=1", "prepare"], target.directory, "prepare", output)
+            try:
+                code = process.wait(_PREPARE_LIMIT)
+            except BaseException:
+                process.kill()
+                process.wait()
+                raise
+        if code != 0:
+            raise WorkloadError(f"sysbench could not prepare its data: {_fatal(tail(log))}", "See its log", tail(log))
+
+    def start(self, target: Target, *, seed: int, cpus: str | None) -> SysbenchLoad:
+        """Start the load; it runs until it is stopped."""
+        script, *options = self._arguments(target, threads=self._spec.threads)
+        options += ["--time=0", "--events=0", "--report-interval=1", "--percentile=95", f"--rand-seed={seed}"]
+        if self._spec.rate:
+            options.append(f"--rate={self._spec.rate}")
+        read_end, write_end = os.pipe()
+        try:
+            process = spawn([self._binary, script, *options, "run"], target.directory, "load", write_end, cpus=cpus)
+        finally:
+            os.close(write_end)
+        return SysbenchLoad(process, read_end, target.directory / "load.log")
+
+
+class SysbenchLoad:
+    """A running sysbench; what it prints is kept in a log and read a line at a time."""
+
+    def __init__(self, process: subprocess.Popen[bytes], output: int, log: Path) -> None:
+        self._process = process
+        self._output = output
+        self._log = log.open("ab")
+        self._path = log
+        self._pending = b""
+        self._cpu = 0.0
+
+    def read(self, timeout: float) -> Second | None:
+        """Return the next second's report, or None where none came in time.
+
+        Raises:
+            WorkloadError: sysbench ended.
+        """
+        while True:
+            while b"\n" in self._pending:
+                line, self._pending = self._pending.split(b"\n", 1)
+                if second := parse_line(line.decode("utf-8", "replace")):
+                    return second
+            ready, _, _ = select.select([self._output], [], [], timeout)
+            if not ready:
+                return None
+            chunk = os.read(self._output, 65536)
+            if not chunk:
+                self._process.wait()
+                words = tail(self._path)
+                raise WorkloadError(f"sysbench ended by itself: {_fatal(words)}", "See its log", words)
+            self._log.write(chunk)
+            self._log.flush()
+            self._pending += chunk
+
+    def cpu_seconds(self) -> float:
+        """Return the CPU seconds that sysbench has used so far."""
+        try:
+            times = psutil.Process(self._process.pid).cpu_times()
+        except psutil.Error:
+            return self._cpu
+        self._cpu = times.user + times.system
+        return self._cpu
+
+    def stop(self) -> None:
+        """End sysbench; it is gone when this returns."""
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait()
+        os.close(self._output)
+        self._log.close()
+
+
+def _fatal(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    fatal = [line for line in lines if line.startswith(("FATAL", "ALERT"))]
+    return (fatal or lines or ["it said nothing"])[-1][:300]

@@ -1,0 +1,25 @@
+import pytest
+
+from dialin.model.study import Candidate, StudySpec
+from dialin.model.workload import WorkloadSpec
+from dialin.paths import Home
+from dialin.testing.clock import FakeClock
+
+
+@pytest.fixture
+def clock():
+    return FakeClock()
+
+
+@pytest.fixture
+def home(tmp_path):
+    return Home(tmp_path / "home")
+
+
+@pytest.fixture
+def spec():
+    """A study of three values of one variable, measured 10 s a trial."""
+    candidates = tuple(
+        Candidate(name=str(value), setting={"innodb_buffer_pool_instances": value}, server="mysql@9.7.4") for value in (1, 4, 16)
+    )
+    return StudySpec(candidates=candidates, baseline="1", workload=WorkloadSpec(), minutes=6, measure=10, warmup=10)

@@ -1,0 +1,107 @@
+import json
+import threading
+
+import pytest
+
+from dialin.datasets.cache import DatasetCache, copy, key_of, tree_size
+from dialin.errors import DialinError, UserError
+
+FACTS = {"build": "mysql@9.7.4", "tables": 4}
+
+
+def maker(size=1000, calls=None):
+    def make(path):
+        path.mkdir()
+        (path / "ibdata1").write_bytes(b"x" * size)
+        if calls is not None:
+            calls.append(path)
+
+    return make
+
+
+def test_a_dataset_is_made_once_and_found_again(home, clock):
+    cache, calls = DatasetCache(home, clock), []
+    first = cache.ensure(FACTS, maker(calls=calls), expected=1)
+    second = cache.ensure(FACTS, maker(calls=calls), expected=1)
+    assert first == second
+    assert len(calls) == 1
+    assert (second.data / "ibdata1").read_bytes() == b"x" * 1000
+
+
+def test_the_key_depends_on_every_fact_and_not_on_their_order():
+    assert key_of({"a": 1, "b": 2}) == key_of({"b": 2, "a": 1})
+    assert key_of({"a": 1}) != key_of({"a": 2})
+
+
+def test_a_preparation_that_fails_leaves_nothing_that_looks_like_a_dataset(home, clock):
+    cache = DatasetCache(home, clock)
+
+    def fail(path):
+        path.mkdir()
+        raise DialinError("no luck")
+
+    with pytest.raises(DialinError):
+        cache.ensure(FACTS, fail, expected=1)
+    assert cache.find(key_of(FACTS)) is None
+    assert [path for path in home.datasets.iterdir() if path.is_dir()] == []
+
+
+def test_what_a_killed_preparation_left_is_removed_by_the_next(home, clock):
+    cache = DatasetCache(home, clock)
+    leftover = home.datasets / f".making-{key_of(FACTS)}-abcdef01"
+    (leftover / "data").mkdir(parents=True)
+    cache.ensure({"other": 1}, maker(), expected=1)
+    assert not leftover.exists()
+
+
+def test_a_preparation_under_way_elsewhere_is_waited_for_and_used(home, clock):
+    calls = []
+    gate = threading.Event()
+
+    def slow(path):
+        gate.set()
+        maker(calls=calls)(path)
+
+    other = threading.Thread(target=lambda: DatasetCache(home, clock).ensure(FACTS, slow, expected=1))
+    other.start()
+    gate.wait(5)
+    DatasetCache(home, clock).ensure(FACTS, maker(calls=calls), expected=1)
+    other.join()
+    assert len(calls) == 1
+
+
+def test_the_dataset_unused_longest_goes_first_when_the_limit_is_reached(home, clock):
+    cache = DatasetCache(home, clock, limit=320_000)
+    for name in ("old", "used", "new"):
+        clock.sleep(10)
+        cache.ensure({"name": name}, maker(80_000), expected=80_000)
+        if name == "used":
+            clock.sleep(10)
+            cache.find(key_of({"name": "old"}))
+    clock.sleep(10)
+    cache.ensure({"name": "fourth"}, maker(80_000), expected=80_000)
+    there = {json.loads(path.read_text())["facts"]["name"] for path in home.datasets.glob("*/dataset.json")}
+    assert "old" in there
+    assert "used" not in there
+
+
+def test_no_room_on_the_disk_is_said_before_anything_is_made(home, clock):
+    calls = []
+    with pytest.raises(UserError, match="GB free"):
+        DatasetCache(home, clock).ensure(FACTS, maker(calls=calls), expected=10**18)
+    assert calls == []
+
+
+def test_a_copy_is_whole_and_leaves_the_original_alone(tmp_path):
+    source = tmp_path / "a"
+    (source / "sub").mkdir(parents=True)
+    (source / "sub" / "t.ibd").write_bytes(b"rows")
+    copy(source, tmp_path / "b")
+    (tmp_path / "b" / "sub" / "t.ibd").write_bytes(b"changed")
+    assert (source / "sub" / "t.ibd").read_bytes() == b"rows"
+    assert tree_size(source) > 0
+
+
+def test_a_copy_that_cannot_be_made_says_why(tmp_path):
+    with pytest.raises(DialinError, match="could not be copied"):
+        copy(tmp_path / "nowhere", tmp_path / "b")

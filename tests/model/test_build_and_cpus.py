@@ -1,0 +1,28 @@
+from pathlib import Path
+
+import pytest
+
+from dialin.model.build import Build, BuildReference, Flavour
+from dialin.model.cpus import parse_cpus
+
+
+def test_a_reference_stands_for_all_versions_that_begin_so():
+    build = Build(Flavour.MYSQL, (9, 7, 4), Path("/x/mysqld"))
+    assert BuildReference.parse("mysql@9.7").matches(build)
+    assert BuildReference.parse("MySQL").matches(build)
+    assert not BuildReference.parse("mysql@9.70").matches(build)
+    assert not BuildReference.parse("mariadb@9.7").matches(build)
+    assert build.id == "mysql@9.7.4"
+
+
+@pytest.mark.parametrize("text", ["postgres@16", "mysql@", "mysql@x", "mysql-9.7", ""])
+def test_what_names_no_build_is_refused(text):
+    with pytest.raises(ValueError, match="does not name a build"):
+        BuildReference.parse(text)
+
+
+def test_lists_of_cpus():
+    assert parse_cpus("0-2,5") == {0, 1, 2, 5}
+    for wrong in ("", "a", "1-", "-1", "0,,1", "3-1"):
+        with pytest.raises(ValueError, match="CPU"):
+            parse_cpus(wrong)

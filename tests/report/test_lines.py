@@ -1,0 +1,56 @@
+import io
+
+import pytest
+
+from dialin.report.screen import PlainLines
+from dialin.testing import records
+
+
+def told(record):
+    stream = io.StringIO()
+    records.drive(record, PlainLines(stream))
+    return stream.getvalue().splitlines()
+
+
+def test_each_event_is_one_line_and_a_second_is_none():
+    record = records.no_difference()
+    lines = told(record)
+    assert len(lines) == 3 + 1 + 2 * len(record.trials) + 1
+    assert lines[0] == "Study of 3 values of innodb_buffer_pool_instances: 1, 4, 16; the baseline is 1."
+    assert lines[2] == "About 6 blocks, about 27 min."
+    assert lines[-1] == f"Verdict: {record.verdict.headline}"
+
+
+def test_a_trial_is_told_with_its_figure_and_how_its_candidate_stands():
+    lines = told(records.no_difference())
+    began = next(line for line in lines if line.startswith("Block 2, trial 2 of 3"))
+    assert began.endswith("left.")
+    ended = [line for line in lines if "ended with" in line and "= 16" in line]
+    assert ended[-1].startswith("Block 6, trial")
+    assert ended[-1].endswith("+0.8 % to the baseline after 6 trials.")
+
+
+def test_a_failed_trial_is_said_to_have_failed():
+    assert sum(line.endswith("pool 900G failed.") for line in told(records.failed_candidate())) == 4
+
+
+def test_hostile_names_cannot_break_a_line_or_act():
+    text = "\n".join(told(records.hostile()))
+    assert "\x1b" not in text
+    assert "\\x1b[31m" in text
+
+
+def test_a_log_in_ascii_loses_characters_and_not_the_study():
+    raw = io.BytesIO()
+    stream = io.TextIOWrapper(raw, encoding="ascii")
+    records.drive(records.winner(), PlainLines(stream))
+    assert b"Verdict:" in raw.getvalue()
+
+
+@pytest.mark.parametrize("error", [BrokenPipeError, ValueError])
+def test_a_reader_that_went_away_does_not_end_the_study(error):
+    class Gone(io.StringIO):
+        def write(self, text):
+            raise error
+
+    records.drive(records.no_difference(), PlainLines(Gone()))

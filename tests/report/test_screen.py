@@ -1,0 +1,128 @@
+import io
+
+import pytest
+from rich.console import Console
+
+from dialin.report import screen
+from dialin.report.board import Board, sparkline
+from dialin.testing import records
+
+
+class Moved:
+    """A clock that the driven study moves."""
+
+    def __init__(self):
+        self.at = 0.0
+
+    def now(self):
+        return self.at
+
+    def monotonic(self):
+        return self.at
+
+    def sleep(self, seconds):
+        raise AssertionError("a screen never waits")
+
+    def to(self, at):
+        self.at = max(self.at, at)
+
+
+class Enough(Exception):
+    pass
+
+
+def shown_after(record, events, width=100, height=30, plain=False):
+    """Return the screen's lines after so many events of a study."""
+    clock = Moved()
+    live = screen.LiveScreen(Console(file=io.StringIO()), clock)
+    left = events
+
+    def tick(at):
+        nonlocal left
+        clock.to(at)
+        left -= 1
+        if left < 0:
+            raise Enough
+
+    try:
+        records.drive(record, live, tick)
+    except Enough:
+        pass
+    return [line.plain for line in screen.draw(live._board, clock.now(), width, height, plain=plain)]
+
+
+def test_the_screen_tells_block_phase_time_left_and_the_last_minute():
+    text = "\n".join(shown_after(records.winner(), 800))
+    assert "block 2 of about 5, about 42 min left" in text
+    assert "Trial 2 of 7: innodb_buffer_pool_instances = 32, measuring for" in text
+    assert "transactions/s, p95" in text
+    assert "▇" in text
+    assert "Data is prepared" in text
+
+
+def test_candidates_stand_with_their_figures_so_far():
+    lines = shown_after(records.winner(), 800)
+    row = next(line for line in lines if line.startswith("16 "))
+    assert row.split() == ["16", "1", "1,412", "+24.8", "%"]
+    assert any(line.startswith("1 ") and line.endswith("baseline") for line in lines)
+
+
+@pytest.mark.parametrize("width", [10, 24, 40, 60, 80, 200])
+@pytest.mark.parametrize("height", [1, 6, 12, 40])
+@pytest.mark.parametrize("name", ["winner", "hostile"])
+def test_the_screen_fits_whatever_size_the_terminal_takes(name, width, height):
+    for events in (0, 1, 60, 150, 100_000):
+        lines = shown_after(records.EVERY[name](), events, width, height)
+        assert len(lines) <= height
+        assert all(len(line) <= width for line in lines)
+
+
+def test_a_low_terminal_keeps_the_baseline_and_the_candidate_that_runs():
+    lines = shown_after(records.winner(), 800, height=15)
+    labels = [line.split()[0] for line in lines if line.split()]
+    assert "1" in labels
+    assert "32" in labels
+    assert any(line.startswith("and ") and line.endswith(" more") for line in lines)
+
+
+def test_time_goes_on_between_events():
+    record = records.winner()
+    board = Board()
+    board.begin(record.spec, 5, 600, now=1000)
+    assert board.seconds_left(1060) == 540
+    assert board.seconds_left(5000) == 0
+    assert board.share_done(1300) == 0.5
+
+
+def test_hostile_text_cannot_act_on_the_screen():
+    text = "\n".join(shown_after(records.hostile(), 200, width=160))
+    assert "\x1b" not in text
+    assert "\\x1b[31m" in text
+
+
+def test_an_ascii_terminal_gets_ascii_bars():
+    text = "\n".join(shown_after(records.winner(), 800, plain=True))
+    assert text.isascii()
+
+
+def test_the_verdict_is_the_last_thing_shown():
+    assert "wins: +25 %" in "\n".join(shown_after(records.winner(), 1_000_000))
+
+
+def test_the_terminal_is_left_as_it_was_found():
+    stream = io.StringIO()
+    console = Console(file=stream, force_terminal=True, width=80, height=24)
+    with pytest.raises(KeyboardInterrupt), screen.LiveScreen(console, Moved()) as watcher:
+        records.drive(records.no_difference(), watcher)
+        raise KeyboardInterrupt
+    text = stream.getvalue()
+    assert text.count("\x1b[?1049h") == text.count("\x1b[?1049l") == 1
+    assert text.rindex("\x1b[?25h") > text.rindex("\x1b[?25l")
+    assert text.endswith("\x1b[?25h") or text.endswith("\x1b[?1049l")
+
+
+def test_a_sparkline_starts_at_zero_so_that_noise_looks_like_noise():
+    assert sparkline([0, 50, 100]) == "▁▅█"
+    assert sparkline([990, 1000]) == "██"
+    assert sparkline([0, 0]) == "▁▁"
+    assert sparkline([]) == ""

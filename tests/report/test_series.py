@@ -1,0 +1,59 @@
+from dataclasses import replace
+
+import pytest
+
+from dialin.model.trial import Sample, Step, TrialState
+from dialin.report import series
+from dialin.testing import records
+
+
+def seconds(count, stall_at=None):
+    return [
+        Sample(n, 1000.0 + n, Step.WARM_UP if n <= 10 else Step.MEASURE, 3.0 if n == stall_at else 900.0 + n % 7, 0, 0, 0, 1, 0, 0)
+        for n in range(1, count + 1)
+    ]
+
+
+def long_study(trials=35, length=10_000):
+    record = records.winner()
+    own = [replace(trial, id=n) for n, trial in enumerate(record.trials[:trials], start=1)]
+    return replace(record, trials=own, samples={trial.id: seconds(length, stall_at=length // 2) for trial in own})
+
+
+def test_a_long_study_is_thinned_to_what_a_page_can_hold_and_keeps_its_stalls():
+    found = series.all_series(long_study(trials=6, length=20_000))
+    assert sum(len(one.seconds) for one in found) <= series.POINTS_OF_A_STUDY
+    assert all(3.0 in one.tps for one in found)
+
+
+def test_the_warm_up_stays_apart_from_what_was_measured():
+    found = series.all_series(long_study(trials=2, length=5_000))[0]
+    assert found.seconds[: found.warm] == list(range(1, 11))
+    assert found.zero == 10
+    assert found.seconds[found.warm] > 10
+
+
+def test_a_box_holds_the_percentiles_of_all_seconds_not_of_those_drawn():
+    box = series.box([float(value) for value in range(101)])
+    assert (box.low, box.first, box.median, box.third, box.high, box.worst, box.mean) == (5, 25, 50, 75, 95, 0, 50)
+
+
+def test_a_failed_trial_has_no_box_for_it_is_never_a_low_score():
+    found = series.all_series(records.failed_candidate())
+    assert all((one.box is None) == (one.trial.state is TrialState.FAILED) for one in found)
+
+
+def test_the_days_between_two_sessions_are_left_out_of_the_clock():
+    record = records.no_difference()
+    later = [
+        replace(trial, session=2, started=trial.started + 3 * 86_400) if trial.block > 3 else trial for trial in record.trials
+    ]
+    shift = series.pauses(later)
+    assert shift[1] == 0
+    assert shift[2] == pytest.approx(3 * 86_400, abs=120)
+
+
+def test_a_trial_without_samples_is_still_placed_on_the_clock():
+    record = records.failed_candidate()
+    found = next(one for one in series.all_series(record) if not one.seconds)
+    assert found.base == pytest.approx(found.trial.started - record.trials[0].started, abs=0.1)

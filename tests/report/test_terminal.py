@@ -1,0 +1,104 @@
+import io
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from dialin.model.setting import Value
+from dialin.report.terminal import print_verdict
+from dialin.testing import records
+
+
+def printed(record, width=100, encoding="utf-8", **options):
+    raw = io.BytesIO()
+    stream = io.TextIOWrapper(raw, encoding=encoding)
+    print_verdict(record, Console(file=stream, width=width, highlight=False, **options))
+    stream.flush()
+    return raw.getvalue().decode(encoding)
+
+
+def test_the_verdict_comes_first_then_what_to_set_then_why():
+    lines = printed(records.winner()).splitlines()
+    assert lines[0] == "innodb_buffer_pool_instances = 16 wins: +25 % (+21 % to +29 %) against the baseline."
+    assert lines[3] == "    innodb_buffer_pool_instances = 16"
+    assert lines[4].startswith("innodb_buffer_pool_instances = 16 gives")
+
+
+@pytest.mark.parametrize("width", [20, 30, 50, 80, 100, 140, 200])
+def test_no_line_of_the_plot_or_the_table_is_wider_than_the_terminal(record, width):
+    long = [line for line in printed(record, width).splitlines() if len(line) > width]
+    assert all(" = " in line for line in long), "only a line to copy may be wider"
+
+
+def test_a_wide_terminal_shows_every_figure_with_its_interval():
+    text = printed(records.winner(), 140)
+    assert "1,403 (1,369 to 1,437)" in text
+    assert "+25.2 % (+21.4 % to +29.1 %)" in text
+    assert "Left out" not in text
+
+
+def test_a_narrow_terminal_drops_columns_says_which_and_keeps_who_wins():
+    text = printed(records.winner(), 44)
+    assert "Left out at this width:" in text
+    assert any("16" in line and "+25.2 %" in line and line.endswith("wins") for line in text.splitlines())
+
+
+def test_warnings_and_confounds_are_told_in_full():
+    text = " ".join(printed(records.failed_candidate()).split())
+    assert "Confound: innodb_buffer_pool_chunk_size differs between candidates too" in text
+    assert "Warning: pool 900G failed in all 4 trials." in text
+
+
+def test_how_long_it_took_is_told():
+    assert "Took: 35 min of measured load in 52 min 44 s of wall clock." in printed(records.winner())
+
+
+def test_nothing_to_set_is_said_so():
+    text = printed(records.no_difference())
+    assert "Set: Keep the options as the baseline has them" in text
+    assert "[mysqld]" not in text
+
+
+def test_a_line_that_goes_is_told_too():
+    record = records.winner()
+    base = record.spec.candidates[0].model_copy(update={"setting": {"innodb_buffer_pool_instances": 1, "sync_binlog": 0}})
+    changed = record.spec.model_copy(update={"candidates": (base, *record.spec.candidates[1:])})
+    assert "remove the line that sets sync_binlog" in printed(replace(record, spec=changed))
+
+
+def test_hostile_text_is_shown_and_nothing_of_it_is_obeyed():
+    text = printed(records.hostile(), 160, force_terminal=True, no_color=True)
+    assert "<script>alert('x')</script>" in text
+    assert "[bold]" in text
+    assert "\\x1b[31m\\x07\\u202e" in text
+    assert "\x07" not in text
+    assert "\u202e" not in text
+    assert "\x1b[31m" not in text
+
+
+def test_no_color_has_no_colour_and_a_pipe_has_no_escape_at_all(monkeypatch):
+    assert "\x1b" not in printed(records.winner())
+    coloured = printed(records.winner(), force_terminal=True, color_system="truecolor")
+    monkeypatch.setenv("NO_COLOR", "1")
+    plain = printed(records.winner(), force_terminal=True, color_system="truecolor")
+    assert "\x1b[1;32m" in coloured
+    assert "32m" not in plain
+
+
+@pytest.mark.parametrize("width", [30, 80])
+def test_a_terminal_that_knows_ascii_only_gets_a_whole_verdict(record, width):
+    text = printed(record, width, encoding="ascii")
+    assert "?" not in text.replace("?", "", 0) or record is records.hostile()
+
+
+def test_a_study_without_a_verdict_prints_how_to_go_on():
+    text = printed(records.unfinished())
+    assert text.startswith("No verdict yet")
+    assert "dialin resume /srv/bench/dialin-pool-instances" in text
+
+
+def test_a_value_that_no_option_file_holds_is_said_so():
+    setting: dict[str, Value] = {"init_file": "a\nb"}
+    record = records.winner()
+    verdict = record.verdict.model_copy(update={"recommended": setting})
+    assert "init_file cannot be written as a line" in printed(replace(record, verdict=verdict))

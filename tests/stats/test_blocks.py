@@ -1,0 +1,242 @@
+import itertools
+import math
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dialin.stats.blocks import Observation, components, fit, throughput, tukey_quantile
+
+
+def table(**candidates):
+    """Observations of a complete design: a list of throughputs by block for each candidate."""
+    return [Observation((block, 1), name, value) for name, values in candidates.items() for block, value in enumerate(values)]
+
+
+def random_table(names, blocks, seed, sd=0.02):
+    rng = np.random.default_rng(seed)
+    drift = rng.normal(scale=0.1, size=blocks)
+    return [
+        Observation((block, 1), name, 1000 * math.exp(0.03 * index + drift[block] + rng.normal(scale=sd)))
+        for block in range(blocks)
+        for index, name in enumerate(names)
+    ]
+
+
+def test_two_candidates_are_compared_by_the_paired_t_interval_of_their_logarithms():
+    a, b = [100.0, 140.0, 90.0, 120.0], [104.0, 150.0, 93.0, 121.0]
+    found = fit(table(a=a, b=b), ["a", "b"])
+    expected = scipy.stats.ttest_rel(np.log(b), np.log(a))
+    interval = expected.confidence_interval(0.95)
+    ratio = found.ratio("b", "a", 0.05)
+    assert found.dof == 3
+    assert math.log(ratio.mean) == pytest.approx(np.mean(np.log(b) - np.log(a)))
+    assert math.log(ratio.low) == pytest.approx(interval.low)
+    assert math.log(ratio.high) == pytest.approx(interval.high)
+
+
+def test_a_complete_design_agrees_with_the_two_way_table_by_hand():
+    logs = np.array([[1.0, 2.0, 6.0], [3.0, 3.0, 3.0], [2.0, 4.0, 9.0], [2.0, 5.0, 5.0]])
+    names = ["a", "b", "c"]
+    found = fit(table(**{name: np.exp(logs[:, i]) for i, name in enumerate(names)}), names)
+    residuals = logs - logs.mean(axis=0) - logs.mean(axis=1, keepdims=True) + logs.mean()
+    sd = math.sqrt((residuals**2).sum() / 6)
+    assert (found.dof, found.strata, found.counts) == (6, 4, {"a": 4, "b": 4, "c": 4})
+    assert found.effects == pytest.approx(tuple(logs.mean(axis=0) - logs.mean()))
+    assert found.sd == pytest.approx(sd)
+    assert found.typical_variance == pytest.approx(2 / 4)
+    ratio = found.ratio("c", "a", 0.05)
+    tukey = scipy.stats.studentized_range.ppf(0.95, 3, 6) * sd / 2
+    own = scipy.stats.t.ppf(0.975, 3) * np.std(logs[:, 2] - logs[:, 0], ddof=1) / 2
+    half = max(tukey, own)
+    assert math.log(ratio.low) == pytest.approx(3.75 - half)
+    assert math.log(ratio.high) == pytest.approx(3.75 + half)
+
+
+def test_an_interval_is_tukeys_or_the_pairs_own_whichever_is_wider():
+    rng = np.random.default_rng(7)
+    steady, erratic = rng.normal(scale=0.001, size=(5, 4)), rng.normal(scale=0.2, size=(5, 1))
+    logs = np.hstack([steady, erratic])
+    names = list("abcde")
+    found = fit(table(**{name: np.exp(logs[:, i]) for i, name in enumerate(names)}), names)
+    tukey = scipy.stats.studentized_range.ppf(0.95, 5, 16) * found.sd / math.sqrt(5)
+    among_steady, to_erratic = found.ratio("a", "b", 0.05), found.ratio("a", "e", 0.05)
+    assert math.log(among_steady.high / among_steady.mean) == pytest.approx(tukey)
+    own = scipy.stats.t.ppf(0.975, 4) * np.std(logs[:, 0] - logs[:, 4], ddof=1) / math.sqrt(5)
+    assert math.log(to_erratic.high / to_erratic.mean) == pytest.approx(own)
+    assert own > tukey
+
+
+def test_within_one_stratum_the_intervals_are_those_of_scipy_tukey_hsd():
+    rng = np.random.default_rng(1)
+    groups = {"a": rng.normal(size=4), "b": rng.normal(0.5, size=7), "c": rng.normal(size=5)}
+    found = fit([Observation("only", name, math.exp(y)) for name, ys in groups.items() for y in ys], list(groups))
+    expected = scipy.stats.tukey_hsd(*groups.values()).confidence_interval(0.95)
+    for (i, a), (j, b) in itertools.permutations(enumerate(groups), 2):
+        ratio = found.ratio(a, b, 0.05)
+        assert math.log(ratio.low) == pytest.approx(expected.low[i, j])
+        assert math.log(ratio.high) == pytest.approx(expected.high[i, j])
+
+
+def test_incomplete_strata_agree_with_least_squares_on_dummy_variables():
+    names = ["a", "b", "c", "d"]
+    seen = [one for index, one in enumerate(random_table(names, 6, seed=2)) if index not in {1, 6, 7, 13, 20}]
+    strata = sorted({one.stratum for one in seen})
+    design = np.array(
+        [[one.stratum == stratum for stratum in strata] + [one.candidate == name for name in names[1:]] for one in seen], float
+    )
+    solution, rss, _, _ = np.linalg.lstsq(design, np.log([one.throughput for one in seen]), rcond=None)
+    found = fit(seen, names)
+    assert found.dof == len(seen) - design.shape[1]
+    assert found.sd == pytest.approx(math.sqrt(rss[0] / found.dof))
+    assert np.array(found.effects[1:]) - found.effects[0] == pytest.approx(solution[len(strata) :])
+    variances = np.diag(np.linalg.inv(design.T @ design))[len(strata) :]
+    covariance = np.array(found.covariance)
+    assert [covariance[0, 0] + covariance[i, i] - 2 * covariance[0, i] for i in (1, 2, 3)] == pytest.approx(list(variances))
+
+
+def test_drift_from_block_to_block_changes_nothing():
+    names = ["a", "b", "c"]
+    calm = random_table(names, 5, seed=3)
+    drifting = [Observation(one.stratum, one.candidate, one.throughput * 3 ** one.stratum[0]) for one in calm]
+    before, after = fit(calm, names).ratio("a", "c", 0.05), fit(drifting, names).ratio("a", "c", 0.05)
+    assert (after.mean, after.low, after.high) == pytest.approx((before.mean, before.low, before.high))
+
+
+def test_a_block_that_a_resume_split_is_compared_in_its_parts():
+    whole = random_table(list("abcd"), 4, seed=4)
+
+    def resumed(factor):
+        """The last block's second half runs in another session, on a machine that has become faster by the factor."""
+        second = [Observation((3, 2), one.candidate, one.throughput * factor) for one in whole[-2:]]
+        return fit([*whole[:-2], *second], list("abcd"))
+
+    assert resumed(2.0).effects == pytest.approx(resumed(1.0).effects)
+    assert resumed(2.0).sd == pytest.approx(resumed(1.0).sd)
+    assert (resumed(2.0).strata, resumed(2.0).dof) == (5, fit(whole, list("abcd")).dof - 1)
+
+
+def test_a_trial_alone_in_its_stratum_says_nothing():
+    seen = table(a=[100.0, 110.0, 95.0], b=[101.0, 112.0, 97.0])
+    lonely = [*seen, Observation("lonely", "a", 5000.0)]
+    assert fit(lonely, ["a", "b"]).ratio("a", "b", 0.05).high == pytest.approx(fit(seen, ["a", "b"]).ratio("a", "b", 0.05).high)
+
+
+def test_one_block_gives_a_ratio_without_an_interval():
+    found = fit(table(a=[100.0], b=[110.0]), ["a", "b"])
+    assert (found.dof, found.sd) == (0, None)
+    ratio = found.ratio("b", "a", 0.05)
+    assert ratio.mean == pytest.approx(1.1)
+    assert (ratio.low, ratio.high) == (None, None)
+
+
+def test_a_candidate_is_once_itself():
+    found = fit(table(a=[100.0, 99.0], b=[110.0, 95.0]), ["a", "b"])
+    ratio = found.ratio("a", "a", 0.05)
+    assert (ratio.mean, ratio.low, ratio.high) == (1.0, 1.0, 1.0)
+    with pytest.raises(ValueError, match="not in"):
+        found.ratio("a", "c", 0.05)
+
+
+def test_what_no_common_stratum_connects_is_not_compared():
+    seen = [
+        *(Observation(1, name, 100.0) for name in "ab"),
+        *(Observation(2, name, 100.0) for name in "cd"),
+    ]
+    assert fit(seen, list("abcd")) is None
+    assert components(seen, list("dcab")) == [("d", "c"), ("a", "b")]
+
+
+def test_a_chain_of_common_strata_connects():
+    seen = [Observation(stratum, name, 100.0) for stratum, pair in enumerate(["ab", "bc", "cd"]) for name in pair]
+    assert components(seen, list("abcd")) == [("a", "b", "c", "d")]
+    found = fit(seen, list("abcd"))
+    assert found.ratio("a", "d", 0.05).mean == pytest.approx(1.0)
+    assert found.dof == 0
+
+
+@pytest.mark.parametrize("names", [["a"], [], ["a", "b", "unseen"]])
+def test_without_two_candidates_with_trials_there_is_no_fit(names):
+    assert fit(table(a=[100.0, 99.0], b=[110.0, 95.0]), names) is None
+
+
+def test_other_candidates_are_left_out():
+    seen = table(a=[100.0, 110.0, 95.0], b=[101.0, 112.0, 97.0], x=[1.0, 1000.0, 5.0])
+    assert fit(seen, ["a", "b"]).dof == 2
+
+
+def test_a_trial_that_stood_still_counts_as_a_hundredth_of_those_beside_it():
+    drifting = fit(table(a=[100.0, 200.0, 400.0], b=[0.0, 0.0, 0.0]), ["a", "b"])
+    assert drifting.sd == pytest.approx(0, abs=1e-9)
+    found = fit(table(a=[100.0, 100.0, 100.0], b=[0.0, 0.0, 0.0]), ["a", "b"])
+    assert found.ratio("b", "a", 0.05).mean == pytest.approx(0.01)
+    assert throughput(table(a=[100.0], b=[0.0]), ["a", "b"], 0.05)["b"].mean == pytest.approx(1.0)
+
+
+def test_when_nothing_ever_moved_nothing_is_compared():
+    still = table(a=[0.0, 0.0], b=[0.0, 0.0])
+    assert fit(still, ["a", "b"]) is None
+    assert throughput(still, ["a", "b"], 0.05)["a"].mean == 0.0
+
+
+@pytest.mark.parametrize("value", [-1.0, math.nan, math.inf])
+def test_what_is_no_throughput_is_refused(value):
+    with pytest.raises(ValueError, match="throughput"):
+        fit(table(a=[100.0, value], b=[1.0, 2.0]), ["a", "b"])
+    with pytest.raises(ValueError, match="throughput"):
+        throughput(table(a=[100.0, value]), ["a"], 0.05)
+
+
+def test_however_wide_an_interval_is_it_stays_finite():
+    found = fit(table(a=[1.0, 1e6], b=[1e6, 1.0]), ["a", "b"])
+    ratio = found.ratio("a", "b", 1e-4)
+    assert 0 < ratio.low < 1e-5
+    assert 1e5 < ratio.high < math.inf
+
+
+def test_throughput_is_the_geometric_mean_with_bonferroni_intervals():
+    a, b = [100.0, 110.0, 95.0], [201.0, 212.0, 197.0, 220.0]
+    found = throughput(
+        [
+            *(Observation(i, "a", value) for i, value in enumerate(a)),
+            *(Observation(i, "b", value) for i, value in enumerate(b)),
+        ],
+        ["a", "b", "unseen"],
+        0.05,
+    )
+    assert list(found) == ["a", "b"]
+    assert found["a"].mean == pytest.approx(scipy.stats.gmean(a))
+    pooled = math.sqrt((np.var(np.log(a)) * 3 + np.var(np.log(b)) * 4) / 5)
+    half = scipy.stats.t.ppf(1 - 0.05 / 4, 5) * pooled / math.sqrt(3)
+    assert found["a"].low == pytest.approx(scipy.stats.gmean(a) * math.exp(-half))
+    assert found["a"].high == pytest.approx(scipy.stats.gmean(a) * math.exp(half))
+
+
+def test_one_trial_each_gives_throughput_without_intervals():
+    found = throughput(table(a=[100.0], b=[110.0]), ["a", "b"], 0.05)
+    assert (found["a"].mean, found["a"].low) == (pytest.approx(100.0), None)
+
+
+def test_with_two_candidates_the_quantile_is_the_t_distributions():
+    assert tukey_quantile(2, 7, 0.01) == pytest.approx(scipy.stats.t.ppf(0.995, 7))
+
+
+positive = st.floats(min_value=1.0, max_value=1e4)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from("abc"), positive), min_size=2, max_size=14), st.randoms())
+def test_order_and_unit_change_no_ratio(trials, random):
+    seen = [Observation(*trial) for trial in trials]
+    shuffled = [Observation(one.stratum, one.candidate, one.throughput * 1024) for one in random.sample(seen, len(seen))]
+    found, again = fit(seen, list("abc")), fit(shuffled, list("cab"))
+    assert (found is None) == (again is None)
+    if found is None or again is None:
+        return
+    assert found.dof == again.dof
+    assert sum(found.effects) == pytest.approx(0, abs=1e-9)
+    for a, b in itertools.permutations("abc", 2):
+        assert math.log(found.ratio(a, b, 0.05).mean) == pytest.approx(math.log(again.ratio(a, b, 0.05).mean), abs=1e-9)
+        assert found.ratio(a, b, 0.05).mean == pytest.approx(1 / found.ratio(b, a, 0.05).mean)

@@ -1,0 +1,105 @@
+import sqlite3
+from dataclasses import replace
+
+import pytest
+
+from dialin.errors import UserError
+from dialin.model.record import Look
+from dialin.model.trial import Costs, Failure, Sample, Step, Trial, TrialState, WarmUpEnd
+from dialin.store.lock import sole_runner
+from dialin.store.store import FILE, Store
+
+
+def make(directory, spec):
+    return Store.create(
+        directory, spec, created=1.0, dialin_version="0", command="dialin sweep", host={"cpus": 2}, servers={"mysql@9.7.4": {}}
+    )
+
+
+TRIAL = Trial(0, 1, 1, 1, "4", TrialState.RUNNING, 5.0)
+SAMPLE = Sample(1, 6.0, Step.MEASURE, 100.0, 1400.0, 400.0, 200.0, 20.0, 0.0, 0.0)
+
+
+def test_everything_that_is_written_is_read_back(tmp_path, spec):
+    with make(tmp_path, spec) as store:
+        trial = store.begin_trial(TRIAL)
+        store.add_sample(trial.id, SAMPLE)
+        ended = replace(
+            trial,
+            state=TrialState.FAILED,
+            steps={Step.BOOT: 1.5},
+            warm_up_end=WarmUpEnd.LIMIT,
+            in_force={"a": "1"},
+            costs=Costs(1, 2, 3, 4, 5, 6),
+            conditions={"before": {"load_1m": 0.5}},
+            failure=Failure(Step.BOOT, "server", "died", "log"),
+        )
+        store.save_trial(ended)
+        store.add_look(Look(1, 3, 0.025))
+        store.say(7.0, "hello")
+    with Store.open(tmp_path) as store:
+        record = store.read()
+    assert record.spec == spec
+    assert record.trials == [ended]
+    assert record.samples == {1: [SAMPLE]}
+    assert record.looks == [Look(1, 3, 0.025)]
+    assert [line.text for line in record.log] == ["hello"]
+    assert record.verdict is None
+
+
+def test_a_sample_is_there_for_other_readers_as_soon_as_it_is_written(tmp_path, spec):
+    with make(tmp_path, spec) as writer:
+        trial = writer.begin_trial(TRIAL)
+        with Store.open(tmp_path) as reader:
+            for second in range(1, 4):
+                writer.add_sample(trial.id, replace(SAMPLE, second=second))
+                assert len(reader.samples()[trial.id]) == second
+
+
+def test_a_trial_that_was_running_when_dialin_died_is_interrupted_and_a_new_session_begins(tmp_path, spec):
+    with make(tmp_path, spec) as store:
+        assert store.begin_session() == 1
+        store.begin_trial(TRIAL)
+        assert store.begin_session() == 2
+        assert store.trials()[0].state is TrialState.INTERRUPTED
+
+
+def test_a_second_study_in_the_same_directory_is_refused(tmp_path, spec):
+    make(tmp_path, spec).close()
+    with pytest.raises(UserError, match="dialin resume"):
+        make(tmp_path, spec)
+
+
+def test_a_directory_without_a_study_is_refused(tmp_path):
+    with pytest.raises(UserError, match="holds no dialin study"):
+        Store.open(tmp_path)
+
+
+def test_a_damaged_database_is_refused(tmp_path):
+    (tmp_path / FILE).write_bytes(b"this is no database " * 100)
+    with pytest.raises(UserError, match="damaged"):
+        Store.open(tmp_path)
+
+
+def test_a_database_cut_short_is_refused(tmp_path, spec):
+    make(tmp_path, spec).close()
+    path = tmp_path / FILE
+    path.write_bytes(path.read_bytes()[:5000])
+    with pytest.raises(UserError, match="damaged"):
+        Store.open(tmp_path).read()
+
+
+def test_somebody_elses_database_is_refused(tmp_path):
+    with sqlite3.connect(tmp_path / FILE) as connection:
+        connection.execute("CREATE TABLE study (format INTEGER)")
+    connection.close()
+    with pytest.raises(UserError, match="not written by dialin"):
+        Store.open(tmp_path)
+
+
+def test_one_dialin_at_a_time_runs_a_study(tmp_path):
+    with sole_runner(tmp_path):
+        with pytest.raises(UserError, match="in use by a running study"), sole_runner(tmp_path):
+            pass
+    with sole_runner(tmp_path):
+        pass

@@ -1,0 +1,132 @@
+import pytest
+
+from dialin.errors import UserError
+from dialin.study.file import candidates_of, find_baseline, question, read
+
+GOOD = """
+server = "mysql@9.7"
+workload = "oltp_read_write"
+threads = 16
+table-size = 50_000
+rand-type = "pareto"
+minutes = 6
+worthwhile = "2%"
+
+[set]
+innodb-buffer-pool-size = "1G"
+
+[sweep]
+innodb_buffer_pool_instances = [1, 4, 16]
+"""
+
+
+def written(tmp_path, text):
+    path = tmp_path / "study.toml"
+    path.write_text(text)
+    return path
+
+
+def names(asked, directory):
+    settings, _ = asked.settings(directory)
+    return [candidate.name for candidate in candidates_of(settings, asked.servers or ["mysql@9.7.4"])]
+
+
+def test_a_study_file_says_all_that_the_options_say(tmp_path):
+    asked = read(written(tmp_path, GOOD))
+    assert asked.worthwhile == 0.02
+    assert asked.table_size == 50_000
+    candidates = candidates_of(asked.settings(tmp_path)[0], ["mysql@9.7.4"])
+    spec = asked.spec(candidates, "4", tmp_path)
+    assert [candidate.setting for candidate in spec.candidates] == [{"innodb_buffer_pool_instances": v} for v in (1, 4, 16)]
+    assert spec.fixed == {"innodb_buffer_pool_size": "1G"}
+    assert spec.workload.rand_type == "pareto"
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("tabel-size = 5", "unknown key 'tabel-size'. Did you mean 'table-size'?"),
+        ("table_size = 5", "Did you mean 'table-size'?"),
+        ("threads = 0", "'threads'"),
+        ('threads = "many"', "'threads'"),
+        ('rand-type = "normal"', "'rand-type'"),
+        ("confidence = 95", "'confidence'"),
+        ('worthwhile = "a bit"', "'worthwhile'"),
+        ("minutes = -1", "'minutes'"),
+        ('server-cpus = "0-"', "'server-cpus'"),
+        ('compare = ["a.cnf"]', "cannot be given together"),
+        ("minutes 5", "is not TOML"),
+    ],
+)
+def test_a_mistake_is_one_line_that_names_the_key_and_the_remedy(tmp_path, line, says):
+    with pytest.raises(UserError) as refused:
+        read(written(tmp_path, line + "\n[sweep]\nread_buffer_size = [1, 2]\n"))
+    text = str(refused.value)
+    assert says in text
+    assert "study.toml" in text
+    assert "\n" not in text or "TOML" in text
+
+
+def test_nothing_to_compare_is_refused():
+    with pytest.raises(UserError, match="nothing is compared"):
+        question({"threads": 4})
+
+
+def test_a_missing_file_is_refused(tmp_path):
+    with pytest.raises(UserError, match="cannot be read"):
+        read(tmp_path / "none.toml")
+
+
+@pytest.mark.parametrize("values", [[1], [1, 1], ["1G", 1073741824], ["ON", "on"]])
+def test_one_value_or_the_same_twice_is_refused(values, tmp_path):
+    with pytest.raises(UserError, match="one value only|same value twice"):
+        question({"sweep": {"some_variable": values}}).settings(tmp_path)
+
+
+def test_a_name_that_cannot_be_a_variable_is_refused(tmp_path):
+    with pytest.raises(UserError, match="cannot be the name"):
+        question({"sweep": {"a; drop table": [1, 2]}}).settings(tmp_path)
+
+
+def test_several_variables_make_every_combination(tmp_path):
+    asked = question({"sweep": {"a_b": [1, 2], "c_d": ["ON", "OFF"]}})
+    assert names(asked, tmp_path) == ["a_b=1 c_d=ON", "a_b=1 c_d=OFF", "a_b=2 c_d=ON", "a_b=2 c_d=OFF"]
+
+
+def test_too_many_candidates_are_refused(tmp_path):
+    asked = question({"sweep": {"a_b": list(range(10)), "c_d": list(range(10))}})
+    with pytest.raises(UserError, match="100 candidates"):
+        names(asked, tmp_path)
+
+
+def test_option_files_are_compared_by_name_and_may_be_the_same_twice(tmp_path):
+    for directory in ("x", "y"):
+        (tmp_path / directory).mkdir()
+        (tmp_path / directory / "my.cnf").write_text("[mysqld]\nread-buffer-size=1M\nport=3306\n")
+    both = question({"compare": ["x/my.cnf", "y/my.cnf"]})
+    assert names(both, tmp_path) == ["x/my.cnf", "y/my.cnf"]
+    _, left_out = both.settings(tmp_path)
+    assert "port" in left_out[0]
+    assert names(question({"compare": ["x/my.cnf", "x/my.cnf"]}), tmp_path) == ["x/my.cnf", "x/my.cnf (2)"]
+
+
+def test_builds_are_compared_alone_or_with_settings(tmp_path):
+    servers = ["mysql@9.7", "mariadb@10.11"]
+    assert names(question({"server": servers}), tmp_path) == servers
+    swept = question({"server": servers, "sweep": {"a_b": [1, 2]}})
+    assert names(swept, tmp_path) == ["1 on mysql@9.7", "1 on mariadb@10.11", "2 on mysql@9.7", "2 on mariadb@10.11"]
+
+
+@pytest.mark.parametrize("asked", ["4", "innodb_buffer_pool_instances=4"])
+def test_the_baseline_may_be_named_as_the_user_thinks_of_it(asked, spec):
+    assert find_baseline(asked, spec.candidates) == "4"
+
+
+def test_a_baseline_that_is_no_candidate_is_refused(spec):
+    with pytest.raises(UserError, match="They are 1, 4, 16"):
+        find_baseline("5", spec.candidates)
+
+
+def test_a_script_path_is_relative_to_the_study_file(tmp_path):
+    asked = question({"workload": "./mine.lua", "sweep": {"a_b": [1, 2]}})
+    assert asked.workload_spec(tmp_path).name == str(tmp_path / "mine.lua")

@@ -1,0 +1,219 @@
+import pytest
+
+from dialin.errors import ServerError, UserError
+from dialin.model.study import Candidate, StudySpec
+from dialin.model.workload import WorkloadSpec
+from dialin.variables import check
+
+GIB = 2**30
+
+
+def study(*settings, fixed=None, threads=16, server="mysql@9.7.4"):
+    candidates = [Candidate(name=f"c{i}", setting=setting, server=server) for i, setting in enumerate(settings)]
+    return StudySpec(candidates=candidates, baseline="c0", fixed=fixed or {}, workload=WorkloadSpec(threads=threads))
+
+
+def refusal(callable_, *args):
+    with pytest.raises(UserError) as caught:
+        callable_(*args)
+    assert caught.value.remedy
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def never():
+    raise AssertionError("another build was asked without need")
+
+
+def test_a_name_is_known_however_it_is_spelled(mysql):
+    assert check.check_name("Innodb-Buffer-Pool-Size", mysql, {"x": never}).name == "innodb_buffer_pool_size"
+
+
+def test_an_option_with_another_name_is_known_by_it(mysql, mariadb):
+    assert check.check_name("default-time-zone", mysql, {}).name == "time_zone"
+    assert check.check_name("transaction_isolation", mariadb, {}).name == "tx_isolation"
+    assert check.check_name("transaction_isolation", mysql, {}).name == "transaction_isolation"
+
+
+def test_an_unknown_name_gets_the_nearest_of_the_server_itself(mysql):
+    text = refusal(check.check_name, "buffer_pool_instance", mysql, {})
+    assert "mysql@9.7.4 has no variable buffer_pool_instance" in text
+    assert "innodb_buffer_pool_instances" in text
+
+
+def test_a_name_that_only_another_build_has_gets_that_build(mysql, mariadb):
+    text = refusal(check.check_name, "innodb_buffer_pool_instances", mariadb, {"mysql@9.7.4": lambda: mysql})
+    assert "mariadb@10.11.19 has no variable innodb_buffer_pool_instances; mysql@9.7.4 has it" in text
+    assert "--server mysql@9.7.4" in text
+
+
+def test_a_build_that_does_not_start_is_no_help_and_no_harm(mariadb):
+    def broken():
+        raise ServerError("it does not start")
+
+    assert "has no variable" in refusal(check.check_name, "innodb_buffer_pool_instances", mariadb, {"mysql@9.7.4": broken})
+
+
+@pytest.mark.parametrize("name", ["skip_log_bin", "loose_sync_binlog", "disable-log-bin", "maximum-read_buffer_size"])
+def test_the_spelling_of_an_option_is_not_a_variable(mysql, name):
+    assert "is the spelling of an option" in refusal(check.check_name, name, mysql, {})
+
+
+def test_a_variable_whose_name_begins_with_skip_is_one(mysql):
+    assert check.check_name("skip_name_resolve", mysql, {}).name == "skip_name_resolve"
+
+
+@pytest.mark.parametrize("name", ["have_symlink", "timestamp"])
+def test_what_cannot_be_given_at_start_is_refused(mysql, name):
+    assert "cannot be given when mysql@9.7.4 starts" in refusal(check.check_name, name, mysql, {})
+
+
+@pytest.mark.parametrize("name", ["", "a b", "x;drop", "x\ny", "1x"])
+def test_what_cannot_be_a_name_is_refused(mysql, name):
+    assert "cannot be the name" in refusal(check.check_name, name, mysql, {})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("innodb_buffer_pool_instances", 64),
+        ("innodb_buffer_pool_size", "1G"),
+        ("innodb_buffer_pool_size", 1073741824),
+        ("innodb_adaptive_hash_index", "on"),
+        ("innodb_adaptive_hash_index", 0),
+        ("innodb_flush_method", "o_direct"),
+        ("innodb_flush_method", 4),
+        ("innodb_max_dirty_pages_pct", 99.9),
+        ("long_query_time", 0),
+        ("sql_mode", ""),
+        ("optimizer_switch", "mrr=off,hash_join=off"),
+        ("time_zone", "+02:00"),
+    ],
+)
+def test_good_values_pass(mysql, name, value):
+    check.check_value(mysql.variables[name], value, "mysql@9.7.4")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("optimizer_switch", "mrr=on,default"),
+        ("sql_mode", "TRADITIONAL"),
+        ("sql_mode", 0),
+        ("innodb_flush_log_at_trx_commit", 3),
+    ],
+)
+def test_good_values_pass_on_mariadb(mariadb, name, value):
+    check.check_value(mariadb.variables[name], value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("innodb_buffer_pool_instances", 65, "must be 0 to 64; 65 was asked for on mysql@9.7.4"),
+        ("innodb_buffer_pool_instances", -1, "must be 0 to 64; -1 was asked for"),
+        ("innodb_buffer_pool_size", "4M", "must be 5M to just under 8E; 4M was asked for"),
+        ("innodb_buffer_pool_size", 1024, "must be 5M to just under 8E; 1024 was asked for"),
+        ("read_buffer_size", "4G", "must be 8K to just under 2G; 4G was asked for"),
+        ("innodb_sort_buffer_size", "1G", "must be 64K to 64M; 1G was asked for"),
+        ("max_connections", 1000000, "must be 1 to 100000; 1000000 was asked for"),
+        ("innodb_buffer_pool_instances", "many", "must be a whole number, 0 to 64; 'many' was asked for"),
+        ("innodb_buffer_pool_instances", 1.5, "must be a whole number, 0 to 64; 1.5 was asked for"),
+        ("innodb_buffer_pool_size", "12Q", "must be a whole number, 5M to just under 8E"),
+        ("innodb_buffer_pool_size", "", "must be a whole number"),
+        ("long_query_time", "1K", "must be a number, 0 to 31536000; 1K was asked for"),
+        ("innodb_max_dirty_pages_pct", 100, "must be 0 to 99; 100 was asked for"),
+        ("innodb_adaptive_hash_index", "yes", "must be ON or OFF; yes was asked for"),
+        ("innodb_adaptive_hash_index", 2, "must be ON or OFF; 2 was asked for"),
+        ("innodb_flush_method", "fdatasync", "must be one of fsync, O_DSYNC"),
+        ("innodb_flush_method", 6, "must be one of fsync"),
+        ("time_zone", "x\ny", "must be text without control characters"),
+    ],
+)
+def test_bad_values_are_refused_with_the_servers_own_range(mysql, name, value, words):
+    assert words in refusal(check.check_value, mysql.variables[name], value, "mysql@9.7.4")
+
+
+@pytest.mark.parametrize(("name", "value"), [("optimizer_switch", "mr=on"), ("sql_mode", "STRICT,ANSI")])
+def test_unknown_members_of_a_set_are_refused(mariadb, name, value):
+    assert "must be made of" in refusal(check.check_value, mariadb.variables[name], value)
+
+
+def test_a_study_without_fault_passes_in_silence(mysql):
+    spec = study(
+        {"innodb_buffer_pool_instances": 1}, {"innodb_buffer_pool_instances": 8}, fixed={"innodb_buffer_pool_size": "2G"}
+    )
+    assert check.check_study(spec, {"mysql@9.7.4": mysql}, {"other": never}) == []
+
+
+def test_what_is_fixed_is_checked_too(mysql):
+    spec = study({}, {"sync_binlog": 0}, fixed={"innodb_buffer_pool_size": "1K"})
+    assert "innodb_buffer_pool_size must be" in refusal(check.check_study, spec, {"mysql@9.7.4": mysql}, {})
+
+
+def test_each_candidate_is_checked_on_its_own_build(mysql, mariadb):
+    setting = {"innodb_buffer_pool_instances": 4}
+    candidates = [Candidate(name=name, setting=setting, server=name) for name in ("mysql@9.7.4", "mariadb@10.11.19")]
+    spec = StudySpec(candidates=candidates, baseline="mysql@9.7.4")
+    catalogues = {"mysql@9.7.4": mysql, "mariadb@10.11.19": mariadb}
+    assert refusal(check.check_study, spec, catalogues, {}).startswith("mariadb@10.11.19 has no variable")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "datadir",
+        "socket",
+        "port",
+        "mysqlx_port",
+        "skip_networking",
+        "wsrep_cluster_address",
+        "super_read_only",
+        "ssl_ca",
+        "log_error",
+    ],
+)
+def test_what_dialin_must_own_is_refused_with_the_reason(mysql, name):
+    text = refusal(check.check_study, study({}, {name: "x"}), {"mysql@9.7.4": mysql}, {})
+    assert text.startswith(f"{name} cannot be chosen: ")
+
+
+def test_data_files_outside_the_sandbox_are_refused(mysql):
+    spec = study({}, {"innodb_data_file_path": "/dev/sdb1:3Gnewraw"})
+    assert "cannot be chosen" in refusal(check.check_study, spec, {"mysql@9.7.4": mysql}, {})
+
+
+def test_fewer_connections_than_threads_are_refused(mysql):
+    spec = study({"max_connections": 8}, {"max_connections": 100})
+    assert "max_connections=8 is too few for 16 threads" in refusal(check.check_study, spec, {"mysql@9.7.4": mysql}, {})
+
+
+def test_a_candidate_that_overrides_what_is_fixed_is_noted(mysql):
+    spec = study({"sync_binlog": 1}, {"sync_binlog": 0}, fixed={"sync_binlog": 1})
+    (note,) = check.check_study(spec, {"mysql@9.7.4": mysql}, {})
+    assert (note.code, note.data["candidate"], note.data["value"]) == ("overrides_fixed", "c1", 0)
+
+
+def test_duplicates_are_found_however_they_are_written():
+    spec = study(
+        {"innodb_buffer_pool_size": "1G"},
+        {"innodb_buffer_pool_size": "2G"},
+        {"innodb_buffer_pool_size": 1073741824},
+        {"innodb_buffer_pool_size": "1024M"},
+    )
+    assert check.duplicates(spec.candidates) == [("c0", "c2"), ("c0", "c3")]
+
+
+def test_the_same_setting_on_two_builds_is_no_duplicate():
+    candidates = [Candidate(name=name, setting={}, server=name) for name in ("mysql@9.7.4", "mariadb@10.11.19")]
+    assert check.duplicates(candidates) == []
+
+
+def test_a_candidate_that_fits_in_memory_passes():
+    check.check_memory("a", {"buffer pool": 4 * GIB}, 4 * GIB)
+
+
+def test_a_candidate_that_does_not_fit_is_refused_with_its_largest_part():
+    text = refusal(check.check_memory, "40G", {"key buffer": GIB, "buffer pool": 39 * GIB}, 23 * GIB)
+    assert "Candidate 40G needs about 40 GiB of memory, this machine has 23 GiB free" in text
+    assert "the buffer pool, 39 GiB" in text

@@ -1,0 +1,195 @@
+import pytest
+
+from dialin.variables import in_force
+
+PLACE = "/home/u/.cache/dialin/sandboxes"
+
+
+def instance(number, **values):
+    """What 9.7.4 reports of a sandbox, in part."""
+    directory = f"{PLACE}/{number}"
+    return {
+        "datadir": f"{directory}/data/",
+        "tmpdir": f"{directory}/tmp",
+        "socket": f"{directory}/s.sock",
+        "pid_file": f"{directory}/mysqld.pid",
+        "log_bin_index": f"{directory}/data/binlog.index",
+        "ft_stopword_file": f"{directory}/data/stop",
+        "server_uuid": f"e6559512-e5f5-11f1-817a-{number:012}",
+        "gtid_executed": f"e6559512:1-{number}",
+        "port": str(33000 + number),
+        "sync_binlog": "1",
+        "innodb_buffer_pool_size": "1073741824",
+        "innodb_buffer_pool_instances": "1",
+        "innodb_buffer_pool_chunk_size": "134217728",
+        "innodb_page_cleaners": "1",
+        **values,
+    }
+
+
+def pools():
+    """What 9.7.4 reports of 1, 4 and 16 instances of a pool of 1 GiB."""
+    return {
+        "1": instance(1),
+        "4": instance(2, innodb_buffer_pool_instances="4", innodb_page_cleaners="4"),
+        "16": instance(
+            3, innodb_buffer_pool_instances="16", innodb_page_cleaners="16", innodb_buffer_pool_chunk_size="67108864"
+        ),
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "reported"),
+    [
+        ("innodb_buffer_pool_size", "1G", "1073741824"),
+        ("innodb_adaptive_hash_index", 1, "ON"),
+        ("innodb_adaptive_hash_index", "off", "OFF"),
+        ("innodb_doublewrite", "TRUE", "ON"),
+        ("innodb_flush_method", 4, "O_DIRECT"),
+        ("innodb_flush_method", "o_direct", "O_DIRECT"),
+        ("long_query_time", 1, "1.000000"),
+        ("sql_mode", "TRADITIONAL", "STRICT_TRANS_TABLES,TRADITIONAL,NO_ENGINE_SUBSTITUTION"),
+        ("optimizer_switch", "mrr=off", "index_merge=on,mrr=off,hash_join=on"),
+        ("optimizer_switch", "mrr=off,hash_join=default", "index_merge=on,mrr=off,hash_join=on"),
+        ("character_set_server", "utf8", "utf8mb3"),
+        ("sql_mode", "", ""),
+    ],
+)
+def test_another_spelling_of_the_same_value_is_no_deviation(name, asked, reported):
+    assert in_force.deviations({name: asked}, {name: reported}) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "reported", "code", "words"),
+    [
+        ("read_buffer_size", 131073, "131072", "rounded", "the server rounded it to 131072"),
+        ("innodb_buffer_pool_size", "2G", "2415919104", "rounded", "the server rounded it to 2304M"),
+        ("innodb_buffer_pool_instances", 65, "64", "clamped", "the server took 64"),
+        ("innodb_buffer_pool_instances", 4, "1", "clamped", "the server took 1"),
+        ("table_open_cache_instances", 64, "4", "clamped", "the server took 4"),
+        ("read_buffer_size", "4G", "2147479552", "clamped", "the server took just under 2G"),
+        ("innodb_buffer_pool_instances", 0, "8", "automatic", "the server chose 8"),
+        ("performance_schema_digests_size", -1, "10000", "automatic", "the server chose 10000"),
+        ("innodb_file_per_table", "no", "ON", "changed", "in force is ON"),
+        ("innodb_flush_method", "O_DIRECT", "fsync", "changed", "in force is fsync"),
+        ("innodb_flush_method", 5, "O_DIRECT", "changed", "in force is O_DIRECT"),
+        ("optimizer_switch", "mrr=off", "mrr=on,hash_join=off", "changed", "in force is mrr=on"),
+        ("init_connect", "SELECT 1", "", "changed", "in force is nothing"),
+    ],
+)
+def test_a_value_that_is_not_the_one_asked_for_is_said_with_both(name, asked, reported, code, words):
+    (note,) = in_force.deviations({name: asked}, {name: reported})
+    assert note.code == code
+    assert note.text.startswith(f"{name}={asked} was asked for; ")
+    assert words in note.text
+    assert note.data == {"variable": name, "asked": asked, "in_force": reported}
+
+
+def test_a_variable_that_is_not_reported_is_said():
+    (note,) = in_force.deviations({"innodb_buffer_pool_instances": 4}, {"sync_binlog": "1"})
+    assert (note.code, note.data["in_force"]) == ("not_reported", None)
+
+
+def test_a_variable_is_found_under_the_servers_own_name_for_it():
+    """MariaDB 10.11 takes transaction_isolation and reports tx_isolation."""
+    reported = {"tx_isolation": "READ-COMMITTED", "time_zone": "+02:00"}
+    assert in_force.deviations({"transaction_isolation": "READ-COMMITTED", "default_time_zone": "+02:00"}, reported) == []
+    assert in_force.deviations({"tx_isolation": "SERIALIZABLE"}, {"transaction_isolation": "SERIALIZABLE"}) == []
+
+
+def test_with_a_catalogue_limits_defaults_and_choices_are_known(mysql, mariadb):
+    def code(catalogue, name, asked, reported):
+        (note,) = in_force.deviations({name: asked}, {name: reported}, catalogue)
+        return note.code
+
+    assert code(mysql, "innodb_io_capacity", 0, "100") == "clamped", "0 is below the minimum, so it is no automatic value"
+    assert code(mysql, "read_buffer_size", "3G", "2147479552") == "clamped", "it is the largest there is"
+    assert code(mysql, "time_zone", "nowhere", "SYSTEM") == "refused"
+    assert code(mariadb, "innodb_adaptive_hash_index", "ON", "OFF") == "refused"
+    assert code(mariadb, "event_scheduler", 1, "OFF") == "refused"
+    assert in_force.deviations({"event_scheduler": 2}, {"event_scheduler": "DISABLED"}, mariadb) == []
+
+
+def test_candidates_with_the_same_values_in_force_are_one():
+    below_a_gigabyte = {"1": instance(1), "4": instance(2), "8": instance(3, sync_binlog="0"), "16": instance(4)}
+    assert in_force.same_in_force(below_a_gigabyte, ["innodb_buffer_pool_instances"]) == [frozenset({"1", "4", "16"})]
+
+
+def test_candidates_that_differ_are_not_one():
+    assert in_force.same_in_force(pools(), ["innodb_buffer_pool_instances"]) == []
+
+
+def test_an_inert_variable_counts_where_it_was_asked_for():
+    settings = {"a": instance(1), "b": instance(2, innodb_buffer_pool_chunk_size="1048576")}
+    assert in_force.same_in_force(settings, []) == [frozenset("ab")]
+    assert in_force.same_in_force(settings, ["innodb_buffer_pool_chunk_size"]) == []
+
+
+def test_what_differs_though_nobody_asked_is_a_confound_with_all_its_values():
+    serious, harmless = in_force.confounds(pools(), ["innodb_buffer_pool_instances"], "4")
+    assert (serious.code, harmless.code) == ("confound", "inert_confound")
+    assert serious.data == {
+        "variable": "innodb_page_cleaners",
+        "values": {"4": "4", "1": "1", "16": "16"},
+        "inert": False,
+        "reason": "",
+        "follows": ["innodb_buffer_pool_instances"],
+        "hold": 1,
+    }
+    assert serious.text == (
+        "innodb_page_cleaners differs though nobody asked: 4 for 4; 1 for 1; 16 for 16; "
+        "the server derives it from innodb_buffer_pool_instances; --set innodb_page_cleaners=1 holds it"
+    )
+    assert harmless.data["inert"]
+    assert "128M for 4, 1; 64M for 16; " in harmless.text
+    assert harmless.text.endswith("it only sets the grain in which the pool can be resized")
+
+
+def test_a_fixed_value_that_the_server_moved_is_a_confound():
+    settings = {
+        "1": instance(1, innodb_buffer_pool_size="2147483648"),
+        "3": instance(2, innodb_buffer_pool_size="2415919104", innodb_buffer_pool_instances="3"),
+    }
+    (note,) = in_force.confounds(settings, ["innodb_buffer_pool_instances"], "1")
+    assert note.data["variable"] == "innodb_buffer_pool_size"
+    assert "2G for 1; 2304M for 3" in note.text
+    assert note.data["hold"] is None
+
+
+def test_a_sandboxs_own_places_and_identity_are_no_confounds():
+    assert in_force.confounds({"a": instance(1), "b": instance(2)}, [], "a") == []
+
+
+def test_directories_that_others_may_share_are_compared_as_they_are():
+    settings = {name: {"tmpdir": "/tmp", "x": f"/tmp/{name}"} for name in "ab"}
+    assert [note.data["variable"] for note in in_force.confounds(settings, [], "a")] == ["x"]
+
+
+def test_several_names_of_one_variable_are_one_confound_and_none_where_one_was_asked_for():
+    settings = {
+        name: {"slave_net_timeout": name, "replica_net_timeout": name, "long_query_time": name, "log_slow_query_time": name}
+        for name in "12"
+    }
+    assert len(in_force.confounds(settings, [], "1")) == 2
+    assert len(in_force.confounds(settings, ["slave_net_timeout", "long_query_time"], "1")) == 0
+
+
+def test_the_parts_of_a_switch_that_was_asked_for_are_no_confounds():
+    settings = {
+        "on": {"performance_schema": "ON", "performance_schema_digests_size": "10000"},
+        "off": {"performance_schema": "OFF", "performance_schema_digests_size": "0"},
+    }
+    assert in_force.confounds(settings, ["performance_schema"], "on") == []
+
+
+def test_a_variable_that_only_some_report_is_a_confound():
+    (note,) = in_force.confounds({"a": {}, "b": {"new_switch": "ON"}}, [], "a")
+    assert note.data["values"] == {"a": None, "b": "ON"}
+    assert "absent for a; ON for b" in note.text
+
+
+def test_long_values_are_cut_in_words_and_whole_in_data():
+    switch = ",".join(f"switch_{number}=on" for number in range(40))
+    (note,) = in_force.confounds({"a": {"optimizer_switch": switch}, "b": {"optimizer_switch": "x"}}, [], "a")
+    assert len(note.text) < 200
+    assert note.data["values"]["a"] == switch

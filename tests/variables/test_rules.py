@@ -1,0 +1,170 @@
+import pytest
+
+from dialin.variables import owned, rules
+from dialin.variables.names import one_name
+
+GIB = 2**30
+SAFE = {
+    "innodb_flush_log_at_trx_commit": "1",
+    "sync_binlog": "1",
+    "log_bin": "ON",
+    "innodb_doublewrite": "ON",
+    "innodb_flush_method": "O_DIRECT",
+    "innodb_checksum_algorithm": "crc32",
+    "innodb_log_checksums": "ON",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("innodb_flush_log_at_trx_commit", "2"),
+        ("innodb_flush_log_at_trx_commit", "0"),
+        ("sync_binlog", "0"),
+        ("sync_binlog", "100"),
+        ("log_bin", "OFF"),
+        ("innodb_doublewrite", "OFF"),
+        ("innodb_doublewrite", "FALSE"),
+        ("innodb_doublewrite", "DETECT_ONLY"),
+        ("innodb_flush_method", "nosync"),
+        ("innodb_flush_method", "littlesync"),
+        ("innodb_flush_method", "O_DIRECT_NO_FSYNC"),
+        ("innodb_flush_method", "5"),
+        ("innodb_checksum_algorithm", "strict_none"),
+        ("innodb_log_checksums", "OFF"),
+    ],
+)
+def test_a_value_that_keeps_less_is_weaker_and_said(name, value):
+    assert rules.weaker_durability({**SAFE, name: value}, SAFE) == [name]
+    assert rules.weaker_durability(SAFE, {**SAFE, name: value}) == []
+    assert len(rules.loses(name)) > 30
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("innodb_flush_log_at_trx_commit", "3"),
+        ("innodb_doublewrite", "DETECT_AND_RECOVER"),
+        ("innodb_doublewrite", "TRUE"),
+        ("innodb_flush_method", ""),
+        ("innodb_flush_method", "fsync"),
+        ("innodb_flush_method", "O_DSYNC"),
+        ("innodb_checksum_algorithm", "full_crc32"),
+    ],
+)
+def test_a_value_as_safe_is_not_weaker(name, value):
+    assert rules.weaker_durability({**SAFE, name: value}, SAFE) == []
+
+
+def test_of_two_weak_values_the_weaker_one_is_named():
+    zero, two = ({**SAFE, "innodb_flush_log_at_trx_commit": value} for value in "02")
+    assert rules.weaker_durability(zero, two) == ["innodb_flush_log_at_trx_commit"]
+    often, seldom = ({**SAFE, "sync_binlog": value} for value in ("10", "1000"))
+    assert rules.weaker_durability(seldom, often) == ["sync_binlog"]
+    assert rules.weaker_durability(often, seldom) == []
+
+
+def test_how_a_binary_log_is_synced_does_not_matter_where_there_is_none():
+    off = {**SAFE, "log_bin": "OFF"}
+    assert rules.weaker_durability({**off, "sync_binlog": "0"}, off) == []
+    assert rules.weaker_durability({**SAFE, "sync_binlog": "0"}, off) == ["sync_binlog"], "crash recovery goes by the log"
+
+
+def test_variables_that_a_build_lacks_are_passed_over():
+    assert rules.weaker_durability({"sync_binlog": "1"}, {}) == []
+
+
+def test_every_durability_rule_names_its_source():
+    assert all(rule.source and rule.loses and not rule.loses.endswith(".") for rule in rules.WEAKER)
+
+
+def test_inert_variables_have_a_reason():
+    assert rules.inert("innodb_buffer_pool_chunk_size")
+    assert rules.inert("performance_schema_digests_size")
+    assert rules.inert("log_replica_updates")
+    assert rules.inert("innodb_page_cleaners") is None
+    assert rules.inert("performance_schema") is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["server_uuid", "socket", "datadir", "pid_file", "port", "hostname", "tmpdir", "log_error", "general_log_file", "timestamp",
+     "slow_query_log_file", "pseudo_thread_id", "gtid_executed", "gtid_binlog_pos", "report_host", "ssl_cert", "version",
+     "version_comment", "caching_sha2_password_private_key_path", "innodb_buffer_pool_load_now", "log_bin_basename"],
+)  # fmt: skip
+def test_what_identifies_an_instance_is_never_compared(name):
+    assert rules.identifies_instance(name)
+
+
+@pytest.mark.parametrize("name", ["innodb_buffer_pool_size", "gtid_mode", "sql_mode", "innodb_io_capacity_max", "read_only_x"])
+def test_what_can_matter_is_compared(name):
+    assert not rules.identifies_instance(name)
+
+
+def test_only_what_decides_the_data_belongs_to_a_datasets_key():
+    setting = {"sync_binlog": 0, "innodb_page_size": "4K", "character_set_server": "latin1", "innodb_buffer_pool_size": "1G"}
+    assert rules.shapes_data(setting) == {"character_set_server": "latin1", "innodb_page_size": "4K"}
+    assert list(rules.shapes_data(setting)) == ["character_set_server", "innodb_page_size"]
+
+
+def test_memory_is_the_pool_the_shared_buffers_and_one_buffer_a_thread():
+    needed = rules.memory_needed(
+        {
+            "innodb_buffer_pool_size": "10G",
+            "key_buffer_size": "8388608",
+            "sort_buffer_size": 2**20,
+            "join_buffer_size": 2**18,
+            "innodb_flush_method": "O_DIRECT",
+        },
+        threads=16,
+    )
+    assert 10 * GIB <= needed["buffer pool"] < 10.5 * GIB
+    assert needed["key buffer"] == 8 * 2**20
+    assert needed["session buffers"] == 16 * 2**20
+    assert "query cache" not in needed
+
+
+def test_a_query_cache_that_is_off_takes_nothing():
+    values = {"query_cache_size": "64M", "query_cache_type": "OFF"}
+    assert "query cache" not in rules.memory_needed(values, 1)
+    assert rules.memory_needed({**values, "query_cache_type": "ON"}, 1)["query cache"] == 64 * 2**20
+
+
+def test_the_performance_schema_is_counted_where_it_is_on():
+    on, off = (rules.memory_needed({"performance_schema": value}, 1)["server itself"] for value in ("ON", "OFF"))
+    assert on > off > 0
+
+
+def test_estimates_stay_below_what_idle_servers_took():
+    """9.7.4 took 540 MiB by its own account, 10.11.19 a resident 108 MiB before its pool filled."""
+    mysql = {
+        "innodb_buffer_pool_size": "128M",
+        "innodb_log_buffer_size": "64M",
+        "key_buffer_size": "8M",
+        "performance_schema": "ON",
+    }
+    assert sum(rules.memory_needed(mysql, 1).values()) < 540 * 2**20
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("slave_net_timeout", "replica_net_timeout"),
+        ("master_verify_checksum", "source_verify_checksum"),
+        ("log_slave_updates", "log_replica_updates"),
+        ("slave_parallel_threads", "replica_parallel_workers"),
+        ("tx_isolation", "transaction_isolation"),
+        ("collation_server", "character_set_database"),
+    ],
+)
+def test_two_names_of_one_variable_are_one(one, other):
+    assert one_name(one) == one_name(other)
+
+
+def test_production_paths_roles_and_clusters_are_dialins_own():
+    names = "datadir innodb_log_group_home_dir aria_log_dir_path wsrep_cluster_address group_replication_group_seeds"
+    assert all(owned.reason(name) for name in [*names.split(), "plugin_load_add", "mysqlx", "replicate_do_db"])
+    assert owned.reason("innodb_data_file_path") is None
+    assert owned.reason_for_value("innodb_data_file_path", "/ibdata/ibdata1:1G")
+    assert owned.reason_for_value("innodb_data_file_path", "ibdata1:12M:autoextend") is None
+    assert not {name for name in rules.SHAPES_DATA if owned.reason(name)}

@@ -1,0 +1,184 @@
+"""Whole studies on a real MySQL under real load."""
+
+import json
+import signal
+from pathlib import Path
+
+import jsonschema
+import pytest
+from conftest import MYSQL, SMALL, children, kill, measuring
+
+from dialin.model.trial import TrialState
+from dialin.store.store import Store
+
+SCHEMA = json.loads((Path(__file__).parents[1] / "schema" / "verdict.schema.json").read_text())
+SWEEP = ["sweep", "innodb_buffer_pool_instances=1,4", "--server", MYSQL, "--set", "innodb_buffer_pool_size=1G", *SMALL]
+
+
+def candidate(verdict, name):
+    return next(found for found in verdict["candidates"] if found["name"] == name)
+
+
+def test_a_sweep_ends_in_a_verdict_that_fits_its_schema(dialin):
+    out = dialin.directory / "study"
+    words = ["sweep", "innodb_buffer_pool_instances=1,4,16", *SWEEP[2:], "--minutes", "3", "--out", out]
+    process = dialin.start(*words, "--json")
+    text, err = process.communicate(timeout=400)
+    assert process.returncode in (0, 1), err
+    verdict = json.loads(text)
+    jsonschema.validate(verdict, SCHEMA)
+    assert verdict["baseline"] == "1"
+    assert [found["in_force"]["innodb_buffer_pool_instances"] for found in verdict["candidates"]] == ["1", "4", "16"]
+    assert all(found["trials"] >= 3 and found["tps"]["mean"] > 0 for found in verdict["candidates"])
+    assert verdict["minutes_of_load"] < verdict["minutes_of_wall_clock"] < 3.6
+    for name in ("report.html", "report.md", "verdict.json", "recommended.cnf"):
+        assert (out / name).stat().st_size > 0
+    assert json.loads((out / "verdict.json").read_text()) == verdict
+    with Store.open(out) as store:
+        record = store.read()
+    assert all(len(trial.in_force) > 400 for trial in record.trials if trial.state is TrialState.DONE)
+    assert all(trial.costs.driver_cpu > 0 and trial.costs.server_cpu > 0 for trial in record.trials)
+
+
+def test_weaker_durability_wins_on_write_load_and_is_not_recommended_silently(dialin):
+    words = ["sweep", "innodb_flush_log_at_trx_commit=1,2", "--server", MYSQL, "--set", "sync_binlog=0", *SMALL]
+    verdict = dialin.verdict(*words, "--workload", "oltp_update_non_index", "--minutes", "3")
+    assert verdict["verdict"] == "winner"
+    assert verdict["winners"] == ["2"]
+    assert candidate(verdict, "2")["ratio"]["low"] > 1.05
+    assert verdict["recommended"] == {"innodb_flush_log_at_trx_commit": 1}
+    assert "weaker_durability" in {note["code"] for note in verdict["warnings"]}
+    assert "durability" in verdict["reason"]
+
+
+def test_two_identical_option_files_are_no_worthwhile_difference(dialin):
+    for name in ("a.cnf", "b.cnf"):
+        (dialin.directory / name).write_text("[mysqld]\nsort_buffer_size = 512K\nport = 3306\ndatadir = /var/lib/mysql\n")
+    verdict = dialin.verdict("compare", "a.cnf", "b.cnf", "--server", MYSQL, *SMALL, "--minutes", "2")
+    assert verdict["verdict"] == "no_worthwhile_difference"
+    assert verdict["recommended_candidate"] == "a.cnf"
+
+
+def test_a_study_killed_in_the_middle_of_a_trial_resumes_and_leaves_nothing_behind(dialin):
+    out = dialin.directory / "study"
+    process = dialin.start(*SWEEP, "--minutes", "2.5", "--out", out)
+    measuring(out, block=2)
+    servers = children(process)
+    kill(process.pid)
+    process.communicate()
+    with Store.open(out) as store:
+        before = [trial for trial in store.trials() if trial.state is TrialState.DONE]
+        seconds = store.samples()
+    assert before
+    assert set(servers) == {"server", "load"}
+    running = dialin.start("resume", out, "--json")
+    text, err = running.communicate(timeout=400)
+    assert running.returncode in (0, 1), err
+    verdict = json.loads(text)
+    with Store.open(out) as store:
+        record = store.read()
+    done = [(trial.block, trial.candidate) for trial in record.trials if trial.state is TrialState.DONE]
+    assert len(done) == len(set(done))
+    assert [trial for trial in record.trials if trial.state is TrialState.DONE][: len(before)] == before
+    assert all(record.samples[trial.id] == seconds[trial.id] for trial in before)
+    assert sum(found["trials"] for found in verdict["candidates"]) == len(done)
+
+
+def test_ctrl_c_stops_cleanly_and_tells_how_to_go_on(dialin):
+    out = dialin.directory / "study"
+    process = dialin.start(*SWEEP, "--minutes", "3", "--out", out)
+    measuring(out)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert f"dialin resume {out}" in err
+    assert "Traceback" not in err
+    with Store.open(out) as store:
+        assert store.trials()[-1].state is TrialState.INTERRUPTED
+
+
+@pytest.mark.parametrize(("victim", "fault"), [("server", "server"), ("load", "workload")])
+def test_a_server_or_driver_that_dies_fails_its_trial_and_the_study_goes_on(dialin, victim, fault):
+    out = dialin.directory / "study"
+    process = dialin.start(*SWEEP, "--minutes", "2.5", "--out", out)
+    measuring(out)
+    kill(children(process)[victim])
+    _, err = process.communicate(timeout=400)
+    assert process.returncode in (0, 1), err
+    with Store.open(out) as store:
+        first, *others = store.trials()
+    assert first.state is TrialState.FAILED
+    assert first.failure.fault == fault
+    assert "SIGKILL" in first.failure.reason or fault == "workload"
+    assert all(trial.state is TrialState.DONE for trial in others)
+
+
+def test_a_value_that_kills_the_server_is_a_failed_candidate_with_its_signal(dialin):
+    """MySQL 9.7 divides by zero when it is given 0 pool instances and 2 GiB."""
+    words = ["sweep", "innodb_buffer_pool_instances=0,1,2", "--server", MYSQL, "--set", "innodb_buffer_pool_size=2G", *SMALL]
+    process = dialin.start(*words, "--minutes", "2.5", "--json")
+    text, err = process.communicate(timeout=400)
+    assert process.returncode in (0, 1), err
+    found = candidate(json.loads(text), "0")
+    assert found["state"] == "failed"
+    assert found["failed"] == 2
+    assert "SIGFPE" in text
+    assert "signal 8" in err or "SIGFPE" in err
+
+
+def test_a_study_in_which_nothing_starts_ends_with_code_3_and_the_log(dialin):
+    words = ["sweep", "innodb_buffer_pool_size=2G,3G", "--server", MYSQL, "--set", "innodb_buffer_pool_instances=0", *SMALL]
+    _, err = dialin(*words, "--minutes", "2", code=3)
+    assert "No candidate could be measured" in err
+    assert "SIGFPE" in err
+
+
+def test_a_study_that_is_running_is_not_run_twice(dialin):
+    out = dialin.directory / "study"
+    process = dialin.start(*SWEEP, "--minutes", "3", "--out", out)
+    measuring(out)
+    _, err = dialin("resume", out, code=2)
+    assert "in use by a running study" in err
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=30)
+    assert process.returncode == 130
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["innodb_buffer_pool_instance=1,2"], "innodb_buffer_pool_instances"),
+        (["innodb_buffer_pool_instances=1,65"], "0 to 64"),
+        (["innodb_buffer_pool_instances=1,many"], "innodb_buffer_pool_instances"),
+        (["innodb_adaptive_hash_index=ON,maybe"], "innodb_adaptive_hash_index"),
+        (["innodb_flush_method=fsync,quickly"], "innodb_flush_method"),
+        (["innodb_buffer_pool_size=1G,100T"], "free"),
+        (["datadir=/a,/b"], "datadir"),
+        (["read_buffer_size=1M,2M", "--baseline", "3M"], "They are 1M, 2M"),
+        (["read_buffer_size=1M,2M", "--server", "mysql@4.1"], "mysql@4.1"),
+        (["read_buffer_size=1M,2M", "--load-cpus", "999"], "CPU 999"),
+        (["read_buffer_size=1M,2M", "--workload-option", "range-sice=1"], "range-size"),
+        (["read_buffer_size=1M,2M", "--table-size", "1000000000000"], "GB"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_starts(dialin, words, says):
+    others = [] if "--server" in words else ["--server", MYSQL]
+    _, err = dialin("sweep", *words, *others, "--yes", code=2)
+    assert says in err
+    assert "Traceback" not in err
+    assert list(dialin.directory.iterdir()) == []
+
+
+def test_a_script_of_ones_own_is_a_workload(dialin):
+    script = dialin.directory / "mine.lua"
+    script.write_text(
+        "sysbench.cmdline.options = {table_size = {'rows', 10}}\n"
+        "function thread_init() drv = sysbench.sql.driver(); con = drv:connect() end\n"
+        "function prepare() local c = sysbench.sql.driver():connect(); c:query('CREATE TABLE t (a INT)') end\n"
+        "function event() con:query('SELECT COUNT(*) FROM t') end\n"
+    )
+    words = ["sweep", "sort_buffer_size=256K,512K", "--server", MYSQL, *SMALL, "--workload", "./mine.lua", "--minutes", "2"]
+    process = dialin.start(*words, "--json")
+    text, err = process.communicate(timeout=400)
+    assert process.returncode in (0, 1), err
+    assert all(found["tps"]["mean"] > 0 for found in json.loads(text)["candidates"])
