@@ -10,10 +10,12 @@ number=1
 while [ -e "dialin-try-$number" ]; do number=$((number + 1)); done
 out=dialin-try-$number
 
-say "running a study of about 3 minutes on $SERVER"
+say "running a study of about 4 minutes on $SERVER"
 code=0
 .venv/bin/dialin sweep innodb_flush_log_at_trx_commit=1,2 \
     --server "$SERVER" --workload oltp_write_only --threads 8 --tables 2 --table-size 20000 \
-    --minutes 3 --yes --out "$out" || code=$?
-[ ! -e "$out/report.html" ] || say "the report is $PWD/$out/report.html"
-exit "$code"
+    --minutes 4 --yes --out "$out" || code=$?
+[ -e "$out/report.html" ] || exit "$code"
+say "the report is $PWD/$out/report.html"
+[ "$code" -ne 1 ] || say "4 minutes did not suffice to tell the candidates apart on this machine; that too is an answer"
+[ "$code" -le 1 ] || exit "$code"

@@ -20,6 +20,7 @@ def home(tmp_path):
 def spec():
     """A study of three values of one variable, measured 10 s a trial."""
     candidates = tuple(
-        Candidate(name=str(value), setting={"innodb_buffer_pool_instances": value}, server="mysql@9.7.4") for value in (1, 4, 16)
+        Candidate(name=str(value), setting={"innodb_buffer_pool_instances": value}, server="mysql@9.7.4")
+        for value in (1, 4, 16)
     )
     return StudySpec(candidates=candidates, baseline="1", workload=WorkloadSpec(), minutes=6, measure=10, warmup=10)

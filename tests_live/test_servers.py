@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pymysql
 import pytest
-from conftest import MYSQL, children, find, kill, until
 
 from dialin.clock import SystemClock
 from dialin.datasets.cache import copy
@@ -20,6 +19,7 @@ from dialin.servers.ledger import Ledger
 from dialin.servers.processes import processes
 from dialin.servers.sandbox import Sandbox
 from dialin.study.workshop import Workshop
+from live import MYSQL, children, find, kill, until
 
 INSTALLED = builds.discover(Home.of(), os.environ)
 
@@ -108,7 +108,9 @@ def test_a_password_stands_in_no_command_line(dialin):
 
 def test_a_server_whose_dialin_was_killed_while_it_started_is_ended_by_the_next_command(dialin):
     home = Home.of()
-    process = dialin.start("sweep", "sort_buffer_size=256K,512K", "--server", MYSQL, "--tables", "1", "--table-size", "1000", "--yes")
+    process = dialin.start(
+        "sweep", "sort_buffer_size=256K,512K", "--server", MYSQL, "--tables", "1", "--table-size", "1000", "--yes"
+    )
     servers = until(lambda: children(process).get("server"))
     kill(process.pid)
     process.communicate()

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from conftest import MYSQL, SMALL, children, kill, measuring
 
 from dialin.model.trial import TrialState
 from dialin.store.store import Store
+from live import MYSQL, SMALL, children, kill, measuring
 
 SCHEMA = json.loads((Path(__file__).parents[1] / "schema" / "verdict.schema.json").read_text())
 SWEEP = ["sweep", "innodb_buffer_pool_instances=1,4", "--server", MYSQL, "--set", "innodb_buffer_pool_size=1G", *SMALL]

@@ -62,7 +62,9 @@ def test_a_directory_that_holds_something_is_not_written_to(dialin, tmp_path):
     assert "not empty" in err
 
 
-@pytest.mark.parametrize("words", [[], ["sweep"], ["compare"], ["run"], ["resume"], ["report"], ["servers"], ["servers", "start"]])
+@pytest.mark.parametrize(
+    "words", [[], ["sweep"], ["compare"], ["run"], ["resume"], ["report"], ["servers"], ["servers", "start"]]
+)
 def test_help_teaches_and_names_the_exit_codes(dialin, words):
     code, out, _ = dialin(*words, "--help")
     assert code == 0

@@ -11,7 +11,9 @@ def test_two_spellings_of_one_value_are_the_same(asked, in_force):
     assert same_value(asked, in_force)
 
 
-@pytest.mark.parametrize(("asked", "in_force"), [(131073, "131072"), ("ON", "OFF"), ("a,b", "a"), ("O_DIRECT", "fsync"), (2, "ON")])
+@pytest.mark.parametrize(
+    ("asked", "in_force"), [(131073, "131072"), ("ON", "OFF"), ("a,b", "a"), ("O_DIRECT", "fsync"), (2, "ON")]
+)
 def test_different_values_are_not(asked, in_force):
     assert not same_value(asked, in_force)
 

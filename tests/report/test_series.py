@@ -9,7 +9,9 @@ from dialin.testing import records
 
 def seconds(count, stall_at=None):
     return [
-        Sample(n, 1000.0 + n, Step.WARM_UP if n <= 10 else Step.MEASURE, 3.0 if n == stall_at else 900.0 + n % 7, 0, 0, 0, 1, 0, 0)
+        Sample(
+            n, 1000.0 + n, Step.WARM_UP if n <= 10 else Step.MEASURE, 3.0 if n == stall_at else 900.0 + n % 7, 0, 0, 0, 1, 0, 0
+        )
         for n in range(1, count + 1)
     ]
 

@@ -15,7 +15,8 @@ def test_figures_have_few_digits(value, shown):
 
 
 @pytest.mark.parametrize(
-    ("ratio", "shown"), [(1.0534, "+5.3 %"), (0.9, "−10.0 %"), (1, "0.0 %"), (0.99999, "0.0 %"), (None, "–"), (12, "+1,100.0 %")]
+    ("ratio", "shown"),
+    [(1.0534, "+5.3 %"), (0.9, "−10.0 %"), (1, "0.0 %"), (0.99999, "0.0 %"), (None, "–"), (12, "+1,100.0 %")],
 )
 def test_a_ratio_is_told_as_a_signed_change_and_never_as_minus_zero(ratio, shown):
     assert text.change(ratio) == shown

@@ -98,8 +98,7 @@ def test_somebody_elses_database_is_refused(tmp_path):
 
 
 def test_one_dialin_at_a_time_runs_a_study(tmp_path):
-    with sole_runner(tmp_path):
-        with pytest.raises(UserError, match="in use by a running study"), sole_runner(tmp_path):
-            pass
+    with sole_runner(tmp_path), pytest.raises(UserError, match="in use by a running study"), sole_runner(tmp_path):
+        pass
     with sole_runner(tmp_path):
         pass

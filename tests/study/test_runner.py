@@ -1,16 +1,15 @@
 """Studies whose truth is known: what the runner promises, without servers."""
 
-
 import pytest
 
 from dialin.errors import ServerError
 from dialin.model.progress import Silent
 from dialin.model.trial import TrialState
 from dialin.model.verdict import CandidateState, Outcome
+from dialin.store.store import Store
 from dialin.study.plan import block_order, plan
 from dialin.study.runner import Runner
 from dialin.study.trial import Laboratory
-from dialin.store.store import Store
 from dialin.testing.trials import SimulatedTrials
 
 FORCED = {name: {"innodb_buffer_pool_instances": name} for name in ("1", "4", "16")}

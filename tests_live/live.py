@@ -1,0 +1,96 @@
+"""How tests run dialin, and look at what it started. Builds and data come from dialin's own cache, so that a second run prepares nothing."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+
+from dialin.model.build import BuildReference
+from dialin.paths import Home
+from dialin.servers import builds
+from dialin.servers.ledger import Ledger
+from dialin.store.store import Store
+
+MYSQL = os.environ.get("DIALIN_TEST_SERVER", "mysql@9.7")
+SMALL = ["--tables", "2", "--table-size", "10000", "--threads", "8", "--measure", "5", "--warmup", "6", "--yes"]
+
+
+def find(text):
+    reference = BuildReference.parse(text)
+    return next((build for build in builds.discover(Home.of(), os.environ) if reference.matches(build)), None)
+
+
+class Dialin:
+    """Runs the command as a user does."""
+
+    def __init__(self, directory):
+        self.directory = directory
+
+    def start(self, *words):
+        return subprocess.Popen(
+            [sys.executable, "-m", "dialin", *map(str, words)],
+            cwd=self.directory,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def __call__(self, *words, code=0):
+        process = self.start(*words)
+        out, err = process.communicate(timeout=400)
+        assert process.returncode == code, f"exit code {process.returncode}\n{out}\n{err}"
+        return out, err
+
+    def verdict(self, *words, code=0):
+        out, _ = self(*words, "--json", code=code)
+        return json.loads(out)
+
+
+def until(condition, seconds=90):
+    """Wait until something is true; what it returns."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if found := condition():
+            return found
+        time.sleep(0.05)
+    raise AssertionError("it did not become true in time")
+
+
+def measuring(directory, *, block=1, position=1):
+    """The running trial's entry, once the trial of that place has measured two seconds."""
+
+    def look():
+        if not (directory / "study.db").exists():
+            return None
+        try:
+            with Store.open(directory) as store:
+                trials, samples = store.trials(), store.samples()
+        except Exception:
+            return None
+        if not trials or (trials[-1].block, trials[-1].position) < (block, position):
+            return None
+        seconds = [sample for sample in samples.get(trials[-1].id, []) if sample.step == "measure"]
+        return trials[-1] if len(seconds) >= 2 else None
+
+    return until(look)
+
+
+def children(process):
+    """The servers and drivers of a running dialin, by the name of the file they wrote their number to."""
+    found = {}
+    for entry in Ledger(Home.of().ledger).entries():
+        if entry.owner == process.pid:
+            for path in Path(entry.directory).glob("*.pid"):
+                found[path.stem] = int(path.read_text())
+    return found
+
+
+def kill(pid):
+    os.kill(pid, signal.SIGKILL)
+    psutil.wait_procs([psutil.Process(pid)] if psutil.pid_exists(pid) else [], timeout=10)
