@@ -1,4 +1,4 @@
-"""How tests run dialin, and look at what it started. Builds and data come from dialin's own cache, so that a second run prepares nothing."""
+"""How tests run dialin, and look at what it started. Builds and data come from dialin's own cache."""
 
 import json
 import os

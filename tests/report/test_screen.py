@@ -53,8 +53,8 @@ def shown_after(record, events, width=100, height=30, plain=False):
 
 def test_the_screen_tells_block_phase_time_left_and_the_last_minute():
     text = "\n".join(shown_after(records.winner(), 800))
-    assert "block 2 of about 5, about 42 min left" in text
-    assert "Trial 2 of 7: innodb_buffer_pool_instances = 32, measuring for" in text
+    assert "block 2 of about 5, about 38 min left, 14 min 21 s so far" in text
+    assert "Trial 3 of 7: innodb_buffer_pool_instances = 16, warming up for 12 s" in text
     assert "transactions/s, p95" in text
     assert "▇" in text
     assert "Data is prepared" in text
@@ -80,9 +80,8 @@ def test_the_screen_fits_whatever_size_the_terminal_takes(name, width, height):
 def test_a_low_terminal_keeps_the_baseline_and_the_candidate_that_runs():
     lines = shown_after(records.winner(), 800, height=15)
     labels = [line.split()[0] for line in lines if line.split()]
-    assert "1" in labels
-    assert "32" in labels
-    assert any(line.startswith("and ") and line.endswith(" more") for line in lines)
+    assert {"1", "16"} < set(labels)
+    assert "and 5 more" in lines
 
 
 def test_time_goes_on_between_events():

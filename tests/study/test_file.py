@@ -79,7 +79,7 @@ def test_a_missing_file_is_refused(tmp_path):
 
 @pytest.mark.parametrize("values", [[1], [1, 1], ["1G", 1073741824], ["ON", "on"]])
 def test_one_value_or_the_same_twice_is_refused(values, tmp_path):
-    with pytest.raises(UserError, match="one value only|same value twice"):
+    with pytest.raises(UserError, match=r"one value only|same value twice"):
         question({"sweep": {"some_variable": values}}).settings(tmp_path)
 
 

@@ -45,7 +45,7 @@ def test_more_budget_means_longer_windows_up_to_a_minute_and_then_more_blocks(sp
 
 def test_a_budget_that_holds_too_few_blocks_is_refused_and_the_remedy_suffices(spec):
     short = spec.model_copy(update={"minutes": 1})
-    with pytest.raises(UserError, match="--minutes (\\d+)") as refused:
+    with pytest.raises(UserError, match=r"--minutes (\d+)") as refused:
         plan(short)
     needed = int(refused.value.remedy.split("--minutes ")[1].split()[0])
     assert plan(spec.model_copy(update={"minutes": needed})).blocks >= BLOCKS_NEEDED

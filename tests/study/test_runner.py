@@ -87,7 +87,7 @@ def test_a_noisy_machine_ends_unresolved_with_the_budget_and_says_what_it_would_
 
 def test_candidates_that_are_one_in_force_are_said_to_be_one(study):
     trials = simulated(noise=0.03)
-    trials.in_force = dict.fromkeys(FORCED, {"innodb_buffer_pool_instances": "1"})
+    trials.in_force = {name: {"innodb_buffer_pool_instances": "1"} for name in FORCED}
     verdict, record = study(trials)
     assert verdict.verdict is Outcome.NO_WORTHWHILE_DIFFERENCE
     assert len(record.trials) == 9, "there is no need to spend the whole budget on it"
@@ -187,7 +187,7 @@ def test_a_confound_that_could_explain_the_result_leaves_no_winner(study):
 
 
 def test_the_costs_of_a_study_are_told(study):
-    verdict, record = study(simulated(four=1300))
+    verdict, _ = study(simulated(four=1300))
     assert verdict.minutes_of_load == pytest.approx(9 * 10 / 60)
     assert verdict.minutes_of_wall_clock == pytest.approx(9 * 18.1 / 60)
 

@@ -1,0 +1,58 @@
+import re
+
+from markdown_it import MarkdownIt
+
+from dialin.report import markdown
+from dialin.testing import records
+
+
+def as_html(text):
+    return MarkdownIt("commonmark", {"html": True}).enable("table").render(text)
+
+
+def test_the_verdict_what_to_set_and_the_table_come_in_that_order():
+    text = markdown.render(records.winner())
+    assert text.startswith("# innodb\\_buffer") or text.startswith("# innodb_buffer_pool_instances = 16 wins")
+    assert text.index("# innodb") < text.index("```ini") < text.index("| innodb_buffer_pool_instances | tps")
+    assert "| **16** | 1,403 (1,369 to 1,437) | +25.2 % (+21.4 % to +29.1 %) |" in text
+
+
+def test_every_row_of_the_table_has_as_many_cells_as_its_head(record):
+    page = as_html(markdown.render(record))
+    rows = re.findall(r"<tr>(.*?)</tr>", page, flags=re.S)
+    if record.verdict is not None:
+        assert {row.count("<td") + row.count("<th") for row in rows} == {10}
+        assert len(rows) == len(record.verdict.candidates) + 1
+
+
+def test_hostile_text_is_text():
+    text = markdown.render(records.hostile())
+    page = as_html(text)
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+    assert "[bold]" in page
+    assert not set(text) & {"\x1b", "\x07", "\u202e"}
+
+
+def test_a_log_cannot_end_its_code_block():
+    block = markdown.fenced("a\n```\n<script>")
+    assert block == "````\na\n```\n<script>\n````"
+
+
+def test_nobody_is_mentioned_and_nothing_is_emphasised():
+    text = "@all see #12, _this_ and `that` *now* but keep innodb_io_capacity"
+    assert as_html(markdown.prose(text)).strip() == f"<p>{text}</p>"
+    assert "@all" not in markdown.prose(text)
+    assert "innodb_io_capacity" in markdown.prose(text)
+
+
+def test_warnings_confounds_and_failures_are_in_it():
+    text = markdown.render(records.failed_candidate())
+    assert "- Confound: innodb_buffer_pool_chunk_size differs" in text
+    assert "- Warning: pool 90G failed in all 4 trials." in text
+    assert "pool 900G failed in trial 1, 5, 10, 16: the server did not start" in text
+    assert "Cannot allocate memory for the buffer pool" in text
+
+
+def test_a_study_without_a_verdict_has_a_report_too():
+    assert markdown.render(records.unfinished()).startswith("# No verdict yet: 6 trials")

@@ -1,0 +1,125 @@
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dialin.model.setting import same_value
+from dialin.report import optionfile
+from dialin.testing import records
+from dialin.variables import optionfile as servers_own
+
+
+def read_back(text, tmp_path):
+    path = tmp_path / "recommended.cnf"
+    path.write_text(text, encoding="utf-8")
+    return servers_own.read(path).setting
+
+
+def options(text):
+    return [line for line in text.splitlines() if line and not line.startswith(("#", "["))]
+
+
+def test_only_what_differs_from_the_baseline_is_written(tmp_path):
+    text = optionfile.render(records.winner())
+    assert options(text) == ["innodb_buffer_pool_instances = 16"]
+    assert read_back(text, tmp_path) == {"innodb_buffer_pool_instances": 16}
+
+
+def test_the_line_is_told_with_what_it_replaces_its_figure_and_the_reason():
+    text = " ".join(optionfile.render(records.winner()).replace("\n#  ", "").split())
+    assert "# innodb_buffer_pool_instances (was 1). Gives +25.2 % throughput against the baseline" in text
+    assert "between +21.4 % and +29.1 % at 95 % confidence" in text
+    assert "# innodb_buffer_pool_instances = 16 gives +25 %" in text
+    assert "35 min of measured load" in text
+
+
+@pytest.mark.parametrize("name", ["no_difference", "unresolved", "weaker_durability", "unfinished", "builds"])
+def test_where_nothing_is_recommended_nothing_is_set(name, tmp_path):
+    text = optionfile.render(records.EVERY[name]())
+    assert "[mysqld]" in text
+    assert read_back(text, tmp_path) == {}
+
+
+def test_a_build_that_wins_is_named():
+    assert "what is recommended is the build mysql@9.7.4" in optionfile.render(records.builds())
+
+
+def test_confounds_stand_in_the_file_too():
+    assert "# Confound: innodb_buffer_pool_chunk_size differs" in optionfile.render(records.failed_candidate())
+
+
+def test_accepted_loss_of_durability_is_written_above_the_line():
+    record = records.weaker_durability()
+    accepted = record.verdict.model_copy(
+        update={"recommended_candidate": "2", "recommended": {"innodb_flush_log_at_trx_commit": 2}}
+    )
+    text = optionfile.render(replace(record, verdict=accepted))
+    assert "# CAREFUL: innodb_flush_log_at_trx_commit as below can lose commits" in text
+
+
+def test_hostile_text_stays_in_comments_and_values(record, tmp_path):
+    text = optionfile.render(record)
+    read_back(text, tmp_path)
+    assert all(len(line) <= max(optionfile.WIDTH, 1100) for line in text.splitlines())
+    assert "skip-grant-tables" not in "\n".join(options(text))
+    assert not set(text) & {"\x1b", "\x07", "\u202e", "\r"}
+
+
+def test_a_value_that_cannot_be_written_is_left_out_and_said():
+    text = optionfile.render(records.hostile())
+    assert "# init_connect is not written here" in text
+    assert options(text) == ['ft_stopword_file = "a#b \'c\' \\"d\\" \\\\e"']
+
+
+def test_a_variable_that_the_baseline_alone_sets_is_to_be_removed():
+    record = records.winner()
+    base = record.spec.candidates[0].model_copy(update={"setting": {"innodb_buffer_pool_instances": 1, "sync_binlog": 0}})
+    spec = record.spec.model_copy(update={"candidates": (base, *record.spec.candidates[1:])})
+    text = optionfile.render(replace(record, spec=spec))
+    assert "# sync_binlog (was 0): remove this line" in text
+    assert len(options(text)) == 1
+
+
+def test_a_value_spelled_otherwise_is_no_change():
+    record = records.winner()
+    base = record.spec.candidates[0].model_copy(update={"setting": {"innodb_buffer_pool_instances": "16"}})
+    spec = record.spec.model_copy(update={"candidates": (base, *record.spec.candidates[1:])})
+    assert optionfile.changes(replace(record, spec=spec)) == []
+
+
+@given(st.text(st.characters(codec="utf-8"), max_size=40))
+def test_whatever_is_written_is_read_back_as_it_was(tmp_path_factory, value):
+    try:
+        line = optionfile.option_line("init_connect", value)
+    except ValueError:
+        return
+    found = read_back(f"[mysqld]\n{line}\n", tmp_path_factory.mktemp("cnf"))
+    assert same_value(value, found["init_connect"])
+
+
+@pytest.mark.parametrize("value", ["a\nb", "a\rb", "a\0b", "x" * 5000, "\x1b[0m", "\u2028"])
+def test_a_value_that_could_break_out_of_its_line_is_refused(value):
+    with pytest.raises(ValueError, match="value"):
+        optionfile.option_line("init_connect", value)
+
+
+@pytest.mark.parametrize("name", ["a b", "x\n[mysqld]", "", "#x", "!include /etc/passwd"])
+def test_a_name_that_is_no_variable_is_refused(name):
+    with pytest.raises(ValueError, match="name"):
+        optionfile.option_line(name, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "line"),
+    [
+        ("log_bin", "OFF", "skip-log-bin"),
+        ("log_bin", 1, "log_bin"),
+        ("time_zone", "+00:00", "default_time_zone = +00:00"),
+        ("innodb_buffer_pool_size", "2T", "innodb_buffer_pool_size = 2199023255552"),
+        ("sql_mode", "", 'sql_mode = ""'),
+        ("innodb-io-capacity", 2000, "innodb_io_capacity = 2000"),
+    ],
+)
+def test_variables_are_written_as_servers_read_them(name, value, line):
+    assert optionfile.option_line(name, value) == line
