@@ -2,7 +2,7 @@ import sys
 
 import pytest
 
-from dialin.cli import app, studies
+from dialin.cli import app, conduct
 
 
 def test_a_fault_of_dialin_is_one_line_and_its_traceback_goes_to_a_file(monkeypatch, tmp_path, capsys):
@@ -10,7 +10,7 @@ def test_a_fault_of_dialin_is_one_line_and_its_traceback_goes_to_a_file(monkeypa
         raise RuntimeError("inside")
 
     monkeypatch.setenv("DIALIN_HOME", str(tmp_path))
-    monkeypatch.setattr(studies, "show", broken)
+    monkeypatch.setattr(conduct, "show", broken)
     monkeypatch.setattr(sys, "argv", ["dialin", "report", "x"])
     with pytest.raises(SystemExit) as ended:
         app.main()

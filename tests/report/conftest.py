@@ -7,3 +7,9 @@ from dialin.testing import records
 def record(request):
     """Every invented study in turn."""
     return records.EVERY[request.param]()
+
+
+@pytest.fixture(params=sorted(name for name, make in records.EVERY.items() if make().verdict is not None))
+def judged(request):
+    """Every invented study that has a verdict."""
+    return records.EVERY[request.param]()

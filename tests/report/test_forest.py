@@ -6,11 +6,9 @@ from dialin.testing import records
 
 @pytest.mark.parametrize("width", [16, 40, 80])
 @pytest.mark.parametrize("marks", [forest.UNICODE, forest.ASCII])
-def test_every_line_is_as_wide_as_it_was_given_room(record, width, marks):
-    if record.verdict is None:
-        pytest.skip("a plot needs a verdict")
-    lines = forest.rows(record.verdict, width, marks)
-    assert [len(line) for line in lines] == [width] * (len(record.verdict.candidates) + 1)
+def test_every_line_is_as_wide_as_it_was_given_room(judged, width, marks):
+    lines = forest.rows(judged.verdict, width, marks)
+    assert [len(line) for line in lines] == [width] * (len(judged.verdict.candidates) + 1)
 
 
 def test_intervals_stand_where_their_figures_are():

@@ -35,12 +35,10 @@ def test_the_schema_is_one():
     jsonschema.Draft202012Validator.check_schema(published())
 
 
-def test_every_verdict_fits_the_schema_and_comes_back_whole(record):
-    if record.verdict is None:
-        pytest.skip("no verdict yet")
-    text = jsonfile.render(record.verdict)
+def test_every_verdict_fits_the_schema_and_comes_back_whole(judged):
+    text = jsonfile.render(judged.verdict)
     jsonschema.validate(json.loads(text), published(), cls=jsonschema.Draft202012Validator)
-    assert Verdict.model_validate_json(text) == record.verdict
+    assert Verdict.model_validate_json(text) == judged.verdict
 
 
 def test_it_ends_in_a_newline_and_is_indented_for_people():

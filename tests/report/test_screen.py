@@ -1,4 +1,5 @@
 import io
+from contextlib import suppress
 
 import pytest
 from rich.console import Console
@@ -27,8 +28,8 @@ class Moved:
         self.at = max(self.at, at)
 
 
-class Enough(Exception):
-    pass
+class EnoughError(Exception):
+    """The study was driven as far as a test wants."""
 
 
 def shown_after(record, events, width=100, height=30, plain=False):
@@ -42,12 +43,10 @@ def shown_after(record, events, width=100, height=30, plain=False):
         clock.to(at)
         left -= 1
         if left < 0:
-            raise Enough
+            raise EnoughError
 
-    try:
+    with suppress(EnoughError):
         records.drive(record, live, tick)
-    except Enough:
-        pass
     return [line.plain for line in screen.draw(live._board, clock.now(), width, height, plain=plain)]
 
 
@@ -111,13 +110,18 @@ def test_the_verdict_is_the_last_thing_shown():
 def test_the_terminal_is_left_as_it_was_found():
     stream = io.StringIO()
     console = Console(file=stream, force_terminal=True, width=80, height=24)
-    with pytest.raises(KeyboardInterrupt), screen.LiveScreen(console, Moved()) as watcher:
-        records.drive(records.no_difference(), watcher)
-        raise KeyboardInterrupt
+
+    def interrupted():
+        with screen.LiveScreen(console, Moved()) as watcher:
+            records.drive(records.no_difference(), watcher)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     text = stream.getvalue()
     assert text.count("\x1b[?1049h") == text.count("\x1b[?1049l") == 1
     assert text.rindex("\x1b[?25h") > text.rindex("\x1b[?25l")
-    assert text.endswith("\x1b[?25h") or text.endswith("\x1b[?1049l")
+    assert text.endswith(("\x1b[?25h", "\x1b[?1049l"))
 
 
 def test_a_sparkline_starts_at_zero_so_that_noise_looks_like_noise():

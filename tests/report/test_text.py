@@ -28,8 +28,17 @@ def test_a_chosen_share_keeps_the_digits_that_it_was_given():
 
 @pytest.mark.parametrize(
     ("seconds", "shown"),
-    [(0, "0 s"), (59.4, "59 s"), (60, "1 min"), (380, "6 min 20 s"), (4320, "1 h 12 min"), (3600, "1 h"), (183_600, "2 d 3 h"), (-3, "0 s")],
-)  # fmt: skip
+    [
+        (0, "0 s"),
+        (59.4, "59 s"),
+        (60, "1 min"),
+        (380, "6 min 20 s"),
+        (4320, "1 h 12 min"),
+        (3600, "1 h"),
+        (183_600, "2 d 3 h"),
+        (-3, "0 s"),
+    ],
+)
 def test_a_length_of_time_has_at_most_two_units(seconds, shown):
     assert text.duration(seconds) == shown
 

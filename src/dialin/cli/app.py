@@ -13,7 +13,7 @@ from rich.markup import escape
 
 from dialin import __version__
 from dialin.cli import servers, studies
-from dialin.cli.conduct import errors
+from dialin.cli.console import errors
 from dialin.errors import DialinError, ExitCode, ServerError, WorkloadError
 from dialin.paths import Home
 from dialin.servers.ledger import Ledger
@@ -72,7 +72,7 @@ def main() -> None:
     except KeyboardInterrupt:
         errors().print("Stopped")
         sys.exit(ExitCode.INTERRUPTED)
-    except Exception as error:  # noqa: BLE001 - a fault of ours must not throw a traceback at a user
+    except Exception as error:
         where = _write_down(error)
         text = f"a fault of dialin itself: {type(error).__name__}. What was measured is safe; please report it with {where}"
         errors().print(f"[bold red]dialin:[/] {escape(text)}", soft_wrap=True)

@@ -15,6 +15,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from dialin.cli.console import errors, say
 from dialin.clock import SystemClock
 from dialin.errors import DialinError, ExitCode, InterruptedStudyError, UserError
 from dialin.model.progress import Watcher
@@ -26,16 +27,6 @@ from dialin.store.store import Store
 from dialin.study.file import Question
 from dialin.study.launch import Ready, begin, check_question
 from dialin.study.workshop import Workshop
-
-
-def errors() -> Console:
-    """Return the console of standard error, where everything but the verdict goes."""
-    return Console(stderr=True, highlight=False)
-
-
-def say(text: str) -> None:
-    """Print one line of progress."""
-    errors().print(escape(text))
 
 
 def conduct(question: Question, directory: Path, *, name: str, out: Path | None, json: bool, yes: bool) -> ExitCode:

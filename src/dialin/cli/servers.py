@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from dialin.cli.conduct import say
+from dialin.cli.console import say
 from dialin.errors import UserError
 from dialin.model.build import Build, BuildReference
 from dialin.servers import builds, install

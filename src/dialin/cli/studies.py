@@ -9,11 +9,10 @@ from typing import Annotated, Any
 import typer
 
 from dialin.cli import options as given
-from dialin.cli.conduct import conduct, finish, say, show
+from dialin.cli.console import say
 from dialin.errors import UserError
 from dialin.model.setting import Value, parse_value
-from dialin.study import file, launch
-from dialin.study.workshop import Workshop
+from dialin.study import file
 
 Directory = Annotated[Path, typer.Argument(metavar="DIR", help="The study's directory.")]
 TotalMinutes = Annotated[
@@ -89,6 +88,8 @@ def compare(
 
 
 def _conduct(asked: dict[str, Any], baseline: str | None, name: str, *, out: Path | None, json: bool, yes: bool) -> None:
+    from dialin.cli.conduct import conduct
+
     if baseline is not None:
         asked["baseline"] = baseline
     question = file.question(asked, spelled=lambda key: f"--{key}", remedy="See --help")
@@ -102,16 +103,24 @@ def run(
     yes: given.Yes = False,
 ) -> None:
     """Run the study that a file describes."""
+    from dialin.cli.conduct import conduct
+
     question = file.read(study_file)
     raise typer.Exit(conduct(question, study_file.absolute().parent, name=study_file.stem, out=out, json=json, yes=yes))
 
 
 def resume(directory: Directory, minutes: TotalMinutes = None, json: given.Json = False) -> None:
     """Go on with a study that was stopped, killed, or not resolved; no finished trial is repeated."""
+    from dialin.cli.conduct import finish
+    from dialin.study import launch
+    from dialin.study.workshop import Workshop
+
     workshop = Workshop.open(say)
     raise typer.Exit(finish(directory, lambda watcher: launch.resume(directory, workshop, watcher, minutes=minutes), json=json))
 
 
 def report(directory: Directory, json: given.Json = False) -> None:
     """Show the verdict of a study, and write its reports anew."""
+    from dialin.cli.conduct import show
+
     raise typer.Exit(show(directory, json=json))

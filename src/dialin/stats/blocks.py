@@ -10,7 +10,7 @@ from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import studentized_range, t
+from scipy.special import stdtrit
 
 from dialin.model.verdict import Estimate
 
@@ -186,13 +186,15 @@ def throughput(observations: Iterable[Observation], names: Sequence[str], alpha:
 @lru_cache(maxsize=4096)
 def tukey_quantile(candidates: int, dof: int, alpha: float) -> float:
     """Return how many standard errors of a difference Tukey's simultaneous interval reaches to each side."""
+    from scipy.stats import studentized_range  # takes a second to import, which --help need not wait for
+
     return float(studentized_range.ppf(1 - alpha, candidates, dof)) / math.sqrt(2)
 
 
 @lru_cache(maxsize=4096)
 def t_quantile(dof: int, alpha: float) -> float:
     """Return how many standard errors the interval of a single difference reaches to each side."""
-    return float(t.ppf(1 - alpha / 2, dof))
+    return float(stdtrit(dof, 1 - alpha / 2))
 
 
 def _of(observations: Iterable[Observation], names: Sequence[str]) -> list[Observation]:

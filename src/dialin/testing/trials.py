@@ -10,6 +10,10 @@ from dialin.model.trial import Costs, Failure, Sample, Step, Trial, TrialState, 
 from dialin.study.trial import Laboratory
 
 
+def _nothing(trial: Trial) -> None:
+    """Let the trial run."""
+
+
 @dataclass(slots=True)
 class SimulatedTrials:
     """Runs a trial by drawing its seconds; give an instance to `Runner` as its `run_trial`.
@@ -29,7 +33,7 @@ class SimulatedTrials:
     jitter: float = 0.03
     in_force: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     fails: frozenset[str] = frozenset()
-    before: Callable[[Trial], None] = lambda trial: None
+    before: Callable[[Trial], None] = _nothing
     ran: list[Trial] = field(default_factory=list)
 
     def __call__(self, laboratory: Laboratory, planned: Trial) -> Trial:

@@ -1,0 +1,217 @@
+import base64
+import hashlib
+import json
+import re
+from dataclasses import replace
+from functools import cache
+from html.parser import HTMLParser
+from itertools import pairwise
+
+import pytest
+
+from dialin.model.study import Candidate
+from dialin.report import html
+from dialin.report.style import HUES, styles
+from dialin.testing import records
+
+VOID = {"meta", "br", "wbr", "link", "img", "input", "hr"}
+
+
+class Page(HTMLParser):
+    """What a browser would make of a report: its elements, its scripts, its text."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.elements, self.scripts, self.text, self.open, self.misnested = [], [], [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        self.text.append("" if tag == "wbr" else " ")
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "script":
+            self.scripts.append((dict(attrs), ""))
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.misnested.append(tag)
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] == "script":
+            self.scripts[-1] = (self.scripts[-1][0], self.scripts[-1][1] + data)
+        elif not self.open or self.open[-1] != "style":
+            self.text.append(data)
+
+    @property
+    def words(self):
+        return " ".join("".join(self.text).replace("\u00a0", " ").split())
+
+    def all(self, tag):
+        return [attrs for name, attrs in self.elements if name == tag]
+
+    @property
+    def data(self):
+        return json.loads(next(text for attrs, text in self.scripts if attrs.get("id") == "dialin-data"))
+
+
+@cache
+def page_of(name):
+    return Page(html.render(records.EVERY[name]()))
+
+
+@pytest.fixture(params=sorted(records.EVERY))
+def page(request):
+    """The report of every invented study in turn."""
+    return page_of(request.param)
+
+
+def test_it_is_well_formed_and_every_id_is_one_of_a_kind(page):
+    ids = [attrs["id"] for _, attrs in page.elements if "id" in attrs]
+    assert page.misnested == []
+    assert len(ids) == len(set(ids))
+
+
+def test_it_refers_to_nothing_outside_itself(page):
+    for tag, attrs in page.elements:
+        assert not {"src", "srcset", "poster", "action", "data"} & set(attrs), tag
+        assert attrs.get("href", "#").startswith("#")
+    style = html._asset("report.css")
+    assert "url(" not in style
+    assert "@import" not in style
+
+
+def test_its_policy_lets_no_request_out_and_no_foreign_script_in(page):
+    policy = next(attrs["content"] for attrs in page.all("meta") if attrs.get("http-equiv") == "Content-Security-Policy")
+    assert policy.startswith("default-src 'none';")
+    run = [text for attrs, text in page.scripts if "type" not in attrs]
+    hashes = {f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for text in run}
+    allowed = set(re.search(r"script-src ([^;]*);", policy)[1].split())
+    assert hashes == allowed
+    assert len(run) == 2
+    assert not any(name.startswith("on") for _, attrs in page.elements for name in attrs)
+
+
+def test_headings_come_in_order(page):
+    levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch(r"h[1-6]", tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(deeper - level <= 1 for level, deeper in pairwise(levels))
+
+
+def test_every_table_has_a_caption_and_every_chart_its_words(page):
+    ids = {attrs["id"] for _, attrs in page.elements if "id" in attrs}
+    assert len(page.all("table")) == len(page.all("caption"))
+    charts = [attrs for attrs in page.all("div") if attrs.get("class") == "drawing"]
+    assert {attrs["id"] for attrs in charts} == set(page.data["charts"])
+    for attrs in page.elements:
+        for key in ("aria-labelledby", "aria-describedby", "data-copies"):
+            assert attrs[1].get(key) is None or attrs[1][key] in ids
+    assert all(attrs["role"] == "img" and attrs["aria-describedby"] for attrs in charts)
+
+
+def test_every_trial_that_a_chart_names_is_embedded_once(page):
+    trials = page.data["trials"]
+    named = [
+        str(trial)
+        for figure in page.data["charts"].values()
+        for trace in figure["data"]
+        for trial in trace.get("meta", {}).get("trials", [])
+    ]
+    assert set(named) == set(trials)
+
+
+def test_every_colour_that_a_chart_asks_for_is_in_the_style_sheet_for_light_and_dark(page):
+    asked = set(re.findall(r"var\((--[\w-]+)\)", json.dumps(page.data["charts"])))
+    light, dark = html._asset("report.css").split("@media (prefers-color-scheme: dark)")
+    assert all(f"{name}:" in light for name in asked)
+    assert all(f"{name}:" in dark for name in asked)
+
+
+def test_the_verdict_stands_first_then_what_to_set_then_the_figures():
+    words = page_of("winner").words
+    places = [
+        words.index(text)
+        for text in (
+            "innodb_buffer_pool_instances = 16 wins: +25 %",
+            "What to set [mysqld] innodb_buffer_pool_instances = 16",
+            "What it gains +25.2 % Throughput against the baseline",
+            "What was not shown warning 2 of 35 trials",
+            "Ratio to the baseline",
+            "1,369 to 1,437",
+            "How it was made Order of trials",
+        )
+    ]
+    assert places == sorted(places)
+
+
+def test_what_was_made_how_is_told():
+    words = page_of("winner").words
+    assert "67.5 % of the trials' 51 min 49 s was measured load." in words
+    assert "AMD EPYC 7302P 16-Core Processor" in words
+    assert "memory 126 GiB" in words
+    assert "8G 8589934592 yes" in words
+    assert "dialin sweep innodb_buffer_pool_instances=1,4,16" in words
+    assert "12:00:00 Data is prepared" in words
+
+
+def test_a_figure_that_is_not_there_sorts_as_not_there():
+    cells = [attrs["data-order"] for attrs in page_of("failed_candidate").all("td") if "data-order" in attrs]
+    assert "" in cells
+    assert all(cell == "" or float(cell) >= 0 for cell in cells)
+
+
+def test_failures_are_told_with_their_log():
+    words = page_of("failed_candidate").words
+    assert "Trial 1, block 1, pool 900G: the server did not start" in words
+    assert "[ERROR] Plugin initialization aborted" in words
+    assert "4 failed: the server did not start" in words
+
+
+def test_hostile_text_is_text_wherever_it_stands():
+    page = page_of("hostile")
+    assert len(page.scripts) == 3
+    assert "<script>alert('x')</script>|`$(reboot)`[bold]\\x1b[31m\\x07\\u202e{{7*7}}" in page.words
+    assert "49" not in {text.strip() for text in page.text}
+    assert not set("".join(page.text)) & {"\x1b", "\x07", "\u202e"}
+
+
+def test_plotly_is_given_no_markup_of_others():
+    data = page_of("hostile").data["charts"]
+    labels = data["forest"]["layout"]["yaxis"]["ticktext"]
+    assert "dead &lt;scr" in labels[0]
+    assert not any("<scr" in str(value) for value in data.values())
+
+
+def test_the_embedded_data_cannot_end_its_element():
+    text = html._embedded({"a": "</script><!--&"})
+    assert text == '{"a":"\\u003c/script\\u003e\\u003c!--\\u0026"}'
+
+
+def test_a_study_without_a_verdict_shows_what_there_is():
+    words = page_of("unfinished").words
+    assert "No verdict yet: 6 trials of 3 candidates ended well so far." in words
+    assert "forest" not in page_of("unfinished").data["charts"]
+
+
+def test_a_study_of_which_nothing_ran_has_a_page_too():
+    empty = replace(records.unfinished(), trials=(), samples={}, log=(), host={}, servers={}, looks=())
+    words = Page(html.render(empty)).words
+    assert "No second was measured yet." in words
+    assert "Nothing was logged." in words
+
+
+def test_the_most_candidates_still_look_different():
+    spec = records.winner().spec
+    many = tuple(
+        Candidate(name=str(value), setting={"innodb_buffer_pool_instances": value}, server="mysql@9.7.4")
+        for value in range(1, 50)
+    )
+    record = replace(records.winner(), spec=spec.model_copy(update={"candidates": many, "baseline": "1"}))
+    looks = {(style.colour, style.symbol) for style in styles(record).values()}
+    assert len(looks) == 49
+    assert all(f"--c{hue}:" in html._asset("report.css") for hue in range(1, HUES + 1))
+
+
+def test_the_same_record_gives_the_same_page():
+    assert html.render(records.no_difference()) == html.render(records.no_difference())

@@ -1,0 +1,77 @@
+"""Every workload that sysbench 1.0.20 brings, and a script of one's own, on a real server."""
+
+import pytest
+
+from dialin.datasets.cache import copy
+from dialin.model.workload import SYSBENCH_SCRIPTS, WorkloadSpec
+from dialin.servers.sandbox import Sandbox
+from dialin.study.workshop import Workshop
+from dialin.workloads.base import Target
+from dialin.workloads.sysbench import Sysbench
+from live import MYSQL, find
+
+OWN = """
+sysbench.cmdline.options = {table_size = {'rows', 10}}
+function thread_init() con = sysbench.sql.driver():connect() end
+function prepare() sysbench.sql.driver():connect():query('CREATE TABLE t (a INT)') end
+function event() con:query('SELECT COUNT(*) FROM t') end
+"""
+
+
+@pytest.fixture(scope="module")
+def server():
+    """One server with an empty schema for all workloads."""
+    workshop = Workshop.open(lambda text: None)
+    build = find(MYSQL)
+    sandbox = Sandbox.create(build, workshop.home, workshop.ledger, workshop.clock)
+    copy(workshop.preparer.blank(build, {}).data, sandbox.data)
+    sandbox.boot({})
+    yield sandbox
+    sandbox.remove()
+
+
+def seconds(sandbox, spec, *, cpus=None):
+    """Prepare a workload in a schema of its own and return its first two seconds and what the driver cost."""
+    workload = Sysbench(spec)
+    workload.check()
+    with sandbox.connect() as query:
+        query("DROP DATABASE IF EXISTS sbtest")
+        query("CREATE DATABASE sbtest")
+    target = Target(sandbox.socket, sandbox.directory)
+    workload.prepare(target)
+    load = workload.start(target, seed=1, cpus=cpus)
+    try:
+        return [load.read(30), load.read(30)], load.cpu_seconds()
+    finally:
+        load.stop()
+
+
+@pytest.mark.parametrize("name", SYSBENCH_SCRIPTS)
+def test_every_sysbench_workload_runs_and_reports_each_second(server, name):
+    found, cpu = seconds(server, WorkloadSpec(name=name, threads=2, tables=2, table_size=500))
+    assert all(second is not None and second.tps > 0 for second in found)
+    assert cpu > 0
+
+
+def test_a_script_of_ones_own_is_a_workload(server, tmp_path):
+    script = tmp_path / "mine.lua"
+    script.write_text(OWN)
+    found, _ = seconds(server, WorkloadSpec(name=str(script), threads=2, tables=2, table_size=500))
+    assert found[1].reads > 0
+
+
+def test_the_options_of_a_workload_reach_it(server):
+    spec = WorkloadSpec(
+        name="oltp_read_only",
+        threads=2,
+        tables=1,
+        table_size=500,
+        rand_type="pareto",
+        rate=50,
+        options={"point-selects": "2", "range-selects": "off", "skip-trx": "on"},
+    )
+    found, _ = seconds(server, spec)
+    second = found[1]
+    assert 20 < second.tps < 100
+    assert second.reads == pytest.approx(2 * second.tps, rel=0.2)
+    assert second.other == 0
