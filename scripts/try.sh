@@ -13,7 +13,7 @@ out=dialin-try-$number
 say "running a study of about 4 minutes on $SERVER"
 code=0
 .venv/bin/dialin sweep innodb_flush_log_at_trx_commit=1,2 \
-    --server "$SERVER" --workload oltp_write_only --threads 8 --tables 2 --table-size 20000 \
+    --server "$SERVER" --set sync_binlog=0 --workload oltp_update_non_index --threads 4 --tables 2 --table-size 20000 \
     --minutes 4 --yes --out "$out" || code=$?
 [ -e "$out/report.html" ] || exit "$code"
 say "the report is $PWD/$out/report.html"

@@ -60,7 +60,7 @@ def test_a_sweep_killed_in_the_middle_of_a_trial_resumes_to_a_verdict_and_leaves
 
 def test_weaker_durability_wins_on_write_load_and_is_not_recommended_silently(dialin):
     words = ["sweep", "innodb_flush_log_at_trx_commit=1,2", "--server", MYSQL, "--set", "sync_binlog=0", *SMALL]
-    verdict = dialin.verdict(*words, "--workload", "oltp_update_non_index", "--minutes", "3")
+    verdict = dialin.verdict(*words, "--threads", "4", "--workload", "oltp_update_non_index", "--minutes", "3")
     assert verdict["verdict"] == "winner"
     assert verdict["winners"] == ["2"]
     assert candidate(verdict, "2")["ratio"]["low"] > 1.05

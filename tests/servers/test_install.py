@@ -113,6 +113,7 @@ def test_what_a_killed_install_left_is_removed_by_the_next_and_never_taken_for_a
     write_server(home.builds / ".new-1" / "usr" / "sbin" / "mysqld")
     write_server(home.builds / ".old-1" / "usr" / "sbin" / "mysqld")
     write_server(home.builds / "mysql@9.7.4" / "usr" / "sbin" / "mysqld")
+    write_server(home.builds / "mysql@9.7.1" / "usr" / "sbin" / "mysqld")
     assert installed(home) == []
     put(home, FakeSource())
     assert leftovers(home) == ["mysql@9.7.4"]
@@ -135,7 +136,9 @@ def test_a_build_that_fails_its_trial_is_not_installed(home: Home):
 
     def verify(build: Build) -> None:
         tried.append(build)
+        assert build.binary == home.builds / "mysql@9.7.4" / "usr" / "sbin" / "mysqld"
         assert build.binary.is_file()
+        assert installed(home) == []
         raise ServerError("mysql@9.7.4 did not start")
 
     with pytest.raises(ServerError):

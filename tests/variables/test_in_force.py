@@ -125,6 +125,13 @@ def test_an_inert_variable_counts_where_it_was_asked_for():
     assert in_force.same_in_force(settings, ["innodb_buffer_pool_chunk_size"]) == []
 
 
+def test_a_pool_that_grew_is_no_mere_companion_but_could_explain_the_result():
+    grown = {"1": instance(1), "3": instance(2, innodb_buffer_pool_size="2415919104")}
+    (note,) = in_force.confounds(grown, ["innodb_buffer_pool_instances"], "1")
+    assert note.data["follows"] == ["innodb_buffer_pool_instances"]
+    assert note.data["could_explain"]
+
+
 def test_what_differs_though_nobody_asked_is_a_confound_with_all_its_values():
     serious, harmless = in_force.confounds(pools(), ["innodb_buffer_pool_instances"], "4")
     assert (serious.code, harmless.code) == ("confound", "inert_confound")
@@ -133,6 +140,7 @@ def test_what_differs_though_nobody_asked_is_a_confound_with_all_its_values():
         "values": {"4": "4", "1": "1", "16": "16"},
         "inert": False,
         "reason": "",
+        "could_explain": False,
         "follows": ["innodb_buffer_pool_instances"],
         "hold": 1,
     }

@@ -64,9 +64,18 @@ class WorkloadSpec(BaseModel):
             **dict(sorted(self.options.items())),
         }
 
+    @property
+    def size(self) -> str:
+        """How much data there is, in words."""
+        return f"{self.tables} {'table' if self.tables == 1 else 'tables'} of {self.table_size:,} rows"
+
     def describe(self) -> str:
         """Return the workload in one line."""
-        parts = [f"{self.name}", f"{self.threads} threads", f"{self.tables} tables of {self.table_size:,} rows"]
+        parts = [
+            f"{self.name}",
+            f"{self.threads} threads",
+            f"{self.tables} {'table' if self.tables == 1 else 'tables'} of {self.table_size:,} rows",
+        ]
         if self.rand_type:
             parts.append(self.rand_type)
         if self.rate:

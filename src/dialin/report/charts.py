@@ -110,7 +110,7 @@ def over_time(record: StudyRecord, series: Sequence[Series], style: Mapping[str,
         figure = _figure(
             margin={"l": _FIGURES, "r": 8, "t": 8, "b": 44},
             xaxis={**_axis("seconds from the start of measuring"), "range": [first, last]},
-            yaxis={**_axis(""), "range": [0, top], "separatethousands": True},
+            yaxis={**_axis(""), "range": [0, top]},
         )
         if first < 0:
             figure.add_vrect(x0=first, x1=0, fillcolor="var(--warm)", line_width=0, layer="below")
@@ -129,7 +129,7 @@ def combined(record: StudyRecord, series: Sequence[Series], style: Mapping[str, 
     figure = _figure(
         margin={"l": _FIGURES, "r": 8, "t": 8, "b": 44},
         xaxis=_axis("minutes of the study"),
-        yaxis={**_axis(""), "rangemode": "tozero", "separatethousands": True},
+        yaxis={**_axis(""), "rangemode": "tozero"},
     )
     for candidate in record.spec.candidates:
         own = [one.trial.id for one in series if one.trial.candidate == candidate.name]
@@ -144,7 +144,7 @@ def boxes(record: StudyRecord, series: Sequence[Series], style: Mapping[str, Sty
     labels = [style[candidate.name].label for candidate in record.spec.candidates]
     figure = _figure(
         margin={"l": _room(labels), "r": 16, "t": 8, "b": 32},
-        xaxis={**_axis(""), "rangemode": "tozero", "separatethousands": True},
+        xaxis={**_axis(""), "rangemode": "tozero"},
         yaxis={**_axis(""), "showgrid": False, "zeroline": False},
     )
     place, middles = 0.0, []
@@ -194,6 +194,8 @@ def _axis(title: str) -> dict[str, Any]:
         "automargin": False,
         "ticks": "",
         "ticklabelstandoff": 4,
+        "separatethousands": True,
+        "exponentformat": "none",
     }
 
 

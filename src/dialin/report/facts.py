@@ -103,7 +103,7 @@ def block_order(series: Sequence[Series]) -> list[tuple[int, list[Placed]]]:
     for one in series:
         trial = one.trial
         figure = number(one.box.mean) if one.box and trial.state is TrialState.DONE else str(trial.state)
-        blocks.setdefault(trial.block, []).append(Placed(trial.candidate, figure, trial.state is not TrialState.DONE))
+        blocks.setdefault(trial.block, []).append(Placed(trial.candidate, figure, trial.state is TrialState.FAILED))
     return sorted(blocks.items())
 
 

@@ -17,6 +17,7 @@ from markupsafe import Markup, escape
 from plotly.offline import get_plotlyjs
 
 from dialin.model.record import StudyRecord
+from dialin.model.trial import TrialState
 from dialin.model.verdict import CandidateVerdict, Estimate, Note, Outcome, Verdict
 from dialin.report import charts, facts, words
 from dialin.report.optionfile import changes
@@ -53,6 +54,7 @@ class Row:
     is_recommended: bool
     cells: Sequence[Cell]
     state: str
+    remarks: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ class Remark:
     data: facts.Pairs
 
 
-COLUMNS = ("tps", "to baseline", "CV", "worst second", "stalls / 1000 s", "p95 ms", "errors/s", "trials", "failed")
+COLUMNS = ("tps", "to baseline", "CV", "worst second", "stalls per 1000\u00a0s", "p95\u00a0ms", "errors/s", "trials", "failed")
 """The figures of the candidates' table, in order, between the candidate and its state."""
 
 
@@ -74,9 +76,10 @@ def render(record: StudyRecord) -> str:
     series = all_series(record)
     style = styles(record)
     verdict = record.verdict
-    over_time = charts.over_time(record, series, style)
-    combined = charts.combined(record, series, style)
-    boxes = charts.boxes(record, series, style)
+    counted_in = [one for one in series if one.trial.state is not TrialState.INTERRUPTED]
+    over_time = charts.over_time(record, counted_in, style)
+    combined = charts.combined(record, counted_in, style)
+    boxes = charts.boxes(record, counted_in, style)
     forest = charts.forest(verdict, style) if verdict else None
     drawn = [*([forest] if forest else []), *over_time, combined, boxes]
     script, library = _asset("report.js"), get_plotlyjs()
@@ -87,7 +90,7 @@ def render(record: StudyRecord) -> str:
         library=Markup(library),  # noqa: S704
         data=_embedded(
             {
-                "trials": {one.trial.id: {**one.embedded(), "n": one.trial.block} for one in series},
+                "trials": {one.trial.id: {**one.embedded(), "n": one.trial.block} for one in counted_in},
                 "charts": {chart.id: chart.figure for chart in drawn},
             }
         ),
@@ -167,7 +170,8 @@ def _rows(record: StudyRecord, verdict: Verdict, style: Mapping[str, Style]) -> 
             is_baseline=candidate.name == verdict.baseline,
             is_recommended=candidate.name == verdict.recommended_candidate,
             cells=_cells(candidate, verdict),
-            state=words.state_of(candidate, verdict),
+            state=words.state_alone(candidate),
+            remarks=words.state_remarks(candidate, verdict),
         )
         for candidate in verdict.candidates
     ]

@@ -152,11 +152,19 @@ def trials_of(candidate: CandidateVerdict) -> str:
 
 
 def state_of(candidate: CandidateVerdict, verdict: Verdict) -> str:
-    """Return how a candidate came out, in a word or three."""
-    words = "not resolved" if candidate.state is CandidateState.OPEN else str(candidate.state)
-    if candidate.name == verdict.recommended_candidate:
-        words += ", recommended"
-    return f"{words}, weaker durability" if candidate.weaker_durability else words
+    """Return how a candidate came out, in a word or three, and what else is to be known of it."""
+    return ", ".join([state_alone(candidate), *state_remarks(candidate, verdict)])
+
+
+def state_alone(candidate: CandidateVerdict) -> str:
+    """Return how a candidate came out, in a word or two."""
+    return "not resolved" if candidate.state is CandidateState.OPEN else str(candidate.state)
+
+
+def state_remarks(candidate: CandidateVerdict, verdict: Verdict) -> list[str]:
+    """Return what is to be known beside a candidate's state."""
+    remarks = ["recommended"] if candidate.name == verdict.recommended_candidate else []
+    return [*remarks, "weaker durability"] if candidate.weaker_durability else remarks
 
 
 def _with(estimate: Estimate | None, middle: str, show: Callable[[float], str]) -> str:

@@ -38,7 +38,7 @@ def install(
         home: dialin's cache, which the build and what is fetched for it go to.
         reference: what to install.
         say: takes a line for each step.
-        verify: tries the unpacked build, and raises where it does not serve; nothing is installed then.
+        verify: tries the build where it will stay, and raises where it does not serve; nothing is installed then.
         table: what can be installed.
         clients: runs package clients; the machine's own when None.
 
@@ -74,13 +74,18 @@ def _bring(
         build = manifest.build_at(fresh, layout, identity)
         if not reference.matches(build):
             raise UserError(f"{row.source.description} turned out to be {build.id}, not {reference}")
-        if verify:
-            say(f"trying {build.id}")
-            verify(build)
-        manifest.write(fresh, layout, build, row.source.description)
         target = home.builds / build.id
         _discard(target)
         fresh.rename(target)
+        build = manifest.build_at(target, layout, identity)
+        try:
+            if verify:
+                say(f"trying {build.id}")
+                verify(build)
+            manifest.write(target, layout, build, row.source.description)
+        except BaseException:
+            _discard(target)
+            raise
     except OSError as error:
         raise UserError(f"{reference} could not be unpacked: {error.strerror}", f"See to {home.root} and try again") from error
     finally:
@@ -88,7 +93,7 @@ def _bring(
     with suppress(UserError):  # what could not be tidied takes space, no more
         row.source.tidy(home.downloads, clients)
     say(f"{build.id} is installed in {target}")
-    return manifest.build_at(target, layout, identity)
+    return build
 
 
 def remove(home: Home, build: Build) -> None:
@@ -128,7 +133,8 @@ def exclusively(home: Home, say: Say) -> Iterator[None]:
 
 def _sweep(home: Home) -> None:
     for path in home.builds.iterdir():
-        if path.name.startswith((_FRESH, _DOOMED)):
+        unfinished = path.is_dir() and not (path / manifest.MANIFEST).exists()
+        if unfinished or path.name.startswith((_FRESH, _DOOMED)):
             shutil.rmtree(path, ignore_errors=True)
 
 

@@ -13,7 +13,7 @@ from dialin.model.record import StudyRecord
 from dialin.model.setting import Setting
 from dialin.model.study import StudySpec
 from dialin.model.trial import Sample, Step, Trial, TrialState, WarmUpEnd
-from dialin.model.verdict import CandidateVerdict, Note, Outcome, Verdict
+from dialin.model.verdict import CandidateState, CandidateVerdict, Note, Outcome, Verdict
 from dialin.stats.blocks import Observation
 from dialin.stats.decide import Decision, decide
 from dialin.stats.series import Window, window
@@ -55,14 +55,25 @@ def judge(record: StudyRecord, alpha: float) -> Judgement:
     weaker = {
         name: rules.weaker_durability(forced[name], forced[spec.baseline]) if spec.baseline in forced else [] for name in forced
     }
-    candidates = [
-        _candidate(record, name, decision, [t for t in done if t.candidate == name], measured, windows, weaker.get(name, []))
-        for name in names
-    ]
-    serious = [note for note in confounds if words.could_explain(note)]
+    serious = [note for note in confounds if note.data["could_explain"]]
     outcome = decision.outcome
+    states = dict(decision.states)
     if serious and outcome in (Outcome.WINNER, Outcome.TIE):
         outcome = Outcome.UNRESOLVED
+        states = {name: s if s is CandidateState.FAILED else CandidateState.OPEN for name, s in states.items()}
+    candidates = [
+        _candidate(
+            record,
+            name,
+            decision,
+            [t for t in done if t.candidate == name],
+            measured,
+            windows,
+            state=states[name],
+            weaker=weaker.get(name, []),
+        )
+        for name in names
+    ]
     winners = list(decision.winners) if outcome is not Outcome.UNRESOLVED else []
     chosen, reason = words.recommend(spec, outcome, decision, weaker, serious)
     warnings = _warnings(record, done, decision, one, weaker, winners)
@@ -125,6 +136,8 @@ def _candidate(
     done: Sequence[Trial],
     measured: Mapping[int, Sequence[Sample]],
     windows: Mapping[int, Window],
+    *,
+    state: CandidateState,
     weaker: Sequence[str],
 ) -> CandidateVerdict:
     """Put together what is known of one candidate."""
@@ -148,7 +161,7 @@ def _candidate(
         errors_per_s=statistics.fmean(s.errors for s in seconds) if seconds else None,
         trials=len(done),
         failed=sum(t.candidate == name and t.state is TrialState.FAILED for t in record.trials),
-        state=decision.states[name],
+        state=state,
         weaker_durability=list(weaker),
     )
 

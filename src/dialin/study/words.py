@@ -36,18 +36,6 @@ def named(spec: StudySpec, name: str) -> str:
     return name
 
 
-def could_explain(confound: Note) -> bool:
-    """Tell whether a confound keeps a winner from being claimed.
-
-    What the server derives from the variable that was asked for comes along wherever that variable is set, so the result holds
-    for both together, and is said to; unless it cannot be held still at all, as when a pool grows to whole chunks and one
-    candidate has more memory than another.
-    """
-    if confound.data.get("inert"):
-        return False
-    return not confound.data.get("follows") or confound.data.get("hold") is None
-
-
 def headline(
     spec: StudySpec,
     outcome: Outcome,
@@ -56,8 +44,8 @@ def headline(
     confounds: Sequence[Note],
 ) -> str:
     """Return the verdict in one sentence."""
-    serious = [note for note in confounds if could_explain(note)]
-    followers = [str(note.data["variable"]) for note in confounds if note.data.get("follows") and not note.data.get("inert")]
+    serious = [note for note in confounds if note.data["could_explain"]]
+    followers = [str(note.data["variable"]) for note in confounds if not note.data["could_explain"] and not note.data["inert"]]
     names = [candidate.name for candidate in spec.candidates]
     if outcome is Outcome.NO_WORTHWHILE_DIFFERENCE:
         if any(len(group) == len(names) for group in one):

@@ -255,7 +255,8 @@ def _candidate(record: StudyRecord, shape: Shape) -> CandidateVerdict:
     if shape.name == record.spec.baseline and ratio is not None:
         ratio = Estimate(mean=1.0, low=1.0, high=1.0)
     seconds = [value for values in blocks.values() for value in values]
-    stalled = sum(1 for values in blocks.values() for value in values if value < median(values) / 2)
+    floors = {block: median(values) / 2 for block, values in blocks.items()}
+    stalled = sum(1 for block, values in blocks.items() for value in values if value < floors[block])
     return CandidateVerdict(
         name=shape.name,
         server=shape.build,

@@ -215,10 +215,13 @@ class Follows:
     Attributes:
         of: those that it is derived from.
         hold: which of its values can be set for all candidates alike, to keep it still: the smallest, the largest, or none.
+        gives_resources: a candidate in which it is larger has more to work with, so that the comparison is no longer one of
+            like with like. What is merely derived comes along wherever the variable is set, and is part of its effect.
     """
 
     of: tuple[str, ...]
     hold: Callable[[Sequence[float]], float] | None = max
+    gives_resources: bool = False
 
 
 FOLLOWS: Mapping[str, Follows] = {
@@ -226,9 +229,13 @@ FOLLOWS: Mapping[str, Follows] = {
     # chunks of all instances.
     "innodb_page_cleaners": Follows(("innodb_buffer_pool_instances",), min),
     "innodb_buffer_pool_size": Follows(
-        ("innodb_buffer_pool_instances", "innodb_buffer_pool_chunk_size", "innodb_dedicated_server"), None
+        ("innodb_buffer_pool_instances", "innodb_buffer_pool_chunk_size", "innodb_dedicated_server"),
+        None,
+        gives_resources=True,
     ),
     "innodb_buffer_pool_chunk_size": Follows(("innodb_buffer_pool_instances", "innodb_buffer_pool_size"), min),
+    # Read on MariaDB 10.11.19: the redo log is buffered where commits are not flushed.
+    "innodb_log_file_buffering": Follows(("innodb_flush_log_at_trx_commit",), None),
     # Read on 9.7.4, 5.6.24 and MariaDB.
     "innodb_io_capacity_max": Follows(("innodb_io_capacity",)),
     "innodb_io_capacity": Follows(("innodb_io_capacity_max",), min),
@@ -240,7 +247,7 @@ FOLLOWS: Mapping[str, Follows] = {
     "host_cache_size": Follows(("max_connections",)),
     "back_log": Follows(("max_connections",)),
     "open_files_limit": Follows(("table_open_cache", "max_connections"), None),
-    "innodb_redo_log_capacity": Follows(("innodb_dedicated_server", "innodb_log_file_size")),
+    "innodb_redo_log_capacity": Follows(("innodb_dedicated_server", "innodb_log_file_size"), gives_resources=True),
 }
 
 _IDENTITY = re.compile(

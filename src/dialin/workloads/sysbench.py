@@ -112,7 +112,7 @@ class Sysbench:
 
     def describe_data(self) -> str:
         """Return what is prepared, in a few words."""
-        return f"{self._spec.tables} tables of {self._spec.table_size:,} rows for {self._spec.name}"
+        return f"{self._spec.size} for {self._spec.name}"
 
     def data_facts(self) -> dict[str, Any]:
         """Return all that decides what the prepared data is, the text of a script of one's own included."""
