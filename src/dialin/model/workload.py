@@ -71,11 +71,7 @@ class WorkloadSpec(BaseModel):
 
     def describe(self) -> str:
         """Return the workload in one line."""
-        parts = [
-            f"{self.name}",
-            f"{self.threads} threads",
-            f"{self.tables} {'table' if self.tables == 1 else 'tables'} of {self.table_size:,} rows",
-        ]
+        parts = [self.name, f"{self.threads} {'thread' if self.threads == 1 else 'threads'}", self.size]
         if self.rand_type:
             parts.append(self.rand_type)
         if self.rate:

@@ -79,9 +79,9 @@ def confounds(in_force: Mapping[str, Mapping[str, str]], asked: Collection[str],
 
     Returns:
         Notes with the code `confound` or `inert_confound`. Their data: variable; values by candidate (null where it does not
-        exist); inert, and the reason; could_explain, whether no winner may be claimed because of it; follows, the variables that
-        were asked for and that the server derives it from; hold, a value that all candidates could be given to keep it still,
-        or null.
+        exist); inert, and the reason; could_explain, whether no winner may be claimed because of it; follows, the variables
+        that were asked for and that the server derives it from; hold, a value that all candidates could be given to keep it
+        still, or null.
     """
     order = sorted(in_force, key=lambda candidate: candidate != baseline)
     homes = {candidate: _directories(in_force[candidate]) for candidate in order}
