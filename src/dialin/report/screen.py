@@ -19,7 +19,7 @@ from dialin.model.trial import Sample, Step, Trial
 from dialin.model.verdict import Verdict
 from dialin.report.board import SPARK_SECONDS, STEP_WORDS, Board, sparkline
 from dialin.report.lines import PlainLines
-from dialin.report.text import about, ascii_only, change, clock_time, counted, duration, number, shorten, visible
+from dialin.report.text import about, ascii_only, change, counted, duration, number, shorten, stopwatch, visible
 from dialin.report.words import naming
 
 _PER_SECOND = 4
@@ -224,7 +224,7 @@ def _running(board: Board, now: float, width: int, *, plain: bool) -> list[Text]
 
 def _log(board: Board, count: int) -> list[Text]:
     newest = list(board.lines)[-count:]
-    return [Text.assemble((f"{clock_time(at)} ", "dim"), visible(text)) for at, text in newest]
+    return [Text.assemble((f"{stopwatch(at - (board.began or at))} ", "dim"), visible(text)) for at, text in newest]
 
 
 __all__ = ["SPARK_SECONDS", "LiveScreen", "PlainLines", "draw"]
