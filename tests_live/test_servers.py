@@ -6,6 +6,7 @@ import socket
 import subprocess
 from pathlib import Path
 
+import psutil
 import pymysql
 import pytest
 
@@ -116,8 +117,8 @@ def test_a_server_whose_dialin_was_killed_while_it_started_is_ended_by_the_next_
     process.communicate()
     dialin("servers")
     until(lambda: not [entry for entry in Ledger(home.ledger).entries() if entry.owner == process.pid], 5)
-    with pytest.raises(ProcessLookupError):
-        os.kill(servers, 0)
+    # Whoever inherits the orphan may leave it a zombie for a while; it is dead all the same.
+    assert not psutil.pid_exists(servers) or psutil.Process(servers).status() == psutil.STATUS_ZOMBIE
 
 
 def test_a_path_too_long_for_a_socket_is_no_obstacle(tmp_path):

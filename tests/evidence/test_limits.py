@@ -33,5 +33,5 @@ def test_without_measured_costs_nothing_is_said(spec):
 def test_other_programs_that_took_part_of_the_machine_are_said_to_have(spec):
     (note,) = other_load(trials(0.3, 0.4, 1.6))
     assert note.code == "other_load"
-    assert "45%" in note.text
+    assert "45.0 %" in note.text
     assert other_load(trials(0.3, 0.4, 0.75)) == []

@@ -1,10 +1,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from dialin.model.setting import same_value
 from dialin.report import optionfile
 from dialin.testing import records
 from dialin.variables import optionfile as servers_own
@@ -86,40 +83,3 @@ def test_a_value_spelled_otherwise_is_no_change():
     base = record.spec.candidates[0].model_copy(update={"setting": {"innodb_buffer_pool_instances": "16"}})
     spec = record.spec.model_copy(update={"candidates": (base, *record.spec.candidates[1:])})
     assert optionfile.changes(replace(record, spec=spec)) == []
-
-
-@given(st.text(st.characters(codec="utf-8"), max_size=40))
-def test_whatever_is_written_is_read_back_as_it_was(tmp_path_factory, value):
-    try:
-        line = optionfile.option_line("init_connect", value)
-    except ValueError:
-        return
-    found = read_back(f"[mysqld]\n{line}\n", tmp_path_factory.mktemp("cnf"))
-    assert same_value(value, found["init_connect"])
-
-
-@pytest.mark.parametrize("value", ["a\nb", "a\rb", "a\0b", "x" * 5000, "\x1b[0m", "\u2028"])
-def test_a_value_that_could_break_out_of_its_line_is_refused(value):
-    with pytest.raises(ValueError, match="value"):
-        optionfile.option_line("init_connect", value)
-
-
-@pytest.mark.parametrize("name", ["a b", "x\n[mysqld]", "", "#x", "!include /etc/passwd"])
-def test_a_name_that_is_no_variable_is_refused(name):
-    with pytest.raises(ValueError, match="name"):
-        optionfile.option_line(name, 1)
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "line"),
-    [
-        ("log_bin", "OFF", "skip-log-bin"),
-        ("log_bin", 1, "log_bin"),
-        ("time_zone", "+00:00", "default_time_zone = +00:00"),
-        ("innodb_buffer_pool_size", "2T", "innodb_buffer_pool_size = 2199023255552"),
-        ("sql_mode", "", 'sql_mode = ""'),
-        ("innodb-io-capacity", 2000, "innodb_io_capacity = 2000"),
-    ],
-)
-def test_variables_are_written_as_servers_read_them(name, value, line):
-    assert optionfile.option_line(name, value) == line

@@ -6,7 +6,7 @@ import shlex
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from types import FrameType
@@ -109,18 +109,13 @@ def show(directory: Path, *, json: bool) -> ExitCode:
 
 def _write_reports(directory: Path) -> None:
     """Write what reports can be written after a failure; the failure is what the user must see."""
-    try:
-        with Store.open(directory) as store:
-            record = store.read()
-    except DialinError:
-        return
-    if record.verdict is not None:
-        files.write_all(record, directory)
+    with suppress(DialinError), Store.open(directory) as store:
+        files.write_all(store.read(), directory)
 
 
 @contextmanager
 def _watching(console: Console) -> Iterator[Watcher]:
-    if console.is_terminal:
+    if console.is_terminal and not console.is_dumb_terminal:
         with LiveScreen(console, SystemClock()) as screen:
             yield screen
     else:

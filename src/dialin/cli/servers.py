@@ -12,8 +12,9 @@ from rich.markup import escape
 
 from dialin.cli.console import say
 from dialin.errors import UserError
-from dialin.model.build import Build, BuildReference
+from dialin.model.build import Build
 from dialin.servers import builds, install
+from dialin.servers.installable import parse_reference
 from dialin.study import playground
 from dialin.study.workshop import Workshop
 
@@ -55,7 +56,7 @@ def install_build(build: BuildName) -> None:
     def verify(installed: Build) -> None:
         workshop.catalogue(installed)
 
-    installed = install.install(workshop.home, _reference(build), say, verify=verify)
+    installed = install.install(workshop.home, parse_reference(build), say, verify=verify)
     say(f"{installed.id} is ready: {installed.binary}")
 
 
@@ -63,7 +64,7 @@ def install_build(build: BuildName) -> None:
 def remove_build(build: BuildName) -> None:
     """Remove a build that dialin installed."""
     workshop = Workshop.open(say)
-    chosen = builds.resolve(_reference(build), builds.discover(workshop.home, os.environ))
+    chosen = builds.find(build, builds.discover(workshop.home, os.environ))
     install.remove(workshop.home, chosen)
     say(f"{chosen.id} is removed")
 
@@ -78,6 +79,13 @@ def add(
         say(f"{build.id} found: {build.binary}")
 
 
+@app.command("forget")
+def forget(directory: Annotated[Path, typer.Argument(metavar="DIR", help="A directory that was added.")]) -> None:
+    """Look no longer for builds in a directory that was added; nothing in it is touched."""
+    builds.forget_directory(Workshop.open(say).home, directory)
+    say(f"{directory} is forgotten")
+
+
 @app.command("start")
 def start(
     build: BuildName,
@@ -90,7 +98,7 @@ def start(
     from dialin.cli.options import pairs
 
     workshop = Workshop.open(say)
-    chosen = builds.resolve(_reference(build), builds.discover(workshop.home, os.environ))
+    chosen = builds.find(build, builds.discover(workshop.home, os.environ))
     setting = pairs(fixed, "--set")
     workshop.check_setting(chosen, setting)
     sandbox = playground.start(chosen, setting, port, workshop.home, workshop.ledger, workshop.clock, workshop.preparer)
@@ -113,10 +121,3 @@ def stop(
         say(f"{sandbox.build} ({sandbox.id}) is stopped")
     if not chosen:
         say("No server was running")
-
-
-def _reference(text: str) -> BuildReference:
-    try:
-        return BuildReference.parse(text)
-    except ValueError as error:
-        raise UserError(str(error), "See `dialin servers`") from None

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dialin.model.study import StudySpec
 from dialin.model.trial import Trial
 from dialin.model.verdict import Note
+from dialin.text import percent
 
 SATURATED = 0.9
 """Share of the CPUs it may use above which a driver is called saturated."""
@@ -30,7 +31,7 @@ def other_load(trials: Sequence[Trial]) -> list[Note]:
         return []
     share = statistics.fmean(shares)
     text = (
-        f"Other programs took {share:.0%} of the machine while it was measured (up to {max(shares):.0%} in a trial): "
+        f"Other programs took {percent(share)} of the machine while it was measured (up to {percent(max(shares))} in a trial): "
         "noise is larger for it. Measure on a machine that has nothing else to do"
     )
     return [Note(code="other_load", text=text, data={"share": share, "worst": max(shares)})]
@@ -59,12 +60,13 @@ def client_limits(spec: StudySpec, trials: Sequence[Trial]) -> list[Note]:
     share = driver / cpus
     if driver > server:
         text = (
-            f"The load driver was the limit: it took {share:.0%} of a full machine, the server {server / cpus:.0%}. "
+            f"The load driver was the limit: it took {percent(share)} of a full machine, the server {percent(server / cpus)}. "
             "Run it on CPUs of its own (--load-cpus), or take a heavier workload"
         )
         return [Note(code="client_limit", text=text, data=data)]
     text = (
-        f"Client and server shared a full machine: the load driver took {share:.0%} of it, the server {server / cpus:.0%}. "
+        f"Client and server shared a full machine: the load driver took {percent(share)} of it, the server "
+        f"{percent(server / cpus)}. "
         "Differences come out smaller than on a server that has the machine to itself"
     )
     return [Note(code="client_shares_machine", text=text, data=data)]

@@ -8,8 +8,8 @@ from dialin.model.trial import TrialState
 from dialin.model.verdict import Verdict
 from dialin.report.series import Series
 from dialin.report.style import Style
-from dialin.report.text import counted, duration, exact_percent, number, visible
 from dialin.report.words import change_with_interval
+from dialin.text import counted, duration, exact_percent, number, visible
 
 
 def forest(verdict: Verdict, style: Mapping[str, Style]) -> str:

@@ -19,8 +19,8 @@ from dialin.model.verdict import CandidateVerdict, Verdict
 from dialin.report import captions
 from dialin.report.series import Series
 from dialin.report.style import Style
-from dialin.report.text import number, shorten
 from dialin.report.words import naming, ratio_of
+from dialin.text import number, shorten
 
 _NARROW_LABEL = 13
 _FIGURES = 56

@@ -10,7 +10,8 @@ from dialin.model.record import StudyRecord
 from dialin.model.setting import Value, describe, same_value
 from dialin.model.trial import Step, Trial, TrialState
 from dialin.report.series import Series
-from dialin.report.text import (
+from dialin.report.words import naming
+from dialin.text import (
     NOTHING,
     clock_time,
     counted,
@@ -23,7 +24,6 @@ from dialin.report.text import (
     visible,
     visible_lines,
 )
-from dialin.report.words import naming
 
 STEP_NAMES = {
     Step.RESTORE: "restore data",

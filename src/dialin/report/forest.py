@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
-from dialin.report.text import change
+from dialin.text import change
 
 SMALLEST = 16
 """Columns below which the plot says nothing."""
@@ -50,7 +50,7 @@ def scale(candidates: Sequence[CandidateVerdict], worthwhile: float, width: int)
         if candidate.ratio is not None:
             ends += [end for end in (candidate.ratio.mean, candidate.ratio.low, candidate.ratio.high) if end is not None]
     margin = 0.04 * (max(ends) - min(ends))
-    return Scale(min(ends) - margin, max(ends) + margin, width)
+    return Scale(max(0.0, min(ends) - margin), max(ends) + margin, width)
 
 
 def rows(verdict: Verdict, width: int, marks: Marks) -> list[str]:

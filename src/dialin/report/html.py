@@ -23,7 +23,7 @@ from dialin.report import charts, facts, words
 from dialin.report.optionfile import changes
 from dialin.report.series import all_series
 from dialin.report.style import Style, styles
-from dialin.report.text import change, counted, duration, exact_percent, moment, number, percent, visible
+from dialin.text import change, counted, duration, exact_percent, moment, number, percent, visible
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from dialin.model.progress import Standing
 from dialin.model.study import StudySpec
 from dialin.model.trial import Sample, Step, Trial, TrialState
 from dialin.model.verdict import Verdict
-from dialin.report.text import about, ascii_only, change, counted, number, visible
 from dialin.report.words import naming
+from dialin.text import about, ascii_only, change, counted, number, visible
 
 
 class PlainLines:

@@ -10,7 +10,6 @@ from dialin.model.record import StudyRecord
 from dialin.model.verdict import CandidateVerdict, Verdict
 from dialin.report import facts
 from dialin.report.optionfile import changes
-from dialin.report.text import moment, number, percent, visible, visible_lines
 from dialin.report.words import (
     SCOPE,
     compared,
@@ -26,6 +25,7 @@ from dialin.report.words import (
     trials_of,
     with_interval,
 )
+from dialin.text import moment, number, percent, visible, visible_lines
 
 _SPECIAL = re.compile(r"[\\`*\[\]<>|~#&]|(?<!\w)_|_(?!\w)|(?<!\w)@")
 _MOST_FAILURES = 8

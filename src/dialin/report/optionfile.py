@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
+from dialin.errors import UserError
 from dialin.model.record import StudyRecord
-from dialin.model.setting import Setting, Value, as_number, canonical_name, same_value
+from dialin.model.setting import Setting, Value, same_value
 from dialin.model.trial import TrialState
-from dialin.report.text import visible, wrapped
 from dialin.report.words import chosen, compared, gain, length, no_change
+from dialin.text import visible, wrapped
+from dialin.variables import optionfile
 
 WIDTH = 100
 """Columns that a comment may fill. A server reads a line in pieces of 4 KiB, so a comment must never grow past one."""
-
-_LONGEST_VALUE = 1024
-_LARGE_SIZE = re.compile(r"\d+[tpe]", re.IGNORECASE)
-_OPTION_OF = {
-    "time_zone": "default_time_zone",
-    "tx_isolation": "transaction_isolation",
-    "tx_read_only": "transaction_read_only",
-}
-_BARE = re.compile(r"[\w./:,+@%=-]+", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,28 +49,6 @@ def changes(record: StudyRecord) -> list[Change]:
     ]
     removed = [Change(name, None, value, None) for name, value in base.items() if name not in verdict.recommended]
     return changed + removed
-
-
-def option_line(name: str, value: Value) -> str:
-    """Return the line of an option file from which a server reads back the same value, quoted where that needs it.
-
-    Raises:
-        ValueError: the name cannot be a variable's, or the value cannot stand in an option file; the text says why.
-    """
-    text = str(value)
-    if len(text.encode(errors="replace")) > _LONGEST_VALUE:
-        raise ValueError(f"its value is longer than {_LONGEST_VALUE} bytes")
-    if visible(text) != text:
-        raise ValueError("its value holds characters that an option file cannot hold safely")
-    option = canonical_name(name)
-    if option == "log_bin" and text.lower() in ("on", "1", "off", "0"):
-        return "log_bin" if text.lower() in ("on", "1") else "skip-log-bin"  # log_bin = OFF would name its files OFF
-    if not _BARE.fullmatch(text):
-        escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-        text = f'"{escaped}"'
-    elif _LARGE_SIZE.fullmatch(text):
-        text = str(as_number(text))  # older servers know K, M and G only
-    return f"{_OPTION_OF.get(option, option)} = {text}"
 
 
 def render(record: StudyRecord) -> str:
@@ -123,9 +93,9 @@ def _file(lines: list[str]) -> str:
 
 def _change(name: str, value: Value, before: Value | None) -> Change:
     try:
-        return Change(name, value, before, option_line(name, value))
-    except ValueError as error:
-        return Change(name, value, before, None, str(error))
+        return Change(name, value, before, optionfile.line(name, value))
+    except UserError as error:
+        return Change(name, value, before, None, error.what)
 
 
 def _in_force(record: StudyRecord, name: str) -> Setting:

@@ -19,8 +19,8 @@ from dialin.model.trial import Sample, Step, Trial
 from dialin.model.verdict import Verdict
 from dialin.report.board import SPARK_SECONDS, STEP_WORDS, Board, sparkline
 from dialin.report.lines import PlainLines
-from dialin.report.text import about, ascii_only, change, counted, duration, number, shorten, stopwatch, visible
 from dialin.report.words import naming
+from dialin.text import about, ascii_only, change, counted, duration, number, shorten, stopwatch, visible
 
 _PER_SECOND = 4
 _LOG_LINES = 5

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dialin.model.record import StudyRecord
-from dialin.report.text import shorten
 from dialin.report.words import naming
+from dialin.text import shorten
 
 HUES = 7
 """How many colours there are beside the baseline's; the style sheet has as many, told apart by the colour-blind."""

@@ -13,7 +13,6 @@ from dialin.model.record import StudyRecord
 from dialin.model.verdict import CandidateVerdict, Outcome, Verdict
 from dialin.report import forest
 from dialin.report.optionfile import changes
-from dialin.report.text import ascii_only, number, percent, shorten, visible, wrapped
 from dialin.report.words import (
     SCOPE,
     Naming,
@@ -29,6 +28,7 @@ from dialin.report.words import (
     trials_of,
     with_interval,
 )
+from dialin.text import ascii_only, number, percent, shorten, visible, wrapped
 
 _STYLES = {
     Outcome.WINNER: "bold green",

@@ -10,7 +10,7 @@ from dialin.model.setting import describe
 from dialin.model.study import StudySpec
 from dialin.model.trial import TrialState
 from dialin.model.verdict import CandidateState, CandidateVerdict, Estimate, Outcome, Verdict
-from dialin.report.text import NOTHING, change, counted, duration, exact_percent, number, percent, visible
+from dialin.text import NOTHING, change, counted, duration, exact_percent, number, percent, visible
 
 OUTCOMES = {
     Outcome.WINNER: "Winner",

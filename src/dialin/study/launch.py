@@ -12,7 +12,7 @@ import dialin
 from dialin.datasets.cache import check_space
 from dialin.datasets.prepare import BLANK_SIZE
 from dialin.errors import UserError
-from dialin.model.build import Build, BuildReference
+from dialin.model.build import Build
 from dialin.model.cpus import parse_cpus
 from dialin.model.progress import Watcher
 from dialin.model.setting import Value, same_value
@@ -153,10 +153,7 @@ def resume(
         workload = make_workload(spec.workload)
         workload.check()
         installed = builds.discover(workshop.home, os.environ)
-        used = {
-            name: builds.resolve(BuildReference.parse(name), installed)
-            for name in {candidate.server for candidate in spec.candidates}
-        }
+        used = {name: builds.find(name, installed) for name in {candidate.server for candidate in spec.candidates}}
         return _run(Ready(spec, plan(spec), used, workload, ()), store, workshop, watcher)
 
 
@@ -190,17 +187,10 @@ def _run(ready: Ready, store: Store, workshop: Workshop, watcher: Watcher) -> Ve
 def _choose(asked: list[str], installed: list[Build]) -> dict[str, Build]:
     """Return the builds that are asked for, by what the user wrote; MySQL before MariaDB where nothing is."""
     if asked:
-        found = {}
-        for text in asked:
-            try:
-                reference = BuildReference.parse(text)
-            except ValueError as error:
-                raise UserError(str(error), "See `dialin servers`") from None
-            found[text] = builds.resolve(reference, installed)
-        return found
+        return {text: builds.find(text, installed) for text in asked}
     for flavour in ("mysql", "mariadb"):
         if any(build.flavour == flavour for build in installed):
-            return {flavour: builds.resolve(BuildReference.parse(flavour), installed)}
+            return {flavour: builds.find(flavour, installed)}
     raise UserError("No MySQL or MariaDB was found on this machine", "Install one: dialin servers install mysql@9.7")
 
 

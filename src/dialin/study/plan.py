@@ -16,12 +16,12 @@ spread lies between trials (docs/method.md)."""
 BLOCKS_NEEDED = 3
 """Fewer blocks carry no verdict: their spread cannot be told."""
 
-OVERHEAD = 3.0
+OVERHEAD = 2.0
 """Seconds that restoring, booting, verifying and stopping take on a small dataset, until the study has measured its own."""
 
 _MEASURE_LEAST, _MEASURE_MOST = 10.0, 60.0
-_WARMUP_LEAST, _WARMUP_MOST = 10.0, 60.0
-_WARMUP_USUAL = 7.0
+_WARMUP_SHARE = 0.6
+"""Of the measured seconds; the pool is loaded before the load begins, so that what is left to settle settles quickly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +50,12 @@ def plan(spec: StudySpec) -> Plan:
     budget = spec.minutes * 60
     count = len(spec.candidates)
     slot = budget / (count * BLOCKS_WANTED)
-    usual = min(_WARMUP_USUAL, spec.warmup) if spec.warmup is not None else _WARMUP_USUAL
-    measure = spec.measure or float(round(min(max(slot - OVERHEAD - usual, _MEASURE_LEAST), _MEASURE_MOST)))
-    warmup = spec.warmup if spec.warmup is not None else min(max(measure, _WARMUP_LEAST), _WARMUP_MOST)
-    trial_seconds = OVERHEAD + usual + measure
+    loaded = slot - OVERHEAD - (spec.warmup if spec.warmup is not None else 0)
+    wanted = loaded if spec.warmup is not None else loaded / (1 + _WARMUP_SHARE)
+    measure = spec.measure or float(round(min(max(wanted, _MEASURE_LEAST), _MEASURE_MOST)))
+    warmup = spec.warmup if spec.warmup is not None else float(round(_WARMUP_SHARE * measure))
+    # Reckoned with the whole warm-up: noisy seconds mostly use it up.
+    trial_seconds = OVERHEAD + warmup + measure
     blocks = int(budget // (trial_seconds * count))
     if blocks < BLOCKS_NEEDED:
         least = BLOCKS_NEEDED * trial_seconds * count / 60

@@ -15,6 +15,9 @@ from dialin.study.plan import block_order
 from dialin.study.trial import Laboratory
 from dialin.study.verdict import judge, standings
 
+MAY_OVERRUN = 1.03
+"""By how much a budget may be overrun to finish a block."""
+
 GIVE_UP_AFTER = 2
 """A candidate whose first trials all failed is out after this many: the same boot would fail the same way again."""
 
@@ -146,9 +149,8 @@ class Runner:
         return sum(own) / len(own) if own else self._lab.plan.trial_seconds
 
     def _fits(self, count: int, done: Sequence[Trial]) -> bool:
-        """Whether the next trials fit the budget; they may overrun it by less than half of what they take."""
-        needed = count * self._trial_seconds(done)
-        return self._spent(done) + needed / 2 <= self._lab.spec.minutes * 60
+        """Whether the next trials fit the budget; they may overrun it a little."""
+        return self._spent(done) + count * self._trial_seconds(done) <= MAY_OVERRUN * self._lab.spec.minutes * 60
 
     def _seconds_left(self) -> float:
         """The most that is left of the budget; an early decision ends it sooner."""

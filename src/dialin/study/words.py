@@ -9,21 +9,15 @@ from dialin.model.study import StudySpec
 from dialin.model.trial import TrialState
 from dialin.model.verdict import CandidateState, Estimate, Note, Outcome
 from dialin.stats.decide import Decision
+from dialin.text import change, counted, duration, exact_percent, percent
 from dialin.variables import rules
-
-
-def percent(ratio: float) -> str:
-    """Return a ratio as a difference: 1.034 is `+3.4 %`."""
-    difference = (ratio - 1) * 100
-    digits = 0 if abs(difference) >= 20 else 1
-    return f"{difference:+.{digits}f} %".replace("-", "−")
 
 
 def interval(estimate: Estimate) -> str:
     """Return an estimate of a ratio with its interval, as differences."""
     if estimate.low is None or estimate.high is None:
-        return f"{percent(estimate.mean)} (no interval yet)"
-    return f"{percent(estimate.mean)} ({percent(estimate.low)} to {percent(estimate.high)})"
+        return f"{change(estimate.mean)} (no interval yet)"
+    return f"{change(estimate.mean)} ({change(estimate.low)} to {change(estimate.high)})"
 
 
 def named(spec: StudySpec, name: str) -> str:
@@ -34,6 +28,15 @@ def named(spec: StudySpec, name: str) -> str:
         if str(value) in name:
             return f"{variable} = {value}"
     return name
+
+
+def _several(spec: StudySpec, names: Sequence[str]) -> str:
+    """Return candidates as a sentence names them; values of one variable share its name."""
+    full = [named(spec, name) for name in names]
+    heads = {text.partition(" = ")[0] for text in full}
+    if len(names) > 1 and len(heads) == 1 and full != list(names):
+        return f"{heads.pop()} = {_list([text.partition(' = ')[2] for text in full])}"
+    return _list(full)
 
 
 def headline(
@@ -50,7 +53,7 @@ def headline(
     if outcome is Outcome.NO_WORTHWHILE_DIFFERENCE:
         if any(len(group) == len(names) for group in one):
             return "No worthwhile difference: all candidates come to the same setting in force."
-        return f"No worthwhile difference: no candidate differs from the best by {spec.worthwhile:.1%} or more."
+        return f"No worthwhile difference: no candidate differs from the best by {exact_percent(spec.worthwhile)} or more."
     if outcome is Outcome.WINNER:
         (winner,) = decision.winners
         if winner == spec.baseline:
@@ -59,8 +62,7 @@ def headline(
         along = f" (with {_list(followers)}, which the server derives from it)" if followers else ""
         return f"{named(spec, winner)} wins{along}" + (f": {interval(gain)} against the baseline." if gain else ".")
     if outcome is Outcome.TIE:
-        tied = _list([named(spec, name) for name in decision.winners])
-        return f"A tie for the best: {tied}; no worthwhile difference between them."
+        return f"A tie for the best: {_several(spec, decision.winners)}; no worthwhile difference between them."
     if serious:
         return f"Unresolved: {serious[0].data.get('variable', 'another variable')} differs too, and could explain the result."
     measured = [name for name in names if decision.states[name] is not CandidateState.FAILED]
@@ -69,7 +71,7 @@ def headline(
     leading = _leaders(decision)
     if not leading or decision.sd is None:
         return "Unresolved: there are too few trials to tell the candidates apart."
-    return f"Unresolved within the budget: {_list([named(spec, name) for name in leading])} could each be the best."
+    return f"Unresolved within the budget: {_several(spec, leading)} could each be the best."
 
 
 def recommend(
@@ -153,11 +155,10 @@ def failure_notes(record: StudyRecord) -> list[Note]:
             continue
         last = failed[-1].failure
         reason = last.reason if last else "unknown"
-        times = "1 trial" if len(failed) == 1 else f"{len(failed)} trials"
         notes.append(
             Note(
                 code="failed_trials",
-                text=f"{candidate.name}: {times} failed; {reason}",
+                text=f"{candidate.name}: {counted(len(failed), 'trial')} failed; {reason}",
                 data={"candidate": candidate.name, "failed": len(failed), "reason": reason},
             )
         )
@@ -168,20 +169,16 @@ def unresolved_notes(spec: StudySpec, decision: Decision) -> list[Note]:
     """Return what it would take to resolve the study."""
     if decision.detectable is None:
         return []
-    text = f"With this noise {decision.blocks} blocks tell differences of {decision.detectable:.1%} apart"
+    text = f"With this noise {decision.blocks} blocks tell differences of {percent(decision.detectable)} apart"
     data: dict[str, float | int] = {"detectable": decision.detectable, "blocks": decision.blocks}
     if decision.blocks_needed and decision.blocks:
         minutes = spec.minutes * decision.blocks_needed / decision.blocks
         text += (
-            f"; for {spec.worthwhile:.1%} about {decision.blocks_needed} are needed, {_minutes(minutes)} in all. "
-            "Go on with dialin resume --minutes, or accept less: --worthwhile"
+            f"; for {exact_percent(spec.worthwhile)} about {decision.blocks_needed} are needed, "
+            f"{duration(60 * minutes)} in all. Go on with dialin resume --minutes, or accept less: --worthwhile"
         )
         data["blocks_needed"] = decision.blocks_needed
     return [Note(code="unresolved", text=text, data=data)]
-
-
-def _minutes(minutes: float) -> str:
-    return f"{minutes / 60:.0f} hours" if minutes > 180 else f"{minutes:.0f} minutes"
 
 
 def _leaders(decision: Decision) -> list[str]:

@@ -109,10 +109,7 @@ def render(sections: Mapping[str, Mapping[str, Value | None]]) -> str:
     for group, options in sections.items():
         lines.append(f"[{group}]")
         for name, value in options.items():
-            line = _written(name, value)
-            if len(line.encode()) > _LONGEST_LINE:
-                raise UserError(f"The value of {name} is too long for an option file", "Give a shorter one")
-            lines.append(line)
+            lines.append(line(name, value))
     return "\n".join(lines) + "\n"
 
 
@@ -221,6 +218,14 @@ def _unquoted(text: str) -> str:
     if len(text) >= 2 and text[0] in "\"'" and text[-1] == text[0]:
         text = text[1:-1]
     return _ESCAPE.sub(lambda match: _ESCAPED.get(match[1], match[1]), text)
+
+
+def line(name: str, value: Value | None) -> str:
+    """Return one line of an option file; see `render`."""
+    written = _written(name, value)
+    if len(written.encode()) > _LONGEST_LINE:
+        raise UserError(f"The value of {name} is too long for an option file", "Give a shorter one")
+    return written
 
 
 def _written(name: str, value: Value | None) -> str:

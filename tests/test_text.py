@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialin.report import text
+from dialin import text
 
 
 @pytest.mark.parametrize(
