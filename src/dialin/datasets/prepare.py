@@ -39,6 +39,10 @@ class Preparer:
         self._clock = clock
         self._say = say
 
+    def telling(self, say: Callable[[str], None]) -> Preparer:
+        """Return the same, telling somebody else."""
+        return Preparer(self._home, self._cache, self._ledger, self._clock, say)
+
     def blank(self, build: Build, shape: Mapping[str, Value]) -> Dataset:
         """Return an empty data directory of a build, with the given variables that shape data.
 

@@ -159,9 +159,15 @@ def resume(
 
 def _run(ready: Ready, store: Store, workshop: Workshop, watcher: Watcher) -> Verdict:
     session = store.begin_session()
+
+    def tell(text: str) -> None:
+        store.say(workshop.clock.now(), text)
+        watcher.said(text)
+
+    preparer = workshop.preparer.telling(tell)
     by_candidate = {candidate.name: ready.builds[candidate.server] for candidate in ready.spec.candidates}
     datasets = {
-        candidate.name: workshop.preparer.prepared(
+        candidate.name: preparer.prepared(
             by_candidate[candidate.name],
             ready.workload,
             rules.shapes_data({**ready.spec.fixed, **candidate.setting}),
