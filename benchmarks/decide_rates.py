@@ -5,8 +5,9 @@
 Each study is simulated second by second: correlated noise (lag-1 correlation drawn from 0.5 to 0.9), stalls of 3 to 8 s at 10
 to 50 % of the speed, a change from restart to restart, and a slow wave of drift. Beside what is measured a trial takes 15 s.
 Three machines: an ordinary one (seconds vary by 5 %, restarts by 1 %, six stalls an hour), a loud one (10 %, 2 %) and a steady
-one (2 %, 0.3 %, no stalls). Every study looks at its data as dialin does, after 3, 4, 6, 8, 12 and 16 blocks; errors are
-counted over all looks, as if none of them had ended the study, which is harsher than what a user meets.
+one (2 %, 0.3 %, no stalls). Every study looks at its data as dialin does, after 3, 4, 6, 8, 12 and 16 blocks and when its
+budget ends; "6, then 12" is a budget of 6 blocks that was extended to 12. Errors are counted over all looks, as if none of them
+had ended the study, which is harsher than what a user meets.
 """
 
 from __future__ import annotations
@@ -27,7 +28,6 @@ from dialin.stats.looks import allowance, is_look
 from dialin.stats.series import window
 
 ALPHA = 0.05
-BLOCKS = 16
 OVERHEAD_SECONDS = 15
 WAVE_SECONDS = 7200
 
@@ -49,7 +49,7 @@ STEADY = Machine("steady", 0.02, 0.003, 0)
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """A truth, in relative levels, and how it is measured."""
+    """A truth, in relative levels, and how it is measured; `budgets` are blocks, each one after the first an extension."""
 
     title: str
     levels: tuple[float, ...]
@@ -59,12 +59,14 @@ class World:
     drift_an_hour: float = 0.05
     failing: float = 0.0
     unsteady_last: float = 1.0
+    budgets: tuple[int, ...] = (16,)
 
 
 COLUMNS = (
     "truth",
     "candidates",
     "machine, trial",
+    "blocks",
     "noise of a trial",
     "false difference",
     "false equality",
@@ -96,6 +98,15 @@ WORLDS = (
     World("one better by 3 %", (*equal(6), 1.03), measured=60),
     World("one better by 3 %", (*equal(6), 1.03), STEADY),
     World("one better by 2.01 %, worthwhile 2 %", (1.0, 1.0201), STEADY, worthwhile=0.02),
+    World("all equal", equal(2), budgets=(6,)),
+    World("all equal", equal(3), budgets=(6,)),
+    World("all equal", equal(2), budgets=(6, 12)),
+    World("one better by 10 %", (*equal(2), 1.10), budgets=(6,)),
+    World("one better by 10 %", (*equal(2), 1.10), budgets=(6, 12)),
+    World("one better by 10 %", (*equal(2), 1.10), budgets=(12,)),
+    World("one better by 5 %", (*equal(2), 1.05), measured=60, budgets=(6,)),
+    World("one better by 5 %", (*equal(2), 1.05), measured=60, budgets=(6, 12)),
+    World("one better by 5 %", (*equal(2), 1.05), measured=60, budgets=(12,)),
 )
 
 
@@ -113,8 +124,8 @@ def simulate(rng: np.random.Generator, world: World) -> list[list[Observation]]:
     """Return the trials of a study, block by block."""
     amplitude = world.drift_an_hour * math.sqrt(2) * WAVE_SECONDS / 3600 / (2 * math.pi)
     phase, clock = rng.uniform(0, 2 * math.pi), 0
-    seen: list[list[Observation]] = [[] for _ in range(BLOCKS)]
-    for block in range(BLOCKS):
+    seen: list[list[Observation]] = [[] for _ in range(world.budgets[-1])]
+    for block in range(len(seen)):
         for index in rng.permutation(len(world.levels)):
             clock += world.measured + OVERHEAD_SECONDS
             if rng.uniform() < world.failing:
@@ -129,11 +140,15 @@ def simulate(rng: np.random.Generator, world: World) -> list[list[Observation]]:
 
 def looks(seen: list[list[Observation]], world: World) -> Iterator[tuple[int, Decision]]:
     names = [f"c{index}" for index in range(len(world.levels))]
-    scheduled = [blocks for blocks in range(1, BLOCKS + 1) if is_look(blocks)]
-    for number, blocks in enumerate(scheduled, start=1):
-        so_far = [one for block in seen[:blocks] for one in block]
-        alpha = allowance(number, ALPHA)
-        yield blocks, decide(so_far, names, "c0", alpha=alpha, worthwhile=world.worthwhile)
+    spent = 0.0
+    for before, end in zip((0, *world.budgets), world.budgets, strict=False):
+        for blocks in range(before + 1, end + 1):
+            if not is_look(blocks) and blocks != end:
+                continue
+            alpha = allowance(spent, ALPHA, blocks / end, last=blocks == end)
+            spent += alpha
+            so_far = [one for block in seen[:blocks] for one in block]
+            yield blocks, decide(so_far, names, "c0", alpha=alpha, worthwhile=world.worthwhile)
 
 
 def errs(found: Decision, world: World) -> tuple[bool, bool, bool]:
@@ -176,6 +191,7 @@ def row(world: World, studies: int, rng: np.random.Generator) -> str:
         world.title,
         len(world.levels),
         f"{world.machine.name}, {world.measured} s",
+        ", then ".join(map(str, world.budgets)),
         f"{np.median(noise):.1%}",
         different,
         same if max(world.levels) / min(world.levels) > 1 + world.worthwhile else "-",
@@ -192,7 +208,7 @@ def main() -> None:
     parser.add_argument("--studies", type=int, default=400)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    print(f"{options.studies} studies a row, at most {BLOCKS} blocks, confidence {1 - ALPHA:.0%}.\n")
+    print(f"{options.studies} studies a row, confidence {1 - ALPHA:.0%}.\n")
     print(f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}")
     for number, world in enumerate(WORLDS):
         print(row(world, options.studies, np.random.default_rng([options.seed, number])), flush=True)

@@ -17,7 +17,7 @@ from dialin.servers.ledger import Ledger
 from dialin.store.store import Store
 
 MYSQL = os.environ.get("DIALIN_TEST_SERVER", "mysql@9.7")
-SMALL = ["--tables", "2", "--table-size", "10000", "--threads", "8", "--measure", "4", "--warmup", "3", "--yes"]
+SMALL = ["--tables", "2", "--table-size", "10000", "--threads", "8", "--measure", "3", "--warmup", "2", "--yes"]
 
 
 def find(text):

@@ -21,7 +21,7 @@ def candidate(verdict, name):
 
 def test_a_sweep_killed_in_the_middle_of_a_trial_resumes_to_a_verdict_and_leaves_nothing_behind(dialin):
     out = dialin.directory / "study"
-    words = ["sweep", "innodb_buffer_pool_instances=1,4,16", *SWEEP[2:], "--minutes", "2", "--out", out]
+    words = ["sweep", "innodb_buffer_pool_instances=1,4,16", *SWEEP[2:], "--minutes", "2", "--worthwhile", "100%", "--out", out]
     process = dialin.start(*words)
     measuring(out, block=2)
     running = children(process)

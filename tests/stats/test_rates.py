@@ -38,13 +38,20 @@ def trials(rng, levels, *, sd=0.01, drift=0.03, last=1.0):
     return seen
 
 
-def looks(seen, count, worthwhile):
-    """The decisions of every look at the data, as a study that never stops early takes them."""
-    scheduled = [blocks for blocks in range(1, BLOCKS + 1) if is_look(blocks)]
-    for number, blocks in enumerate(scheduled, start=1):
-        so_far = [one for one in seen if one.stratum[0] < blocks]
-        alpha = allowance(number, ALPHA)
-        yield decide(so_far, names_of(count), "c0", alpha=alpha, worthwhile=worthwhile)
+def looks(seen, count, worthwhile, budgets=(BLOCKS,)):
+    """The decisions of every look at the data, as a study that never stops early takes them.
+
+    A budget holds so many blocks; each further one extends it to so many in all.
+    """
+    spent = 0.0
+    for before, end in zip((0, *budgets), budgets, strict=False):
+        for blocks in range(before + 1, end + 1):
+            if not is_look(blocks) and blocks != end:
+                continue
+            so_far = [one for one in seen if one.stratum[0] < blocks]
+            alpha = allowance(spent, ALPHA, blocks / end, last=blocks == end)
+            spent += alpha
+            yield decide(so_far, names_of(count), "c0", alpha=alpha, worthwhile=worthwhile)
 
 
 def at_most(promised, studies):
@@ -57,6 +64,16 @@ def test_equal_candidates_are_told_apart_no_more_often_than_promised_over_all_lo
     rng, studies = np.random.default_rng(count), 150
     claims = sum(
         any(CandidateState.LOSES in look.states.values() for look in looks(trials(rng, [100.0] * count), count, 0.01))
+        for _ in range(studies)
+    )
+    assert claims <= at_most(ALPHA, studies)
+
+
+@pytest.mark.parametrize("budgets", [(6,), (6, 12), (4, 5, 7, 12)])
+def test_ending_a_budget_and_extending_it_raise_no_more_false_claims_than_promised(budgets):
+    rng, studies = np.random.default_rng(6), 150
+    claims = sum(
+        any(CandidateState.LOSES in look.states.values() for look in looks(trials(rng, [100.0] * 2), 2, 0.01, budgets))
         for _ in range(studies)
     )
     assert claims <= at_most(ALPHA, studies)
@@ -77,6 +94,20 @@ def test_ten_percent_is_found_nearly_always(count):
     levels = [100.0] * (count - 1) + [110.0]
     found = [list(looks(trials(rng, levels), count, 0.01))[-1] for _ in range(studies)]
     assert sum(one.outcome is Outcome.WINNER and one.winners == (f"c{count - 1}",) for one in found) >= studies - 1
+
+
+def test_six_blocks_of_three_candidates_nearly_always_find_a_difference_of_four_times_the_noise():
+    rng, studies = np.random.default_rng(15), 60
+    found = [list(looks(trials(rng, [100.0, 100.0, 108.0], sd=0.021), 3, 0.01, (6,)))[-1] for _ in range(studies)]
+    assert sum(one.winners == ("c2",) for one in found) >= 0.9 * studies
+
+
+def test_what_an_unresolved_budget_left_open_an_extended_one_finds():
+    rng, studies = np.random.default_rng(16), 60
+    found = [list(looks(trials(rng, [100.0, 100.0, 105.0], sd=0.021), 3, 0.01, (6, 12))) for _ in range(studies)]
+    at_the_end_of = [sum(one[number].winners == ("c2",) for one in found) for number in (2, -1)]
+    assert at_the_end_of[0] < 0.75 * studies
+    assert at_the_end_of[1] > at_the_end_of[0] + 0.15 * studies
 
 
 def test_what_lies_beyond_the_band_is_rarely_called_equal():

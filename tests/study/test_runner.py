@@ -169,6 +169,7 @@ def test_a_faster_candidate_that_gives_up_durability_is_not_recommended_silently
     assert verdict.winners == ["2"]
     assert verdict.recommended == {"innodb_flush_log_at_trx_commit": 1}
     assert verdict.warnings[0].code == "weaker_durability"
+    assert "but it gives up durability" in verdict.headline
     assert "--accept-weaker-durability" in verdict.reason
 
 

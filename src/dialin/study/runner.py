@@ -104,13 +104,19 @@ class Runner:
         self._lab.watcher.said(text)
 
     def _look_if_due(self, block: int) -> None:
-        taken = self._lab.store.looks()
-        if is_look(block) and all(look.blocks < block for look in taken):
-            self._look(block, len(taken) + 1)
-
-    def _look(self, blocks: int, number: int) -> Verdict:
+        """Look at the data where a look is due; the last one of the budget is taken when it is over."""
         lab = self._lab
-        look = Look(number, blocks, allowance(number, 1 - lab.spec.confidence))
+        if not is_look(block) or any(look.blocks >= block for look in lab.store.looks()):
+            return
+        if self._fits(len(self._in_the_race()), lab.store.trials()):
+            self._look(block, last=False)
+
+    def _look(self, blocks: int, *, last: bool) -> Verdict:
+        lab = self._lab
+        taken = lab.store.looks()
+        share = self._spent(lab.store.trials()) / (lab.spec.minutes * 60)
+        alpha = allowance(sum(look.alpha for look in taken), 1 - lab.spec.confidence, share, last=last)
+        look = Look(len(taken) + 1, blocks, alpha)
         lab.store.add_look(look)
         judgement = judge(lab.store.read(), look.alpha)
         lab.store.save_verdict_of(look, judgement.verdict, decided=judgement.decided)
@@ -127,7 +133,7 @@ class Runner:
         if record.verdict is not None and taken and taken[-1].blocks >= max(finished):
             verdict = record.verdict
         else:
-            verdict = self._look(max(finished), len(taken) + 1)
+            verdict = self._look(max(finished), last=True)
         lab.watcher.study_ended(verdict)
         return verdict
 

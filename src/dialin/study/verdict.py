@@ -12,11 +12,12 @@ from dialin.model.progress import Standing
 from dialin.model.record import StudyRecord
 from dialin.model.setting import Setting
 from dialin.model.study import StudySpec
-from dialin.model.trial import Sample, Step, Trial, TrialState, WarmUpEnd
+from dialin.model.trial import Sample, Step, Trial, TrialState
 from dialin.model.verdict import CandidateState, CandidateVerdict, Note, Outcome, Verdict
 from dialin.stats.blocks import Observation
 from dialin.stats.decide import Decision, decide
 from dialin.stats.series import Window, window
+from dialin.stats.warmup import drifts
 from dialin.study import words
 from dialin.variables import in_force, rules
 
@@ -76,11 +77,11 @@ def judge(record: StudyRecord, alpha: float) -> Judgement:
     ]
     winners = list(decision.winners) if outcome is not Outcome.UNRESOLVED else []
     chosen, reason = words.recommend(spec, outcome, decision, weaker, serious)
-    warnings = _warnings(record, done, decision, one, weaker, winners)
+    warnings = _warnings(record, done, measured, decision, one, weaker, winners)
     wall = sum(sum(trial.steps.values()) for trial in record.trials) / 60
     verdict = Verdict(
         verdict=outcome,
-        headline=words.headline(spec, outcome, decision, one, confounds),
+        headline=words.headline(spec, outcome, decision, one, confounds, weaker),
         reason=reason,
         recommended=dict(spec.candidate(chosen).setting),
         recommended_candidate=chosen,
@@ -175,6 +176,7 @@ def _p95(seconds: Sequence[Sample]) -> float | None:
 def _warnings(
     record: StudyRecord,
     done: Sequence[Trial],
+    measured: Mapping[int, Sequence[Sample]],
     decision: Decision,
     one: Sequence[frozenset[str]],
     weaker: Mapping[str, Sequence[str]],
@@ -193,11 +195,7 @@ def _warnings(
     notes += words.failure_notes(record)
     notes += client_limits(spec, done)
     notes += other_load(done)
-    unsteady = sorted({t.candidate for t in done if t.warm_up_end is WarmUpEnd.LIMIT})
-    if unsteady:
-        count = sum(t.warm_up_end is WarmUpEnd.LIMIT for t in done)
-        text = f"{count} of {len(done)} trials were not steady when their warm-up ended ({', '.join(unsteady)})"
-        notes.append(Note(code="not_steady", text=f"{text}; give a longer --warmup", data={"trials": count}))
+    notes += words.drift_notes(done, [t for t in done if drifts([sample.tps for sample in measured[t.id]])])
     if decision.outcome is Outcome.UNRESOLVED:
         notes += words.unresolved_notes(spec, decision)
     return notes

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from dialin.model.record import StudyRecord
 from dialin.model.study import StudySpec
-from dialin.model.trial import TrialState
+from dialin.model.trial import Trial, TrialState
 from dialin.model.verdict import CandidateState, Estimate, Note, Outcome
 from dialin.stats.decide import Decision
 from dialin.text import change, counted, duration, exact_percent, percent
@@ -45,6 +45,7 @@ def headline(
     decision: Decision,
     one: Sequence[frozenset[str]],
     confounds: Sequence[Note],
+    weaker: Mapping[str, Sequence[str]],
 ) -> str:
     """Return the verdict in one sentence."""
     serious = [note for note in confounds if note.data["could_explain"]]
@@ -60,7 +61,9 @@ def headline(
             return f"{named(spec, winner)}, the baseline, is the fastest; every other candidate is slower."
         gain = decision.ratios.get(winner)
         along = f" (with {_list(followers)}, which the server derives from it)" if followers else ""
-        return f"{named(spec, winner)} wins{along}" + (f": {interval(gain)} against the baseline." if gain else ".")
+        price = ", but it gives up durability" if weaker.get(winner) else ""
+        figure = f": {interval(gain)} against the baseline" if gain else ""
+        return f"{named(spec, winner)} wins{along}{figure}{price}."
     if outcome is Outcome.TIE:
         return f"A tie for the best: {_several(spec, decision.winners)}; no worthwhile difference between them."
     if serious:
@@ -165,16 +168,28 @@ def failure_notes(record: StudyRecord) -> list[Note]:
     return notes
 
 
+def drift_notes(done: Sequence[Trial], drifting: Sequence[Trial]) -> list[Note]:
+    """Return a warning where trials still grew faster or slower while they were measured."""
+    if not drifting:
+        return []
+    whose = sorted({trial.candidate for trial in drifting})
+    text = (
+        f"{len(drifting)} of {counted(len(done), 'trial')} still grew steadily faster or slower while measured "
+        f"({', '.join(whose)}); give a longer --warmup"
+    )
+    return [Note(code="not_steady", text=text, data={"trials": [trial.id for trial in drifting], "candidates": whose})]
+
+
 def unresolved_notes(spec: StudySpec, decision: Decision) -> list[Note]:
     """Return what it would take to resolve the study."""
     if decision.detectable is None:
         return []
-    text = f"With this noise {decision.blocks} blocks tell differences of {percent(decision.detectable)} apart"
+    text = f"With this noise {counted(decision.blocks, 'block')} can tell differences of {percent(decision.detectable)} apart"
     data: dict[str, float | int] = {"detectable": decision.detectable, "blocks": decision.blocks}
     if decision.blocks_needed and decision.blocks:
         minutes = spec.minutes * decision.blocks_needed / decision.blocks
         text += (
-            f"; for {exact_percent(spec.worthwhile)} about {decision.blocks_needed} are needed, "
+            f"; for {exact_percent(spec.worthwhile)} about {decision.blocks_needed:,} are needed, "
             f"{duration(60 * minutes)} in all. Go on with dialin resume --minutes, or accept less: --worthwhile"
         )
         data["blocks_needed"] = decision.blocks_needed
