@@ -1,6 +1,7 @@
 """Whole studies on a real MySQL under real load."""
 
 import json
+import os
 import signal
 
 import jsonschema
@@ -94,9 +95,15 @@ def test_a_running_study_is_not_run_twice_and_ctrl_c_tells_how_to_go_on(dialin):
 
 def test_a_server_or_a_driver_that_dies_fails_its_trial_and_the_study_goes_on(dialin):
     out = dialin.directory / "study"
-    process = dialin.start(*SWEEP, "--minutes", "1.5", "--worthwhile", "100%", "--out", out)
+    cpus = sorted(os.sched_getaffinity(0))
+    first, last = cpus[0], cpus[-1]
+    apart = ["--server-cpus", first, "--load-cpus", last]
+    process = dialin.start(*SWEEP, "--minutes", "1.5", "--worthwhile", "100%", *apart, "--out", out)
     measuring(out, position=1)
-    kill(children(process)["server"])
+    running = children(process)
+    assert os.sched_getaffinity(running["server"]) == {first}
+    assert os.sched_getaffinity(running["load"]) == {last}
+    kill(running["server"])
     measuring(out, position=2)
     kill(children(process)["load"])
     _, err = process.communicate(timeout=400)
