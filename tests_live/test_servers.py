@@ -95,6 +95,12 @@ def test_a_server_to_play_with_runs_until_it_is_stopped(dialin):
         assert probe.connect_ex(("127.0.0.1", port)) != 0
 
 
+@pytest.mark.parametrize("option", ["datadir=/var/lib/mysql", "socket=/tmp/x.sock", "port=3306", "init_file=/tmp/x.sql"])
+def test_a_server_to_play_with_keeps_to_its_own_directory(dialin, option):
+    _, err = dialin("servers", "start", MYSQL, "--set", option, code=2)
+    assert option.partition("=")[0] in err
+
+
 def test_a_password_stands_in_no_command_line(dialin):
     _, err = dialin("servers", "start", MYSQL)
     options = Path(re.search(r"--defaults-file=(\S+)", err)[1])

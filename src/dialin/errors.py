@@ -25,14 +25,16 @@ class DialinError(Exception):
     Args:
         what: what is wrong, in one line, naming the thing as the user wrote it.
         remedy: what to do about it, in one line.
+        log_tail: the last lines of the log that tells of it, as a server or a driver wrote them.
     """
 
     exit_code: ExitCode = ExitCode.NO_VERDICT
 
-    def __init__(self, what: str, remedy: str = "") -> None:
+    def __init__(self, what: str, remedy: str = "", log_tail: str = "") -> None:
         super().__init__(what)
         self.what = what
         self.remedy = remedy
+        self.log_tail = log_tail
 
     def __str__(self) -> str:
         return f"{self.what}. {self.remedy}" if self.remedy else self.what
@@ -45,31 +47,15 @@ class UserError(DialinError):
 
 
 class ServerError(DialinError):
-    """A server did not start, died, hung or refused what it was asked.
-
-    Args:
-        log_tail: the last lines of the server's error log, as it wrote them.
-    """
+    """A server did not start, died, hung or refused what it was asked."""
 
     exit_code = ExitCode.FAILED_THROUGHOUT
-
-    def __init__(self, what: str, remedy: str = "", log_tail: str = "") -> None:
-        super().__init__(what, remedy)
-        self.log_tail = log_tail
 
 
 class WorkloadError(DialinError):
-    """The load could not be prepared, or its driver died.
-
-    Args:
-        log_tail: the last lines that the driver printed.
-    """
+    """The load could not be prepared, or its driver died."""
 
     exit_code = ExitCode.FAILED_THROUGHOUT
-
-    def __init__(self, what: str, remedy: str = "", log_tail: str = "") -> None:
-        super().__init__(what, remedy)
-        self.log_tail = log_tail
 
 
 class InterruptedStudyError(DialinError):

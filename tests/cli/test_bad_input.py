@@ -36,7 +36,7 @@ def dialin(monkeypatch, tmp_path, capsys):
         (["sweep", "a_b=1,2", "--rand-type", "normal"], "--rand-type"),
         (["sweep", "a_b=1,2", "--workload", "oltp_nothing"], "no workload 'oltp_nothing'"),
         (["compare", "none.cnf", "other.cnf"], "none.cnf"),
-        (["compare"], "nothing is compared"),
+        (["compare"], "nothing to compare"),
         (["run", "none.toml"], "cannot be read"),
         (["resume", "nowhere"], "There is no directory nowhere"),
         (["report", "."], "holds no dialin study"),

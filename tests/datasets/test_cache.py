@@ -88,8 +88,23 @@ def test_the_dataset_unused_longest_goes_first_when_the_limit_is_reached(home, c
 def test_no_room_on_the_disk_is_said_before_anything_is_made(home, clock):
     calls = []
     with pytest.raises(UserError, match="GB free"):
-        DatasetCache(home, clock).ensure(FACTS, maker(calls=calls), expected=10**18)
+        DatasetCache(home, clock, limit=10**19).ensure(FACTS, maker(calls=calls), expected=10**18)
     assert calls == []
+
+
+def test_data_larger_than_the_caches_limit_is_refused_with_the_name_of_the_limit(home, clock):
+    with pytest.raises(UserError, match="DIALIN_CACHE_LIMIT_GB"):
+        DatasetCache(home, clock, limit=1000).ensure(FACTS, maker(), expected=2000)
+
+
+def test_data_in_use_is_never_removed_to_make_room(home, clock):
+    cache = DatasetCache(home, clock, limit=150_000)
+    used = cache.ensure({"name": "used"}, maker(80_000), expected=80_000)
+    with cache.in_use(used), pytest.raises(UserError, match="DIALIN_CACHE_LIMIT_GB"):
+        cache.ensure({"name": "other"}, maker(80_000), expected=80_000)
+    assert cache.find(used.key)
+    cache.ensure({"name": "other"}, maker(80_000), expected=80_000)
+    assert not cache.find(used.key)
 
 
 def test_a_copy_is_whole_and_leaves_the_original_alone(tmp_path):

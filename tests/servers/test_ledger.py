@@ -28,9 +28,9 @@ def directory(tmp_path):
         end(process)
 
 
-def orphaned(ledger, directory):
+def orphaned(ledger, directory, **facts):
     """An entry as a dialin that is gone would have left it."""
-    ledger.open("one", directory)
+    ledger.open("one", directory, **facts)
     path = ledger._directory / "one.json"
     path.write_text(path.read_text().replace(f'"owner": {os.getpid()}', '"owner": 4194305'))
     return ledger.entries()[0]
@@ -70,15 +70,20 @@ def test_what_a_live_dialin_runs_is_left_alone(ledger, directory):
 
 
 def test_a_dialin_whose_number_was_given_away_is_gone(ledger, directory):
-    ledger.open("one", directory)
+    entry = ledger.open("one", directory)
     path = ledger._directory / "one.json"
-    text = path.read_text()
-    path.write_text(text.replace(f'"owner_started": {psutil.Process().create_time()}', '"owner_started": 1.0'))
+    path.write_text(path.read_text().replace(entry.owner_identity, "another/1"))
     assert [entry.id for entry in ledger.end_orphans()] == ["one"]
 
 
-def test_a_server_that_was_started_to_stay_stays_until_it_ends_by_itself(ledger, directory):
+def test_a_server_to_play_with_that_is_still_being_made_is_left_alone(ledger, directory):
     ledger.open("one", directory, keep=True)
+    assert ledger.end_orphans() == []
+    assert directory.exists()
+
+
+def test_a_server_that_was_started_to_stay_stays_until_it_ends_by_itself(ledger, directory):
+    orphaned(ledger, directory, keep=True)
     process = spawn(SLEEP, directory, "server", subprocess.DEVNULL, dies_with_parent=False)
     _eventually(directory)
     assert ledger.end_orphans() == []

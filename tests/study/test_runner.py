@@ -200,3 +200,49 @@ def test_what_the_server_derives_from_the_variable_is_named_with_the_winner(stud
     assert verdict.winners == ["4"]
     assert "with innodb_page_cleaners, which the server derives from it" in verdict.headline
     assert verdict.confounds[0].data["hold"] == 1
+
+
+def test_a_study_that_failed_throughout_fails_again_at_once_when_it_is_resumed(study):
+    broken = frozenset({"1", "4", "16"})
+    with pytest.raises(ServerError):
+        study(simulated(fails=broken))
+    again = simulated(fails=broken)
+    with pytest.raises(ServerError, match="No candidate could be measured"):
+        study(again)
+    assert again.ran == []
+
+
+def test_when_one_candidate_is_left_there_is_nothing_more_to_measure(study):
+    verdict, record = study(simulated(fails=frozenset({"4", "16"})))
+    assert verdict.verdict is Outcome.UNRESOLVED
+    assert "only 1 could be measured" in verdict.headline
+    assert len(record.trials) <= 6
+
+
+def test_without_a_baseline_weaker_durability_is_judged_among_the_others(study, spec):
+    values = {"base": 1, "safe": 1, "fast": 2}
+    candidates = tuple(
+        candidate.model_copy(update={"name": name, "setting": {"innodb_flush_log_at_trx_commit": value, "read_buffer_size": n}})
+        for n, (candidate, (name, value)) in enumerate(zip(spec.candidates, values.items(), strict=True))
+    )
+    question = spec.model_copy(update={"candidates": candidates, "baseline": "base"})
+    forced = {name: {"innodb_flush_log_at_trx_commit": str(value)} for name, value in values.items()}
+    levels = {"base": 1000, "safe": 1000, "fast": 1900}
+    verdict, _ = study(SimulatedTrials(levels, in_force=forced, fails=frozenset({"base"})), question)
+    assert verdict.winners == ["fast"]
+    assert verdict.recommended_candidate != "fast"
+    assert "weaker_durability" in {note.code for note in verdict.warnings}
+
+
+def test_a_look_that_was_killed_before_its_verdict_was_kept_is_taken_anew(study, monkeypatch):
+    def die(*_args):
+        raise Killed
+
+    with monkeypatch.context() as killing:
+        killing.setattr("dialin.study.runner.judge", die)
+        with pytest.raises(Killed):
+            study(simulated(four=1300))
+    verdict, record = study(simulated(four=1300))
+    assert verdict.winners == ["4"]
+    assert record.looks[0].decided is None
+    assert record.looks[-1].decided

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +15,7 @@ from rich.markup import escape
 from dialin import __version__
 from dialin.cli import servers, studies
 from dialin.cli.console import errors
-from dialin.errors import DialinError, ExitCode, ServerError, WorkloadError
+from dialin.errors import DialinError, ExitCode
 from dialin.paths import Home
 from dialin.servers.ledger import Ledger
 
@@ -65,13 +66,18 @@ def main() -> None:
         app()
     except DialinError as error:
         console = errors()
-        if isinstance(error, (ServerError, WorkloadError)) and error.log_tail:
+        if error.log_tail:
             console.print(escape(_printable(error.log_tail)), style="dim")
         console.print(f"[bold red]dialin:[/] {escape(_printable(str(error)))}", soft_wrap=True)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         errors().print("Stopped")
         sys.exit(ExitCode.INTERRUPTED)
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        text = f"{place}{error.strerror or error}. Free space or mend permissions; what was measured is safe"
+        errors().print(f"[bold red]dialin:[/] {escape(_printable(text))}", soft_wrap=True)
+        sys.exit(ExitCode.NO_VERDICT)
     except Exception as error:
         where = _write_down(error)
         text = f"a fault of dialin itself: {type(error).__name__}. What was measured is safe; please report it with {where}"
@@ -81,10 +87,10 @@ def main() -> None:
 
 def _write_down(error: Exception) -> Path:
     """Keep the traceback of a fault, without the values of variables, which could hold a secret; returns its file."""
-    directory = Home.of().root
-    directory.mkdir(parents=True, exist_ok=True)
-    path = directory / f"fault-{os.getpid()}.log"
-    path.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
+    path = Home.of().root / f"fault-{os.getpid()}.log"
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
     return path
 
 

@@ -13,7 +13,6 @@ from types import FrameType
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 
 from dialin.cli.console import errors, say
 from dialin.clock import SystemClock
@@ -59,7 +58,7 @@ def _announce(ready: Ready, where: Path) -> None:
     say(f"Comparing {len(spec.candidates)} candidates ({names}; baseline {spec.baseline}) on {', '.join(ready.builds)}")
     say(f"Load: {spec.workload.describe()}")
     say(
-        f"At most {spec.minutes:g} minutes: about {plan.blocks} blocks of {len(spec.candidates)} trials, "
+        f"At most {spec.minutes:g} minutes of trials: about {plan.blocks} blocks of {len(spec.candidates)} trials, "
         f"each measuring {plan.measure:.0f} s; written to {where}"
     )
     for note in ready.notes:
@@ -78,11 +77,13 @@ def finish(directory: Path, run: Callable[[Watcher], Verdict], *, json: bool) ->
         with _stopping_cleanly(), _watching(console) as watcher:
             run(watcher)
     except KeyboardInterrupt:
+        _write_reports(directory)
         raise InterruptedStudyError(
             "Stopped; every finished trial is safe", f"Go on where it stood: dialin resume {directory}"
         ) from None
-    except DialinError:
+    except DialinError as error:
         _write_reports(directory)
+        error.remedy = error.remedy.replace("resume DIR", f"resume {directory}")
         raise
     return show(directory, json=json)
 
@@ -91,19 +92,19 @@ def show(directory: Path, *, json: bool) -> ExitCode:
     """Write a study's reports anew and print its verdict.
 
     Raises:
-        UserError: there is no such study, or it has no verdict yet.
+        UserError: there is no such study, or its reports cannot be written; the verdict is printed before they are.
     """
     with Store.open(directory) as store:
         record = store.read()
-    if record.verdict is None:
-        raise UserError(f"{directory} has no verdict yet", f"Go on with it: dialin resume {directory}")
-    files.write_all(record, directory)
-    if json:
+    if json and record.verdict is not None:
         typer.echo(jsonfile.render(record.verdict), nl=False)
-    else:
-        console = Console(highlight=False)
-        print_verdict(record, console)
-        console.print(f"\nReport: {escape(str((directory / 'report.html').absolute()))}", soft_wrap=True)
+    elif not json:
+        print_verdict(record, Console(highlight=False))
+    files.write_all(record, directory)
+    say(f"Report: {(directory / 'report.html').absolute()}")
+    if record.verdict is None:
+        say(f"There is no verdict yet. Go on with it: dialin resume {directory}")
+        return ExitCode.NO_VERDICT
     return ExitCode.NO_VERDICT if record.verdict.verdict is Outcome.UNRESOLVED else ExitCode.VERDICT
 
 

@@ -54,6 +54,11 @@ Json = Annotated[bool, typer.Option("--json", help="Print verdict.json alone on 
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Begin without asking.")]
 
 
+def spelled(key: str) -> str:
+    """Return the option that a study file's key is given by."""
+    return _SPELLING.get(key.replace("-", "_"), (f"--{key}", None))[0]
+
+
 def _parameters() -> list[inspect.Parameter]:
     """Return the shared options as parameters; words and defaults are those of the study file's keys."""
     found = []

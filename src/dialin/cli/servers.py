@@ -43,9 +43,9 @@ def servers(context: typer.Context) -> None:
             console.print(f"  {entry.reference}  {escape(entry.source.description)}", soft_wrap=True)
     running = playground.running(workshop.ledger)
     if running:
-        console.print("\nRunning (dialin servers stop):")
+        console.print("\nRunning (dialin servers stop ID):")
         for sandbox in running:
-            console.print(f"  {sandbox.build}  {escape(playground.how_to_connect(sandbox))}", soft_wrap=True)
+            console.print(f"  {sandbox.id}  {sandbox.build}  {escape(playground.how_to_connect(sandbox))}", soft_wrap=True)
 
 
 @app.command("install")

@@ -78,6 +78,8 @@ def compare(
 
     dialin compare --server mysql@9.7 --server mariadb@10.11
     """
+    if not option_files and len(server or []) < 2:
+        raise UserError("There is nothing to compare", "Name option files, or give --server twice")
     asked = {
         **shared,
         "compare": [str(path) for path in option_files or []],
@@ -92,7 +94,7 @@ def _conduct(asked: dict[str, Any], baseline: str | None, name: str, *, out: Pat
 
     if baseline is not None:
         asked["baseline"] = baseline
-    question = file.question(asked, spelled=lambda key: f"--{key}", remedy="See --help")
+    question = file.question(asked, spelled=given.spelled, remedy="See --help")
     raise typer.Exit(conduct(question, Path.cwd(), name=name, out=out, json=json, yes=yes))
 
 

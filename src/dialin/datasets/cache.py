@@ -95,6 +95,8 @@ class DatasetCache:
             UserError: the disk has no room for it.
         """
         key = key_of(facts)
+        if found := self.find(key):
+            return found
         self._root.mkdir(parents=True, exist_ok=True)
         with self._sole(key):
             if found := self.find(key):
@@ -117,6 +119,19 @@ class DatasetCache:
             return Dataset(key, self._root / key, size)
 
     @contextmanager
+    def in_use(self, dataset: Dataset) -> Iterator[None]:
+        """Keep a dataset from being removed to make room, by this process or another.
+
+        Raises:
+            DialinError: it was removed meanwhile.
+        """
+        with (self._root / f".{dataset.key}.lock").open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_SH)
+            if not self.find(dataset.key):
+                raise DialinError("The prepared data was removed to make room", "Try again, or raise DIALIN_CACHE_LIMIT_GB")
+            yield
+
+    @contextmanager
     def _sole(self, key: str) -> Iterator[None]:
         with (self._root / f".{key}.lock").open("w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
@@ -125,13 +140,16 @@ class DatasetCache:
     def _remove_leftovers(self) -> None:
         """Remove what an interrupted preparation left. Only one that no live process holds the lock of."""
         for path in self._root.glob(".making-*"):
-            key = path.name.split("-")[1]
-            with (self._root / f".{key}.lock").open("w") as file:
-                try:
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    continue
-                shutil.rmtree(path, ignore_errors=True)
+            self._remove_unless_in_use(path.name.split("-")[1], path)
+
+    def _remove_unless_in_use(self, key: str, path: Path) -> bool:
+        with (self._root / f".{key}.lock").open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return False
+            shutil.rmtree(path, ignore_errors=True)
+            return True
 
     def _make_room(self, needed: int) -> None:
         manifests = sorted(self._root.glob(f"*/{_MANIFEST}"), key=lambda path: path.stat().st_mtime)
@@ -140,8 +158,13 @@ class DatasetCache:
         for dataset in kept:
             if total + needed <= self._limit:
                 break
-            shutil.rmtree(dataset.directory, ignore_errors=True)
-            total -= dataset.size
+            if self._remove_unless_in_use(dataset.key, dataset.directory):
+                total -= dataset.size
+        if total + needed > self._limit:
+            raise UserError(
+                f"Prepared data of {(total + needed) / 1e9:.1f} GB exceeds the cache's limit of {self._limit / 1e9:.1f} GB",
+                "Raise it: DIALIN_CACHE_LIMIT_GB",
+            )
         check_space(self._root, needed)
 
 
@@ -181,7 +204,8 @@ def copy(source: Path, target: Path) -> None:
     )
     if done.returncode != 0:
         words = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise DialinError(f"{source} could not be copied: {words[-1] if words else 'unknown reason'}", "See the disk")
+        reason = words[-1] if words else "unknown reason"
+        raise DialinError(f"{source} could not be copied: {reason}", "See that the disk is whole and has room")
     flush(target)
 
 

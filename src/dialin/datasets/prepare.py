@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
-
-import psutil
 
 from dialin.clock import Clock
 from dialin.datasets.cache import Dataset, DatasetCache, copy
 from dialin.model.build import Build
 from dialin.model.setting import Value
 from dialin.paths import Home
+from dialin.probes import host
 from dialin.servers.capabilities import Capability, has
 from dialin.servers.ledger import Ledger
 from dialin.servers.sandbox import Sandbox
@@ -19,6 +19,10 @@ from dialin.workloads.base import Target, Workload
 
 BLANK_SIZE = 400 * 1024**2
 """About what an empty data directory takes, at the most."""
+
+
+_STOP_LIMIT = 6 * 3600.0
+"""Seconds that the clean stop may take which merges and purges all that preparing left behind."""
 
 
 class Preparer:
@@ -42,6 +46,10 @@ class Preparer:
     def telling(self, say: Callable[[str], None]) -> Preparer:
         """Return the same, telling somebody else."""
         return Preparer(self._home, self._cache, self._ledger, self._clock, say)
+
+    def in_use(self, dataset: Dataset) -> AbstractContextManager[None]:
+        """Keep a dataset from being removed; see `DatasetCache.in_use`."""
+        return self._cache.in_use(dataset)
 
     def blank(self, build: Build, shape: Mapping[str, Value]) -> Dataset:
         """Return an empty data directory of a build, with the given variables that shape data.
@@ -82,7 +90,7 @@ class Preparer:
                 with sandbox.connect() as query:
                     query("CREATE DATABASE sbtest")
                 workload.prepare(Target(sandbox.socket, sandbox.directory))
-                sandbox.stop()
+                sandbox.stop(_STOP_LIMIT)
                 sandbox.data.rename(target)
             finally:
                 sandbox.remove()
@@ -96,7 +104,7 @@ class Preparer:
 
     def _preparing(self, build: Build, workload: Workload) -> dict[str, Value]:
         """The setting that data is prepared with: quick, and with the pool's list of pages written whole at the stop."""
-        half = psutil.virtual_memory().available // 2
+        half = host.memory_available() // 2
         pool = max(128 * 1024**2, min(half, round(1.5 * workload.expected_bytes())))
         options: dict[str, Value] = {
             "innodb_buffer_pool_size": pool,

@@ -19,13 +19,13 @@ class Look:
         number: counted from 1.
         blocks: how many complete blocks there were.
         alpha: the error that this look was allowed.
-        decided: it ended the study.
+        decided: whether it ended the study; None until its verdict is kept.
     """
 
     number: int
     blocks: int
     alpha: float
-    decided: bool = False
+    decided: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ class Candidate(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    name: str = Field(min_length=1, max_length=200)
+    name: str = Field(min_length=1)
     setting: dict[str, Value] = Field(default_factory=dict)
     server: str
 

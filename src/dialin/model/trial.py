@@ -39,7 +39,7 @@ class Sample:
     """One second of a trial, as the load driver reported it.
 
     Attributes:
-        second: the driver's own count of seconds since the load began, from 1.
+        second: counted from 1 as they arrive; a driver's own clock may name one twice when it is late.
         at: when it arrived, seconds since the epoch.
         step: `WARM_UP` or `MEASURE`.
         tps: transactions a second.

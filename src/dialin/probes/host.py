@@ -52,8 +52,15 @@ def conditions() -> dict[str, float]:
 
 
 def busy_seconds() -> float:
-    """Return the CPU seconds that the whole machine has been busy since it started; waiting for a disk is not busy."""
-    times = psutil.cpu_times()
+    """Return the CPU seconds that the CPUs this process may use have been busy since the start of the machine.
+
+    Waiting for a disk is not busy.
+    """
+    every = psutil.cpu_times(percpu=True)
+    return sum(_busy(every[cpu]) for cpu in os.sched_getaffinity(0) if cpu < len(every))
+
+
+def _busy(times: Any) -> float:
     idle = times.idle + getattr(times, "iowait", 0.0)
     # Guest time is part of user time already.
     counted = sum(times) - getattr(times, "guest", 0.0) - getattr(times, "guest_nice", 0.0)

@@ -11,6 +11,7 @@ from dialin.model.trial import TrialState
 from dialin.report.words import chosen, compared, gain, length, no_change
 from dialin.text import visible, wrapped
 from dialin.variables import optionfile
+from dialin.variables.rules import loses
 
 WIDTH = 100
 """Columns that a comment may fill. A server reads a line in pieces of 4 KiB, so a comment must never grow past one."""
@@ -62,13 +63,13 @@ def render(record: StudyRecord) -> str:
     changed = changes(record)
     if changed:
         if weaker := chosen(verdict).weaker_durability:
-            told.append(f"CAREFUL: {', '.join(weaker)} as below can lose commits that the baseline keeps.")
+            told += [f"CAREFUL: {variable} as below gives up durability: {loses(variable)}." for variable in weaker]
     else:
         told.append(no_change(record))
     lines += [line for text in told for line in _comment(text)]
     lines.append("[mysqld]")
     together = "Together these give " if len(changed) > 1 else "Gives "
-    figure = together + gain(record, verdict)
+    figure = (together if chosen(verdict).ratio else "") + gain(record, verdict)
     for item in changed:
         lines += ["", *_lines_of(item, figure)]
     return _file(lines)

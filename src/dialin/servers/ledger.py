@@ -14,9 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import psutil
-
-from dialin.servers.processes import end, processes
+from dialin.servers.processes import end, identity, processes
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +25,7 @@ class Entry:
         id: its name.
         directory: its private directory, removed with it.
         owner: the process number of the dialin that started it.
-        owner_started: when that process began, so that its number cannot be mistaken.
+        owner_identity: what tells that process from a later one of the same number; see `processes.identity`.
         keep: it outlives the command that started it, until `dialin servers stop`.
         build: the build that it runs, in full.
         port: its TCP port, or 0 where it has none.
@@ -37,7 +35,7 @@ class Entry:
     id: str
     directory: str
     owner: int
-    owner_started: float
+    owner_identity: str
     keep: bool = False
     build: str = ""
     port: int = 0
@@ -52,8 +50,7 @@ class Ledger:
 
     def open(self, name: str, directory: Path, **facts: Any) -> Entry:
         """Write an entry, on disk before this returns; `facts` are further attributes of `Entry`."""
-        own = psutil.Process()
-        entry = Entry(name, str(directory), own.pid, own.create_time(), **facts)
+        entry = Entry(name, str(directory), os.getpid(), identity(os.getpid()), **facts)
         self._directory.mkdir(parents=True, exist_ok=True)
         path = self._path(name)
         temporary = path.with_suffix(".tmp")
@@ -91,12 +88,9 @@ class Ledger:
         return orphans
 
     def _is_orphan(self, entry: Entry) -> bool:
-        if entry.keep:
-            return not processes(Path(entry.directory))
-        try:
-            return psutil.Process(entry.owner).create_time() != entry.owner_started
-        except psutil.NoSuchProcess:
-            return True
+        if identity(entry.owner) == entry.owner_identity:
+            return False
+        return not (entry.keep and processes(Path(entry.directory)))
 
     def _path(self, name: str) -> Path:
         return self._directory / f"{name}.json"

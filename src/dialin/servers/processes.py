@@ -15,7 +15,24 @@ import psutil
 MARK = "DIALIN_SANDBOX"
 """The environment variable by which a process tells which directory it belongs to."""
 
+_SAME_TIME = 5.0
+"""Seconds within which a process must have begun to be the one that wrote its number."""
+
 _WRITE_OWN_NUMBER = 'echo $$ > "$0"; exec "$@"'
+
+
+def identity(pid: int) -> str:
+    """Return what tells a process from any other that ever has the same number: its boot of the machine and its start within.
+
+    Both are the kernel's own and do not change when a clock is set. Empty where there is no such process.
+    """
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        # The name of the program, in brackets, may hold anything; the 22nd field is the 20th behind it.
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        return f"{boot}/{fields[19]}"
+    except (OSError, IndexError):
+        return ""
 
 
 def processes(directory: Path) -> list[psutil.Process]:
@@ -24,11 +41,19 @@ def processes(directory: Path) -> list[psutil.Process]:
     for path in directory.glob("*.pid"):
         try:
             process = psutil.Process(int(path.read_text(encoding="ascii")))
-            if process.status() != psutil.STATUS_ZOMBIE and process.environ().get(MARK) == str(directory):
+            if process.status() != psutil.STATUS_ZOMBIE and _belongs(process, directory, path):
                 found.append(process)
         except (OSError, ValueError, psutil.Error):
             continue
     return found
+
+
+def _belongs(process: psutil.Process, directory: Path, written: Path) -> bool:
+    try:
+        return bool(process.environ().get(MARK) == str(directory))
+    except psutil.AccessDenied:
+        # A binary with capabilities of its own hides its environment; then it must have begun when its number was written.
+        return abs(process.create_time() - written.stat().st_mtime) < _SAME_TIME
 
 
 def end(process: psutil.Process, patience: float = 10.0) -> None:
@@ -46,6 +71,7 @@ def spawn(
     name: str,
     output: IO[bytes] | int,
     *,
+    feed: IO[bytes] | int = subprocess.DEVNULL,
     cpus: str | None = None,
     dies_with_parent: bool = True,
     environment: Mapping[str, str] = os.environ,
@@ -59,6 +85,7 @@ def spawn(
         directory: the private directory that it belongs to.
         name: of the file there that its number goes to, `NAME.pid`.
         output: where its standard output and error go.
+        feed: its standard input.
         cpus: the CPUs it may use, as `0-3,8`.
         dies_with_parent: the kernel kills it when dialin dies, where setpriv is there to ask for that.
         environment: what it inherits.
@@ -71,7 +98,7 @@ def spawn(
         before += ["taskset", "--cpu-list", cpus]
     return subprocess.Popen(
         [*before, *arguments],
-        stdin=subprocess.DEVNULL,
+        stdin=feed,
         stdout=output,
         stderr=subprocess.STDOUT,
         start_new_session=True,

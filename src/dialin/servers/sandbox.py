@@ -31,6 +31,9 @@ from dialin.variables import optionfile
 BOOT_LIMIT = 120.0
 """Seconds after which a server that does not answer is called hung."""
 
+INITIALISE_LIMIT = 900.0
+"""Seconds that making an empty data directory may take, on the slowest of disks."""
+
 _SOCKET_LIMIT = 100
 """The kernel takes 107 bytes for a unix socket's path; some clients take fewer."""
 
@@ -87,7 +90,7 @@ class Sandbox:
         return found[0].pid if found else None
 
     def write_options(self, settings: Mapping[str, Value]) -> None:
-        """Write the option file: what keeps the sandbox private, then the given settings.
+        """Write the option file: the given settings, and what keeps the sandbox private, which nothing overrides.
 
         Raises:
             UserError: a value cannot stand in an option file.
@@ -111,7 +114,7 @@ class Sandbox:
             own["basedir"] = str(self.build.basedir)
         if self.build.messages:
             own["lc_messages_dir"] = str(self.build.messages)
-        self.option_file.write_text(optionfile.render({"mysqld": {**own, **settings}}), encoding="utf-8")
+        self.option_file.write_text(optionfile.render({"mysqld": {**settings, **own}}), encoding="utf-8")
         self.option_file.chmod(0o600)
 
     def initialise(self, settings: Mapping[str, Value]) -> None:
@@ -122,26 +125,24 @@ class Sandbox:
         """
         self.write_options(settings)
         if has(self.build, Capability.INITIALIZE_INSECURE):
-            done = self._run("--initialize-insecure")
+            self._run("--initialize-insecure", feed=b"")
         else:
             (self.data / "mysql").mkdir(parents=True)
-            done = self._run("--bootstrap", "--log-warnings=0", feed=_bootstrap_sql(self.build))
-        if done.returncode != 0:
-            raise ServerError(
-                f"{self.build.id} could not make a data directory",
-                f"See what it said: {_last_error(self.log, done.stdout)}",
-                tail(self.log),
-            )
+            self._run("--bootstrap", "--log-warnings=0", feed=_bootstrap_sql(self.build))
 
-    def _run(self, *options: str, feed: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run(
-            [*self.build.launcher, str(self.build.binary), f"--defaults-file={self.option_file}", *options],
-            input=feed,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=BOOT_LIMIT,
-            check=False,
-        )
+    def _run(self, *options: str, feed: bytes) -> None:
+        """Run the server to its end."""
+        words = [*self.build.launcher, str(self.build.binary), f"--defaults-file={self.option_file}", *options]
+        (self.directory / "feed.sql").write_bytes(feed)
+        with (self.directory / "feed.sql").open("rb") as source, (self.directory / "console.log").open("ab") as console:
+            self._process = spawn(words, self.directory, "server", console, feed=source)
+            try:
+                code = self._process.wait(INITIALISE_LIMIT)
+            except subprocess.TimeoutExpired:
+                self.kill()
+                code = -signal.SIGKILL
+        if code != 0:
+            raise ServerError(f"{self.build.id} could not make a data directory: {self.last_words()}", log_tail=self.log_tail())
 
     def boot(self, settings: Mapping[str, Value], *, cpus: str | None = None) -> None:
         """Start the server with the given settings and wait until it answers.
@@ -172,7 +173,7 @@ class Sandbox:
     def _answers(self) -> bool:
         # Not `connect`: a server that is coming up refuses, and that is no error yet.
         try:
-            pymysql.connect(unix_socket=str(self.socket), user="root", connect_timeout=2).close()
+            pymysql.connect(unix_socket=str(self.socket), user="root", connect_timeout=2, read_timeout=2).close()
         except pymysql.err.OperationalError as error:
             return bool(error.args[0] == 1045)  # access denied: it answers, and the account has a password
         except (pymysql.MySQLError, OSError):
@@ -192,7 +193,7 @@ class Sandbox:
         code = self._process.poll() if self._process else None
         if code is not None and code < 0:
             return f"it died of {signal.Signals(-code).name}"
-        words = _last_error(self.log, b"") or _last_error(self.directory / "console.log", b"")
+        words = _last_error(self.log) or _last_error(self.directory / "console.log")
         return words or f"it ended with exit code {code}"
 
     def stop(self, patience: float = 300.0) -> None:
@@ -269,8 +270,8 @@ def _bootstrap_sql(build: Build) -> bytes:
     )
 
 
-def _last_error(log: Path, printed: bytes) -> str:
-    lines = tail(log, 200).splitlines() + printed.decode("utf-8", "replace").splitlines()
+def _last_error(log: Path) -> str:
+    lines = tail(log, 200).splitlines()
     errors = [line for line in lines if "[ERROR]" in line and "Aborting" not in line]
     chosen = errors[0] if errors else (lines[-1] if lines else "")
     return chosen.split("[ERROR]")[-1].strip()[:400]

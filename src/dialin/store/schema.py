@@ -67,7 +67,7 @@ look = Table(
     Column("number", Integer, primary_key=True),
     Column("blocks", Integer, nullable=False),
     Column("alpha", Float, nullable=False),
-    Column("decided", Boolean, nullable=False),
+    Column("decided", Boolean),
 )
 
 log = Table(

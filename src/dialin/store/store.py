@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Self
 
 from pydantic import ValidationError
-from sqlalchemy import Connection, Engine, Row, create_engine, event, func, insert, select, update
-from sqlalchemy.exc import DatabaseError, SQLAlchemyError
+from sqlalchemy import URL, Connection, Engine, Row, create_engine, event, func, insert, select, update
+from sqlalchemy.exc import DatabaseError, OperationalError, SQLAlchemyError
 
-from dialin.errors import UserError
+from dialin.errors import DialinError, UserError
 from dialin.model.record import LogLine, Look, StudyRecord
 from dialin.model.study import StudySpec
 from dialin.model.trial import Costs, Failure, Sample, Step, Trial, TrialState, WarmUpEnd
@@ -27,8 +27,23 @@ from dialin.store import schema
 FILE = "study.db"
 
 
-def _engine(url: str) -> Engine:
-    engine = create_engine(url)
+def _mark(path: Path) -> int:
+    """Return SQLite's mark of whose file this is; the file is not touched, for it may be somebody else's.
+
+    Raises:
+        UserError: it cannot be read, or is no database.
+    """
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            return int(connection.execute("PRAGMA application_id").fetchone()[0])
+    except sqlite3.OperationalError as error:
+        raise UserError(f"{path} cannot be opened: {error}", "It must be yours to read and write") from error
+    except sqlite3.DatabaseError as error:
+        raise UserError(f"{path} is damaged and cannot be read", "Restore it from a backup, or begin anew") from error
+
+
+def _engine(path: Path) -> Engine:
+    engine = create_engine(URL.create("sqlite", database=str(path)))
     if engine.dialect.name == "sqlite":
 
         @event.listens_for(engine, "connect")
@@ -67,7 +82,7 @@ class Store:
         path = directory / FILE
         if path.exists():
             raise UserError(f"{directory} holds a study already", f"Go on with it: dialin resume {directory}")
-        engine = _engine(f"sqlite:///{path}")
+        engine = _engine(path)
         with engine.begin() as connection:
             connection.exec_driver_sql(f"PRAGMA application_id={schema.APPLICATION_ID}")
             schema.metadata.create_all(connection)
@@ -95,14 +110,16 @@ class Store:
         remedy = "Name the directory that a dialin study was written to (its --out)"
         if not path.is_file():
             raise UserError(f"{directory} holds no dialin study", remedy)
-        engine = _engine(f"sqlite:///{path}")
+        if _mark(path) != schema.APPLICATION_ID:
+            raise UserError(f"{path} was not written by dialin", remedy)
+        engine = _engine(path)
         try:
             with engine.connect() as connection:
-                mark = connection.exec_driver_sql("PRAGMA application_id").scalar_one()
-                if mark != schema.APPLICATION_ID:
-                    raise UserError(f"{path} was not written by dialin", remedy)
                 found = connection.execute(select(schema.study.c.format)).scalar_one()
-        except (DatabaseError, SQLAlchemyError) as error:
+        except OperationalError as error:
+            engine.dispose()
+            raise UserError(f"{path} cannot be opened: {error.orig}", "It must be yours to read and write") from error
+        except SQLAlchemyError as error:
             engine.dispose()
             raise UserError(f"{path} is damaged and cannot be read", "Restore it from a backup, or begin anew") from error
         if found > schema.FORMAT:
@@ -121,8 +138,14 @@ class Store:
 
     @contextmanager
     def _write(self) -> Iterator[Connection]:
-        with self._engine.begin() as connection:
-            yield connection
+        try:
+            with self._engine.begin() as connection:
+                yield connection
+        except OperationalError as error:
+            raise DialinError(
+                f"The study in {self._directory} cannot be written: {error.orig}",
+                f"Mend that (a full disk?), then go on: dialin resume {self._directory}",
+            ) from error
 
     @property
     def spec(self) -> StudySpec:

@@ -74,7 +74,9 @@ class Question(BaseModel):
     workload_options: dict[str, str | int | float | bool] = Field(
         default_factory=dict, description="further options of the sysbench script"
     )
-    minutes: float = Field(default=30.0, gt=0, le=10_080, description="the budget: minutes of wall clock for the trials")
+    minutes: float = Field(
+        default=30.0, gt=0, le=10_080, description="the budget of wall clock for the trials; data is prepared before it begins"
+    )
     measure: float | None = Field(default=None, ge=2, le=86_400, description="seconds measured in each trial")
     warmup: float | None = Field(default=None, ge=0, le=86_400, description="the most seconds that a trial warms up")
     confidence: Fraction = Field(default=0.95, ge=0.5, le=0.999, description="how sure all intervals together are")
@@ -111,7 +113,7 @@ class Question(BaseModel):
     def servers(self) -> list[str]:
         """The builds that are asked for, as written; empty where that is left to dialin."""
         named = [self.server] if isinstance(self.server, str) else list(self.server)
-        return [name for name in named if name]
+        return list(dict.fromkeys(name for name in named if name))
 
     def workload_spec(self, directory: Path) -> WorkloadSpec:
         """Return the load; a script's path is taken relative to a directory."""

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import ValidationError
+
 import dialin
-from dialin.datasets.cache import check_space
+from dialin.datasets.cache import Dataset, check_space
 from dialin.datasets.prepare import BLANK_SIZE
-from dialin.errors import UserError
+from dialin.errors import DialinError, UserError
 from dialin.model.build import Build
 from dialin.model.cpus import parse_cpus
 from dialin.model.progress import Watcher
@@ -93,7 +96,7 @@ def check_question(question: Question, directory: Path, workshop: Workshop, make
     for candidate in candidates:
         dry_run.check(used[candidate.server], {**spec.fixed, **candidate.setting})
     _check_memory(spec, catalogues)
-    _check_disk(workshop, workload)
+    _check_disk(workshop, workload, len(used))
     return Ready(spec, allowed, used, workload, (*left_out, *_texts(notes)))
 
 
@@ -148,16 +151,26 @@ def resume(
     with sole_runner(directory), Store.open(directory) as store:
         spec = store.spec
         if minutes is not None:
-            spec = spec.model_copy(update={"minutes": minutes})
-            store.set_spec(spec)
+            spec = _with_budget(spec, minutes)
+        allowed = plan(spec)
         workload = make_workload(spec.workload)
         workload.check()
         installed = builds.discover(workshop.home, os.environ)
         used = {name: builds.find(name, installed) for name in {candidate.server for candidate in spec.candidates}}
-        return _run(Ready(spec, plan(spec), used, workload, ()), store, workshop, watcher)
+        store.set_spec(spec)
+        return _run(Ready(spec, allowed, used, workload, ()), store, workshop, watcher)
+
+
+def _with_budget(spec: StudySpec, minutes: float) -> StudySpec:
+    """Return the study with another budget, checked before anything is written."""
+    try:
+        return StudySpec.model_validate({**spec.model_dump(), "minutes": minutes})
+    except ValidationError as error:
+        raise UserError(f"--minutes {minutes:g}: {error.errors()[0]['msg'].lower()}", "Give minutes of wall clock") from None
 
 
 def _run(ready: Ready, store: Store, workshop: Workshop, watcher: Watcher) -> Verdict:
+    """Make the data and run the blocks; from here on what was begun is there to be resumed."""
     session = store.begin_session()
 
     def tell(text: str) -> None:
@@ -166,28 +179,30 @@ def _run(ready: Ready, store: Store, workshop: Workshop, watcher: Watcher) -> Ve
 
     preparer = workshop.preparer.telling(tell)
     by_candidate = {candidate.name: ready.builds[candidate.server] for candidate in ready.spec.candidates}
-    datasets = {
-        candidate.name: preparer.prepared(
-            by_candidate[candidate.name],
-            ready.workload,
-            rules.shapes_data({**ready.spec.fixed, **candidate.setting}),
-        )
-        for candidate in ready.spec.candidates
-    }
-    check_space(workshop.home.sandboxes, max(dataset.size for dataset in datasets.values()))
-    laboratory = Laboratory(
-        spec=ready.spec,
-        plan=ready.plan,
-        home=workshop.home,
-        ledger=workshop.ledger,
-        clock=workshop.clock,
-        store=store,
-        watcher=watcher,
-        workload=ready.workload,
-        builds=by_candidate,
-        datasets=datasets,
-    )
-    return Runner(laboratory, session).run()
+    datasets: dict[str, Dataset] = {}
+    try:
+        with ExitStack() as held:
+            for candidate in ready.spec.candidates:
+                shape = rules.shapes_data({**ready.spec.fixed, **candidate.setting})
+                dataset = preparer.prepared(by_candidate[candidate.name], ready.workload, shape)
+                held.enter_context(preparer.in_use(dataset))
+                datasets[candidate.name] = dataset
+            check_space(workshop.home.sandboxes, max(dataset.size for dataset in datasets.values()))
+            laboratory = Laboratory(
+                spec=ready.spec,
+                plan=ready.plan,
+                home=workshop.home,
+                ledger=workshop.ledger,
+                clock=workshop.clock,
+                store=store,
+                watcher=watcher,
+                workload=ready.workload,
+                builds=by_candidate,
+                datasets=datasets,
+            )
+            return Runner(laboratory, session).run()
+    except UserError as error:
+        raise DialinError(error.what, f"{error.remedy}, then: dialin resume DIR") from error
 
 
 def _choose(asked: list[str], installed: list[Build]) -> dict[str, Build]:
@@ -250,9 +265,9 @@ def _check_memory(spec: StudySpec, catalogues: Mapping[str, Catalogue]) -> None:
         check.check_memory(candidate.name, rules.memory_needed(values, spec.workload.threads), available)
 
 
-def _check_disk(workshop: Workshop, workload: Workload) -> None:
-    """The dataset, and one copy of it for the trial, must fit."""
-    check_space(workshop.home.root, 2 * (BLANK_SIZE + workload.expected_bytes()))
+def _check_disk(workshop: Workshop, workload: Workload, count: int) -> None:
+    """The datasets of all builds, and one copy for the trial, must fit."""
+    check_space(workshop.home.root, (count + 1) * (BLANK_SIZE + workload.expected_bytes()))
 
 
 def _facts(build: Build) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import shlex
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -66,8 +67,10 @@ def running(ledger: Ledger) -> list[Entry]:
 
 def how_to_connect(entry: Entry) -> str:
     """Return the command line that connects to a server; the password stays in its file."""
-    client = "mariadb" if entry.build.startswith("mariadb") else "mysql"
-    return f"{client} --defaults-file={shlex.quote(str(Path(entry.directory) / _CLIENT))}   (TCP: 127.0.0.1:{entry.port})"
+    client = next((name for name in ("mysql", "mariadb") if shutil.which(name)), "mysql")
+    missing = "" if shutil.which(client) else "; the client comes with apt-get install default-mysql-client"
+    options = shlex.quote(str(Path(entry.directory) / _CLIENT))
+    return f"{client} --defaults-file={options}   (TCP: 127.0.0.1:{entry.port}{missing})"
 
 
 def _set_password(build: Build, password: str) -> str:

@@ -49,6 +49,11 @@ class Runner:
         lab.watcher.study_began(lab.spec, lab.plan.blocks, self._seconds_left())
         block = 1
         while not any(look.decided for look in lab.store.looks()):
+            racing = self._in_the_race()
+            if not racing:
+                raise self._all_failed()
+            if len(racing) < 2:  # nothing is left to compare it with
+                break
             done = lab.store.trials()
             missing = self._missing(block, done)
             if missing:
@@ -56,8 +61,6 @@ class Runner:
                     break
                 for position, name in missing:
                     self._run_trial(block, position, name)
-                    if self._out(name) and not self._in_the_race():
-                        raise self._all_failed()
             self._look_if_due(block)
             block += 1
         return self._conclude()
@@ -130,10 +133,8 @@ class Runner:
         if not finished:
             raise self._all_failed()
         record = lab.store.read()
-        if record.verdict is not None and taken and taken[-1].blocks >= max(finished):
-            verdict = record.verdict
-        else:
-            verdict = self._look(max(finished), last=True)
+        judged = taken and taken[-1].decided is not None and taken[-1].blocks >= max(finished)
+        verdict = record.verdict if record.verdict and judged else self._look(max(finished), last=True)
         lab.watcher.study_ended(verdict)
         return verdict
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
 from dialin.clock import Clock
-from dialin.datasets.cache import Dataset, copy
-from dialin.errors import ServerError, WorkloadError
+from dialin.datasets.cache import Dataset, check_space, copy
+from dialin.errors import DialinError, ServerError, WorkloadError
 from dialin.model.build import Build
 from dialin.model.cpus import parse_cpus
 from dialin.model.progress import Watcher
@@ -32,6 +32,9 @@ SANDBOX = "{sandbox}"
 
 _READ_PATIENCE = 30.0
 """Seconds without any report after which the driver is called hung."""
+
+_POOL_PATIENCE = 600.0
+"""Seconds that the load of the buffer pool's pages may take; the warm-up begins when it is over."""
 
 _STALL_PATIENCE = 60
 """Seconds without any transaction after which the server is called hung."""
@@ -82,7 +85,9 @@ def run(laboratory: Laboratory, planned: Trial) -> Trial:
     try:
         failure = life.run()
     except BaseException:
-        laboratory.store.save_trial(_as_it_is(trial, progress, TrialState.INTERRUPTED))
+        # What ended the trial is what the user must hear of, also where the disk is full and this cannot be saved.
+        with suppress(DialinError):
+            laboratory.store.save_trial(_as_it_is(trial, progress, TrialState.INTERRUPTED))
         raise
     ended = _as_it_is(trial, progress, TrialState.FAILED if failure else TrialState.DONE)
     ended = replace(ended, failure=failure)
@@ -121,6 +126,7 @@ class _Life:
         self._sandbox: Sandbox | None = None
         self._load: Load | None = None
         self._still = 0
+        self._seconds = 0
 
     def run(self) -> Failure | None:
         """Go through the steps; returns why the trial failed, or None."""
@@ -161,7 +167,9 @@ class _Life:
         lab = self._lab
         with self._step(Step.RESTORE):
             self._sandbox = sandbox = Sandbox.create(self._build, lab.home, lab.ledger, lab.clock)
-            copy(lab.datasets[self._trial.candidate].data, sandbox.data)
+            dataset = lab.datasets[self._trial.candidate]
+            check_space(lab.home.sandboxes, dataset.size)
+            copy(dataset.data, sandbox.data)
         return sandbox
 
     def _boot(self, sandbox: Sandbox) -> None:
@@ -179,8 +187,8 @@ class _Life:
     def _warm_up(self, sandbox: Sandbox) -> Load:
         lab = self._lab
         with self._step(Step.WARM_UP):
+            self._await_warm_pool(sandbox)
             limit = lab.clock.monotonic() + lab.plan.warmup
-            self._await_warm_pool(sandbox, limit)
             target = Target(sandbox.socket, sandbox.directory)
             seed = load_seed(lab.spec.seed, self._trial.block)
             self._load = load = lab.workload.start(target, seed=seed, cpus=lab.spec.load_cpus)
@@ -193,11 +201,12 @@ class _Life:
             self._so_far.warm_up_end = WarmUpEnd.LIMIT
         return load
 
-    def _await_warm_pool(self, sandbox: Sandbox, limit: float) -> None:
+    def _await_warm_pool(self, sandbox: Sandbox) -> None:
         """Wait until the server has loaded the pages that were in the pool when the data was prepared, where it can."""
         if not has(self._build, Capability.POOL_DUMP):
             return
         clock = self._lab.clock
+        limit = clock.monotonic() + _POOL_PATIENCE
         with sandbox.connect() as query:
             while clock.monotonic() < limit:
                 said = status(query, "Innodb_buffer_pool_load_status") or ""
@@ -231,10 +240,11 @@ class _Life:
     def _read(self, load: Load, step: Step) -> Sample:
         lab = self._lab
         second = load.read(_READ_PATIENCE)
+        self._seconds += 1
         if second is None:
             raise WorkloadError(f"The load driver reported nothing for {_READ_PATIENCE:.0f} s")
         sample = Sample(
-            second=second.number,
+            second=self._seconds,
             at=lab.clock.now(),
             step=step,
             tps=second.tps,

@@ -43,7 +43,11 @@ def judge(record: StudyRecord, alpha: float) -> Judgement:
     windows = {trial.id: window([sample.tps for sample in measured[trial.id]]) for trial in done}
     names = [candidate.name for candidate in spec.candidates]
     forced = {name: trial.in_force for name in names for trial in done if trial.candidate == name}
-    one = [] if spec.compares_builds else in_force.same_in_force(forced, spec.asked_variables)
+    by_build = [
+        {c.name: forced[c.name] for c in spec.candidates if c.server == server and c.name in forced}
+        for server in dict.fromkeys(candidate.server for candidate in spec.candidates)
+    ]
+    one = [group for found in by_build for group in in_force.same_in_force(found, spec.asked_variables)]
     decision = decide(
         [Observation((t.block, t.session), t.candidate, windows[t.id].location) for t in done],
         names,
@@ -52,10 +56,9 @@ def judge(record: StudyRecord, alpha: float) -> Judgement:
         worthwhile=spec.worthwhile,
         one=one,
     )
-    confounds = [] if spec.compares_builds else in_force.confounds(forced, spec.asked_variables, spec.baseline)
-    weaker = {
-        name: rules.weaker_durability(forced[name], forced[spec.baseline]) if spec.baseline in forced else [] for name in forced
-    }
+    # Within each build: between builds every default that differs is part of what is compared, and is said to be.
+    confounds = [note for found in by_build for note in in_force.confounds(found, spec.asked_variables, spec.baseline)]
+    weaker = {name: _weaker(name, forced, spec.baseline) for name in forced}
     serious = [note for note in confounds if note.data["could_explain"]]
     outcome = decision.outcome
     states = dict(decision.states)
@@ -126,6 +129,13 @@ def standings(spec: StudySpec, trials: Sequence[Trial], samples: Mapping[int, Se
     return found
 
 
+def _weaker(name: str, forced: Mapping[str, Mapping[str, str]], baseline: str) -> list[str]:
+    """Return the variables by which a candidate gives up durability that the baseline has; any other, where that failed."""
+    references = [baseline] if baseline in forced else [other for other in forced if other != name]
+    lost = [variable for other in references for variable in rules.weaker_durability(forced[name], forced[other])]
+    return list(dict.fromkeys(lost))
+
+
 def _measured(samples: Sequence[Sample]) -> list[Sample]:
     return [sample for sample in samples if sample.step is Step.MEASURE]
 
@@ -191,7 +201,8 @@ def _warnings(
         for note in in_force.deviations(asked, trial.in_force):
             data = {**note.data, "candidate": trial.candidate}
             notes.append(Note(code=note.code, text=f"{trial.candidate}: {note.text}", data=data))
-    notes += [words.same_note(group) for group in one if len(group) > 1]
+    notes += [words.same_note(spec, group) for group in one]
+    notes += words.build_notes(spec)
     notes += words.failure_notes(record)
     notes += client_limits(spec, done)
     notes += other_load(done)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from dialin.model.record import StudyRecord
@@ -9,7 +10,7 @@ from dialin.model.study import StudySpec
 from dialin.model.trial import Trial, TrialState
 from dialin.model.verdict import CandidateState, Estimate, Note, Outcome
 from dialin.stats.decide import Decision
-from dialin.text import change, counted, duration, exact_percent, percent
+from dialin.text import change, counted, exact_percent, percent
 from dialin.variables import rules
 
 
@@ -95,7 +96,10 @@ def recommend(
         if serious:
             return base, "No winner is claimed while another variable differs: keep the baseline, and hold that variable fixed."
         if failed:
-            return base, "The baseline itself could not be measured."
+            return base, "The baseline could not be measured, so nothing is recommended: mend it, then begin anew."
+        if any(state is CandidateState.FAILED for state in decision.states.values()) and len(decision.throughput) < 3:
+            broken = [name for name, state in decision.states.items() if state is CandidateState.FAILED]
+            return base, f"{_several(spec, broken)} could not be measured (see the warnings): keep the baseline, or mend that."
         return base, "Nothing was shown to be better: keep the baseline, or give the study more minutes."
     for name in _by_throughput(decision, decision.winners):
         lost = weaker.get(name, [])
@@ -139,12 +143,20 @@ def durability_notes(spec: StudySpec, weaker: Mapping[str, Sequence[str]], winne
     ]
 
 
-def same_note(group: frozenset[str]) -> Note:
+def build_notes(spec: StudySpec) -> list[Note]:
+    """Return what a comparison of builds compares beside the builds."""
+    if not spec.compares_builds:
+        return []
+    text = "Candidates run on different builds: every default that differs between these is part of the comparison"
+    return [Note(code="different_builds", text=text, data={"builds": sorted({c.server for c in spec.candidates})})]
+
+
+def same_note(spec: StudySpec, group: frozenset[str]) -> Note:
     """Return the note that candidates are one and the same in force."""
-    names = sorted(group)
+    names = [candidate.name for candidate in spec.candidates if candidate.name in group]
     return Note(
         code="same_in_force",
-        text=f"{_list(names)} come to the same setting in force: what differs between them is the noise of this machine",
+        text=f"{_several(spec, names)} come to the same setting in force: what differs between them is this machine's noise",
         data={"candidates": names},
     )
 
@@ -161,7 +173,7 @@ def failure_notes(record: StudyRecord) -> list[Note]:
         notes.append(
             Note(
                 code="failed_trials",
-                text=f"{candidate.name}: {counted(len(failed), 'trial')} failed; {reason}",
+                text=f"{named(record.spec, candidate.name)}: {counted(len(failed), 'trial')} failed; {reason}",
                 data={"candidate": candidate.name, "failed": len(failed), "reason": reason},
             )
         )
@@ -175,7 +187,7 @@ def drift_notes(done: Sequence[Trial], drifting: Sequence[Trial]) -> list[Note]:
     whose = sorted({trial.candidate for trial in drifting})
     text = (
         f"{len(drifting)} of {counted(len(done), 'trial')} still grew steadily faster or slower while measured "
-        f"({', '.join(whose)}); give a longer --warmup"
+        f"({', '.join(whose)}); begin anew with a longer --warmup"
     )
     return [Note(code="not_steady", text=text, data={"trials": [trial.id for trial in drifting], "candidates": whose})]
 
@@ -187,10 +199,10 @@ def unresolved_notes(spec: StudySpec, decision: Decision) -> list[Note]:
     text = f"With this noise {counted(decision.blocks, 'block')} can tell differences of {percent(decision.detectable)} apart"
     data: dict[str, float | int] = {"detectable": decision.detectable, "blocks": decision.blocks}
     if decision.blocks_needed and decision.blocks:
-        minutes = spec.minutes * decision.blocks_needed / decision.blocks
+        minutes = math.ceil(spec.minutes * decision.blocks_needed / decision.blocks)
         text += (
-            f"; for {exact_percent(spec.worthwhile)} about {decision.blocks_needed:,} are needed, "
-            f"{duration(60 * minutes)} in all. Go on with dialin resume --minutes, or accept less: --worthwhile"
+            f"; for {exact_percent(spec.worthwhile)} about {decision.blocks_needed:,} are needed: dialin resume DIR "
+            f"--minutes {minutes}. Or begin anew with a larger --worthwhile"
         )
         data["blocks_needed"] = decision.blocks_needed
     return [Note(code="unresolved", text=text, data=data)]

@@ -48,9 +48,7 @@ class Workshop:
         Raises:
             UserError: it does not.
         """
-        known = self.catalogue(build)
-        for name, value in setting.items():
-            check.check_value(check.check_name(name, known, {}), value)
+        check.check_setting(setting, self.catalogue(build), {})
         dry_run.check(build, setting)
 
     def catalogue(self, build: Build) -> Catalogue:

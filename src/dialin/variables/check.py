@@ -105,7 +105,7 @@ def check_study(spec: StudySpec, catalogues: Mapping[str, Catalogue], elsewhere:
     """
     for candidate in spec.candidates:
         setting: Setting = {**spec.fixed, **candidate.setting}
-        _check_setting(setting, catalogues[candidate.server], elsewhere)
+        check_setting(setting, catalogues[candidate.server], elsewhere)
         allowed = as_number(setting.get("max_connections", spec.workload.threads))
         if allowed is not None and allowed < spec.workload.threads:
             raise UserError(
@@ -154,7 +154,12 @@ def check_memory(candidate: str, needed: Mapping[str, int], available: int) -> N
         )
 
 
-def _check_setting(setting: Setting, catalogue: Catalogue, elsewhere: Elsewhere) -> None:
+def check_setting(setting: Setting, catalogue: Catalogue, elsewhere: Elsewhere) -> None:
+    """Check every name and value of a setting.
+
+    Raises:
+        UserError: a variable that the build lacks or that dialin must own, a value out of range.
+    """
     for name, value in setting.items():
         why = owned.reason(name) or owned.reason_for_value(name, value)
         if why:

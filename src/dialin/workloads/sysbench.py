@@ -8,6 +8,8 @@ import re
 import select
 import shutil
 import subprocess
+import time
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,9 @@ from dialin.workloads.base import Second, Target
 
 BYTES_A_ROW = 270
 """Of sysbench's oltp table with its index in InnoDB, as measured on MySQL 9.7 (DYNAMIC rows, latin1 to utf8mb4 alike)."""
+
+_LOG_LIMIT = 16 * 1024**2
+"""Bytes of a driver's output that are kept, so that one that floods fills no disk."""
 
 _PREPARE_LIMIT = 6 * 3600.0
 _OPTION = re.compile(r"[a-z][a-z0-9_-]*")
@@ -86,6 +91,13 @@ class Sysbench:
             match.replace("_", "-") for match in re.findall(r"^\s+--([a-z][a-z0-9_-]*)", done.stdout, re.MULTILINE)
         )
 
+    @property
+    def _environment(self) -> dict[str, str]:
+        """What sysbench runs in: a script of one's own finds the modules that lie beside it."""
+        if self._own_script is None:
+            return dict(os.environ)
+        return {**os.environ, "LUA_PATH": f"{self._own_script.absolute().parent}/?.lua;{os.environ.get('LUA_PATH', ';')}"}
+
     def _call(self, *words: str, timeout: float = 60.0) -> subprocess.CompletedProcess[str]:
         try:
             return subprocess.run(
@@ -96,6 +108,7 @@ class Sysbench:
                 text=True,
                 errors="replace",
                 timeout=timeout,
+                env=self._environment,
                 check=False,
             )
         except (OSError, subprocess.TimeoutExpired) as error:
@@ -118,7 +131,9 @@ class Sysbench:
         """Return all that decides what the prepared data is, the text of a script of one's own included."""
         facts: dict[str, Any] = dict(self._spec.data_options)
         if self._own_script is not None:
-            facts["digest"] = hashlib.sha256(self._own_script.read_bytes()).hexdigest()
+            # The script may load what lies beside it, so all of that decides what the data is.
+            texts = [path.read_bytes() for path in sorted(self._own_script.absolute().parent.glob("*.lua"))]
+            facts["digest"] = hashlib.sha256(b"\0".join([self._own_script.read_bytes(), *texts])).hexdigest()
         if self._own_script is not None or self._spec.name == "bulk_insert":
             facts["threads"] = self._spec.threads
         return facts
@@ -155,13 +170,20 @@ class Sysbench:
         script, *options = self._arguments(target, threads=threads)
         log = target.directory / "prepare.log"
         with log.open("wb") as output:
-            process = spawn([self._binary, script, *options, "--rand-seed=1", "prepare"], target.directory, "prepare", output)
+            process = spawn(
+                [self._binary, script, *options, "--rand-seed=1", "prepare"],
+                target.directory,
+                "prepare",
+                output,
+                environment=self._environment,
+            )
             try:
                 code = process.wait(_PREPARE_LIMIT)
-            except BaseException:
+            except subprocess.TimeoutExpired:
+                raise WorkloadError(f"sysbench did not prepare its data within {_PREPARE_LIMIT / 3600:.0f} hours") from None
+            finally:
                 process.kill()
                 process.wait()
-                raise
         if code != 0:
             raise WorkloadError(f"sysbench could not prepare its data: {_fatal(tail(log))}", "See its log", tail(log))
 
@@ -173,7 +195,14 @@ class Sysbench:
             options.append(f"--rate={self._spec.rate}")
         read_end, write_end = os.pipe()
         try:
-            process = spawn([self._binary, script, *options, "run"], target.directory, "load", write_end, cpus=cpus)
+            process = spawn(
+                [self._binary, script, *options, "run"],
+                target.directory,
+                "load",
+                write_end,
+                cpus=cpus,
+                environment=self._environment,
+            )
         finally:
             os.close(write_end)
         return SysbenchLoad(process, read_end, target.directory / "load.log")
@@ -182,8 +211,16 @@ class Sysbench:
 class SysbenchLoad:
     """A running sysbench; what it prints is kept in a log and read a line at a time."""
 
-    def __init__(self, process: subprocess.Popen[bytes], output: int, log: Path) -> None:
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        output: int,
+        log: Path,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._process = process
+        self._monotonic = monotonic
+        self._written = 0
         self._output = output
         self._log = log.open("ab")
         self._path = log
@@ -196,12 +233,13 @@ class SysbenchLoad:
         Raises:
             WorkloadError: sysbench ended.
         """
+        limit = self._monotonic() + timeout
         while True:
             while b"\n" in self._pending:
                 line, self._pending = self._pending.split(b"\n", 1)
                 if second := parse_line(line.decode("utf-8", "replace")):
                     return second
-            ready, _, _ = select.select([self._output], [], [], timeout)
+            ready, _, _ = select.select([self._output], [], [], max(0.0, limit - self._monotonic()))
             if not ready:
                 return None
             chunk = os.read(self._output, 65536)
@@ -209,9 +247,10 @@ class SysbenchLoad:
                 self._process.wait()
                 words = tail(self._path)
                 raise WorkloadError(f"sysbench ended by itself: {_fatal(words)}", "See its log", words)
-            self._log.write(chunk)
-            self._log.flush()
-            self._pending += chunk
+            if self._written < _LOG_LIMIT:
+                self._written += self._log.write(chunk)
+                self._log.flush()
+            self._pending = (self._pending + chunk)[-_LOG_LIMIT:]
 
     def cpu_seconds(self) -> float:
         """Return the CPU seconds that sysbench has used so far."""
