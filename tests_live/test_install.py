@@ -28,7 +28,11 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Home:
-    return Home(tmp_path_factory.mktemp("home"))
+    """A home of its own, but for what package clients fetched: that is kept, so that a second run fetches nothing."""
+    home = Home(tmp_path_factory.mktemp("home"))
+    Home.of().downloads.mkdir(parents=True, exist_ok=True)
+    home.downloads.symlink_to(Home.of().downloads)
+    return home
 
 
 @pytest.fixture(scope="module")
