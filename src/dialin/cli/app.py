@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 from rich.markup import escape
+from typer.exceptions import TyperException
 
 from dialin import __version__
 from dialin.cli import servers, studies
@@ -32,7 +33,6 @@ app = typer.Typer(
         "what is in force, and says who wins, by how much and how surely."
     ),
     epilog=EPILOG,
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -48,13 +48,17 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def before(
+    context: typer.Context,
     version: Annotated[  # noqa: ARG001 - typer handles it
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """End what an earlier dialin left behind, before anything else."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+        raise typer.Exit
     for orphan in Ledger(Home.of().ledger).end_orphans():
         if not orphan.keep:
             errors().print(f"Ended what an earlier dialin left behind: {escape(orphan.build or orphan.id)}")
@@ -63,7 +67,16 @@ def before(
 def main() -> None:
     """Run the command line; every error that dialin means ends in one line with its remedy."""
     try:
-        app()
+        sys.exit(app(standalone_mode=False) or ExitCode.VERDICT)
+    except typer.Abort:
+        errors().print("Nothing was started")
+        sys.exit(ExitCode.INTERRUPTED)
+    except TyperException as error:
+        context = getattr(error, "ctx", None)
+        where = context.command_path if context else "dialin"
+        text = f"{error.format_message().rstrip('.')}. See {where} --help"
+        errors().print(f"[bold red]dialin:[/] {escape(_printable(text))}", soft_wrap=True)
+        sys.exit(ExitCode.MISUSE)
     except DialinError as error:
         console = errors()
         if error.log_tail:

@@ -18,7 +18,10 @@ from dialin.servers.installable import parse_reference
 from dialin.study import playground
 from dialin.study.workshop import Workshop
 
-app = typer.Typer(help="Builds on this machine, builds to install, and private servers to play with.", no_args_is_help=False)
+app = typer.Typer(
+    help="List builds on this machine and those that can be installed; install them; start sandboxes to play with.",
+    no_args_is_help=False,
+)
 
 BuildName = Annotated[str, typer.Argument(metavar="BUILD", help="Such as mysql@9.7 or mariadb@10.11.")]
 
@@ -94,7 +97,7 @@ def start(
     ] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Its TCP port on 127.0.0.1; 0 has one chosen.")] = 0,
 ) -> None:
-    """Start a private server to play with; it runs until `dialin servers stop`."""
+    """Start a sandbox to play with: a private server that runs until `dialin servers stop`."""
     from dialin.cli.options import pairs
 
     workshop = Workshop.open(say)
@@ -110,7 +113,7 @@ def start(
 def stop(
     name: Annotated[str | None, typer.Argument(metavar="[ID]", help="Which one; all where none is given.")] = None,
 ) -> None:
-    """Stop private servers that were started with `dialin servers start`, and remove their data."""
+    """Stop sandboxes that were started with `dialin servers start`, and remove their data."""
     workshop = Workshop.open(say)
     running = playground.running(workshop.ledger)
     chosen = [sandbox for sandbox in running if name in (None, sandbox.id)]

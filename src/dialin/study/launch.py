@@ -116,7 +116,7 @@ def begin(ready: Ready, out: Path, workshop: Workshop, watcher: Watcher, command
             created=workshop.clock.now(),
             dialin_version=dialin.__version__,
             command=command,
-            host=host.inventory(workshop.home.root),
+            host={**host.inventory(workshop.home.root), "load_driver": ready.workload.version()},
             servers={name: _facts(build) for name, build in ready.builds.items()},
         ) as store,
     ):
