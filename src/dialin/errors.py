@@ -37,7 +37,7 @@ class DialinError(Exception):
         self.log_tail = log_tail
 
     def __str__(self) -> str:
-        return f"{self.what}. {self.remedy}" if self.remedy else self.what
+        return f"{self.what.rstrip('.')}. {self.remedy}" if self.remedy else self.what
 
 
 class UserError(DialinError):

@@ -6,6 +6,7 @@ Nobody else can reach it: the directory is its owner's alone, and unless a port 
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket as sockets
 import subprocess
@@ -38,6 +39,7 @@ _SOCKET_LIMIT = 100
 """The kernel takes 107 bytes for a unix socket's path; some clients take fewer."""
 
 _POLL = 0.02
+_CAUGHT = re.compile(r"got signal (\d+)")
 
 
 class Sandbox:
@@ -193,6 +195,9 @@ class Sandbox:
         code = self._process.poll() if self._process else None
         if code is not None and code < 0:
             return f"it died of {signal.Signals(-code).name}"
+        # A server's own handler takes the signal, writes it down and ends with an exit code.
+        if code != 0 and (caught := _CAUGHT.findall(tail(self.log, 200))):
+            return f"it died of {signal.Signals(int(caught[-1])).name}"
         words = _last_error(self.log) or _last_error(self.directory / "console.log")
         return words or f"it ended with exit code {code}"
 
