@@ -81,9 +81,11 @@ def gain(record: StudyRecord, verdict: Verdict) -> str:
 def no_change(record: StudyRecord) -> str:
     """Return what to say where the recommendation changes no variable."""
     verdict = record.verdict
-    if verdict and record.spec.compares_builds and verdict.recommended_candidate != verdict.baseline:
+    if verdict is None:
+        return "Nothing yet: there is no verdict."
+    if record.spec.compares_builds and verdict.recommended_candidate != verdict.baseline:
         return f"The options stay as they are; what is recommended is the build {visible(chosen(verdict).server)}."
-    if verdict and chosen(verdict).trials == 0:
+    if chosen(verdict).trials == 0:
         return "Nothing is recommended: the baseline itself could not be measured."
     return "Keep the options as the baseline has them: there is nothing to change."
 
