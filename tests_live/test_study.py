@@ -15,11 +15,16 @@ from live import MYSQL, SMALL, children, kill, measuring
 SCHEMA = jsonfile.schema()
 SWEEP = ["sweep", "innodb_buffer_pool_instances=1,4", "--server", MYSQL, "--set", "innodb_buffer_pool_size=1G", *SMALL]
 
+with_pool_instances = pytest.mark.skipif(
+    not MYSQL.startswith("mysql"), reason="MariaDB has had one buffer pool instance since 10.5"
+)
+
 
 def candidate(verdict, name):
     return next(found for found in verdict["candidates"] if found["name"] == name)
 
 
+@with_pool_instances
 def test_a_sweep_killed_in_the_middle_of_a_trial_resumes_to_a_verdict_and_leaves_nothing_behind(dialin):
     out = dialin.directory / "study"
     words = ["sweep", "innodb_buffer_pool_instances=1,4,16", *SWEEP[2:], "--minutes", "2", "--worthwhile", "100%", "--out", out]
@@ -78,6 +83,7 @@ def test_two_identical_option_files_are_no_worthwhile_difference(dialin):
     assert verdict["recommended_candidate"] == "a.cnf"
 
 
+@with_pool_instances
 def test_a_running_study_is_not_run_twice_and_ctrl_c_tells_how_to_go_on(dialin):
     out = dialin.directory / "study"
     process = dialin.start(*SWEEP, "--minutes", "2", "--out", out)
@@ -93,6 +99,7 @@ def test_a_running_study_is_not_run_twice_and_ctrl_c_tells_how_to_go_on(dialin):
         assert store.trials()[-1].state is TrialState.INTERRUPTED
 
 
+@with_pool_instances
 def test_a_server_or_a_driver_that_dies_fails_its_trial_and_the_study_goes_on(dialin):
     out = dialin.directory / "study"
     cpus = sorted(os.sched_getaffinity(0))
@@ -117,6 +124,7 @@ def test_a_server_or_a_driver_that_dies_fails_its_trial_and_the_study_goes_on(di
     assert all(trial.state is TrialState.DONE for trial in others)
 
 
+@pytest.mark.skipif(MYSQL != "mysql@9.7", reason="other builds start with 0 pool instances")
 def test_a_study_in_which_nothing_starts_ends_with_code_3_the_signal_and_the_log(dialin):
     """MySQL 9.7 divides by zero when it is given 0 pool instances and 2 GiB or more."""
     words = ["sweep", "innodb_buffer_pool_size=2G,3G", "--server", MYSQL, "--set", "innodb_buffer_pool_instances=0", *SMALL]
@@ -125,6 +133,7 @@ def test_a_study_in_which_nothing_starts_ends_with_code_3_the_signal_and_the_log
     assert "did not start: it died of SIGFPE" in err
 
 
+@with_pool_instances
 @pytest.mark.parametrize(
     ("words", "says"),
     [
