@@ -226,7 +226,7 @@ def test_with_two_candidates_the_quantile_is_the_t_distributions():
 positive = st.floats(min_value=1.0, max_value=1e4)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from("abc"), positive), min_size=2, max_size=14), st.randoms())
 def test_order_and_unit_change_no_ratio(trials, random):
     seen = [Observation(*trial) for trial in trials]

@@ -219,7 +219,7 @@ def designs(draw):
     return kept, names, twins
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(designs(), st.data())
 def test_names_order_and_unit_change_no_verdict(design, data):
     seen, names, twins = design
@@ -244,7 +244,7 @@ def test_names_order_and_unit_change_no_verdict(design, data):
     assert (again.detectable is None) == (found.detectable is None)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(designs())
 def test_outcome_winners_and_states_agree(design):
     seen, names, twins = design
