@@ -1,4 +1,4 @@
-"""Where dialin keeps things on this machine."""
+"""Where dialin keeps things on this machine, and how a file there is replaced."""
 
 from __future__ import annotations
 
@@ -60,3 +60,21 @@ class Home:
     def config(self) -> Path:
         """Directories that the user added with `dialin servers add`."""
         return self.root / "servers.json"
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Write a file, on disk before this returns, so that whoever reads it sees all of the old text or all of the new.
+
+    Raises:
+        OSError: it cannot be written, or its directory is not there; the old text stays.
+    """
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with fresh.open("w", encoding="utf-8", newline="\n") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        fresh.replace(path)
+    except BaseException:
+        fresh.unlink(missing_ok=True)
+        raise

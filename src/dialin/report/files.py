@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from dialin.errors import UserError
 from dialin.model.record import StudyRecord
+from dialin.paths import replace_text
 from dialin.report import html, jsonfile, markdown, optionfile
 
 
@@ -24,22 +24,9 @@ def write_all(record: StudyRecord, directory: Path) -> None:
         texts["recommended.cnf"] = optionfile.render(record)
     for name, text in texts.items():
         try:
-            _replace(directory / name, text)
+            replace_text(directory / name, text)
         except OSError as error:
             raise UserError(
                 f"{directory / name} cannot be written: {error.strerror}",
                 "Free the disk or choose another directory with --out",
             ) from error
-
-
-def _replace(path: Path, text: str) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with temporary.open("w", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise

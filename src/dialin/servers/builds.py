@@ -11,9 +11,9 @@ from pathlib import Path
 
 from dialin.errors import UserError
 from dialin.model.build import Build, BuildReference, Flavour, Version
-from dialin.paths import Home
+from dialin.paths import Home, replace_text
 from dialin.servers.installable import INSTALLABLE, Installable, nearest, parse_reference
-from dialin.servers.manifest import installed, messages_directory, replace_text
+from dialin.servers.manifest import installed, messages_directory
 
 _TIMEOUT = 20.0
 _NAMES = ("mariadbd", "mysqld")
@@ -200,6 +200,7 @@ def forget_directory(home: Home, path: Path) -> None:
 
 
 def _remember(home: Home, directories: Sequence[Path]) -> None:
+    home.root.mkdir(parents=True, exist_ok=True)
     replace_text(home.config, json.dumps({"directories": [str(each) for each in directories]}, indent=2) + "\n")
 
 

@@ -77,8 +77,12 @@ def has(build: Build, capability: Capability) -> bool:
 
 
 def base_options(build: Build) -> dict[str, str]:
-    """Return the options that every sandbox of a build gets so that it keeps to itself, whatever it is started for."""
+    """Return the options that a build is always started with: where its own files are, and what makes it keep to itself."""
     options = {}
+    if build.basedir:
+        options["basedir"] = str(build.basedir)
+    if build.messages:
+        options["lc_messages_dir"] = str(build.messages)
     if has(build, Capability.X_PLUGIN):
         options["mysqlx"] = "OFF"
     if has(build, Capability.CERTIFICATE_EACH_BOOT):

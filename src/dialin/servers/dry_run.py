@@ -31,10 +31,6 @@ def check(build: Build, settings: Setting) -> None:
     """
     with tempfile.TemporaryDirectory(prefix="dialin-") as scratch:
         options = {**base_options(build), "datadir": scratch, "secure_file_priv": scratch}
-        if build.basedir:
-            options["basedir"] = str(build.basedir)
-        if build.messages:
-            options["lc_messages_dir"] = str(build.messages)
         file = Path(scratch) / "my.cnf"
         file.write_text(optionfile.render({"mysqld": {**options, **settings}}), encoding="utf-8")
         knows = has(build, Capability.VALIDATE_CONFIG)

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from dialin.paths import replace_text
 from dialin.servers.processes import end, identity, processes
 
 
@@ -52,13 +53,7 @@ class Ledger:
         """Write an entry, on disk before this returns; `facts` are further attributes of `Entry`."""
         entry = Entry(name, str(directory), os.getpid(), identity(os.getpid()), **facts)
         self._directory.mkdir(parents=True, exist_ok=True)
-        path = self._path(name)
-        temporary = path.with_suffix(".tmp")
-        with temporary.open("w", encoding="utf-8") as file:
-            json.dump(asdict(entry), file)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
+        replace_text(self._path(name), json.dumps(asdict(entry)))
         return entry
 
     def entries(self) -> list[Entry]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dialin.model.build import Build, BuildReference, Flavour, Version
-from dialin.paths import Home
+from dialin.paths import Home, replace_text
 
 MANIFEST = "build.json"
 _SCHEMA = "dialin/build/1"
@@ -101,11 +100,3 @@ def installed(home: Home) -> list[Build]:
     """Return the complete builds that dialin installed, in order of name."""
     roots = sorted(home.builds.iterdir()) if home.builds.is_dir() else []
     return [build for root in roots if not root.name.startswith(".") and (build := read(root))]
-
-
-def replace_text(path: Path, text: str) -> None:
-    """Write a file so that whoever reads it sees all of the old text or all of the new."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
-    fresh.write_text(text)
-    fresh.replace(path)

@@ -112,10 +112,6 @@ class Sandbox:
             own["skip_networking"] = "ON"
         if os.geteuid() == 0:
             own["user"] = "root"
-        if self.build.basedir:
-            own["basedir"] = str(self.build.basedir)
-        if self.build.messages:
-            own["lc_messages_dir"] = str(self.build.messages)
         self.option_file.write_text(optionfile.render({"mysqld": {**settings, **own}}), encoding="utf-8")
         self.option_file.chmod(0o600)
 

@@ -9,7 +9,7 @@ from dialin.clock import Clock
 from dialin.datasets.cache import copy
 from dialin.datasets.prepare import Preparer, fingerprint
 from dialin.model.build import Build
-from dialin.paths import Home
+from dialin.paths import Home, replace_text
 from dialin.servers.ledger import Ledger
 from dialin.servers.sandbox import Sandbox
 from dialin.variables import catalogue
@@ -43,7 +43,5 @@ def catalogue_of(
     finally:
         sandbox.remove()
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_suffix(".tmp")
-    temporary.write_text(found.to_json(), encoding="utf-8")
-    temporary.replace(path)
+    replace_text(path, found.to_json())
     return found

@@ -77,10 +77,10 @@ def check_question(question: Question, directory: Path, workshop: Workshop, make
     settings, left_out = question.settings(directory)
     installed = builds.discover(workshop.home, os.environ)
     chosen = _choose(question.servers, installed)
-    named = list(chosen) if len(chosen) > 1 else [next(iter(chosen.values())).id]
+    # Named as the user wrote the builds, kept with the very version that a resumed study must find again.
     candidates = [
-        candidate.model_copy(update={"server": chosen[candidate.server].id if len(chosen) > 1 else candidate.server})
-        for candidate in candidates_of(settings, named)
+        candidate.model_copy(update={"server": chosen[candidate.server].id})
+        for candidate in candidates_of(settings, list(chosen))
     ]
     used = {build.id: build for build in chosen.values()}
     catalogues = {name: workshop.catalogue(build) for name, build in used.items()}

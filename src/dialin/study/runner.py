@@ -49,13 +49,13 @@ class Runner:
         lab.watcher.study_began(lab.spec, lab.plan.blocks, self._seconds_left())
         block = 1
         while not any(look.decided for look in lab.store.looks()):
-            racing = self._in_the_race()
+            done = lab.store.trials()
+            racing = self._in_the_race(done)
             if not racing:
                 raise self._all_failed()
             if len(racing) < 2:  # nothing is left to compare it with
                 break
-            done = lab.store.trials()
-            missing = self._missing(block, done)
+            missing = self._missing(block, racing, done)
             if missing:
                 if not self._fits(len(missing), done):
                     break
@@ -65,21 +65,16 @@ class Runner:
             block += 1
         return self._conclude()
 
-    def _missing(self, block: int, done: Sequence[Trial]) -> list[tuple[int, str]]:
+    def _missing(self, block: int, racing: Sequence[str], done: Sequence[Trial]) -> list[tuple[int, str]]:
         """Return what a block still lacks, in its order; a finished trial is never run again."""
         finished = {t.candidate for t in done if t.block == block and t.state in (TrialState.DONE, TrialState.FAILED)}
         order = block_order(self._lab.spec.seed, block, self._names)
-        return [
-            (position, name) for position, name in enumerate(order, start=1) if name not in finished and not self._out(name)
-        ]
+        return [(place, name) for place, name in enumerate(order, start=1) if name in racing and name not in finished]
 
-    def _out(self, name: str) -> bool:
-        own = [t.state for t in self._lab.store.trials() if t.candidate == name]
-        failed = own.count(TrialState.FAILED)
-        return failed >= GIVE_UP_AFTER and TrialState.DONE not in own
-
-    def _in_the_race(self) -> list[str]:
-        return [name for name in self._names if not self._out(name)]
+    def _in_the_race(self, done: Sequence[Trial]) -> list[str]:
+        """Return the candidates that were not given up."""
+        states = {name: [t.state for t in done if t.candidate == name] for name in self._names}
+        return [name for name, own in states.items() if TrialState.DONE in own or own.count(TrialState.FAILED) < GIVE_UP_AFTER]
 
     def _run_trial(self, block: int, position: int, name: str) -> None:
         lab = self._lab
@@ -111,7 +106,8 @@ class Runner:
         lab = self._lab
         if not is_look(block) or any(look.blocks >= block for look in lab.store.looks()):
             return
-        if self._fits(len(self._in_the_race()), lab.store.trials()):
+        done = lab.store.trials()
+        if self._fits(len(self._in_the_race(done)), done):
             self._look(block, last=False)
 
     def _look(self, blocks: int, *, last: bool) -> Verdict:
