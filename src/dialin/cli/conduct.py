@@ -81,6 +81,8 @@ def finish(directory: Path, run: Callable[[Watcher], Verdict], *, json: bool) ->
         raise InterruptedStudyError(
             "Stopped; every finished trial is safe", f"Go on where it stood: dialin resume {directory}"
         ) from None
+    except UserError:
+        raise  # nothing was run: the directory may be a stranger's, or another dialin's that is running it
     except DialinError as error:
         _write_reports(directory)
         error.remedy = error.remedy.replace("resume DIR", f"resume {directory}")
