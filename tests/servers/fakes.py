@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import stat
+import tarfile
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from io import BytesIO
 from pathlib import Path
 
 from dialin.errors import UserError
@@ -19,6 +23,28 @@ def write_server(path: Path, says: str = VERSIONS["mysql"], code: int = 0) -> Pa
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"#!/bin/sh\necho '/any/path/{says}'\nexit {code}\n")
     path.chmod(0o755)
+    return path
+
+
+def make_zip(path: Path, members: Mapping[str, int]) -> Path:
+    """Write a zip archive of files, each with its permissions and its name for a content."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, mode in members.items():
+            info = zipfile.ZipInfo(name)
+            info.external_attr = (stat.S_IFREG | mode) << 16
+            archive.writestr(info, name)
+    return path
+
+
+def make_tar(path: Path, members: Mapping[str, int]) -> Path:
+    """Write a compressed tar archive of files, each with its permissions and its name for a content."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tarfile.open(path, "w:gz") as archive:
+        for name, mode in members.items():
+            info = tarfile.TarInfo(name)
+            info.mode, info.size = mode, len(name)
+            archive.addfile(info, BytesIO(name.encode()))
     return path
 
 

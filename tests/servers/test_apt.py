@@ -9,6 +9,7 @@ from dialin.errors import UserError
 from dialin.model.build import BuildReference
 from dialin.servers.apt import AptPackages, AptServer, Package, configuration_text, parse_uris
 from dialin.servers.apt_sources import Archive
+from dialin.servers.clients import missing
 from servers.fakes import FakeClients
 
 MIRROR = [Archive("https://deb.example.org/debian", "bookworm", ("main",))]
@@ -111,6 +112,15 @@ def test_a_mirror_without_the_package_is_told_in_the_words_of_the_update_that_fa
     clients = FakeClients(update=unsigned, **{"--print-uris": UserError("apt-get failed: E: Unable to locate package")})
     with pytest.raises(UserError, match=r"offers no mysql-server-core of Debian sid: .*not signed"):
         PACKAGES.fetch(tmp_path, clients, lambda _: None, MIRROR)
+
+
+@pytest.mark.parametrize("archives", [[], MIRROR])
+def test_where_the_mirror_cannot_serve_a_build_from_elsewhere_is_the_remedy(tmp_path: Path, archives: list[Archive]):
+    packages = AptPackages("sid", ("mysql-server-core",), instead="mysql@8.0")
+    clients = FakeClients(update=missing("apt-get"), **{"--print-uris": missing("apt-get")})
+    with pytest.raises(UserError) as caught:
+        packages.fetch(tmp_path, clients, lambda _: None, archives)
+    assert "`dialin servers install mysql@8.0`" in caught.value.remedy
 
 
 def test_one_archive_that_fails_does_not_matter_where_another_has_the_package(tmp_path: Path):

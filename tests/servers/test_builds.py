@@ -114,6 +114,15 @@ def test_an_unpacked_archive_is_added_with_its_basedir_and_found_again(home: Hom
     assert look(home) == [added]
 
 
+def test_a_server_beside_its_share_has_its_basedir_there(home: Home, tmp_path: Path):
+    root = tmp_path / "server"
+    write_server(root / "mysqld", "mysqld  Ver 5.6.24 for Linux on x86_64")
+    (root / "share" / "english").mkdir(parents=True)
+    (root / "share" / "english" / "errmsg.sys").touch()
+    (added,) = add_directory(home, root)
+    assert (added.id, added.basedir, added.messages) == ("mysql@5.6.24", root, root / "share")
+
+
 @pytest.mark.parametrize("named", ["bin", "bin/mysqld"])
 def test_the_binary_or_its_directory_may_be_named_instead(home: Home, tmp_path: Path, named: str):
     unpacked(tmp_path / "mysql")

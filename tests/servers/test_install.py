@@ -11,6 +11,7 @@ import pytest
 from dialin.errors import ServerError, UserError
 from dialin.model.build import Build, BuildReference, Flavour
 from dialin.paths import Home
+from dialin.servers.apt import AptServer
 from dialin.servers.builds import discover
 from dialin.servers.clients import Clients, Say, SystemClients
 from dialin.servers.install import exclusively, install, remove
@@ -227,20 +228,65 @@ def test_a_build_that_came_otherwise_is_not_removed(home: Home, tmp_path: Path):
         ("mysql@9.7.4", "mysql@9.7"),
         ("mysql@8", "mysql@8.0"),
         ("mysql@8.0.33", "mysql@8.0"),
+        ("mysql@5", "mysql@5.6"),
+        ("mysql@5.5", "mysql@5.5"),
         ("mariadb", "mariadb@10.11"),
+        ("mariadb@10", "mariadb@10.11"),
+        ("mariadb@10.11", "mariadb@10.11"),
+        ("mariadb@10.11.19", "mariadb@10.11"),
+        ("mariadb@10.11.5", "mariadb@10.11.5"),
+        ("mariadb@10.1", "mariadb@10.1"),
+        ("mariadb@10.2.11", "mariadb@10.2"),
+        ("mariadb@11", "mariadb@11.4"),
     ],
 )
-def test_a_reference_finds_its_row_by_prefix_either_way(asked: str, row: str):
+def test_a_reference_finds_the_preferred_row_unless_it_names_the_very_version_of_another(asked: str, row: str):
     assert str(installable(BuildReference.parse(asked)).reference) == row
 
 
 @pytest.mark.parametrize(
-    ("asked", "near"), [("mysql@8.0.34", "mysql@8.0"), ("mysql@5.7", "mysql@8.0"), ("mariadb@11.4", "mariadb@10.11")]
+    ("asked", "near"), [("mysql@8.0.34", "mysql@8.0"), ("mysql@5.7", "mysql@5.6"), ("mariadb@10.6", "mariadb@10.2")]
 )
 def test_what_cannot_be_installed_gets_the_nearest_named(asked: str, near: str):
     with pytest.raises(UserError) as caught:
         installable(BuildReference.parse(asked))
     assert caught.value.remedy.startswith(f"Did you mean {near}?")
+
+
+def test_another_build_that_is_installed_is_not_taken_for_the_preferred_one(home: Home):
+    old, new = (BuildReference.parse(text) for text in ("mysql@8.0.33", "mysql@9.7"))
+    rows = [
+        Installable(new, FakeSource(), fetched=0, unpacked=1),
+        Installable(
+            old,
+            FakeSource("mysqld  Ver 8.0.33 for Linux on x86_64"),
+            fetched=0,
+            unpacked=1,
+            exact=(8, 0, 33),
+        ),
+    ]
+    any_version = BuildReference.parse("mysql")
+    assert install(home, old, print, table=rows, clients=FakeClients()).id == "mysql@8.0.33"
+    assert install(home, any_version, print, table=rows, clients=FakeClients()).id == "mysql@9.7.4"
+    assert install(home, any_version, print, table=rows, clients=FakeClients()).id == "mysql@9.7.4"
+    assert leftovers(home) == ["mysql@8.0.33", "mysql@9.7.4"]
+
+
+def test_a_build_that_is_installed_need_not_be_one_that_can_be_installed_still(home: Home):
+    there = put(home, FakeSource())
+    assert install(home, REFERENCE, print, table=[], clients=FakeClients()) == there
+
+
+def test_a_mirror_that_cannot_serve_has_its_remedy_among_the_other_rows():
+    for row in INSTALLABLE:
+        if isinstance(row.source, AptServer):
+            other = installable(BuildReference.parse(row.source.packages.instead))
+            assert not isinstance(other.source, AptServer)
+            assert other.reference.flavour is row.reference.flavour
+
+
+def test_no_row_names_a_host():
+    assert "://" not in repr(INSTALLABLE)
 
 
 def test_every_row_names_its_source_and_its_cost():

@@ -20,6 +20,8 @@ from dialin.workloads.base import Target, Workload
 BLANK_SIZE = 400 * 1024**2
 """About what an empty data directory takes, at the most."""
 
+_MADE = 2
+"""Counts the ways in which data was made: 2 since only root@localhost has an account in it."""
 
 _STOP_LIMIT = 6 * 3600.0
 """Seconds that the clean stop may take which merges and purges all that preparing left behind."""
@@ -68,7 +70,7 @@ class Preparer:
             finally:
                 sandbox.remove()
 
-        facts = {"build": fingerprint(build), "workload": None, "shape": dict(sorted(shape.items()))}
+        facts = {"made": _MADE, "build": fingerprint(build), "workload": None, "shape": dict(sorted(shape.items()))}
         return self._cache.ensure(facts, make, expected=BLANK_SIZE)
 
     def prepared(self, build: Build, workload: Workload, shape: Mapping[str, Value]) -> Dataset:
@@ -89,13 +91,14 @@ class Preparer:
                 sandbox.boot({**self._preparing(build, workload), **shape})
                 with sandbox.connect() as query:
                     query("CREATE DATABASE sbtest")
-                workload.prepare(Target(sandbox.socket, sandbox.directory))
+                workload.prepare(Target(sandbox.account, sandbox.directory))
                 sandbox.stop(_STOP_LIMIT)
                 sandbox.data.rename(target)
             finally:
                 sandbox.remove()
 
         facts = {
+            "made": _MADE,
             "build": fingerprint(build),
             "workload": workload.data_facts(),
             "shape": dict(sorted(shape.items())),

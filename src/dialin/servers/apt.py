@@ -19,7 +19,7 @@ from dialin.errors import UserError
 from dialin.model.build import BuildReference
 from dialin.servers.apt_sources import Archive, read_archives, render, turned_to
 from dialin.servers.clients import MEGABYTE, Arrival, Clients, Say
-from dialin.servers.manifest import Layout, messages_directory
+from dialin.servers.manifest import Layout, check_search_path, messages_directory
 
 _URI_LINE = re.compile(r"'[^']*' (?P<file>\S+\.deb) (?P<size>\d+)(?: \S*)?")
 _NOT_NEEDED = ("usr/share/doc", "usr/share/man", "usr/share/locale", "usr/share/lintian", "usr/share/bug", "etc", "var")
@@ -80,12 +80,14 @@ class AptPackages:
         names: the packages asked for.
         leave_out: patterns of packages that the closure names but a server does without.
         alone: without what they depend on.
+        instead: a build that comes from elsewhere, for a machine that cannot have these.
     """
 
     suite: str
     names: tuple[str, ...]
     leave_out: tuple[str, ...] = ()
     alone: bool = False
+    instead: str = ""
 
     def state(self, downloads: Path) -> Path:
         """Where apt keeps its private state for this release."""
@@ -107,8 +109,7 @@ class AptPackages:
         sources = turned_to(read_archives() if archives is None else archives, self.suite)
         if not sources:
             raise UserError(
-                f"{self.names[0]} comes from Debian's {self.suite}, and this machine uses no Debian mirror",
-                "`dialin servers` lists builds that come from elsewhere",
+                f"{self.names[0]} comes from Debian's {self.suite}, and this machine uses no Debian mirror", self._remedy()
             )
         configuration = _prepare(state, sources)
         say(f"reading the package lists of Debian {self.suite} from this machine's mirror")
@@ -125,6 +126,11 @@ class AptPackages:
             say(f"all {len(packages)} packages were fetched before")
         return [store / each.file for each in packages]
 
+    def _remedy(self) -> str:
+        if self.instead:
+            return f"`dialin servers install {self.instead}` brings a build that comes from elsewhere"
+        return "`dialin servers` lists builds that come from elsewhere"
+
     def _closure(self, configuration: Path, clients: Clients) -> list[Package]:
         apt = ["apt-get", "-c", str(configuration)]
         trouble = ""
@@ -140,7 +146,7 @@ class AptPackages:
         if not any(each.name == self.names[0] for each in found):
             raise UserError(
                 f"This machine's mirror offers no {self.names[0]} of Debian {self.suite}: {trouble}",
-                "Try again if the network failed; `dialin servers` lists builds that come from elsewhere",
+                f"Try again if the network failed; {self._remedy()}",
             )
         if self.alone:
             return [each for each in found if each.name in self.names]
@@ -224,8 +230,7 @@ class AptServer:
         loaders = [each for library in libraries for each in library.glob("ld*.so.*") if not each.is_symlink()]
         if not loaders:
             raise UserError(f"{self.description} came without a loader", "Report this as a fault of dialin")
-        if any(mark in str(root) for mark in ":;"):
-            raise UserError(f"A loader's path cannot hold ':' or ';': {root}", "Set DIALIN_HOME to another directory")
+        check_search_path(root)
         private = root / "usr" / "lib" / "mysql" / "private"
         libraries += [private] if private.is_dir() else []
         messages = messages_directory(root / "usr")

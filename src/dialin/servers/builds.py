@@ -140,8 +140,8 @@ def _binaries_in(directory: Path, names: Sequence[str] = _NAMES) -> list[tuple[P
 
 
 def _basedir(binary: Path) -> Path | None:
-    basedir = binary.parent.parent
-    return basedir if basedir not in _SYSTEM_PREFIXES and messages_directory(basedir) else None
+    above = (binary.parent.parent, binary.parent)  # some archives have the server beside its share, not in a bin of its own
+    return next((each for each in above if each not in _SYSTEM_PREFIXES and messages_directory(each)), None)
 
 
 def _build(binary: Path, basedir: Path | None, origin: str) -> Build:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Protocol
 
 from dialin.model.build import Build, Flavour, Version
 
@@ -41,6 +42,51 @@ class Capability(StrEnum):
     ALTER_USER = "alter_user"
     """Understands ALTER USER ... IDENTIFIED BY."""
 
+    PERSIST = "persist"
+    """Keeps variables that it is told over SQL for its next starts (SET PERSIST, SET PERSIST_ONLY, RESET PERSIST)."""
+
+    POOL_STATS = "pool_stats"
+    """Has information_schema.innodb_buffer_pool_stats, with a row for each real buffer pool."""
+
+    POOL_MUTEX = "pool_mutex"
+    """Has a mutex for each real buffer pool by which they can be counted, and no such table."""
+
+    INSTRUMENT_OPTION = "instrument_option"
+    """Knows --performance-schema-instrument; without it every instrument is on as soon as the performance schema is."""
+
+    LOCKS_INSTRUMENTED_AT_START = "locks_instrumented_at_start"
+    """Instruments InnoDB's locks only when told at the start: those that exist already are never counted (5.6.24, 10.1.23 and
+    10.2.11 do so, 5.5.9, 8.0.33, 9.7.4 and 10.11.5 do not)."""
+
+    STATEMENT_HISTOGRAM = "statement_histogram"
+    """Has performance_schema.events_statements_histogram_global and _by_digest."""
+
+    INNODB_METRICS = "innodb_metrics"
+    """Has information_schema.innodb_metrics."""
+
+    METRICS_ENABLED_COLUMN = "metrics_enabled_column"
+    """Tells there by the column ENABLED (1 or 0) which counters are on; by STATUS ('enabled' or 'disabled') otherwise."""
+
+    GLOBAL_PRIV = "global_priv"
+    """Keeps accounts in mysql.global_priv; mysql.user is a view of it."""
+
+    SPARE_TABLE_CACHE_LOCK = "spare_table_cache_lock"
+    """Has one lock more than instances of the table cache."""
+
+
+class Versioned(Protocol):
+    """Whatever has a flavour and a version: a build, or a server that dialin is attached to."""
+
+    @property
+    def flavour(self) -> Flavour:
+        """MySQL or MariaDB."""
+        ...
+
+    @property
+    def version(self) -> Version:
+        """Its version."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class _Row:
@@ -58,14 +104,28 @@ _TABLE = (
     _Row(MYSQL, Capability.X_PLUGIN, (8, 0, 11)),
     _Row(MYSQL, Capability.DISABLE_LOG_BIN, (8, 0, 0)),
     _Row(MYSQL, Capability.ALTER_USER, (5, 7, 6)),
+    _Row(MYSQL, Capability.PERSIST, (8, 0)),
+    _Row(MYSQL, Capability.POOL_STATS, (5, 6)),
+    _Row(MYSQL, Capability.POOL_MUTEX, (5, 5), (5, 6)),
+    _Row(MYSQL, Capability.INSTRUMENT_OPTION, (5, 6)),
+    _Row(MYSQL, Capability.LOCKS_INSTRUMENTED_AT_START, (5, 6), (8, 0)),
+    _Row(MYSQL, Capability.STATEMENT_HISTOGRAM, (8, 0, 3)),
+    _Row(MYSQL, Capability.INNODB_METRICS, (5, 6)),
     _Row(MARIADB, Capability.POOL_DUMP, (10, 0)),
-    _Row(MARIADB, Capability.POOL_DUMP_PCT, (10, 0, 18)),
+    _Row(MARIADB, Capability.POOL_DUMP_PCT, (10, 1, 10)),
     _Row(MARIADB, Capability.CERTIFICATE_EACH_BOOT, (11, 4)),
     _Row(MARIADB, Capability.ALTER_USER, (10, 2)),
+    _Row(MARIADB, Capability.POOL_STATS, (10, 0)),
+    _Row(MARIADB, Capability.INSTRUMENT_OPTION, (10, 0)),
+    _Row(MARIADB, Capability.LOCKS_INSTRUMENTED_AT_START, (10, 0), (10, 11)),
+    _Row(MARIADB, Capability.INNODB_METRICS, (10, 0)),
+    _Row(MARIADB, Capability.METRICS_ENABLED_COLUMN, (10, 5)),
+    _Row(MARIADB, Capability.GLOBAL_PRIV, (10, 4)),
+    _Row(MARIADB, Capability.SPARE_TABLE_CACHE_LOCK, (10, 2)),
 )
 
 
-def has(build: Build, capability: Capability) -> bool:
+def has(build: Versioned, capability: Capability) -> bool:
     """Tell whether a build has a capability."""
     return any(
         row.capability is capability

@@ -18,7 +18,9 @@ Say = Callable[[str], None]
 MEGABYTE = 1_000_000
 _SECONDS_BETWEEN_LINES = 5.0
 _CREDENTIALS = re.compile(r"//[^/@\s]+@")
-_TELLING = re.compile(r"^(E:|Err:|\[ERROR\]|\[FATAL\]|dpkg[^:]*: error|fatal:)")
+_TELLING = re.compile(
+    r"^(E:|Err:|\[ERROR\]|\[FATAL\]|dpkg[^:]*: error|fatal:|npm (ERR!|error) (?!code|errno|syscall|path|dest))"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,12 @@ class SystemClients:
 
 def missing(client: str) -> UserError:
     """Return the error for a client that this machine lacks."""
-    remedies = {"mvn": "as root: apt-get install maven", "apt-get": "this needs Debian", "dpkg": "this needs Debian"}
+    remedies = {
+        "mvn": "as root: apt-get install maven",
+        "npm": "as root: apt-get install npm",
+        "apt-get": "this needs Debian",
+        "dpkg": "this needs Debian",
+    }
     return UserError(f"{client} is not on this machine", remedies.get(client, f"install {client}"))
 
 

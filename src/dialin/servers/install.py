@@ -15,7 +15,7 @@ from dialin.paths import Home
 from dialin.servers import manifest
 from dialin.servers.builds import identify
 from dialin.servers.clients import MEGABYTE, Clients, Say, SystemClients
-from dialin.servers.installable import INSTALLABLE, Installable, installable
+from dialin.servers.installable import INSTALLABLE, Installable, installable, row_of
 
 __all__ = ["INSTALLABLE", "Installable", "install", "installable", "remove"]
 
@@ -45,7 +45,7 @@ def install(
     Raises:
         UserError: it cannot be had, or does not run here; nothing is left half-made.
     """
-    if there := _newest(home, reference):
+    if there := _there(home, reference, table):
         say(f"{there.id} is already installed")
         return there
     row = installable(reference, table)
@@ -55,7 +55,7 @@ def install(
     except OSError as error:
         raise UserError(f"{home.builds} cannot be made: {error.strerror}", "Set DIALIN_HOME to a directory of yours") from error
     with exclusively(home, say):
-        if there := _newest(home, reference):
+        if there := _there(home, reference, table):
             say(f"{there.id} was installed meanwhile")
             return there
         _sweep(home)
@@ -109,8 +109,18 @@ def remove(home: Home, build: Build) -> None:
         _discard(target)
 
 
-def _newest(home: Home, reference: BuildReference) -> Build | None:
-    matching = [build for build in manifest.installed(home) if reference.matches(build)]
+def _there(home: Home, reference: BuildReference, table: Sequence[Installable]) -> Build | None:
+    """Return the newest build that is installed and that this reference would install.
+
+    `mariadb` stands for the row that is preferred; another that is installed and has a version of its own is not taken for it.
+    """
+    row = row_of(reference, table)
+    matching = [
+        build
+        for build in manifest.installed(home)
+        if reference.matches(build)
+        and (row is None or row_of(BuildReference(build.flavour, build.version), table) in (row, None))
+    ]
     return max(matching, key=lambda build: build.version, default=None)
 
 

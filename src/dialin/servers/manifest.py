@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dialin.errors import UserError
 from dialin.model.build import Build, BuildReference, Flavour, Version
 from dialin.paths import Home, replace_text
 
@@ -23,7 +24,7 @@ class Layout:
         basedir: the root of share and plugin directories.
         messages: the directory of error messages, or None where the binary finds it from its basedir.
         loader: a dynamic loader of its own, or None where the machine's serves.
-        libraries: directories of shared libraries that the loader searches first.
+        libraries: directories of shared libraries that the loader, its own or the machine's, searches first.
     """
 
     binary: str
@@ -34,9 +35,20 @@ class Layout:
 
     def launcher(self, root: Path) -> tuple[str, ...]:
         """Return what stands before the binary on a command line."""
-        if self.loader is None:
-            return ()
-        return (str(root / self.loader), "--library-path", ":".join(str(root / each) for each in self.libraries))
+        path = ":".join(str(root / each) for each in self.libraries)
+        if self.loader is not None:
+            return (str(root / self.loader), "--library-path", path)
+        return ("env", f"LD_LIBRARY_PATH={path}") if path else ()
+
+
+def check_search_path(root: Path) -> None:
+    """Make sure that a loader can be told to search directories under a root.
+
+    Raises:
+        UserError: the path holds what stands between two directories there.
+    """
+    if any(mark in str(root) for mark in ":;"):
+        raise UserError(f"A loader's path cannot hold ':' or ';': {root}", "Set DIALIN_HOME to another directory")
 
 
 def messages_directory(basedir: Path) -> Path | None:

@@ -23,6 +23,7 @@ from dialin.errors import ServerError, UserError
 from dialin.model.build import Build
 from dialin.model.setting import Value
 from dialin.paths import Home
+from dialin.servers.account import Account
 from dialin.servers.capabilities import Capability, base_options, has
 from dialin.servers.connection import Query, connect
 from dialin.servers.ledger import Entry, Ledger
@@ -178,9 +179,18 @@ class Sandbox:
             return False
         return True
 
+    @property
+    def account(self) -> Account:
+        """How it is reached: over its socket, as root."""
+        return Account(socket=self.socket)
+
     def connect(self, timeout: float = 10.0) -> AbstractContextManager[Query]:
         """Connect as root; use it as a context manager."""
-        return connect(self.socket, timeout=timeout)
+        return connect(self.account, timeout=timeout)
+
+    def is_gone(self) -> bool:
+        """Tell whether the server has ended."""
+        return self.pid is None
 
     def log_tail(self) -> str:
         """Return the last lines of the error log, or of what the server printed before it had one."""
@@ -265,10 +275,16 @@ def _bootstrap_sql(build: Build) -> bytes:
             extra = [root / name for name in ("fill_help_tables.sql", "maria_add_gis_sp_bootstrap.sql")]
             extra += [root / name for name in ("mysql_sys_schema.sql", "mariadb_sys_schema.sql")]
             parts = [path.read_bytes() for path in [*found, *extra] if path.is_file()]
-            return b"SET @auth_root_socket=NULL;\nUSE mysql;\n" + b"\n".join(parts)
+            return b"SET @auth_root_socket=NULL;\nUSE mysql;\n" + b"\n".join([*parts, _only_root(build)])
     raise ServerError(
         f"{build.id} lacks the SQL files that make its system tables", "Install the package that brings its share directory"
     )
+
+
+def _only_root(build: Build) -> bytes:
+    # As --initialize-insecure leaves it; the shipped statements let root in over TCP and anybody over the socket.
+    accounts = b"global_priv" if has(build, Capability.GLOBAL_PRIV) else b"user"
+    return b"DELETE FROM " + accounts + b" WHERE user = '' OR (user = 'root' AND host <> 'localhost');\n"
 
 
 def _last_error(log: Path) -> str:

