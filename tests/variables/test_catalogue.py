@@ -37,7 +37,7 @@ def test_mysql_8_is_inferred_from_ranges_and_values(recorded):
 
 def test_mariadb_tells_all(mariadb):
     assert mariadb.variables["read_buffer_size"] == Variable(
-        "read_buffer_size", Kind.INTEGER, 8192, 2147483647, block=4096, default="131072", dynamic=True
+        "read_buffer_size", Kind.INTEGER, 8192, 2147479552, block=4096, default="131072", dynamic=True
     )
     method = mariadb.variables["innodb_flush_method"]
     assert (method.kind, method.dynamic) == (Kind.ENUMERATION, False)
@@ -53,6 +53,35 @@ def test_the_default_is_what_runs_when_nothing_is_set_not_what_the_table_says(ma
 def test_a_default_outside_its_range_widens_the_range(mariadb):
     assert mariadb.variables["innodb_lru_flush_size"].default == "0"
     assert mariadb.variables["innodb_lru_flush_size"].minimum == 0
+
+
+def test_a_range_ends_at_a_whole_block(mariadb):
+    """MariaDB publishes 2147483647, and has never more than 2147479552 (read on all builds)."""
+    for variable in mariadb.variables.values():
+        if variable.block and variable.kind is Kind.INTEGER:
+            assert variable.maximum % variable.block == 0, variable.name
+
+
+def test_what_can_be_set_again_is_dynamic(mysql):
+    errors = {"innodb_buffer_pool_instances": 1238, "innodb_io_capacity": 1231, "sql_mode": 0, "gone": 1193}
+    asked = []
+
+    def set_again(name):
+        asked.append(name)
+        return errors.get(name, 1238)
+
+    told = Catalogue("x", {**mysql.variables, "gone": Variable("gone", Kind.UNKNOWN, default="1")})
+    found = catalogue.with_dynamic(told, set_again).variables
+    assert found["innodb_buffer_pool_instances"].dynamic is False
+    assert found["sql_mode"].dynamic is True
+    assert found["innodb_io_capacity"].dynamic is True, "another error is about the value"
+    assert found["gone"].dynamic is None
+    assert found["timestamp"].dynamic is None, "a session's own variable is not asked about"
+    assert "timestamp" not in asked
+
+
+def test_what_mariadbs_table_told_is_not_tried(mariadb):
+    assert catalogue.with_dynamic(mariadb, pytest.fail) == mariadb
 
 
 def test_old_servers_tell_names_and_defaults_only(recorded):

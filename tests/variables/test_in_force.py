@@ -87,7 +87,7 @@ def test_a_value_that_is_not_the_one_asked_for_is_said_with_both(name, asked, re
 
 def test_a_variable_that_is_not_reported_is_said():
     (note,) = in_force.deviations({"innodb_buffer_pool_instances": 4}, {"sync_binlog": "1"})
-    assert (note.code, note.data["in_force"]) == ("not_reported", None)
+    assert (note.code, note.data["in_force"]) == ("without_effect", None)
 
 
 def test_a_variable_is_found_under_the_servers_own_name_for_it():
@@ -142,11 +142,11 @@ def test_what_differs_though_nobody_asked_is_a_confound_with_all_its_values():
         "reason": "",
         "could_explain": False,
         "follows": ["innodb_buffer_pool_instances"],
-        "hold": 1,
+        "hold": {"innodb_page_cleaners": 1},
     }
     assert serious.text == (
         "innodb_page_cleaners differs though nobody asked: 4 for 4; 1 for 1; 16 for 16; "
-        "the server derives it from innodb_buffer_pool_instances; --set innodb_page_cleaners=1 holds it"
+        "the server derives it from innodb_buffer_pool_instances; --hold keeps it still (innodb_page_cleaners=1)"
     )
     assert harmless.data["inert"]
     assert "128M for 4, 1; 64M for 16; " in harmless.text
@@ -161,7 +161,39 @@ def test_a_fixed_value_that_the_server_moved_is_a_confound():
     (note,) = in_force.confounds(settings, ["innodb_buffer_pool_instances"], "1")
     assert note.data["variable"] == "innodb_buffer_pool_size"
     assert "2G for 1; 2304M for 3" in note.text
-    assert note.data["hold"] is None
+    assert note.data["hold"] == {"innodb_buffer_pool_size": "2049M", "innodb_buffer_pool_chunk_size": "683M"}
+    assert "--hold keeps it still (innodb_buffer_pool_size=2049M, innodb_buffer_pool_chunk_size=683M)" in note.text
+
+
+def test_what_is_reported_and_is_not_so_is_said_with_both():
+    """MySQL 5.6 reports 8 instances of a pool below 1 GiB; MariaDB 10.1.13 opens data files buffered with O_DIRECT."""
+    asked = {"innodb_buffer_pool_instances": 8, "innodb_flush_method": "O_DIRECT"}
+    reported = {"innodb_buffer_pool_instances": "8", "innodb_flush_method": "O_DIRECT"}
+    real = {"innodb_buffer_pool_instances": "1", "innodb_flush_method": "data buffered, redo O_DIRECT"}
+    pools, files = in_force.deviations(asked, reported, real=real)
+    assert (pools.code, pools.data["real"]) == ("not_real", "1")
+    assert pools.text == "innodb_buffer_pool_instances=8 is reported, but there is 1 in fact"
+    assert "its data files are open buffered" in files.text
+    agreed = {"innodb_buffer_pool_instances": "8", "innodb_flush_method": "data O_DIRECT, redo buffered"}
+    assert in_force.deviations(asked, reported, real=agreed) == []
+    assert in_force.deviations({"innodb_flush_method": "fsync"}, {"innodb_flush_method": "fsync"}, real=agreed) != []
+
+
+def test_candidates_with_the_same_real_objects_are_one():
+    reported = {"1": instance(1), "8": instance(2, innodb_buffer_pool_instances="8")}
+    one_pool = {"innodb_buffer_pool_instances": "1", "innodb_flush_method": "data buffered"}
+    both = in_force.believed(reported, {"1": one_pool, "8": one_pool})
+    assert in_force.same_in_force(both, ["innodb_buffer_pool_instances"]) == [frozenset({"1", "8"})]
+    half = in_force.believed(reported, {"1": one_pool})
+    assert in_force.same_in_force(half, ["innodb_buffer_pool_instances"]) == [], "one that was not counted is not compared so"
+
+
+def test_a_real_object_that_differs_is_a_confound_though_the_variables_agree():
+    reported = {"a": {"innodb_flush_method": "O_DIRECT"}, "b": {"innodb_flush_method": "O_DIRECT"}}
+    files = {"a": {"innodb_flush_method": "data O_DIRECT"}, "b": {"innodb_flush_method": "data buffered"}}
+    (note,) = in_force.confounds(in_force.believed(reported, files), [], "a")
+    assert note.data["variable"].startswith("innodb_flush_method")
+    assert in_force.confounds(in_force.believed(reported, files), ["innodb_flush_method"], "a") == []
 
 
 def test_a_sandboxs_own_places_and_identity_are_no_confounds():

@@ -1,6 +1,6 @@
 import pytest
 
-from dialin.variables import owned, rules
+from dialin.variables import memory, owned, rules
 from dialin.variables.names import one_name
 
 GIB = 2**30
@@ -78,6 +78,22 @@ def test_every_durability_rule_names_its_source():
     assert all(rule.source and rule.loses and not rule.loses.endswith(".") for rule in rules.WEAKER)
 
 
+def test_every_rule_names_its_source():
+    assert all(rule.source and rule.text and not rule.text.endswith(".") for rule in rules.FOLLOWS.values())
+    assert all(rule.source and rule.text and not rule.text.endswith(".") for rule in memory.MEMORY.values())
+    assert all(rule.source and rule.reason for rule in rules.INERT.values())
+    assert all(trap.source and trap.text and not trap.text.endswith(".") for traps in rules.TRAPS.values() for trap in traps)
+    assert rules.inert_source("performance_schema_digests_size")
+    assert rules.inert_source("innodb_page_cleaners") == ""
+
+
+def test_what_moves_together_is_related_both_ways():
+    assert "innodb_io_capacity_max" in rules.related("innodb_io_capacity")
+    assert "table_open_cache" in rules.related("open_files_limit")
+    assert all(name in rules.related(other) for name in rules.FOLLOWS for other in rules.related(name))
+    assert rules.related("sort_buffer_size") == frozenset()
+
+
 def test_inert_variables_have_a_reason():
     assert rules.inert("innodb_buffer_pool_chunk_size")
     assert rules.inert("performance_schema_digests_size")
@@ -128,6 +144,15 @@ def test_a_query_cache_that_is_off_takes_nothing():
     values = {"query_cache_size": "64M", "query_cache_type": "OFF"}
     assert "query cache" not in rules.memory_needed(values, 1)
     assert rules.memory_needed({**values, "query_cache_type": "ON"}, 1)["query cache"] == 64 * 2**20
+
+
+def test_what_an_estimate_counts_is_what_the_table_says():
+    """What is taken once counts once, what a statement needs once for each thread, what is merely used not at all."""
+    none = rules.memory_needed({}, 4)
+    for name, rule in memory.MEMORY.items():
+        more = sum(rules.memory_needed({name: 2**20}, 4).values()) - sum(none.values())
+        factor = {memory.Allotted.ONCE: 1, memory.Allotted.NEED: 4, memory.Allotted.CONNECTION: 4}.get(rule.allotted, 0)
+        assert more == pytest.approx(factor * 2**20, rel=0.03), name
 
 
 def test_the_performance_schema_is_counted_where_it_is_on():

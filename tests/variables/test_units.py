@@ -1,6 +1,6 @@
 import pytest
 
-from dialin.variables.units import about, with_letter
+from dialin.variables.units import about, unit_of, with_letter
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,33 @@ def test_values_get_the_largest_letter_that_fits(number, text):
 )
 def test_memory_is_told_as_people_say_it(size, text):
     assert about(size) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "unit"),
+    [
+        ("read_buffer_size", "bytes"),
+        ("innodb_buffer_pool_size", "bytes"),
+        ("innodb_page_size", "bytes"),
+        ("net_read_timeout", "seconds"),
+        ("long_query_time", "seconds"),
+        ("binlog_expire_logs_seconds", "seconds"),
+        ("rpl_semi_sync_master_timeout", "milliseconds"),
+        ("innodb_old_blocks_pct", "per cent"),
+        ("innodb_max_dirty_pages_pct_lwm", "per cent"),
+        ("innodb_buffer_pool_instances", None),
+        ("thread_cache_size", None),
+        ("host_cache_size", None),
+        ("performance_schema_digests_size", None),
+        ("innodb_ft_min_token_size", None),
+        ("innodb_sync_array_size", None),
+    ],
+)
+def test_a_unit_is_told_where_it_is_known_and_never_guessed(name, unit):
+    assert unit_of(name) == unit
+
+
+def test_limits_less_a_block_read_as_what_they_fall_short_of():
+    assert with_letter(2**63 - 2**20) == "just under 8E"
+    assert with_letter(2**57 - 2**20) == "just under 128P"
+    assert with_letter(8 * 2**30 - 2**20) == "8191M", "somebody may have asked for it"

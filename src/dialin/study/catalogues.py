@@ -10,12 +10,15 @@ from dialin.datasets.cache import copy
 from dialin.datasets.prepare import Preparer, fingerprint
 from dialin.model.build import Build
 from dialin.paths import Home, replace_text
+from dialin.servers.connection import Query, RefusedError
 from dialin.servers.ledger import Ledger
+from dialin.servers.option_probe import ask_of
 from dialin.servers.sandbox import Sandbox
-from dialin.variables import catalogue
+from dialin.variables import catalogue, probing
 from dialin.variables.catalogue import Catalogue
 
-_FORMAT = 1
+_FORMAT = 2
+_CLIENT_ERRORS = {0, *range(2000, 3000)}
 
 
 def catalogue_of(
@@ -39,9 +42,25 @@ def catalogue_of(
         copy(blank.data, sandbox.data)
         sandbox.boot({})
         with sandbox.connect() as query:
-            found = catalogue.read(query, build.id)
+            told = catalogue.read(query, build.id)
+            # Before it is told what is dynamic: only MariaDB's table says, and what it says needs no probing.
+            found = catalogue.with_dynamic(probing.completed(told, ask_of(build, clock)), _setting_again(query))
     finally:
         sandbox.remove()
     path.parent.mkdir(parents=True, exist_ok=True)
     replace_text(path, found.to_json())
     return found
+
+
+def _setting_again(query: Query) -> Callable[[str], int]:
+    def set_again(name: str) -> int:
+        try:
+            query(f"SET GLOBAL {name} = @@GLOBAL.{name}")
+        except RefusedError as error:
+            # The client's own errors, a lost connection say, tell nothing of the variable.
+            if error.number in _CLIENT_ERRORS:
+                raise
+            return error.number
+        return 0
+
+    return set_again

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dialin.clock import Clock, SystemClock
@@ -13,7 +13,7 @@ from dialin.errors import UserError
 from dialin.model.build import Build
 from dialin.model.setting import Value
 from dialin.paths import Home
-from dialin.servers import dry_run
+from dialin.servers import builds, dry_run
 from dialin.servers.ledger import Ledger
 from dialin.study.catalogues import catalogue_of
 from dialin.variables import check
@@ -50,6 +50,19 @@ class Workshop:
         """
         check.check_setting(setting, self.catalogue(build), {})
         dry_run.check(build, setting)
+
+    def choose(self, asked: Sequence[str], installed: Sequence[Build]) -> dict[str, Build]:
+        """Return the builds that are asked for, by what the user wrote; the newest MySQL, else MariaDB, where nothing is.
+
+        Raises:
+            UserError: one is not on this machine, or none is.
+        """
+        if asked:
+            return {text: builds.find(text, installed) for text in asked}
+        for flavour in ("mysql", "mariadb"):
+            if any(build.flavour == flavour for build in installed):
+                return {flavour: builds.find(flavour, installed)}
+        raise UserError("No MySQL or MariaDB was found on this machine", "Install one: dialin servers install mysql@9.7")
 
     def catalogue(self, build: Build) -> Catalogue:
         """Return what a build says of its variables.

@@ -2,7 +2,8 @@
 
 MySQL 9 has `performance_schema.variables_metadata`, MySQL 8.0 `performance_schema.variables_info`, MariaDB
 `information_schema.SYSTEM_VARIABLES`; MySQL up to 5.7 only names and values. Which of them there is, is asked, not derived
-from the version.
+from the version. What MySQL does not tell is found out: which variables are dynamic by setting each to the value it has, kinds,
+ranges, blocks and words as `probing` says.
 """
 
 from __future__ import annotations
@@ -21,7 +22,12 @@ from dialin.variables import rules
 Query = Callable[[str], list[tuple[Any, ...]]]
 """Runs one statement and returns its rows."""
 
-_FORMAT = "dialin/catalogue/1"
+_FORMAT = "dialin/catalogue/2"
+
+READ_ONLY = 1238
+"""The error of a server that is asked to change a variable which it reads at start only, or which a session alone has."""
+
+UNKNOWN_NAME = 1193
 
 
 class Kind(StrEnum):
@@ -44,7 +50,7 @@ class Variable:
         name: in the server's spelling.
         kind: what it takes.
         minimum: the least number that it takes.
-        maximum: the largest.
+        maximum: the largest that can be in force: what a server publishes, less what it rounds off.
         choices: the words that an enumeration or a set takes, in the order of the numbers that stand for them.
         block: what a number is rounded down to a multiple of.
         default: its value on a server that was started with nothing set.
@@ -133,15 +139,47 @@ def read(query: Query, build_id: str) -> Catalogue:
 
 
 def _completed(variable: Variable, defaults: Mapping[str, str]) -> Variable:
-    default = defaults.get(variable.name)
-    variable = replace(variable, default=default, at_start=variable.at_start and rules.at_start(variable.name))
+    at_start = variable.at_start and rules.at_start(variable.name)
+    return settled(replace(variable, default=defaults.get(variable.name), at_start=at_start))
+
+
+def settled(variable: Variable) -> Variable:
+    """Return a variable with a range that holds: it ends at a whole block, and the default lies within."""
+    low, high, block = variable.minimum, variable.maximum, variable.block
+    if block and isinstance(high, int) and high >= block:
+        # MariaDB publishes 2147483647 for a read_buffer_size that is never more than 2147479552.
+        variable = replace(variable, maximum=high - high % block)
     # A server runs with its default whatever it says of its range: 10.11.19 has 1 to 2^64-1 for a variable that is 0.
-    number = as_number(default) if default is not None else None
-    if number is not None and variable.minimum is not None and number < variable.minimum:
+    number = as_number(variable.default) if variable.default is not None else None
+    if number is not None and low is not None and number < low:
         return replace(variable, minimum=number)
     if number is not None and variable.maximum is not None and number > variable.maximum:
         return replace(variable, maximum=number)
     return variable
+
+
+def with_dynamic(catalogue: Catalogue, set_again: Callable[[str], int]) -> Catalogue:
+    """Return a catalogue that tells of every variable whether it can be changed while the server runs.
+
+    Args:
+        catalogue: as the server told it.
+        set_again: sets a global variable to the value it has, on a private server; returns the number of the server's error, 0
+            where there was none.
+    """
+    return Catalogue(
+        catalogue.build_id,
+        {
+            name: replace(variable, dynamic=_dynamic(set_again(name)))
+            if variable.dynamic is None and variable.default is not None
+            else variable
+            for name, variable in catalogue.variables.items()
+        },
+    )
+
+
+def _dynamic(error: int) -> bool | None:
+    # Any other error is about the value: what may not be set to NULL, say, can be set to something.
+    return None if error == UNKNOWN_NAME else error != READ_ONLY
 
 
 def _from_metadata(query: Query) -> Iterable[Variable]:

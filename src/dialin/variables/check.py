@@ -33,19 +33,35 @@ def check_name(name: str, catalogue: Catalogue, elsewhere: Elsewhere) -> Variabl
         UserError: the build has no such variable, or it cannot be given at start; the error names the nearest ones, or the
             builds that have it.
     """
-    try:
-        wanted = canonical_name(name)
-    except ValueError as error:
-        raise UserError(str(error), "Write it as the server does, like innodb_buffer_pool_size") from None
-    build = catalogue.build_id
-    known = catalogue.variables.get(wanted) or catalogue.variables.get(VARIABLE_OF.get(wanted, ""))
-    if known and known.at_start:
+    known = find_name(name, catalogue, elsewhere)
+    if known.at_start:
         return known
-    if known:
-        raise UserError(
-            f"{wanted} cannot be given when {build} starts: it tells of the server, or belongs to a session",
-            "Choose a variable that an option file can hold",
-        )
+    raise UserError(
+        f"{_canonical(name)} cannot be given when {catalogue.build_id} starts: it tells of the server, or belongs to a session",
+        "Choose a variable that an option file can hold",
+    )
+
+
+def known_as(name: str, catalogue: Catalogue) -> Variable | None:
+    """Return what a build tells of a variable, named as the user wrote it or as its option is; None where it has none such."""
+    wanted = _canonical(name)
+    return catalogue.variables.get(wanted) or catalogue.variables.get(VARIABLE_OF.get(wanted, ""))
+
+
+def find_name(name: str, catalogue: Catalogue, elsewhere: Elsewhere) -> Variable:
+    """Return what is known of a variable, whether or not it can be set.
+
+    Args:
+        name: as the user wrote it; the name of an option that sets a variable of another name is understood.
+        catalogue: of the build that is asked for.
+        elsewhere: other builds, asked only where this one lacks the variable.
+
+    Raises:
+        UserError: the build has no such variable; the error names the nearest ones, or the builds that have it.
+    """
+    if known := known_as(name, catalogue):
+        return known
+    wanted, build = _canonical(name), catalogue.build_id
     for prefix in _PREFIXES:
         if (plain := wanted.removeprefix(prefix)) != wanted and plain in catalogue.variables:
             raise UserError(
@@ -53,13 +69,20 @@ def check_name(name: str, catalogue: Catalogue, elsewhere: Elsewhere) -> Variabl
                 f"Write {plain} and its value, ON or OFF say",
             )
     near = catalogue.nearest(wanted)
-    nearest = f"the nearest: {', '.join(near)}" if near else "SHOW GLOBAL VARIABLES lists them"
+    nearest = f"the nearest: {', '.join(near)}" if near else "`dialin variables` lists them"
     if having := [other for other, ask in elsewhere.items() if other != build and _has(ask, wanted)]:
         raise UserError(
             f"{build} has no variable {wanted}; {' and '.join(having)} {'has' if len(having) == 1 else 'have'} it",
             f"Choose with --server {having[0]}, or a variable of {build} ({nearest})",
         )
     raise UserError(f"{build} has no variable {wanted}", f"Did you mean one of its own? {nearest[0].upper()}{nearest[1:]}")
+
+
+def _canonical(name: str) -> str:
+    try:
+        return canonical_name(name)
+    except ValueError as error:
+        raise UserError(str(error), "Write it as the server does, like innodb_buffer_pool_size") from None
 
 
 def check_value(variable: Variable, value: Value, build_id: str = "") -> None:
@@ -104,7 +127,7 @@ def check_study(spec: StudySpec, catalogues: Mapping[str, Catalogue], elsewhere:
         UserError: a variable that the build lacks or that dialin must own, a value out of range, too few connections.
     """
     for candidate in spec.candidates:
-        setting: Setting = {**spec.fixed, **candidate.setting}
+        setting: Setting = spec.setting_of(candidate.name)
         check_setting(setting, catalogues[candidate.server], elsewhere)
         allowed = as_number(setting.get("max_connections", spec.workload.threads))
         if allowed is not None and allowed < spec.workload.threads:

@@ -22,6 +22,8 @@ _SAME = (
     {"slow_query_log", "log_slow_query"},
     {"min_examined_row_limit", "log_slow_min_examined_row_limit"},
     {"replica_parallel_workers", "replica_parallel_threads"},
+    {"innodb_stats_sample_pages", "innodb_stats_transient_sample_pages"},
+    {"innodb_rollback_segments", "innodb_undo_logs"},
     # A server's character set decides its collation and what a client starts from.
     {
         "character_set_server",
@@ -34,7 +36,7 @@ _SAME = (
         "collation_connection",
     },
 )
-"""Names that move together because they are one thing: each pair was seen to on 10.2.11, 10.11.19 or 9.7.4."""
+"""Names that move together because they are one thing: each pair was seen to on 5.6.24, 10.2.11, 10.11.19 or 9.7.4."""
 
 _GROUP = {name: min(group) for group in _SAME for name in group}
 _RENAMED = (("slave", "replica"), ("master", "source"))

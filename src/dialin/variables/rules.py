@@ -1,4 +1,4 @@
-"""Our own data about relations between variables: what servers do not tell of themselves. Each rule names its source.
+"""Our own data about variables: what servers do not tell of themselves. Each rule names its source.
 
 `manual` is the MySQL Reference Manual (8.0 to 9.7, "Server System Variables" and "InnoDB Startup Options and System
 Variables"), `kb` the MariaDB documentation; `read on` means that a running build was seen to do it.
@@ -11,7 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dialin.model.setting import Setting, Value, as_number
-from dialin.variables import owned
+from dialin.variables import memory, owned
+
+memory_needed = memory.memory_needed
+"""What a server takes under load, in bytes by part; see there."""
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
     # In the order of the numbers that servers take for them; read on 9.7.4, and as MariaDB lists them.
@@ -180,27 +183,53 @@ def loses(variable: str) -> str:
 
 # What differs without being asked for
 
-INERT: Mapping[str, str] = {
-    "innodb_buffer_pool_chunk_size": "it only sets the grain in which the pool can be resized",  # manual
-    "open_files_limit": "it is a limit; only reaching it is felt",  # manual
-    "host_cache_size": "it holds names of hosts, and the load comes from one",  # manual
-    "back_log": "it queues new connections, and the load keeps the ones it has",  # manual
-    "log_statements_unsafe_for_binlog": "it only decides what the error log says",  # manual
+
+@dataclass(frozen=True, slots=True)
+class Inert:
+    """Why a variable cannot explain a difference of throughput, and where this is said."""
+
+    reason: str
+    source: str
+
+
+INERT: Mapping[str, Inert] = {
+    "innodb_buffer_pool_chunk_size": Inert("it only sets the grain in which the pool can be resized", "manual"),
+    "open_files_limit": Inert("it is a limit; only reaching it is felt", "manual"),
+    "host_cache_size": Inert("it holds names of hosts, and the load comes from one", "manual"),
+    "back_log": Inert("it queues new connections, and the load keeps the ones it has", "manual"),
+    "log_statements_unsafe_for_binlog": Inert("it only decides what the error log says", "manual"),
 }
-"""Variables that may differ between candidates and cannot explain a difference of throughput, with the reason."""
+"""Variables that may differ between candidates and cannot explain a difference of throughput."""
 
 _INERT_PATTERNS = (
-    # Sized from table_open_cache and max_connections; read on 9.7.4 and 10.11.19.
-    (re.compile(r"performance_schema_.*"), "it sizes a table of the performance schema, which takes memory and no time"),
-    (re.compile(r"(log_)?(replica|slave|relay|rpl)_.*|sync_(relay|master|source).*"), "it acts on replicas only"),
+    (
+        re.compile(r"performance_schema_.*"),
+        Inert(
+            "it sizes a table of the performance schema, which takes memory and no time",
+            "manual; read on 5.6.24, 9.7.4 and 10.11.19: sized from table_open_cache and max_connections",
+        ),
+    ),
+    (
+        re.compile(r"(log_)?(replica|slave|relay|rpl)_.*|sync_(relay|master|source).*"),
+        Inert("it acts on replicas only", "manual, Replica Server Options and Variables"),
+    ),
 )
 
 
 def inert(variable: str) -> str | None:
     """Return why a variable cannot explain a difference between candidates, or None where it could."""
-    if variable in INERT:
-        return INERT[variable]
-    return next((why for pattern, why in _INERT_PATTERNS if pattern.fullmatch(variable)), None)
+    rule = _inert(variable)
+    return rule.reason if rule else None
+
+
+def inert_source(variable: str) -> str:
+    """Return where it is said that a variable is inert, or nothing where it is not."""
+    rule = _inert(variable)
+    return rule.source if rule else ""
+
+
+def _inert(variable: str) -> Inert | None:
+    return INERT.get(variable) or next((rule for pattern, rule in _INERT_PATTERNS if pattern.fullmatch(variable)), None)
 
 
 def part_of(variable: str) -> str | None:
@@ -210,45 +239,154 @@ def part_of(variable: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Follows:
-    """A variable that the server derives from others as long as nobody sets it.
+    """A variable that the server derives from others, most of them only as long as nobody sets it.
 
     Attributes:
         of: those that it is derived from.
+        text: how, in a sentence without its full stop.
+        source: where this is said or was seen.
         hold: which of its values can be set for all candidates alike, to keep it still: the smallest, the largest, or none.
         gives_resources: a candidate in which it is larger has more to work with, so that the comparison is no longer one of
             like with like. What is merely derived comes along wherever the variable is set, and is part of its effect.
     """
 
     of: tuple[str, ...]
+    text: str
+    source: str
     hold: Callable[[Sequence[float]], float] | None = max
     gives_resources: bool = False
 
 
 FOLLOWS: Mapping[str, Follows] = {
-    # Read on 9.7.4: as many cleaners as instances, and never more. On 10.2.11 too: the pool grows to whole
-    # chunks of all instances.
-    "innodb_page_cleaners": Follows(("innodb_buffer_pool_instances",), min),
+    "innodb_page_cleaners": Follows(
+        ("innodb_buffer_pool_instances",),
+        "there are as many as instances of the pool, before MySQL 9 at most 4, and never more",
+        "read on 8.0.33, 9.7.4 and 10.2.11",
+        min,
+    ),
     "innodb_buffer_pool_size": Follows(
         ("innodb_buffer_pool_instances", "innodb_buffer_pool_chunk_size", "innodb_dedicated_server"),
+        "where the pool is made of chunks it grows to whole ones in every instance: 3 instances make 2304M of 2G",
+        "read on 8.0.33, 9.7.4 and 10.2.11; manual, Configuring InnoDB Buffer Pool Size",
         None,
         gives_resources=True,
     ),
-    "innodb_buffer_pool_chunk_size": Follows(("innodb_buffer_pool_instances", "innodb_buffer_pool_size"), min),
-    # Read on MariaDB 10.11.19: the redo log is buffered where commits are not flushed.
-    "innodb_log_file_buffering": Follows(("innodb_flush_log_at_trx_commit",), None),
-    # Read on 9.7.4, 5.6.24 and MariaDB.
-    "innodb_io_capacity_max": Follows(("innodb_io_capacity",)),
-    "innodb_io_capacity": Follows(("innodb_io_capacity_max",), min),
-    "innodb_open_files": Follows(("table_open_cache",)),
-    "table_definition_cache": Follows(("table_open_cache",)),
-    "table_open_cache": Follows(("max_connections", "open_files_limit"), min),
-    "table_open_cache_instances": Follows(("table_open_cache", "open_files_limit"), min),
-    "thread_cache_size": Follows(("max_connections",)),
-    "host_cache_size": Follows(("max_connections",)),
-    "back_log": Follows(("max_connections",)),
-    "open_files_limit": Follows(("table_open_cache", "max_connections"), None),
-    "innodb_redo_log_capacity": Follows(("innodb_dedicated_server", "innodb_log_file_size"), gives_resources=True),
+    "innodb_buffer_pool_instances": Follows(
+        ("innodb_buffer_pool_size",),
+        "below 1 GiB there is one; from there on 8 where nobody asks, and on 9.7 as many as a quarter of the CPUs",
+        "read on 5.6.24, 8.0.33, 9.7.4, 10.1.23 and 10.2.11, 1000 MiB on 5.5.9; manual, innodb_buffer_pool_instances",
+        min,
+    ),
+    "innodb_buffer_pool_chunk_size": Follows(
+        ("innodb_buffer_pool_instances", "innodb_buffer_pool_size"),
+        "it shrinks so that every instance has a chunk: 64 instances of 2G make it 32M; on MariaDB 10.11.5 and 11.4.5 it is a "
+        "64th of the pool",
+        "read on 8.0.33, 9.7.4, 10.2.11, 10.11.5 and 11.4.5",
+        min,
+    ),
+    "innodb_log_file_buffering": Follows(
+        ("innodb_flush_log_at_trx_commit",),
+        "the redo log is buffered where commits are not flushed",
+        "read on MariaDB 10.11.19",
+        None,
+    ),
+    "innodb_io_capacity_max": Follows(
+        ("innodb_io_capacity",),
+        "it is twice innodb_io_capacity, and at least 2000 before MySQL 9; an innodb_io_capacity that is set above it at run "
+        "time raises it on MariaDB, and is cut to it on MySQL",
+        "read on 5.6.24, 8.0.33, 9.7.4 and MariaDB 10.1 to 11.4",
+    ),
+    "innodb_io_capacity": Follows(
+        ("innodb_io_capacity_max",),
+        "at the start it is cut to innodb_io_capacity_max; an innodb_io_capacity_max that is set below it at run time lowers "
+        "it on MariaDB, and is raised to it on MySQL",
+        "read on 5.6.24, 8.0.33, 9.7.4 and MariaDB 10.1 to 11.4",
+        min,
+    ),
+    "innodb_open_files": Follows(
+        ("table_open_cache",), "it is table_open_cache", "read on 5.6.24, 8.0.33, 9.7.4 and MariaDB 10.1 to 11.4"
+    ),
+    "table_definition_cache": Follows(
+        ("table_open_cache",), "it is 400 and half of table_open_cache, at most 2000", "read on 5.6.24, 8.0.33 and 9.7.4"
+    ),
+    "table_open_cache": Follows(
+        ("max_connections", "open_files_limit"),
+        "it is cut to half of the files that max_connections leaves: 2495 of 4000 with 15000 connections and 20000 files",
+        "read on 5.6.24, 8.0.33 and 9.7.4",
+        min,
+    ),
+    "table_open_cache_instances": Follows(
+        ("table_open_cache", "max_connections", "open_files_limit"),
+        "it is cut, without a word, to what the files suffice for, two for each table of each instance: with 20000 files 4 at "
+        "2000 tables, 8 at 1000",
+        "read on MariaDB 10.11.5, 10.11.19 and 11.4.5",
+        min,
+    ),
+    "thread_cache_size": Follows(
+        ("max_connections",),
+        "on MySQL it is 8 and a hundredth of max_connections, at most 100; on MariaDB max_connections, at most 256",
+        "read on 5.6.24, 8.0.33, 9.7.4 and MariaDB 10.2 to 11.4",
+    ),
+    "host_cache_size": Follows(
+        ("max_connections",),
+        "it is 128 and max_connections up to 500, and a twentieth of those beyond",
+        "read on 5.6.24, 8.0.33, 9.7.4 and MariaDB 10.1 to 11.4",
+    ),
+    "back_log": Follows(
+        ("max_connections",),
+        "it is max_connections on 8.0, before it and on MariaDB 50 and a fifth of them, at most 900",
+        "read on 5.6.24, 8.0.33 and MariaDB 10.1 to 11.4; 9.7.4 has 10000",
+    ),
+    "open_files_limit": Follows(
+        ("table_open_cache", "max_connections"),
+        "it is what the system allows, and on MariaDB no more than the tables and connections need: 16184 at 1000 tables",
+        "read on all builds; 10.11.5, 10.11.19 and 11.4.5",
+        None,
+    ),
+    "innodb_redo_log_capacity": Follows(
+        ("innodb_dedicated_server", "innodb_log_file_size"),
+        "it is all log files together where those are set, and sized from memory on a dedicated server",
+        "manual, innodb_redo_log_capacity",
+        gives_resources=True,
+    ),
+    "max_long_data_size": Follows(("max_allowed_packet",), "it is max_allowed_packet", "read on MariaDB 10.1.23 and 10.2.11"),
 }
+"""What moves when something else is set, and from what."""
+
+
+def related(variable: str) -> frozenset[str]:
+    """Return the variables that move when one does, or that it moves with."""
+    of = FOLLOWS[variable].of if variable in FOLLOWS else ()
+    return frozenset(of) | {name for name, rule in FOLLOWS.items() if variable in rule.of}
+
+
+@dataclass(frozen=True, slots=True)
+class Trap:
+    """What a server does with a variable that neither its range nor its value shows."""
+
+    text: str
+    source: str
+
+
+TRAPS: Mapping[str, tuple[Trap, ...]] = {
+    "innodb_buffer_pool_instances": (
+        Trap(
+            "below 1 GiB of pool there is one instance in fact, though MySQL 5.5 and 5.6 and MariaDB 10.1 report as many as "
+            "were asked for",
+            "pools counted on 5.5.9, 5.6.24, 9.7.4, 10.1 and 10.2.11",
+        ),
+        Trap("9.7.4 dies of 0 with a pool of 2 GiB (SIGFPE), though 0 is its published minimum", "read on 9.7.4"),
+    ),
+    "innodb_flush_method": (
+        Trap("10.1.13 opens data files buffered under O_DIRECT, and the redo log direct", "flags of open files on 10.1.13"),
+    ),
+    "innodb_flush_log_at_trx_commit": (
+        Trap("MySQL makes 3 a 2; MariaDB has it", "read on 5.5.9, 5.6.24, 9.7.4 and MariaDB 10.1 to 11.4"),
+    ),
+    "read_buffer_size": (Trap("a start says nothing of the rounding; SET warns", "read on all builds"),),
+}
+"""Where the value in force is not what a server does."""
+
 
 _IDENTITY = re.compile(
     r"gtid_(executed|owned|purged|next|seq_no|domain_id|(binlog|current|slave)_pos|binlog_state)|(pseudo_|last_)?(thread_id|insert_id|gtid)|identity|timestamp|rand_seed\d|in_transaction|version(_.*)?"
@@ -286,44 +424,3 @@ The redo log's size is one because 5.5 does not start when it finds log files of
 def shapes_data(setting: Setting) -> dict[str, Value]:
     """Return the part of a setting that decides what prepared data looks like, by name in alphabetical order."""
     return {name: setting[name] for name in sorted(setting) if name in SHAPES_DATA}
-
-
-# Memory
-
-_POOL_OVERHEAD = 1.02
-"""A pool of 1 GiB took 1047 MiB on 9.7.4; the manual's "about 10 %" is not reached, and what would fit must not be refused."""
-
-_SHARED = {
-    "key buffer": "key_buffer_size",
-    "InnoDB log buffer": "innodb_log_buffer_size",
-    "Aria page cache": "aria_pagecache_buffer_size",
-    "query cache": "query_cache_size",
-}
-_SESSION = ("sort_buffer_size", "join_buffer_size", "read_buffer_size", "read_rnd_buffer_size")
-_CONNECTION = ("net_buffer_length", "binlog_cache_size")
-_SERVER = 64 * 2**20
-_PERFORMANCE_SCHEMA = 96 * 2**20
-
-
-def memory_needed(values: Mapping[str, Value | str], threads: int) -> dict[str, int]:
-    """Return an estimate of the memory that a server takes under load, in bytes by part.
-
-    It is cautious: buffers of a session are taken only when a query needs them, so of these the largest one counts once for
-    each thread (manual, How MySQL Uses Memory), and what is allotted lazily (temporary tables, thread stacks) does not count.
-    The shares of the server itself and of its performance schema lie below those seen on idle servers (10.11.19: 108 MiB in
-    all; 9.7.4: 244 MiB for the performance schema).
-
-    Args:
-        values: what is asked for, over the build's defaults.
-        threads: connections that work at once.
-    """
-    sizes = {name: max(0, int(as_number(value) or 0)) for name, value in values.items() if as_number(value) is not None}
-    needed = {"buffer pool": int(sizes.get("innodb_buffer_pool_size", 0) * _POOL_OVERHEAD)}
-    needed |= {part: sizes.get(name, 0) for part, name in _SHARED.items()}
-    if str(values.get("query_cache_type", "ON")).upper() in ("OFF", "0"):
-        needed["query cache"] = 0
-    largest = max(sizes.get(name, 0) for name in _SESSION)
-    needed["session buffers"] = threads * (largest + sum(sizes.get(name, 0) for name in _CONNECTION))
-    schema = str(values.get("performance_schema", "OFF")).upper() in ("ON", "1")
-    needed["server itself"] = _SERVER + (_PERFORMANCE_SCHEMA if schema else 0)
-    return {part: size for part, size in needed.items() if size}

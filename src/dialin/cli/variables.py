@@ -1,0 +1,170 @@
+"""`dialin variables`: what builds tell of their variables, and what our rules add."""
+
+from __future__ import annotations
+
+import json as jsonlib
+import os
+from collections.abc import Callable, Sequence
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from dialin.cli.console import say
+from dialin.errors import ServerError
+from dialin.model.build import Build
+from dialin.servers import builds
+from dialin.study.workshop import Workshop
+from dialin.text import counted, shorten, visible
+from dialin.variables import check, explain
+from dialin.variables.catalogue import Catalogue, Variable
+from dialin.variables.explain import Explanation
+
+_LONGEST_DEFAULT = 24
+_LEAST = 6
+"""A column narrower than this tells nothing."""
+
+_GAP = "  "
+_TITLES = ("variable", "default", "change", "takes")
+
+
+def variables(
+    pattern: Annotated[
+        str | None,
+        typer.Argument(metavar="[PATTERN]", help="A variable's name, part of one, or a pattern such as 'innodb_*_size'."),
+    ] = None,
+    server: Annotated[
+        str | None, typer.Option(metavar="BUILD", help="The build to ask, such as mysql@9.7; all builds explain a name.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print what is known as JSON.")] = False,
+) -> None:
+    """List the variables of a build, or explain one: what it takes, what it moves, what it costs, which builds have it.
+
+    What a build tells is asked of the build itself, the first time by starting it for a few seconds.
+
+    dialin variables io_capacity --server mariadb@10.11
+
+    dialin variables read_buffer_size
+    """
+    workshop = Workshop.open(say)
+    installed = builds.discover(workshop.home, os.environ)
+    chosen = next(iter(workshop.choose([server] if server else [], installed).values()))
+    catalogue = workshop.catalogue(chosen)
+    others = [build for build in installed if build.id != chosen.id]
+    if pattern is not None and (name := _name_on(pattern, catalogue)):
+        _explain(name, catalogue, [] if server else others, workshop, json=json)
+    elif found := explain.matching(pattern, catalogue):
+        _list(found, catalogue.build_id, json=json)
+    elif not server and (asked := _elsewhere(pattern or "", others, workshop)):
+        _explain(asked, catalogue, others, workshop, json=json)
+    else:
+        check.find_name(pattern or "", catalogue, {build.id: _asking(workshop, build) for build in others})
+
+
+def _name_on(pattern: str, catalogue: Catalogue) -> str | None:
+    if any(character in pattern for character in "*?["):
+        return None
+    known = check.known_as(pattern, catalogue)
+    return known.name if known else None
+
+
+def _elsewhere(pattern: str, others: Sequence[Build], workshop: Workshop) -> str | None:
+    """Return the variable that a name stands for on the first of other builds that has it."""
+    return next((name for each in _catalogues(others, workshop) if (name := _name_on(pattern, each))), None)
+
+
+def _catalogues(wanted: Sequence[Build], workshop: Workshop) -> list[Catalogue]:
+    """Return what builds tell; one that does not start has nothing to tell, which is said."""
+    found: dict[str, Catalogue] = {}
+    for build in wanted:
+        try:
+            found.setdefault(build.id, workshop.catalogue(build))
+        except ServerError as error:
+            say(f"{build.id} is left out: {error.what}")
+    return list(found.values())
+
+
+def _asking(workshop: Workshop, build: Build) -> Callable[[], Catalogue]:
+    return lambda: workshop.catalogue(build)
+
+
+def _explain(name: str, catalogue: Catalogue, others: Sequence[Build], workshop: Workshop, *, json: bool) -> None:
+    told = explain.explain(name, [catalogue, *_catalogues(others, workshop)])
+    if json:
+        _print_json(told.facts())
+        return
+    console = Console(highlight=False)
+    console.print(Text(told.name, style="bold"))
+    if console.is_terminal:
+        console.print(_grid(told))
+        return
+    for line in told.lines:
+        for part in line.text.split("\n"):
+            console.print(Text(f"{line.label}: {visible(part)}{_source(line.source)}"), soft_wrap=True)
+
+
+def _grid(told: Explanation) -> Table:
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True, style="dim")
+    grid.add_column(overflow="fold")
+    for line in told.lines:
+        text = Text("\n".join(visible(part) for part in line.text.split("\n")))
+        grid.add_row(line.label, text.append(_source(line.source), style="dim"))
+    return grid
+
+
+def _source(source: str) -> str:
+    return f" ({source})" if source else ""
+
+
+def _list(found: Sequence[Variable], build_id: str, *, json: bool) -> None:
+    if json:
+        _print_json({"build": build_id, "variables": [explain.facts(variable) for variable in found]})
+        return
+    rows = [
+        (
+            variable.name,
+            visible(explain.default_of(variable)),
+            explain.when_changed(variable),
+            visible(explain.range_of(variable, short=True)),
+        )
+        for variable in found
+    ]
+    console = Console(highlight=False)
+    name, default, takes = _widths(rows, console.width) if console.is_terminal else _widths(rows, None)
+    for index, row in enumerate((_TITLES, *rows)):
+        cells = (_cell(row[0], name), _cell(row[1], default), f"{row[2]:<7}", _cell(row[3], takes))
+        style = "bold" if console.is_terminal and index == 0 else ""
+        console.print(Text(_GAP.join(filter(None, cells)).rstrip(), style=style), soft_wrap=True)
+    if console.is_terminal:
+        console.print(Text(f"{counted(len(found), 'variable')} of {build_id}", style="dim"))
+
+
+def _widths(rows: Sequence[tuple[str, ...]], width: int | None) -> tuple[int, int, int | None]:
+    """Return how wide name, default and what is taken may be; 0 leaves a column out, None cuts nothing from it.
+
+    Where lines are not for a terminal of some width nothing is cut: the few defaults that are long push their own line aside.
+    """
+    name, default = (max(len(row[column]) for row in (_TITLES, *rows)) for column in (0, 1))
+    default = min(default, _LONGEST_DEFAULT)
+    if width is None:
+        return name, -default, None
+    gap, change = len(_GAP), len("dynamic")
+    name = min(name, max(width - gap - change, 1))
+    room = width - name - change - 2 * gap
+    default = min(default, room) if room >= _LEAST else 0
+    room -= default + gap
+    return name, default, room if room >= _LEAST else 0
+
+
+def _cell(text: str, width: int | None) -> str:
+    """Return text in a column, cut to it; a negative width is that of the column alone, None that of the text."""
+    if width is None:
+        return text
+    return f"{text:<{-width}}" if width < 0 else f"{shorten(text, width):<{width}}"
+
+
+def _print_json(data: object) -> None:
+    typer.echo(jsonlib.dumps(data, indent=2, ensure_ascii=False))

@@ -1,0 +1,151 @@
+import json
+
+import pytest
+
+from dialin.variables import explain
+from dialin.variables.catalogue import Catalogue, Kind, Variable
+
+
+def number(name, low, high, default, **more):
+    return Variable(name, Kind.INTEGER, low, high, default=str(default), **{"dynamic": True, **more})
+
+
+def built(build, *variables):
+    return Catalogue(build, {variable.name: variable for variable in variables})
+
+
+def lines(name, *catalogues):
+    found = {}
+    for line in explain.explain(name, catalogues).lines:
+        found.setdefault(line.label, []).extend(line.text.split("\n"))
+    return found
+
+
+BUFFER = number("read_buffer_size", 8192, 2147479552, 131072, block=4096)
+
+
+def test_range_unit_default_and_rounding_are_in_words():
+    told = lines("read_buffer_size", built("mysql@9.7.4", BUFFER))
+    assert told["Unit"] == ["bytes"]
+    assert told["Range"] == ["8192 to 2147479552 (8K to just under 2G)"]
+    assert told["Default"] == ["128K"]
+    assert told["In force"] == [
+        "rounded down to a multiple of 4096; less than 8192 becomes 8192; more than 2147479552 becomes 2147479552"
+    ]
+    assert "MyISAM" in told["Memory"][0]
+
+
+def test_what_the_type_alone_limits_is_no_limit_and_below_zero_nothing_is_claimed():
+    told = lines("max_seeks_for_key", built("mysql@5.6.24", number("max_seeks_for_key", 0, 2**64 - 1, 100)))
+    assert "In force" not in told
+
+
+@pytest.mark.parametrize(
+    ("dynamic", "at_start", "word", "phrase"),
+    [
+        (True, True, "dynamic", "while the server runs"),
+        (False, True, "restart", "needs a restart"),
+        (False, False, "fixed", "only tells"),
+        (True, False, "dynamic", "no option of a start"),
+        (None, False, "", "session"),
+        (None, True, "", "at the start"),
+    ],
+)
+def test_how_it_is_changed_is_told(dynamic, at_start, word, phrase):
+    variable = number("some_limit", 1, 2, 1, dynamic=dynamic, at_start=at_start)
+    assert explain.when_changed(variable) == word
+    assert phrase in lines("some_limit", built("mysql@9.7.4", variable))["Set"][0]
+
+
+def test_builds_that_differ_are_told_apart_and_those_that_agree_together():
+    def instances(low, default):
+        return number("innodb_buffer_pool_instances", low, 64, default, dynamic=False)
+
+    told = lines(
+        "innodb_buffer_pool_instances",
+        built("mariadb@10.2.11", instances(0, 1)),
+        built("mysql@9.7.4", instances(0, 1)),
+        built("mysql@5.5.9", instances(1, 1)),
+        built("mariadb@10.1.23", instances(0, 8)),
+    )
+    assert told["Set"] == ["at the start only: a change needs a restart"]
+    assert told["Range"] == ["1 to 64 [MySQL 5.5.9]", "0 to 64 [MySQL 9.7.4; MariaDB]"]
+    assert told["Default"] == ["1 [MySQL; MariaDB 10.2.11]", "8 [MariaDB 10.1.23]"]
+
+
+@pytest.mark.parametrize(
+    ("having", "text"),
+    [
+        ("1111", "MySQL: in 5.5.9, 5.6.24, 8.0.33, 9.7.4"),
+        ("0111", "MySQL: since 5.6.24 of the builds here; not in 5.5.9"),
+        ("1100", "MySQL: until 5.6.24 of the builds here; not in 8.0.33, 9.7.4"),
+        ("0110", "MySQL: since 5.6.24 until 8.0.33 of the builds here; not in 5.5.9, 9.7.4"),
+        ("1011", "MySQL: in 5.5.9, 8.0.33, 9.7.4; not in 5.6.24"),
+        ("0000", "MySQL: not in 5.5.9, 5.6.24, 8.0.33, 9.7.4"),
+    ],
+)
+def test_since_and_until_are_of_the_builds_here(having, text):
+    builds = [
+        built(f"mysql@{version}", *([BUFFER] if has == "1" else []))
+        for version, has in zip(("5.5.9", "5.6.24", "8.0.33", "9.7.4"), having, strict=True)
+    ]
+    told = lines("read_buffer_size", *reversed(builds), built("mariadb@10.11.5", BUFFER))
+    assert told["Builds"] == [text, "MariaDB: in 10.11.5"]
+
+
+def test_what_moves_with_it_is_told_both_ways_where_the_builds_have_it():
+    capacity, most = number("innodb_io_capacity", 100, 9, 200), number("innodb_io_capacity_max", 100, 9, 2000)
+    told = lines("innodb_io_capacity", built("mysql@9.7.4", capacity, most))
+    assert told["Moves"][0].startswith("innodb_io_capacity_max: it is twice")
+    assert told["Moves with"][0].startswith("innodb_io_capacity_max: ")
+    assert "Moves" not in lines("innodb_io_capacity", built("mysql@5.5.9", capacity))
+
+
+def test_other_names_durability_data_and_what_dialin_owns_are_told():
+    mode = Variable("tx_isolation", Kind.ENUMERATION, choices=("READ-COMMITTED",), default="READ-COMMITTED", dynamic=True)
+    assert lines("tx_isolation", built("mysql@5.6.24", mode))["Same as"] == ["transaction_isolation"]
+    flush = number("innodb_flush_log_at_trx_commit", 0, 2, 1)
+    told = lines(flush.name, built("mysql@9.7.4", flush))
+    assert "crash" in told["Durability"][0]
+    assert told["Beware"]
+    place = Variable("datadir", Kind.STRING, default="/home/x/.cache/dialin/sandboxes/1/data/", dynamic=False)
+    told = lines("datadir", built("mysql@9.7.4", place))
+    assert "cannot be chosen" in told["Sandbox"][0]
+    assert told["Default"] == ["of the sandbox"]
+    page = number("innodb_page_size", 4096, 65536, 16384, dynamic=False)
+    assert "for each value" in lines("innodb_page_size", built("mysql@9.7.4", page))["Data"][0]
+
+
+def test_all_of_it_is_data_too(mysql, mariadb):
+    for name in ("innodb_buffer_pool_instances", "read_buffer_size", "innodb_flush_log_at_trx_commit", "datadir"):
+        told = json.loads(json.dumps(explain.explain(name, [mysql, mariadb]).facts()))
+        assert told["variable"] == name
+        assert told["builds"]["mysql@9.7.4"]["default"] == mysql.variables[name].default
+    told = explain.explain("innodb_buffer_pool_instances", [mysql, mariadb]).facts()
+    assert told["lacking"] == ["mariadb@10.11.19"]
+    assert {moved["variable"] for moved in told["moves"]} >= {"innodb_buffer_pool_size"}
+    assert told["memory"]["allotted"] == "none"
+
+
+def test_every_variable_of_real_builds_can_be_explained(mysql, mariadb):
+    for name in mysql.variables.keys() | mariadb.variables.keys():
+        told = explain.explain(name, [mysql, mariadb])
+        assert all(line.text for line in told.lines)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("io_capacity", ["innodb_io_capacity", "innodb_io_capacity_max"]),
+        ("innodb_*instances", ["innodb_buffer_pool_instances"]),
+        ("IO-Capacity", ["innodb_io_capacity", "innodb_io_capacity_max"]),
+        ("sync_binlo?", ["sync_binlog"]),
+        ("nonsense", []),
+    ],
+)
+def test_names_are_found_by_a_part_or_a_pattern(mysql, pattern, expected):
+    assert [variable.name for variable in explain.matching(pattern, mysql)] == expected
+
+
+def test_without_a_pattern_all_are_found(mysql):
+    assert len(explain.matching(None, mysql)) == len(mysql.variables)
