@@ -7,7 +7,7 @@ import pytest
 
 from dialin.paths import Home
 from dialin.servers.ledger import Ledger
-from dialin.servers.processes import processes
+from dialin.servers.processes import identity, processes
 from live import MYSQL, Dialin, find
 
 
@@ -21,5 +21,9 @@ def ready():
 @pytest.fixture
 def dialin(tmp_path):
     yield Dialin(tmp_path)
-    left = [entry for entry in Ledger(Home.of().ledger).entries() if not entry.keep and processes(Path(entry.directory))]
+    left = [
+        entry
+        for entry in Ledger(Home.of().ledger).entries()
+        if not entry.keep and identity(entry.owner) != entry.owner_identity and processes(Path(entry.directory))
+    ]
     assert not left, "a server or a driver was left behind"

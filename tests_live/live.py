@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import psutil
+import pytest
 
 from dialin.model.build import BuildReference
 from dialin.paths import Home
@@ -18,6 +19,17 @@ from dialin.store.store import Store
 
 MYSQL = os.environ.get("DIALIN_TEST_SERVER", "mysql@9.7")
 SMALL = ["--tables", "2", "--table-size", "10000", "--threads", "8", "--measure", "3", "--warmup", "2", "--yes"]
+
+
+TESTED = [BuildReference.parse(text) for text in os.environ.get("DIALIN_TEST_BUILDS", "").split()]
+INSTALLED = [
+    build
+    for build in builds.discover(Home.of(), os.environ)
+    if not TESTED or any(reference.matches(build) for reference in TESTED)
+]
+"""The builds that tests run on: those that `make test` names, or all that are here."""
+
+only_with_all = pytest.mark.skipif("DIALIN_TEST_ALL" not in os.environ, reason="make test-all runs it")
 
 
 def find(text):

@@ -10,7 +10,7 @@ import pytest
 from dialin.model.trial import TrialState
 from dialin.report import jsonfile
 from dialin.store.store import Store
-from live import MYSQL, SMALL, children, kill, measuring
+from live import MYSQL, SMALL, children, find, kill, measuring, only_with_all
 
 SCHEMA = jsonfile.schema()
 SWEEP = ["sweep", "innodb_buffer_pool_instances=1,4", "--server", MYSQL, "--set", "innodb_buffer_pool_size=1G", *SMALL]
@@ -73,6 +73,50 @@ def test_weaker_durability_wins_on_write_load_and_is_not_recommended_silently(di
     assert verdict["recommended"] == {"innodb_flush_log_at_trx_commit": 1}
     assert "weaker_durability" in {note["code"] for note in verdict["warnings"]}
     assert "durability" in verdict["reason"]
+
+
+GROWN = ["sweep", "innodb_buffer_pool_instances=1,3,8", "--server", MYSQL, "--set", "innodb_buffer_pool_size=2G", *SMALL]
+
+
+@only_with_all
+@with_pool_instances
+def test_a_pool_that_grew_is_a_confound_and_with_hold_it_is_gone(dialin):
+    verdict = dialin.verdict(*GROWN, "--minutes", "1.5", code=1)
+    (grown,) = [note for note in verdict["confounds"] if note["data"]["variable"] == "innodb_buffer_pool_size"]
+    assert grown["data"]["values"] == {"1": "2147483648", "3": "2415919104", "8": "2147483648"}
+    assert "could explain" in verdict["headline"]
+    held = ["--hold", "--out", dialin.directory / "held", "--worthwhile", "100%"]
+    verdict = dialin.verdict(*GROWN, "--minutes", "1.5", *held)
+    assert verdict["confounds"] == []
+    assert [found["in_force"]["innodb_buffer_pool_instances"] for found in verdict["candidates"]] == ["1", "3", "8"]
+    assert [found["real"]["innodb_buffer_pool_instances"] for found in verdict["candidates"]] == ["1", "3", "8"]
+
+
+@pytest.mark.skipif(not find("mysql@5.6"), reason="mysql@5.6 is not installed")
+def test_candidates_that_report_other_numbers_of_pools_and_have_one_are_said_to_be_one(dialin):
+    words = ["sweep", "innodb_buffer_pool_instances=1,8", "--server", "mysql@5.6", "--set", "innodb_buffer_pool_size=512M"]
+    out, err = dialin(*words, *SMALL, "--minutes", "1", "--json")
+    verdict = json.loads(out)
+    assert "each has 1 real innodb_buffer_pool_instances" in err, "it is said before the study begins"
+    notes = {note["code"]: note for note in verdict["warnings"]}
+    assert "each has 1 real innodb_buffer_pool_instances" in notes["same_in_force"]["text"]
+    assert "8 is reported, but there is 1 in fact" in notes["not_real"]["text"]
+    assert [found["in_force"]["innodb_buffer_pool_instances"] for found in verdict["candidates"]] == ["1", "8"]
+    assert [found["real"]["innodb_buffer_pool_instances"] for found in verdict["candidates"]] == ["1", "1"]
+    assert verdict["verdict"] == "no_worthwhile_difference"
+    assert "all candidates come to the same" in verdict["headline"]
+
+
+@only_with_all
+@pytest.mark.skipif(MYSQL != "mysql@9.7", reason="other builds start with 0 pool instances")
+def test_a_candidate_whose_server_crashes_fails_by_its_signal_and_the_others_are_compared(dialin):
+    words = ["sweep", "innodb_buffer_pool_instances=0,1,2", "--server", MYSQL, "--set", "innodb_buffer_pool_size=2G"]
+    out, err = dialin(*words, *SMALL, "--minutes", "1.5", "--worthwhile", "100%", "--json")
+    verdict = json.loads(out)
+    assert "died of SIGFPE" in err
+    assert [found["state"] for found in verdict["candidates"]] == ["failed", "ties", "ties"]
+    (failed,) = [note for note in verdict["warnings"] if note["code"] == "failed_trials"]
+    assert "died of SIGFPE" in failed["data"]["reason"]
 
 
 def test_two_identical_option_files_are_no_worthwhile_difference(dialin):

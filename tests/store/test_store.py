@@ -1,4 +1,5 @@
 import sqlite3
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -102,3 +103,20 @@ def test_one_dialin_at_a_time_runs_a_study(tmp_path):
         pass
     with sole_runner(tmp_path):
         pass
+
+
+def test_a_study_of_the_first_format_is_read_and_goes_on(tmp_path, spec):
+    with make(tmp_path, spec) as store:
+        trial = store.begin_trial(TRIAL)
+        store.add_sample(trial.id, SAMPLE)
+    with closing(sqlite3.connect(tmp_path / FILE)) as connection:
+        connection.execute("ALTER TABLE trial DROP COLUMN real")
+        connection.execute("ALTER TABLE study DROP COLUMN catalogues")
+        connection.execute("UPDATE study SET format = 1")
+        connection.commit()
+    with Store.open(tmp_path) as store:
+        assert store.read().trials == [trial]
+        assert store.read().catalogues == {}
+        store.save_trial(replace(trial, real={"a": "1"}))
+    with Store.open(tmp_path) as store:
+        assert store.trials()[0].real == {"a": "1"}

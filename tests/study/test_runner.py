@@ -16,7 +16,7 @@ FORCED = {name: {"innodb_buffer_pool_instances": name} for name in ("1", "4", "1
 
 
 @pytest.fixture
-def study(tmp_path, spec, clock, home):
+def study(tmp_path, spec, clock):
     """Run a study, again in the same directory where called again."""
 
     def run(trials, spec=spec):
@@ -31,14 +31,11 @@ def study(tmp_path, spec, clock, home):
             laboratory = Laboratory(
                 spec=spec,
                 plan=plan(spec),
-                home=home,
-                ledger=None,
                 clock=clock,
                 store=store,
                 watcher=Silent(),
                 workload=None,
-                builds={},
-                datasets={},
+                stage=None,
             )
             verdict = Runner(laboratory, session, trials).run()
             return verdict, store.read()
@@ -199,7 +196,7 @@ def test_what_the_server_derives_from_the_variable_is_named_with_the_winner(stud
     verdict, _ = study(trials)
     assert verdict.winners == ["4"]
     assert "with innodb_page_cleaners, which the server derives from it" in verdict.headline
-    assert verdict.confounds[0].data["hold"] == 1
+    assert verdict.confounds[0].data["hold"] == {"innodb_page_cleaners": 1}
 
 
 def test_a_study_that_failed_throughout_fails_again_at_once_when_it_is_resumed(study):

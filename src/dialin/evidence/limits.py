@@ -25,7 +25,7 @@ def other_load(trials: Sequence[Trial]) -> list[Note]:
     shares = [
         max(0.0, c.machine_busy - c.driver_cpu - c.server_cpu) / c.seconds / c.cpus
         for c in (trial.costs for trial in trials)
-        if c and c.seconds > 0
+        if c and c.seconds > 0 and c.server_cpu is not None
     ]
     if not shares or statistics.fmean(shares) < FOREIGN:
         return []
@@ -47,7 +47,7 @@ def client_limits(spec: StudySpec, trials: Sequence[Trial]) -> list[Note]:
     if not costs:
         return []
     driver = statistics.fmean(c.driver_cpu / c.seconds for c in costs)
-    server = statistics.fmean(c.server_cpu / c.seconds for c in costs)
+    server = statistics.fmean((c.server_cpu or 0.0) / c.seconds for c in costs)
     busy = statistics.fmean(c.machine_busy / c.seconds / c.cpus for c in costs)
     given = statistics.fmean(c.driver_cpus for c in costs)
     cpus = statistics.fmean(c.cpus for c in costs)
@@ -59,8 +59,9 @@ def client_limits(spec: StudySpec, trials: Sequence[Trial]) -> list[Note]:
         return []
     share = driver / cpus
     if driver > server:
+        other = "the server runs elsewhere" if costs[0].server_cpu is None else f"the server {percent(server / cpus)}"
         text = (
-            f"The load driver was the limit: it took {percent(share)} of a full machine, the server {percent(server / cpus)}. "
+            f"The load driver was the limit: it took {percent(share)} of a full machine, {other}. "
             "Run it on CPUs of its own (--load-cpus), or take a heavier workload"
         )
         return [Note(code="client_limit", text=text, data=data)]

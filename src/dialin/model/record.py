@@ -47,6 +47,7 @@ class StudyRecord:
         dialin_version: what ran it.
         host: the inventory of the machine.
         servers: per build id, what is known of it: `version`, `origin`.
+        catalogues: per build id, what it told of the variables that are asked for, as text (`variables.catalogue`).
         command: the command line that began it.
         trials: in the order they ran.
         samples: per trial id, in order of time.
@@ -62,6 +63,7 @@ class StudyRecord:
     host: Mapping[str, Any]
     servers: Mapping[str, Mapping[str, Any]]
     command: str
+    catalogues: Mapping[str, str] = field(default_factory=dict)
     trials: Sequence[Trial] = ()
     samples: Mapping[int, Sequence[Sample]] = field(default_factory=dict)
     looks: Sequence[Look] = ()

@@ -26,6 +26,22 @@ class Candidate(BaseModel):
     server: str
 
 
+class Attachment(BaseModel):
+    """Where the account of a server that dialin did not start is found; never the account itself.
+
+    Attributes:
+        defaults_file: an option file with a `[client]` group; None for those that the standard client reads.
+        login_path: a login path of `~/.mylogin.cnf`.
+        database: a schema that holds the workload's tables already; None where dialin makes one, and removes it at the end.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    defaults_file: str | None = None
+    login_path: str | None = None
+    database: str | None = None
+
+
 class StudySpec(BaseModel):
     """All that decides how a study runs; stored with it, so that it can be resumed and repeated.
 
@@ -33,6 +49,7 @@ class StudySpec(BaseModel):
         candidates: what is compared, in the order that tables show.
         baseline: the name of the candidate that the others are measured against.
         fixed: variables set alike for every candidate.
+        held: variables that differ between candidates though nobody asked, and the value that keeps them still for all.
         workload: the load.
         minutes: the budget, in minutes of wall clock for the trials (preparing data once is not counted).
         measure: seconds measured in each trial; None leaves it to the plan.
@@ -43,6 +60,7 @@ class StudySpec(BaseModel):
         server_cpus: CPUs that the servers may use, as `0-3,8`; None for all.
         load_cpus: CPUs that the load driver may use; None for all.
         accept_weaker_durability: a candidate that gives up durability may be recommended.
+        attachment: the server that is studied, where dialin did not start it.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -50,6 +68,7 @@ class StudySpec(BaseModel):
     candidates: tuple[Candidate, ...] = Field(min_length=2, max_length=MAX_CANDIDATES)
     baseline: str
     fixed: dict[str, Value] = Field(default_factory=dict)
+    held: dict[str, Value] = Field(default_factory=dict)
     workload: WorkloadSpec = WorkloadSpec()
     minutes: float = Field(default=30.0, gt=0, le=7 * 24 * 60)
     measure: float | None = Field(default=None, ge=2, le=24 * 3600)
@@ -60,6 +79,7 @@ class StudySpec(BaseModel):
     server_cpus: str | None = None
     load_cpus: str | None = None
     accept_weaker_durability: bool = False
+    attachment: Attachment | None = None
 
     @model_validator(mode="after")
     def _names_are_distinct(self) -> StudySpec:
@@ -80,6 +100,14 @@ class StudySpec(BaseModel):
             if candidate.name == name:
                 return candidate
         raise KeyError(name)
+
+    def setting_of(self, name: str) -> dict[str, Value]:
+        """Return all that a candidate's server is asked for: its own setting over what is set alike for all.
+
+        Raises:
+            KeyError: there is no such candidate.
+        """
+        return {**self.fixed, **self.held, **self.candidate(name).setting}
 
     @property
     def asked_variables(self) -> tuple[str, ...]:

@@ -8,10 +8,11 @@ from enum import StrEnum
 
 
 class Step(StrEnum):
-    """The steps of a trial, in their order."""
+    """The steps of a trial, in their order: a sandbox is restored and booted, an attached server is set."""
 
     RESTORE = "restore"
     BOOT = "boot"
+    SET = "set"
     VERIFY = "verify"
     WARM_UP = "warm_up"
     MEASURE = "measure"
@@ -87,7 +88,7 @@ class Costs:
     Attributes:
         seconds: wall clock of the window.
         driver_cpu: CPU seconds (user and system) of the load driver.
-        server_cpu: CPU seconds of the server.
+        server_cpu: CPU seconds of the server; None where it runs on another machine.
         machine_busy: CPU seconds of everything on the machine.
         cpus: how many CPUs the machine has.
         driver_cpus: how many CPUs the driver may use.
@@ -95,7 +96,7 @@ class Costs:
 
     seconds: float
     driver_cpu: float
-    server_cpu: float
+    server_cpu: float | None
     machine_busy: float
     cpus: int
     driver_cpus: int
@@ -115,7 +116,9 @@ class Trial:
         started: when it began, seconds since the epoch.
         steps: wall-clock seconds of each step that ended.
         warm_up_end: why the warm-up ended, once it has.
-        in_force: every variable that the server reported after boot.
+        in_force: every variable that the server reported once it was ready.
+        real: what was counted of the real objects behind variables, by variable: `{"innodb_buffer_pool_instances": "1"}` where
+            there is one pool, whatever the variable says. Only what this build lets us count.
         costs: of the measured window, once it has ended.
         conditions: of the host, before and after (`{"before": {...}, "after": {...}}`).
         failure: why it failed, where it did.
@@ -131,6 +134,7 @@ class Trial:
     steps: Mapping[Step, float] = field(default_factory=dict)
     warm_up_end: WarmUpEnd | None = None
     in_force: Mapping[str, str] = field(default_factory=dict)
+    real: Mapping[str, str] = field(default_factory=dict)
     costs: Costs | None = None
     conditions: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     failure: Failure | None = None

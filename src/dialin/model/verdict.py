@@ -51,6 +51,9 @@ class CandidateVerdict(_Part):
     server: str = Field(description="the build it ran on, in full")
     setting: dict[str, Value] = Field(description="what was asked for")
     in_force: dict[str, str] = Field(description="what the server said of the same variables after boot")
+    real: dict[str, str] = Field(
+        default_factory=dict, description="what was counted of the real objects behind these variables, where it could be"
+    )
     tps: Estimate | None = Field(description="transactions a second")
     ratio: Estimate | None = Field(description="throughput as a ratio to the baseline's")
     cv: float | None = Field(description="coefficient of variation of the measured seconds, within trials")

@@ -14,6 +14,7 @@ from dialin.model.verdict import Verdict
 STEP_WORDS = {
     Step.RESTORE: "restoring data",
     Step.BOOT: "starting the server",
+    Step.SET: "setting the server's variables",
     Step.VERIFY: "verifying what is in force",
     Step.WARM_UP: "warming up",
     Step.MEASURE: "measuring",

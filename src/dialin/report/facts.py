@@ -28,6 +28,7 @@ from dialin.text import (
 STEP_NAMES = {
     Step.RESTORE: "restore data",
     Step.BOOT: "boot",
+    Step.SET: "set",
     Step.VERIFY: "verify",
     Step.WARM_UP: "warm up",
     Step.MEASURE: "measure",
@@ -149,15 +150,17 @@ def failures(trials: Sequence[Trial]) -> list[Failed]:
 
 def asked_and_in_force(record: StudyRecord) -> list[Forced]:
     """Return what each candidate asked for, fixed variables included, beside what its server said after boot."""
-    said: dict[str, Mapping[str, str]] = {}
+    first: dict[str, Trial] = {}
     for trial in record.trials:
         if trial.in_force:
-            said.setdefault(trial.candidate, trial.in_force)
+            first.setdefault(trial.candidate, trial)
     labels = naming(record.spec).labels
-    found: dict[tuple[str, Value, str | None], list[str]] = {}
+    found: dict[tuple[str, Value, str | None, str | None], list[str]] = {}
     for candidate in record.spec.candidates:
-        for name, value in {**record.spec.fixed, **candidate.setting}.items():
-            found.setdefault((name, value, said.get(candidate.name, {}).get(name)), []).append(labels[candidate.name])
+        for name, value in record.spec.setting_of(candidate.name).items():
+            seen = first.get(candidate.name)
+            said, real = (seen.in_force.get(name), seen.real.get(name)) if seen else (None, None)
+            found.setdefault((name, value, said, real), []).append(labels[candidate.name])
     return [_forced(*key, "all" if len(names) == len(labels) else ", ".join(names)) for key, names in found.items()]
 
 
@@ -185,6 +188,7 @@ def settings(record: StudyRecord) -> Pairs:
     pairs = [
         ("baseline", visible(spec.baseline)),
         ("fixed for all", visible(describe(spec.fixed)) if spec.fixed else "nothing"),
+        ("held still for all", visible(describe(spec.held)) if spec.held else "nothing"),
         ("load", visible(spec.workload.describe())),
         ("budget", duration(60 * spec.minutes)),
         ("measured in each trial", "as planned" if spec.measure is None else duration(spec.measure)),
@@ -213,11 +217,12 @@ def log_lines(record: StudyRecord) -> list[tuple[str, str]]:
     return [(clock_time(line.at), visible(line.text)) for line in record.log]
 
 
-def _forced(name: str, asked: Value, in_force: str | None, candidates: str) -> Forced:
+def _forced(name: str, asked: Value, in_force: str | None, real: str | None, candidates: str) -> Forced:
     if in_force is None:
         return Forced(candidates, visible(name), visible(asked), NOTHING, "not known")
-    same = "yes" if same_value(asked, in_force) else "no"
-    return Forced(candidates, visible(name), visible(asked), visible(in_force), same)
+    so = same_value(asked, in_force) and (real is None or not real.isdecimal() or same_value(asked, real))
+    shown = visible(in_force if real is None or real == in_force else f"{in_force} (counted: {real})")
+    return Forced(candidates, visible(name), visible(asked), shown, "yes" if so else "no")
 
 
 def _trial_row(one: Series) -> TrialRow:
@@ -233,7 +238,9 @@ def _trial_row(one: Series) -> TrialRow:
         warm_up=warm_text,
         measured=duration(trial.steps[Step.MEASURE]) if Step.MEASURE in trial.steps else NOTHING,
         tps=number(one.box.mean if one.box else None),
-        server_cpu=number(costs.server_cpu / costs.seconds) if costs and costs.seconds else NOTHING,
+        server_cpu=number(costs.server_cpu / costs.seconds)
+        if costs and costs.seconds and costs.server_cpu is not None
+        else NOTHING,
         driver_cpu=percent(costs.driver_cpu / costs.seconds / costs.driver_cpus)
         if costs and costs.seconds and costs.driver_cpus
         else NOTHING,

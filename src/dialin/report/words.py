@@ -114,7 +114,8 @@ def compared(record: StudyRecord) -> str:
     builds = builds or list(dict.fromkeys(candidate.server for candidate in spec.candidates))
     asked = ", ".join(spec.asked_variables)
     subject = f" of {asked}" if asked else ""
-    held = f", with {describe(spec.fixed)} for all" if spec.fixed else ""
+    alike = {**spec.fixed, **spec.held}
+    held = f", with {describe(alike)} for all" if alike else ""
     what = f"{counted(len(spec.candidates), 'candidate')}{subject} on {' and '.join(builds)}"
     return visible(f"{what} under {spec.workload.describe()}{held}.")
 

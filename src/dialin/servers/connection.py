@@ -4,40 +4,79 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, Protocol
 
 import pymysql
 
 from dialin.errors import ServerError
+from dialin.servers.account import Account, TlsMode
+
+_ACCOUNT_REFUSED = (1044, 1045, 1130, 1251, 1698, 1862, 2059, 4151)
+_TLS_FAILED = 2026
 
 
 class Query(Protocol):
     """Runs one statement and returns its rows."""
 
-    def __call__(self, statement: str) -> list[tuple[Any, ...]]:
-        """Run it."""
+    def __call__(self, statement: str, arguments: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+        """Run it; each `%s` stands for an argument, which the client quotes."""
         ...
 
 
+class RefusedError(ServerError):
+    """A statement that the server refused; `number` is the server's own of the error."""
+
+    def __init__(self, what: str, remedy: str, number: int) -> None:
+        super().__init__(what, remedy)
+        self.number = number
+
+
 @contextmanager
-def connect(socket: Path, *, user: str = "root", password: str = "", timeout: float = 10.0) -> Iterator[Query]:
-    """Connect over a unix socket.
+def connect(account: Account, *, timeout: float = 10.0) -> Iterator[Query]:
+    """Connect to a server.
 
     Args:
-        socket: the server's socket.
-        user: the account.
-        password: its password.
+        account: where it listens, and as whom.
         timeout: seconds for connecting and for each statement's answer.
 
     Raises:
-        ServerError: the server does not answer, or refuses the statement.
+        ServerError: the server does not answer, or lacks the TLS that is required.
+        RefusedError: it refuses a statement.
+        UserError: a certificate cannot be read.
     """
+    connection = _open(account, timeout)
+
+    def query(statement: str, arguments: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute(statement, arguments or None)
+                return list(cursor.fetchall())
+        except (pymysql.MySQLError, OSError) as error:
+            number = error.args[0] if error.args and isinstance(error.args[0], int) else 0
+            raise RefusedError(f"The server refused {statement!r}: {_text(error)}", "See its log", number) from error
+
     try:
-        connection = pymysql.connect(
-            unix_socket=str(socket),
-            user=user,
-            password=password,
+        yield query
+    finally:
+        if connection.open:
+            connection.close()
+
+
+def _open(account: Account, timeout: float) -> pymysql.Connection[Any]:
+    where: dict[str, Any] = {"unix_socket": str(account.socket)}
+    if account.socket is None:
+        where = {"host": account.host, "port": account.port}
+    tls = account.tls
+    if tls.is_required or (tls.certificate and tls.mode is not TlsMode.DISABLED):
+        where["ssl"] = tls.context()
+    elif account.socket is not None or tls.mode is TlsMode.DISABLED:
+        where["ssl_disabled"] = True  # else TLS is used wherever a server has it, on a socket too
+    place = account.socket or f"{account.host}:{account.port}"
+    try:
+        return pymysql.connect(
+            **where,
+            user=account.user,
+            password=account.password.encode(),  # text would be sent as Latin-1
             connect_timeout=max(1, round(timeout)),
             read_timeout=timeout,
             write_timeout=timeout,
@@ -45,21 +84,11 @@ def connect(socket: Path, *, user: str = "root", password: str = "", timeout: fl
             autocommit=True,
         )
     except (pymysql.MySQLError, OSError) as error:
-        raise ServerError(f"The server at {socket} does not answer: {_text(error)}", "See its log") from error
-
-    def query(statement: str) -> list[tuple[Any, ...]]:
-        try:
-            with connection.cursor() as cursor:
-                cursor.execute(statement)
-                return list(cursor.fetchall())
-        except (pymysql.MySQLError, OSError) as error:
-            raise ServerError(f"The server refused {statement!r}: {_text(error)}", "See its log") from error
-
-    try:
-        yield query
-    finally:
-        if connection.open:
-            connection.close()
+        if error.args and error.args[0] in _ACCOUNT_REFUSED:
+            what = f"The server at {place} refuses {account.user}: {_text(error)}"
+            raise ServerError(what, "See the account's option file or login path") from error
+        remedy = "See ssl-mode, ssl-ca, ssl-cert and ssl-key" if error.args and error.args[0] == _TLS_FAILED else "See its log"
+        raise ServerError(f"The server at {place} does not answer: {_text(error)}", remedy) from error
 
 
 def _text(error: BaseException) -> str:

@@ -8,7 +8,15 @@ from __future__ import annotations
 
 from sqlalchemy import JSON, Boolean, Column, Float, ForeignKey, Integer, MetaData, String, Table, Text
 
-FORMAT = 1
+FORMAT = 2
+CHANGES = (
+    (
+        "ALTER TABLE trial ADD COLUMN real JSON NOT NULL DEFAULT '{}'",
+        "ALTER TABLE study ADD COLUMN catalogues JSON NOT NULL DEFAULT '{}'",
+    ),
+)
+"""What makes each format from the one before, from the first on."""
+
 APPLICATION_ID = 0x6469616C
 """SQLite's mark of the program that a file belongs to: "dial"."""
 
@@ -24,6 +32,7 @@ study = Table(
     Column("command", Text, nullable=False),
     Column("host", JSON, nullable=False),
     Column("servers", JSON, nullable=False),
+    Column("catalogues", JSON, nullable=False),
     Column("verdict", JSON),
 )
 
@@ -40,6 +49,7 @@ trial = Table(
     Column("steps", JSON, nullable=False),
     Column("warm_up_end", String(20)),
     Column("in_force", JSON, nullable=False),
+    Column("real", JSON, nullable=False),
     Column("costs", JSON),
     Column("conditions", JSON, nullable=False),
     Column("failure", JSON),

@@ -6,6 +6,7 @@ mode lets reports and the live page read while the study writes.
 
 from __future__ import annotations
 
+import itertools
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -73,6 +74,7 @@ class Store:
         command: str,
         host: Mapping[str, Any],
         servers: Mapping[str, Mapping[str, Any]],
+        catalogues: Mapping[str, str] | None = None,
     ) -> Self:
         """Make the database of a new study in an existing directory.
 
@@ -95,6 +97,7 @@ class Store:
                     command=command,
                     host=dict(host),
                     servers={name: dict(facts) for name, facts in servers.items()},
+                    catalogues=dict(catalogues or {}),
                 )
             )
         return cls(directory, engine)
@@ -124,7 +127,17 @@ class Store:
             raise UserError(f"{path} is damaged and cannot be read", "Restore it from a backup, or begin anew") from error
         if found > schema.FORMAT:
             raise UserError(f"{directory} was written by a newer dialin", "Update dialin, then try again")
-        return cls(directory, engine)
+        store = cls(directory, engine)
+        if found < schema.FORMAT:
+            store._bring_up_to_date(found)
+        return store
+
+    def _bring_up_to_date(self, found: int) -> None:
+        """Give a study of an older dialin the columns that have come since."""
+        with self._write() as connection:
+            for statement in itertools.chain.from_iterable(schema.CHANGES[found - 1 :]):
+                connection.exec_driver_sql(statement)
+            connection.execute(update(schema.study).values(format=schema.FORMAT))
 
     def close(self) -> None:
         """Let go of the database."""
@@ -243,6 +256,7 @@ class Store:
                 dialin_version=row.dialin_version,
                 host=row.host,
                 servers=row.servers,
+                catalogues=row.catalogues,
                 command=row.command,
                 trials=self.trials(),
                 samples=self.samples(),
@@ -268,6 +282,7 @@ def _trial_row(trial: Trial) -> dict[str, Any]:
         "steps": {step.value: seconds for step, seconds in trial.steps.items()},
         "warm_up_end": trial.warm_up_end,
         "in_force": dict(trial.in_force),
+        "real": dict(trial.real),
         "costs": asdict(trial.costs) if trial.costs else None,
         "conditions": {when: dict(figures) for when, figures in trial.conditions.items()},
         "failure": asdict(trial.failure) if trial.failure else None,
@@ -286,6 +301,7 @@ def _trial(row: Row[Any]) -> Trial:
         steps={Step(step): seconds for step, seconds in row.steps.items()},
         warm_up_end=WarmUpEnd(row.warm_up_end) if row.warm_up_end else None,
         in_force=row.in_force,
+        real=row.real,
         costs=Costs(**row.costs) if row.costs else None,
         conditions=row.conditions,
         failure=Failure(**{**row.failure, "step": Step(row.failure["step"])}) if row.failure else None,

@@ -27,7 +27,7 @@ from pydantic import (
 from dialin.errors import UserError
 from dialin.model.cpus import parse_cpus
 from dialin.model.setting import Value, canonical_name, parse_value, same_value
-from dialin.model.study import MAX_CANDIDATES, Candidate, StudySpec
+from dialin.model.study import MAX_CANDIDATES, Attachment, Candidate, StudySpec
 from dialin.model.workload import RAND_TYPES, WorkloadSpec
 from dialin.variables import optionfile
 
@@ -60,10 +60,17 @@ class Question(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=_kebab)
 
     server: str | list[str] = Field(default="", description="the build, such as mysql@9.7; a list compares builds")
+    attach: bool = Field(default=False, description="study a running server that dialin did not start, by SET GLOBAL")
+    defaults_file: str | None = Field(default=None, description="the option file that tells how to reach it; else ~/.my.cnf")
+    login_path: str | None = Field(default=None, description="a login path that tells how to reach it")
+    database: str | None = Field(
+        default=None, description="a schema there that holds the workload's tables; else dialin makes one and removes it"
+    )
     sweep: dict[str, list[Value]] = Field(default_factory=dict, description="variables with the values to compare")
     compare: list[str] = Field(default_factory=list, description="option files to compare, relative to this file")
     candidates: dict[str, Variables] = Field(default_factory=dict, description="settings to compare, by name")
     set: Variables = Field(default_factory=dict, description="variables set alike for all candidates")
+    hold: bool = Field(default=False, description="keep still what would differ between candidates though nobody asked")
     baseline: str | None = Field(default=None, description="the candidate that the others are measured against")
     workload: str = Field(default="oltp_read_write", description="a sysbench script's name, or the path of a Lua script")
     threads: int = Field(default=16, ge=1, le=65_535, description="connections that work at once")
@@ -105,6 +112,10 @@ class Question(BaseModel):
         given = [name for name in ("sweep", "compare", "candidates") if getattr(self, name)]
         if len(given) > 1:
             raise ValueError(f"{' and '.join(given)} cannot be given together; candidates come from one of them")
+        if self.attach and self.servers:
+            raise ValueError("attach and server cannot be given together; an attached server is what it is")
+        if not self.attach and (self.defaults_file or self.login_path or self.database):
+            raise ValueError("defaults-file, login-path and database tell of an attached server; give attach as well")
         if not given and len(self.servers) < 2:
             raise ValueError("nothing is compared; give sweep, compare or candidates, or several servers")
         return self
@@ -130,6 +141,13 @@ class Question(BaseModel):
             rate=self.rate,
             options=options,
         )
+
+    def attachment(self, directory: Path) -> Attachment | None:
+        """Return where the account of an attached server is found, or None; a path is relative to a directory."""
+        if not self.attach:
+            return None
+        file = str((directory / Path(self.defaults_file).expanduser()).absolute()) if self.defaults_file else None
+        return Attachment(defaults_file=file, login_path=self.login_path, database=self.database)
 
     def settings(self, directory: Path) -> tuple[list[tuple[str, Variables]], list[str]]:
         """Return the named settings to compare, and what was left out of option files, in words.
@@ -161,6 +179,7 @@ class Question(BaseModel):
             server_cpus=self.server_cpus,
             load_cpus=self.load_cpus,
             accept_weaker_durability=self.accept_weaker_durability,
+            attachment=self.attachment(directory),
         )
 
 

@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
 from dialin.clock import Clock
-from dialin.datasets.cache import Dataset, check_space, copy
 from dialin.errors import DialinError, ServerError, WorkloadError
-from dialin.model.build import Build
 from dialin.model.cpus import parse_cpus
 from dialin.model.progress import Watcher
-from dialin.model.setting import Value
 from dialin.model.study import StudySpec
 from dialin.model.trial import Costs, Failure, Sample, Step, Trial, TrialState, WarmUpEnd
-from dialin.paths import Home
 from dialin.probes import host
 from dialin.servers.capabilities import Capability, has
 from dialin.servers.connection import global_variables, status
-from dialin.servers.ledger import Ledger
-from dialin.servers.sandbox import Sandbox
+from dialin.servers.instance import Instance
+from dialin.servers.objects import real_objects
 from dialin.stats.warmup import is_steady
 from dialin.store.store import Store
 from dialin.study.plan import Plan, load_seed
-from dialin.workloads.base import Load, Target, Workload
-
-SANDBOX = "{sandbox}"
-"""Stands for the private directory in the values in force, which would else differ from trial to trial."""
+from dialin.study.stage import Stage
+from dialin.workloads.base import Load, Workload
 
 _READ_PATIENCE = 30.0
 """Seconds without any report after which the driver is called hung."""
@@ -45,20 +38,18 @@ class Laboratory:
     """What every trial of a study shares.
 
     Attributes:
-        builds: per candidate.
-        datasets: per candidate.
+        stage: sets one up for a trial of a candidate.
+        counted: per candidate, the real objects that can be counted only with instruments that no trial runs with.
     """
 
     spec: StudySpec
     plan: Plan
-    home: Home
-    ledger: Ledger
     clock: Clock
     store: Store
     watcher: Watcher
     workload: Workload
-    builds: Mapping[str, Build]
-    datasets: Mapping[str, Dataset]
+    stage: Callable[[str], Stage]
+    counted: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -69,6 +60,7 @@ class _Progress:
     steps: dict[Step, float] = field(default_factory=dict)
     warm_up_end: WarmUpEnd | None = None
     in_force: dict[str, str] = field(default_factory=dict)
+    real: dict[str, str] = field(default_factory=dict)
     costs: Costs | None = None
     conditions: dict[str, dict[str, float]] = field(default_factory=dict)
 
@@ -102,17 +94,10 @@ def _as_it_is(trial: Trial, progress: _Progress, state: TrialState) -> Trial:
         steps=dict(progress.steps),
         warm_up_end=progress.warm_up_end,
         in_force=progress.in_force,
+        real=progress.real,
         costs=progress.costs,
         conditions=progress.conditions,
     )
-
-
-def options_of(spec: StudySpec, name: str, build: Build) -> dict[str, Value]:
-    """Return all variables that a candidate's server is started with, the study's own first, so that a user's win."""
-    options: dict[str, Value] = {}
-    if has(build, Capability.POOL_DUMP):
-        options["innodb_buffer_pool_load_at_startup"] = "ON"
-    return {**options, **spec.fixed, **spec.candidate(name).setting}
 
 
 class _Life:
@@ -122,8 +107,7 @@ class _Life:
         self._lab = laboratory
         self._trial = trial
         self._so_far = progress
-        self._build = laboratory.builds[trial.candidate]
-        self._sandbox: Sandbox | None = None
+        self._stage = laboratory.stage(trial.candidate)
         self._load: Load | None = None
         self._still = 0
         self._seconds = 0
@@ -132,17 +116,17 @@ class _Life:
         """Go through the steps; returns why the trial failed, or None."""
         self._so_far.conditions["before"] = host.conditions()
         try:
-            sandbox = self._restore()
-            self._boot(sandbox)
-            self._verify(sandbox)
-            load = self._warm_up(sandbox)
-            self._measure(sandbox, load)
+            instance = self._stage.ready(self._step)
+            self._verify(instance)
+            load = self._warm_up(instance)
+            self._measure(instance, load)
         except ServerError as error:
             return self._failure("server", error.what, error.log_tail)
         except WorkloadError as error:
             # A driver that loses its server dies too; the server is the one to name.
-            if self._sandbox is not None and self._sandbox.pid is None:
-                return self._failure("server", f"The server ended: {self._sandbox.last_words()}", self._sandbox.log_tail())
+            there = self._stage.instance()
+            if there is not None and there.is_gone():
+                return self._failure("server", f"The server ended: {there.last_words()}", there.log_tail())
             return self._failure("workload", error.what, error.log_tail)
         finally:
             self._stop()
@@ -163,35 +147,20 @@ class _Life:
         finally:
             self._so_far.steps[step] = clock.monotonic() - began
 
-    def _restore(self) -> Sandbox:
-        lab = self._lab
-        with self._step(Step.RESTORE):
-            self._sandbox = sandbox = Sandbox.create(self._build, lab.home, lab.ledger, lab.clock)
-            dataset = lab.datasets[self._trial.candidate]
-            check_space(lab.home.sandboxes, dataset.size)
-            copy(dataset.data, sandbox.data)
-        return sandbox
-
-    def _boot(self, sandbox: Sandbox) -> None:
-        with self._step(Step.BOOT):
-            options = options_of(self._lab.spec, self._trial.candidate, self._build)
-            sandbox.boot(options, cpus=self._lab.spec.server_cpus)
-
-    def _verify(self, sandbox: Sandbox) -> None:
-        with self._step(Step.VERIFY), sandbox.connect() as query:
+    def _verify(self, instance: Instance) -> None:
+        with self._step(Step.VERIFY), instance.connect() as query:
             found = global_variables(query)
-        private = [str(sandbox.directory), str(sandbox.socket.parent)]
-        for name, value in found.items():
-            self._so_far.in_force[name] = functools.reduce(lambda text, path: text.replace(path, SANDBOX), private, value)
+            real = real_objects(query, instance.pid, self._stage.build, found)
+        self._so_far.in_force = {name: self._stage.hide(value) for name, value in found.items()}
+        self._so_far.real = {**self._lab.counted.get(self._trial.candidate, {}), **real}
 
-    def _warm_up(self, sandbox: Sandbox) -> Load:
+    def _warm_up(self, instance: Instance) -> Load:
         lab = self._lab
         with self._step(Step.WARM_UP):
-            self._await_warm_pool(sandbox)
+            self._await_warm_pool(instance)
             limit = lab.clock.monotonic() + lab.plan.warmup
-            target = Target(sandbox.socket, sandbox.directory)
             seed = load_seed(lab.spec.seed, self._trial.block)
-            self._load = load = lab.workload.start(target, seed=seed, cpus=lab.spec.load_cpus)
+            self._load = load = lab.workload.start(self._stage.target(), seed=seed, cpus=lab.spec.load_cpus)
             series: list[float] = []
             while lab.clock.monotonic() < limit:
                 series.append(self._read(load, Step.WARM_UP).tps)
@@ -201,28 +170,28 @@ class _Life:
             self._so_far.warm_up_end = WarmUpEnd.LIMIT
         return load
 
-    def _await_warm_pool(self, sandbox: Sandbox) -> None:
+    def _await_warm_pool(self, instance: Instance) -> None:
         """Wait until the server has loaded the pages that were in the pool when the data was prepared, where it can."""
-        if not has(self._build, Capability.POOL_DUMP):
+        if not has(self._stage.build, Capability.POOL_DUMP):
             return
         clock = self._lab.clock
         limit = clock.monotonic() + _POOL_PATIENCE
-        with sandbox.connect() as query:
+        with instance.connect() as query:
             while clock.monotonic() < limit:
                 said = status(query, "Innodb_buffer_pool_load_status") or ""
                 if not said or "completed" in said or "not" in said or "aborted" in said:
                     return
                 clock.sleep(0.1)
 
-    def _measure(self, sandbox: Sandbox, load: Load) -> None:
-        lab, pid = self._lab, sandbox.pid
-        if pid is None:
-            raise ServerError(f"The server ended: {sandbox.last_words()}", log_tail=sandbox.log_tail())
+    def _measure(self, instance: Instance, load: Load) -> None:
+        lab, pid = self._lab, instance.pid
+        if instance.is_gone():
+            raise ServerError(f"The server ended: {instance.last_words()}", log_tail=instance.log_tail())
         with self._step(Step.MEASURE):
             began, driver, server, busy = (
                 lab.clock.monotonic(),
                 load.cpu_seconds(),
-                host.cpu_seconds(pid),
+                host.cpu_seconds(pid) if pid else None,
                 host.busy_seconds(),
             )
             for _ in range(max(1, round(lab.plan.measure))):
@@ -231,7 +200,7 @@ class _Life:
             self._so_far.costs = Costs(
                 seconds=lab.clock.monotonic() - began,
                 driver_cpu=load.cpu_seconds() - driver,
-                server_cpu=host.cpu_seconds(pid) - server,
+                server_cpu=host.cpu_seconds(pid) - server if pid and server is not None else None,
                 machine_busy=host.busy_seconds() - busy,
                 cpus=host.cpu_count(),
                 driver_cpus=len(parse_cpus(cpus)) if cpus else host.cpu_count(),
@@ -259,7 +228,8 @@ class _Life:
         lab.watcher.sampled(self._trial, sample)
         self._still = self._still + 1 if sample.tps == 0 else 0
         if self._still >= _STALL_PATIENCE:
-            log = self._sandbox.log_tail() if self._sandbox else ""
+            there = self._stage.instance()
+            log = there.log_tail() if there else ""
             raise ServerError(f"The server hung: no transaction for {self._still} s", log_tail=log)
         return sample
 
@@ -267,5 +237,4 @@ class _Life:
         with self._step(Step.STOP):
             if self._load is not None:
                 self._load.stop()
-            if self._sandbox is not None:
-                self._sandbox.remove()
+            self._stage.end()

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from dialin.evidence.limits import client_limits, other_load
 from dialin.model.progress import Standing
 from dialin.model.record import StudyRecord
-from dialin.model.setting import Setting
 from dialin.model.study import StudySpec
 from dialin.model.trial import Sample, Step, Trial, TrialState
 from dialin.model.verdict import CandidateState, CandidateVerdict, Note, Outcome, Verdict
@@ -18,8 +17,9 @@ from dialin.stats.blocks import Observation
 from dialin.stats.decide import Decision, decide
 from dialin.stats.series import Window, window
 from dialin.stats.warmup import drifts
-from dialin.study import words
-from dialin.variables import in_force, rules
+from dialin.study import comparison, words
+from dialin.study.comparison import Seen
+from dialin.variables import rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +43,8 @@ def judge(record: StudyRecord, alpha: float) -> Judgement:
     windows = {trial.id: window([sample.tps for sample in measured[trial.id]]) for trial in done}
     names = [candidate.name for candidate in spec.candidates]
     forced = {name: trial.in_force for name in names for trial in done if trial.candidate == name}
-    by_build = [
-        {c.name: forced[c.name] for c in spec.candidates if c.server == server and c.name in forced}
-        for server in dict.fromkeys(candidate.server for candidate in spec.candidates)
-    ]
-    one = [group for found in by_build for group in in_force.same_in_force(found, spec.asked_variables)]
+    seen = {trial.candidate: Seen(trial.in_force, trial.real) for trial in done}
+    one = comparison.same(spec, seen)
     decision = decide(
         [Observation((t.block, t.session), t.candidate, windows[t.id].location) for t in done],
         names,
@@ -56,8 +53,7 @@ def judge(record: StudyRecord, alpha: float) -> Judgement:
         worthwhile=spec.worthwhile,
         one=one,
     )
-    # Within each build: between builds every default that differs is part of what is compared, and is said to be.
-    confounds = [note for found in by_build for note in in_force.confounds(found, spec.asked_variables, spec.baseline)]
+    confounds = comparison.confounds(spec, seen)
     weaker = {name: _weaker(name, forced, spec.baseline) for name in forced}
     serious = [note for note in confounds if note.data["could_explain"]]
     outcome = decision.outcome
@@ -80,7 +76,7 @@ def judge(record: StudyRecord, alpha: float) -> Judgement:
     ]
     winners = list(decision.winners) if outcome is not Outcome.UNRESOLVED else []
     chosen, reason = words.recommend(spec, outcome, decision, weaker, serious)
-    warnings = _warnings(record, done, measured, decision, one, weaker, winners)
+    warnings = _warnings(record, done, measured, decision, seen, weaker, winners)
     wall = sum(sum(trial.steps.values()) for trial in record.trials) / 60
     verdict = Verdict(
         verdict=outcome,
@@ -156,13 +152,14 @@ def _candidate(
     candidate = spec.candidate(name)
     own = [windows[trial.id] for trial in done]
     seconds = [sample for trial in done for sample in measured[trial.id]]
-    values = done[-1].in_force if done else {}
+    values, counted = (done[-1].in_force, done[-1].real) if done else ({}, {})
     shown = spec.asked_variables
     return CandidateVerdict(
         name=name,
         server=candidate.server,
         setting=dict(candidate.setting),
         in_force={variable: values[variable] for variable in shown if variable in values},
+        real={variable: counted[variable] for variable in shown if variable in counted},
         tps=decision.throughput.get(name),
         ratio=decision.ratios.get(name),
         cv=statistics.fmean(w.cv for w in own) if own else None,
@@ -188,7 +185,7 @@ def _warnings(
     done: Sequence[Trial],
     measured: Mapping[int, Sequence[Sample]],
     decision: Decision,
-    one: Sequence[frozenset[str]],
+    seen: Mapping[str, Seen],
     weaker: Mapping[str, Sequence[str]],
     winners: Sequence[str],
 ) -> list[Note]:
@@ -196,12 +193,8 @@ def _warnings(
     notes: list[Note] = []
     spec = record.spec
     notes += words.durability_notes(spec, weaker, winners)
-    for trial in _last_of_each(done):
-        asked: Setting = {**spec.fixed, **spec.candidate(trial.candidate).setting}
-        for note in in_force.deviations(asked, trial.in_force):
-            data = {**note.data, "candidate": trial.candidate}
-            notes.append(Note(code=note.code, text=f"{trial.candidate}: {note.text}", data=data))
-    notes += [words.same_note(spec, group) for group in one]
+    notes += comparison.deviations(spec, seen, comparison.catalogues_of(record.catalogues))
+    notes += comparison.same_notes(spec, seen)
     notes += words.build_notes(spec)
     notes += words.failure_notes(record)
     notes += client_limits(spec, done)
@@ -210,7 +203,3 @@ def _warnings(
     if decision.outcome is Outcome.UNRESOLVED:
         notes += words.unresolved_notes(spec, decision)
     return notes
-
-
-def _last_of_each(done: Sequence[Trial]) -> list[Trial]:
-    return list({trial.candidate: trial for trial in done}.values())

@@ -10,7 +10,7 @@ from dialin.model.study import StudySpec
 from dialin.model.trial import Trial, TrialState
 from dialin.model.verdict import CandidateState, Estimate, Note, Outcome
 from dialin.stats.decide import Decision
-from dialin.text import change, counted, exact_percent, percent
+from dialin.text import change, counted, exact_percent, listed, percent
 from dialin.variables import rules
 
 
@@ -31,13 +31,13 @@ def named(spec: StudySpec, name: str) -> str:
     return name
 
 
-def _several(spec: StudySpec, names: Sequence[str]) -> str:
+def several(spec: StudySpec, names: Sequence[str]) -> str:
     """Return candidates as a sentence names them; values of one variable share its name."""
     full = [named(spec, name) for name in names]
     heads = {text.partition(" = ")[0] for text in full}
     if len(names) > 1 and len(heads) == 1 and full != list(names):
-        return f"{heads.pop()} = {_list([text.partition(' = ')[2] for text in full])}"
-    return _list(full)
+        return f"{heads.pop()} = {listed([text.partition(' = ')[2] for text in full])}"
+    return listed(full)
 
 
 def headline(
@@ -61,21 +61,21 @@ def headline(
         if winner == spec.baseline:
             return f"{named(spec, winner)}, the baseline, is the fastest; every other candidate is slower."
         gain = decision.ratios.get(winner)
-        along = f" (with {_list(followers)}, which the server derives from it)" if followers else ""
+        along = f" (with {listed(followers)}, which the server derives from it)" if followers else ""
         price = ", but it gives up durability" if weaker.get(winner) else ""
         figure = f": {interval(gain)} against the baseline" if gain else ""
         return f"{named(spec, winner)} wins{along}{figure}{price}."
     if outcome is Outcome.TIE:
-        return f"A tie for the best: {_several(spec, decision.winners)}; no worthwhile difference between them."
+        return f"A tie for the best: {several(spec, decision.winners)}; no worthwhile difference between them."
     if serious:
         return f"Unresolved: {serious[0].data.get('variable', 'another variable')} differs too, and could explain the result."
     measured = [name for name in names if decision.states[name] is not CandidateState.FAILED]
     if len(measured) < 2:
-        return f"Unresolved: only {_list(measured)} could be measured; nothing could be compared."
+        return f"Unresolved: only {listed(measured)} could be measured; nothing could be compared."
     leading = _leaders(decision)
     if not leading or decision.sd is None:
         return "Unresolved: there are too few trials to tell the candidates apart."
-    return f"Unresolved within the budget: {_several(spec, leading)} could each be the best."
+    return f"Unresolved within the budget: {several(spec, leading)} could each be the best."
 
 
 def recommend(
@@ -94,12 +94,13 @@ def recommend(
     if outcome is Outcome.UNRESOLVED:
         failed = decision.states[base] is CandidateState.FAILED
         if serious:
-            return base, "No winner is claimed while another variable differs: keep the baseline, and hold that variable fixed."
+            how = "begin anew with --hold" if any(note.data["hold"] for note in serious) else "hold that variable fixed"
+            return base, f"No winner is claimed while another variable differs: keep the baseline, and {how}."
         if failed:
             return base, "The baseline could not be measured, so nothing is recommended: mend it, then begin anew."
         if any(state is CandidateState.FAILED for state in decision.states.values()) and len(decision.throughput) < 3:
             broken = [name for name, state in decision.states.items() if state is CandidateState.FAILED]
-            return base, f"{_several(spec, broken)} could not be measured (see the warnings): keep the baseline, or mend that."
+            return base, f"{several(spec, broken)} could not be measured (see the warnings): keep the baseline, or mend that."
         return base, "Nothing was shown to be better: keep the baseline, or give the study more minutes."
     for name in _by_throughput(decision, decision.winners):
         lost = weaker.get(name, [])
@@ -149,16 +150,6 @@ def build_notes(spec: StudySpec) -> list[Note]:
         return []
     text = "Candidates run on different builds: every default that differs between these is part of the comparison"
     return [Note(code="different_builds", text=text, data={"builds": sorted({c.server for c in spec.candidates})})]
-
-
-def same_note(spec: StudySpec, group: frozenset[str]) -> Note:
-    """Return the note that candidates are one and the same in force."""
-    names = [candidate.name for candidate in spec.candidates if candidate.name in group]
-    return Note(
-        code="same_in_force",
-        text=f"{_several(spec, names)} come to the same setting in force: what differs between them is this machine's noise",
-        data={"candidates": names},
-    )
 
 
 def failure_notes(record: StudyRecord) -> list[Note]:
@@ -222,9 +213,3 @@ def _by_throughput(decision: Decision, names: Sequence[str]) -> list[str]:
 
 def _surely_better(ratio: Estimate | None) -> bool:
     return ratio is not None and ratio.low is not None and ratio.low > 1
-
-
-def _list(names: Sequence[str]) -> str:
-    if not names:
-        return "none"
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,4 +1,7 @@
-"""What was asked for against what the server says is in force: other values, candidates that are one, and confounds."""
+"""What was asked for against what is in force: other values, candidates that are one, and confounds.
+
+What a server reports is not always what it has. Where the real objects were counted, the count is believed.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from pathlib import PurePosixPath
 
 from dialin.model.setting import Setting, Value, as_number, same_value
 from dialin.model.verdict import Note
-from dialin.variables import rules
+from dialin.variables import hold, rules
 from dialin.variables.catalogue import Catalogue, Variable
 from dialin.variables.names import OPTION_OF, VARIABLE_OF, one_name
 from dialin.variables.units import with_letter
@@ -16,34 +19,78 @@ from dialin.variables.units import with_letter
 SANDBOX = "<sandbox>"
 """What stands for an instance's own directories when values are compared."""
 
+FLUSH_METHOD = "innodb_flush_method"
+_FILES = f"{FLUSH_METHOD} (as the files are open)"
+
 _AUTOMATIC = (0, -1)
 _BLOCK = 1024
 _LONGEST = 80
 
 
-def deviations(asked: Setting, in_force: Mapping[str, str], catalogue: Catalogue | None = None) -> list[Note]:
+def deviations(
+    asked: Setting,
+    in_force: Mapping[str, str],
+    catalogue: Catalogue | None = None,
+    real: Mapping[str, str] | None = None,
+) -> list[Note]:
     """Return what is in force otherwise than it was asked for.
 
     Args:
         asked: variables with the values asked for.
         in_force: every variable that the server reported.
         catalogue: what the build told of its variables; with it, numbers of enumerations, limits and defaults are known.
+        real: what was counted of the real objects behind variables.
 
     Returns:
-        A note for each: `not_reported`; `automatic` (0 or -1, and the server chose a number); `rounded`; `clamped` (another
-        number); `refused` (the default holds); `changed`. Its data: variable, asked, in_force.
+        A note for each: `without_effect` (no such variable is reported); `automatic` (0 or -1, and the server chose a number);
+        `rounded`; `clamped` (another number); `refused` (the default holds); `changed`; and `not_real`, where the server
+        reports a value that it does not follow. Its data: variable, asked, in_force, and for the last one real.
     """
     notes = []
     for name, value in asked.items():
         reported = in_force.get(name, in_force.get(VARIABLE_OF.get(name, OPTION_OF.get(name, ""))))
         if reported is None:
-            text = f"{name}={value} was asked for; the server does not report such a variable"
-            notes.append(_note("not_reported", text, name, value, None))
-        elif not _same(name, value, reported, catalogue):
+            text = f"{name}={value} was accepted without effect: the server reports no such variable"
+            notes.append(_note("without_effect", text, name, value, None))
+            continue
+        if not _same(name, value, reported, catalogue):
             code, what = _deviation(name, value, reported, catalogue)
             text = f"{name}={value} was asked for; {what.format(_shown(reported, value))}"
             notes.append(_note(code, text, name, value, reported))
+        if fact := _reality(name, reported, (real or {}).get(name)):
+            note = _note("not_real", f"{name}={reported} is reported, but {fact}", name, value, reported)
+            notes.append(note.model_copy(update={"data": {**note.data, "real": (real or {})[name]}}))
     return notes
+
+
+def _reality(name: str, reported: str, real: str | None) -> str | None:
+    """Return in words what was counted, where it is not what the server reports; None where they agree."""
+    if real is None:
+        return None
+    if name == FLUSH_METHOD:
+        direct = "direct" in reported.lower()
+        counted = real.partition(",")[0].removeprefix("data ")
+        return None if (counted == "O_DIRECT") is direct else f"its data files are open {counted} ({real})"
+    if same_value(reported, real):
+        return None
+    return f"there {'is 1' if real == '1' else f'are {real}'} in fact"
+
+
+def believed(in_force: Mapping[str, Mapping[str, str]], real: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
+    """Return what is in force by candidate, real objects believed over what is reported.
+
+    Args:
+        in_force: by candidate, every variable reported.
+        real: by candidate, what was counted; only what was counted for all of them is used, so that like is compared with like.
+    """
+    counted = set.intersection(*(set(real.get(name, ())) for name in in_force)) if in_force else set()
+    found = {}
+    for name, values in in_force.items():
+        truth = {variable: count for variable, count in real.get(name, {}).items() if variable in counted}
+        if FLUSH_METHOD in truth:  # how the files are open stands beside the method, which decides more than that
+            truth[_FILES] = truth.pop(FLUSH_METHOD)
+        found[name] = {**values, **truth}
+    return found
 
 
 def same_in_force(settings: Mapping[str, Mapping[str, str]], asked: Collection[str]) -> list[frozenset[str]]:
@@ -80,15 +127,14 @@ def confounds(in_force: Mapping[str, Mapping[str, str]], asked: Collection[str],
     Returns:
         Notes with the code `confound` or `inert_confound`. Their data: variable; values by candidate (null where it does not
         exist); inert, and the reason; could_explain, whether no winner may be claimed because of it; follows, the variables
-        that were asked for and that the server derives it from; hold, a value that all candidates could be given to keep it
-        still, or null.
+        that were asked for and that the server derives it from; hold, what all candidates could be given to keep it still.
     """
     order = sorted(in_force, key=lambda candidate: candidate != baseline)
     homes = {candidate: _directories(in_force[candidate]) for candidate in order}
     named = {one_name(name) for name in asked}
     notes: dict[str, Note] = {}
     for name in sorted({name for values in in_force.values() for name in values}):
-        if one_name(name) in named or rules.part_of(name) in asked or rules.identifies_instance(name):
+        if one_name(name.partition(" ")[0]) in named or rules.part_of(name) in asked or rules.identifies_instance(name):
             continue
         found = {
             candidate: _comparable(in_force[candidate][name], homes[candidate]) if name in in_force[candidate] else None
@@ -96,25 +142,22 @@ def confounds(in_force: Mapping[str, Mapping[str, str]], asked: Collection[str],
         }
         if len(set(found.values())) > 1:
             # Several names of one variable are one confound.
-            notes.setdefault(one_name(name), _confound(name, found, asked))
+            notes.setdefault(one_name(name), _confound(name, found, asked, hold.proposal(name, in_force)))
     return sorted(notes.values(), key=lambda note: note.data["inert"])
 
 
-def _confound(name: str, found: Mapping[str, str | None], asked: Collection[str]) -> Note:
+def _confound(name: str, found: Mapping[str, str | None], asked: Collection[str], held: Mapping[str, Value]) -> Note:
     reason = rules.inert(name)
     rule = rules.FOLLOWS.get(name)
     follows = [variable for variable in rule.of if variable in asked] if rule else []
-    hold = None
+    held = {} if reason else {variable: value for variable, value in held.items() if variable not in asked}
     text = f"{name} differs though nobody asked: {_by_value(found)}"
     if follows:
         text += f"; the server derives it from {' and '.join(follows)}"
     if reason:
         text += f"; {reason}"
-    elif rule and rule.hold:
-        numbers = [number for value in found.values() if (number := as_number(value or "")) is not None]
-        if len(numbers) == len(found):
-            hold = rule.hold(numbers)
-            text += f"; --set {name}={hold} holds it"
+    elif held:
+        text += f"; --hold keeps it still ({', '.join(f'{variable}={_sized(str(value))}' for variable, value in held.items())})"
     data = {
         "variable": name,
         "values": dict(found),
@@ -122,7 +165,7 @@ def _confound(name: str, found: Mapping[str, str | None], asked: Collection[str]
         "could_explain": reason is None and not (follows and rule and not rule.gives_resources),
         "reason": reason or "",
         "follows": follows,
-        "hold": hold,
+        "hold": dict(held),
     }
     return Note(code="inert_confound" if reason else "confound", text=text, data=data)
 

@@ -8,9 +8,10 @@ Paths in an include are relative to the file that holds it. What belongs to one 
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from dialin.errors import UserError
@@ -113,6 +114,44 @@ def render(sections: Mapping[str, Mapping[str, Value | None]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option as a file has it, before anybody asks what it means.
+
+    Attributes:
+        name: lower case, with underscores.
+        value: unquoted; None where the option stands alone. It may be a secret.
+        path: the file.
+    """
+
+    name: str
+    value: str | None = field(repr=False)
+    path: Path
+
+
+def options(path: Path, groups: Collection[str], text: str | None = None) -> list[Option]:
+    """Return the options of some groups as they are written, in the order in which a client meets them.
+
+    No error quotes a line, for a client's options hold passwords. An included file that may not be read is left out, as clients
+    do.
+
+    Args:
+        path: the file.
+        groups: their names.
+        text: what is in it, where it is no plain text file.
+
+    Raises:
+        UserError: it is missing, unreadable or malformed.
+    """
+    found = []
+    for line in _lines(path, (), text, lenient=True):
+        if line.group in groups:
+            name, given, raw = _uncommented(line.text).partition("=")
+            plain = name.strip().lower().replace("-", "_").removeprefix("loose_")
+            found.append(Option(plain, _unquoted(raw.strip()) if given else None, line.path))
+    return found
+
+
 def _groups(flavour: Flavour | None, version: Version) -> frozenset[str]:
     named = _EVERY_SERVER if flavour is Flavour.MYSQL else _EVERY_SERVER | _EVERY_MARIADB
     if flavour is None or not version:
@@ -121,10 +160,10 @@ def _groups(flavour: Flavour | None, version: Version) -> frozenset[str]:
     return named | {f"{group}-{number}" for group in named if group not in ("server", "client-server")}
 
 
-def _lines(path: Path, within: tuple[Path, ...]) -> Iterator[_Line]:
+def _lines(path: Path, within: tuple[Path, ...], text: str | None = None, *, lenient: bool = False) -> Iterator[_Line]:
     """Yield the options of a file and of those that it includes, in the order in which a server meets them."""
     group = ""
-    for number, raw in enumerate(_text(path).split("\n"), start=1):
+    for number, raw in enumerate((_text(path) if text is None else text).split("\n"), start=1):
         line = _Line(path, number, raw.strip(), group)
         if not line.text or line.text[0] in "#;":
             continue
@@ -132,7 +171,8 @@ def _lines(path: Path, within: tuple[Path, ...]) -> Iterator[_Line]:
             for included in _included(line):
                 if included.resolve() in (path.resolve(), *within) or len(within) >= MAX_DEPTH:
                     raise line.fault(f"{included} is included in itself, or too deep", "Take this line out")
-                yield from _lines(included, (*within, path.resolve()))
+                if not lenient or os.access(included, os.R_OK):
+                    yield from _lines(included, (*within, path.resolve()), lenient=lenient)
         elif line.text.startswith("["):
             name, closed, _ = line.text[1:].partition("]")
             if not closed:

@@ -1,0 +1,92 @@
+"""How a server is reached and as whom: over a unix socket or TCP, with or without TLS. Secrets never show in its text."""
+
+from __future__ import annotations
+
+import ssl
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from dialin.errors import UserError
+
+
+class TlsMode(StrEnum):
+    """What the standard client's `ssl-mode` asks for."""
+
+    DISABLED = "disabled"
+    PREFERRED = "preferred"
+    REQUIRED = "required"
+    VERIFY_CA = "verify_ca"
+    VERIFY_IDENTITY = "verify_identity"
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """How a connection is encrypted; what is merely preferred is so over TCP alone.
+
+    Attributes:
+        mode: what is asked of the server.
+        ca: the file of certificates that its own must be signed by.
+        certificate: the client's certificate.
+        key: the client's key.
+    """
+
+    mode: TlsMode = TlsMode.PREFERRED
+    ca: str | None = None
+    certificate: str | None = None
+    key: str | None = None
+
+    @property
+    def is_required(self) -> bool:
+        """Whether a connection without TLS must be refused."""
+        return self.mode not in (TlsMode.DISABLED, TlsMode.PREFERRED)
+
+    def context(self) -> ssl.SSLContext | None:
+        """Return what the connection is made with; None where TLS is off.
+
+        Raises:
+            UserError: a certificate cannot be read.
+        """
+        if self.mode is TlsMode.DISABLED:
+            return None
+        verified = self.mode in (TlsMode.VERIFY_CA, TlsMode.VERIFY_IDENTITY)
+        try:
+            context = ssl.create_default_context(cafile=self.ca) if verified else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            context.check_hostname = self.mode is TlsMode.VERIFY_IDENTITY
+            context.verify_mode = ssl.CERT_REQUIRED if verified else ssl.CERT_NONE
+            if self.certificate:
+                context.load_cert_chain(self.certificate, self.key)
+        except (OSError, ssl.SSLError) as error:
+            raise UserError(f"The certificates for TLS cannot be read: {error}", "See ssl-ca, ssl-cert and ssl-key") from error
+        return context
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Where a server listens and who connects.
+
+    Attributes:
+        socket: its unix socket; None for TCP.
+        host: its name or address, for TCP.
+        port: its port, for TCP.
+        user: the account.
+        password: its password.
+        tls: how it is encrypted.
+        notes: what the user should know of where this was found, a sentence each.
+    """
+
+    socket: Path | None = None
+    host: str = "localhost"
+    port: int = 3306
+    user: str = "root"
+    password: str = field(default="", repr=False)
+    tls: Tls = Tls()
+    notes: tuple[str, ...] = field(default=(), repr=False, compare=False)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the server is on this machine."""
+        return self.socket is not None or self.host in ("127.0.0.1", "::1", "localhost")
+
+    def __str__(self) -> str:
+        return f"{self.user} at {self.socket or f'{self.host}:{self.port}'}"

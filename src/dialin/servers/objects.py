@@ -1,0 +1,120 @@
+"""The real objects behind variables: counted, because servers report values that they do not follow.
+
+MySQL 5.5 and 5.6 and MariaDB 10.1 report 8 or 64 buffer pool instances below 1 GiB and have one; MariaDB 10.1.13 reports
+`O_DIRECT` and opens its data files buffered. What is counted here is believed over what is reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from dialin.model.setting import Value
+from dialin.servers.capabilities import Capability, Versioned, has
+from dialin.servers.connection import Query, RefusedError
+
+_O_DIRECT = 0o40000
+_DATA_FILES = ("ibdata", ".ibd")
+_REDO_FILES = ("ib_logfile", "#ib_redo")
+
+
+_POOLS = "SELECT COUNT(*) FROM information_schema.innodb_buffer_pool_stats"
+_MUTEXES = "SELECT COUNT(*) FROM performance_schema.mutex_instances WHERE name LIKE %s"
+_RW_LOCKS = "SELECT COUNT(*) FROM performance_schema.rwlock_instances WHERE name LIKE %s"
+
+
+@dataclass(frozen=True, slots=True)
+class _Lock:
+    """A lock of which there is one for each object of a variable.
+
+    Attributes:
+        variable: which says how many objects there are to be.
+        statement: counts such locks by their name.
+        name: of the lock, a pattern.
+        needs: only builds with this capability are counted so; None for all.
+    """
+
+    variable: str
+    statement: str
+    name: str
+    needs: Capability | None = None
+
+
+# Read on 9.7.4, 8.0.33, 5.6.24, 5.5.9 and MariaDB 10.1.23 to 11.4.5.
+_LOCKS = (
+    _Lock("innodb_buffer_pool_instances", _MUTEXES, "wait/synch/mutex/innodb/buf\\_pool\\_mutex", Capability.POOL_MUTEX),
+    _Lock("table_open_cache_instances", _MUTEXES, "wait/synch/mutex/sql/LOCK\\_table\\_cache"),
+    _Lock("innodb_adaptive_hash_index_parts", _RW_LOCKS, "wait/synch/%/innodb/btr\\_search\\_latch"),
+    _Lock("innodb_adaptive_hash_index_partitions", _RW_LOCKS, "wait/synch/%/innodb/btr\\_search\\_latch"),
+)
+
+
+def counted_by_locks(build: Versioned, variables: Mapping[str, object]) -> bool:
+    """Tell whether the objects of some of these variables can be counted by their locks only."""
+    return any(lock.variable in variables and (lock.needs is None or has(build, lock.needs)) for lock in _LOCKS)
+
+
+def instrumented(build: Versioned) -> dict[str, Value]:
+    """Return the options that make every lock visible; servers of trials are never started with them."""
+    if has(build, Capability.INSTRUMENT_OPTION):
+        return {"performance_schema": "ON", "performance_schema_instrument": "wait/synch/%=ON"}
+    return {"performance_schema": "ON"}
+
+
+def real_objects(query: Query, pid: int | None, build: Versioned, in_force: Mapping[str, str]) -> dict[str, str]:
+    """Count the objects behind the variables that a server reports.
+
+    Args:
+        query: runs one statement.
+        pid: its process, where it runs on this machine.
+        build: what it is.
+        in_force: what it reports of its variables.
+
+    Returns:
+        By variable: a number of objects; for `innodb_flush_method`, how the files are open (`data O_DIRECT, redo buffered`).
+        What cannot be counted here (a lock that is not instrumented, a missing privilege) is left out.
+    """
+    found: dict[str, str] = {}
+    for lock in _LOCKS:
+        if lock.variable in in_force and (lock.needs is None or has(build, lock.needs)):
+            extra = lock.variable == "table_open_cache_instances" and has(build, Capability.SPARE_TABLE_CACHE_LOCK)
+            count = _count(query, lock.statement, lock.name) - (1 if extra else 0)
+            if count > 0:
+                found[lock.variable] = str(count)
+    if "innodb_buffer_pool_instances" in in_force and has(build, Capability.POOL_STATS):
+        pools = _count(query, _POOLS)
+        if pools > 0:
+            found["innodb_buffer_pool_instances"] = str(pools)
+    if pid is not None and (files := _open_files(pid)):
+        found["innodb_flush_method"] = files
+    return found
+
+
+def _count(query: Query, statement: str, *arguments: str) -> int:
+    with suppress(RefusedError):
+        return int(query(statement, arguments)[0][0])
+    return 0
+
+
+def _open_files(pid: int) -> str:
+    """Return how a server's data and redo files are open, from the flags that the kernel gives; empty where it does not."""
+    ways: dict[str, set[str]] = {"data": set(), "redo": set()}
+    with suppress(OSError):
+        for link in Path(f"/proc/{pid}/fd").iterdir():
+            with suppress(OSError, ValueError):  # a file may be closed meanwhile
+                name = link.readlink().name
+                kind = "data" if name.startswith(_DATA_FILES[0]) or name.endswith(_DATA_FILES[1]) else "redo"
+                if kind == "redo" and not name.startswith(_REDO_FILES):
+                    continue
+                ways[kind].add("O_DIRECT" if _flags(pid, link.name) & _O_DIRECT else "buffered")
+    return ", ".join(f"{kind} {' and '.join(sorted(found))}" for kind, found in ways.items() if found)
+
+
+def _flags(pid: int, descriptor: str) -> int:
+    for line in Path(f"/proc/{pid}/fdinfo/{descriptor}").read_text(encoding="ascii").splitlines():
+        name, _, value = line.partition(":")
+        if name == "flags":
+            return int(value, 8)
+    raise ValueError(f"no flags of {descriptor}")

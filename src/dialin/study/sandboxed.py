@@ -1,0 +1,183 @@
+"""Studies on sandboxes: private servers that dialin starts for each trial on a copy of prepared data."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from dialin.datasets.cache import Dataset, check_space
+from dialin.datasets.prepare import BLANK_SIZE
+from dialin.model.build import Build
+from dialin.model.setting import Value, describe
+from dialin.model.study import StudySpec
+from dialin.probes import host
+from dialin.servers import builds, dry_run
+from dialin.study import comparison, inspection
+from dialin.study.comparison import Seen
+from dialin.study.file import Question, Variables, candidates_of
+from dialin.study.plan import Plan, plan
+from dialin.study.ready import Ready, check_cpus, check_duplicates, choose_baseline
+from dialin.study.stage import SandboxStage, Stage, sandbox_options
+from dialin.study.workshop import Workshop
+from dialin.variables import check, rules
+from dialin.variables.catalogue import Catalogue
+from dialin.workloads.base import Workload
+
+
+@dataclass(frozen=True, slots=True)
+class Sandboxes:
+    """Where a study on sandboxes takes place.
+
+    Attributes:
+        spec: the study.
+        builds: per build id.
+        workload: the load.
+        workshop: the tools.
+    """
+
+    spec: StudySpec
+    builds: Mapping[str, Build]
+    workload: Workload
+    workshop: Workshop
+
+    @contextmanager
+    def open(self, say: Callable[[str], None]) -> Iterator[Callable[[str], Stage]]:
+        """Prepare the data of every candidate, once; it is kept while the study runs."""
+        workshop, spec = self.workshop, self.spec
+        preparer = workshop.preparer.telling(say)
+        datasets: dict[str, Dataset] = {}
+        with ExitStack() as held:
+            for candidate in spec.candidates:
+                shape = rules.shapes_data(spec.setting_of(candidate.name))
+                dataset = preparer.prepared(self.builds[candidate.server], self.workload, shape)
+                held.enter_context(preparer.in_use(dataset))
+                datasets[candidate.name] = dataset
+            check_space(workshop.home.sandboxes, max(dataset.size for dataset in datasets.values()))
+
+            def stage(candidate: str) -> Stage:
+                build = self.builds[spec.candidate(candidate).server]
+                options = sandbox_options(spec.setting_of(candidate), build)
+                return SandboxStage(
+                    build, datasets[candidate], options, spec.server_cpus, workshop.home, workshop.ledger, workshop.clock
+                )
+
+            yield stage
+
+
+def check_sandboxed(
+    question: Question,
+    directory: Path,
+    workshop: Workshop,
+    workload: Workload,
+    settings: Sequence[tuple[str, Variables]],
+    left_out: Sequence[str],
+) -> Ready:
+    """Check a study on sandboxes, and look at what each candidate comes to.
+
+    Args:
+        question: what was asked for.
+        directory: what paths in it are relative to.
+        workshop: the tools.
+        workload: the load, checked.
+        settings: what is compared, by name.
+        left_out: of option files, in words.
+
+    Raises:
+        UserError: something is not there or does not fit.
+        ServerError: a build does not start with nothing set.
+    """
+    installed = builds.discover(workshop.home, os.environ)
+    chosen = workshop.choose(question.servers, installed)
+    # Named as the user wrote the builds, kept with the very version that a resumed study must find again.
+    candidates = [
+        candidate.model_copy(update={"server": chosen[candidate.server].id})
+        for candidate in candidates_of(settings, list(chosen))
+    ]
+    used = {build.id: build for build in chosen.values()}
+    catalogues = {name: workshop.catalogue(build) for name, build in used.items()}
+    defaults = {
+        name: {variable: known.default for variable, known in catalogue.variables.items() if known.default is not None}
+        for name, catalogue in catalogues.items()
+    }
+    spec = question.spec(candidates, choose_baseline(question.baseline, candidates, defaults), directory)
+    elsewhere = {build.id: _asking(workshop, build) for build in installed if build.id not in used}
+    notes = check.check_study(spec, catalogues, elsewhere)
+    check_duplicates(question, candidates)
+    check_cpus(spec)
+    allowed = plan(spec)
+    # Written down with the study: a larger budget, or another dialin, must not change how its trials are made.
+    spec = spec.model_copy(update={"measure": allowed.measure, "warmup": allowed.warmup})
+    for candidate in candidates:
+        dry_run.check(used[candidate.server], spec.setting_of(candidate.name))
+    _check_memory(spec, defaults)
+    _check_disk(workshop, workload, len(used))
+    inspect = inspector(spec, used, workshop)
+    workshop.say(f"Looking at what the {len(candidates)} candidates come to")
+    seen = inspection.look(spec, inspect)
+    if question.hold:
+        spec, seen = inspection.hold_still(spec, seen, inspect)
+        _check_memory(spec, defaults)
+    asked = [*spec.asked_variables, *spec.fixed, *spec.held]
+    return Ready(
+        spec=spec,
+        plan=allowed,
+        servers={build.id: _facts(build) for build in used.values()},
+        workload=workload,
+        site=Sandboxes(spec, used, workload, workshop),
+        notes=(*left_out, *(note.text for note in notes), *_found(spec, seen, catalogues)),
+        seen=seen,
+        catalogues={name: comparison.excerpt(catalogue, asked) for name, catalogue in catalogues.items()},
+    )
+
+
+def sandboxes_again(spec: StudySpec, allowed: Plan, workshop: Workshop, workload: Workload, seen: Mapping[str, Seen]) -> Ready:
+    """Return a study on sandboxes that goes on; candidates that were never seen are looked at.
+
+    Raises:
+        UserError: a build is gone.
+    """
+    installed = builds.discover(workshop.home, os.environ)
+    used = {name: builds.find(name, installed) for name in {candidate.server for candidate in spec.candidates}}
+    unseen = spec.model_copy(update={"candidates": tuple(c for c in spec.candidates if c.name not in seen)})
+    found = {**seen, **inspection.look(unseen, inspector(spec, used, workshop))}
+    site = Sandboxes(spec, used, workload, workshop)
+    servers = {build.id: _facts(build) for build in used.values()}
+    return Ready(spec=spec, plan=allowed, servers=servers, workload=workload, site=site, seen=found)
+
+
+def inspector(spec: StudySpec, used: Mapping[str, Build], workshop: Workshop) -> inspection.Inspect:
+    """Return what looks at the candidates of a study."""
+    builds_of = {candidate.name: used[candidate.server] for candidate in spec.candidates}
+    return inspection.inspector(workshop, builds_of, spec.asked_variables)
+
+
+def _found(spec: StudySpec, seen: Mapping[str, Seen], catalogues: Mapping[str, Catalogue]) -> list[str]:
+    """Return what the user should know of what the candidates come to."""
+    held = [f"Held still for all candidates: {describe(spec.held)}"] if spec.held else []
+    notes = comparison.deviations(spec, seen, catalogues) + comparison.same_notes(spec, seen)
+    differing = [note for note in comparison.confounds(spec, seen) if not note.data["inert"]]
+    warned = ["No winner will be claimed while that differs"] if any(note.data["could_explain"] for note in differing) else []
+    return held + [note.text for note in notes + differing] + warned
+
+
+def _asking(workshop: Workshop, build: Build) -> Callable[[], Catalogue]:
+    return lambda: workshop.catalogue(build)
+
+
+def _check_memory(spec: StudySpec, defaults: Mapping[str, Mapping[str, str]]) -> None:
+    available = host.memory_available()
+    for candidate in spec.candidates:
+        values: dict[str, Value] = {**defaults[candidate.server], **spec.setting_of(candidate.name)}
+        check.check_memory(candidate.name, rules.memory_needed(values, spec.workload.threads), available)
+
+
+def _check_disk(workshop: Workshop, workload: Workload, count: int) -> None:
+    """The datasets of all builds, and one copy for the trial, must fit."""
+    check_space(workshop.home.root, (count + 1) * (BLANK_SIZE + workload.expected_bytes()))
+
+
+def _facts(build: Build) -> dict[str, str]:
+    return {"version": build.version_text or build.id, "origin": build.origin, "flavour": build.flavour.value}
