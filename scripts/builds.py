@@ -23,10 +23,10 @@ from dialin.model.build import Build, BuildReference
 from dialin.model.workload import WorkloadSpec
 from dialin.paths import replace_text
 from dialin.servers.capabilities import Capability, has
-from dialin.servers.clients import directory_megabytes
 from dialin.servers.connection import global_variables
-from dialin.servers.install import install
-from dialin.servers.installable import INSTALLABLE, Installable, installable
+from dialin.servers.install.clients import directory_megabytes
+from dialin.servers.install.installable import INSTALLABLE, Installable, installable
+from dialin.servers.install.installer import install
 from dialin.servers.objects import instrumented, real_objects
 from dialin.servers.sandbox import Sandbox
 from dialin.study.workshop import Workshop

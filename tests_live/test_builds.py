@@ -13,7 +13,7 @@ from dialin.paths import Home
 from dialin.servers import builds
 from dialin.servers.capabilities import Capability, has
 from dialin.servers.connection import global_variables
-from dialin.servers.installable import installable
+from dialin.servers.install.installable import installable
 from dialin.servers.sandbox import Sandbox
 from dialin.study.workshop import Workshop
 from live import INSTALLED

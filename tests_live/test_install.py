@@ -15,18 +15,18 @@ import pytest
 from dialin.errors import UserError
 from dialin.model.build import Build, BuildReference, Flavour
 from dialin.paths import Home
-from dialin.servers.apt_sources import read_archives, turned_to
 from dialin.servers.builds import discover, identify
-from dialin.servers.clients import directory_megabytes
-from dialin.servers.install import install, remove
-from dialin.servers.installable import INSTALLABLE, Installable
-from dialin.servers.maven import MavenServer
+from dialin.servers.install.apt_sources import read_archives, turned_to
+from dialin.servers.install.clients import directory_megabytes
+from dialin.servers.install.installable import INSTALLABLE, Installable
+from dialin.servers.install.installer import install, remove
+from dialin.servers.install.maven import MavenServer
 
 MARIADB = BuildReference.parse("mariadb@10.11")
 MYSQL = BuildReference.parse("mysql@5.6")
 PROGRAM = (
     "import sys; from dialin.model.build import BuildReference; from dialin.paths import Home;"
-    "from dialin.servers.install import install;"
+    "from dialin.servers.install.installer import install;"
     "install(Home.of(), BuildReference.parse(sys.argv[1]), lambda line: print(line, flush=True))"
 )
 

@@ -10,7 +10,7 @@ from io import BytesIO
 from pathlib import Path
 
 from dialin.errors import UserError
-from dialin.servers.clients import Arrival
+from dialin.servers.install.clients import Arrival
 
 VERSIONS = {
     "mysql": "mysqld  Ver 9.7.4-2 for Linux on x86_64 ((Debian))",

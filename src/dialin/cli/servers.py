@@ -12,9 +12,10 @@ from rich.markup import escape
 
 from dialin.cli.console import say
 from dialin.errors import UserError
-from dialin.model.build import Build
-from dialin.servers import builds, install
-from dialin.servers.installable import parse_reference
+from dialin.model.build import Build, BuildReference
+from dialin.servers import builds
+from dialin.servers.install import installer
+from dialin.servers.install.installable import INSTALLABLE, parse_reference, row_of
 from dialin.study import playground
 from dialin.study.workshop import Workshop
 
@@ -39,7 +40,8 @@ def servers(context: typer.Context) -> None:
         console.print(f"{build.id:<{width}}  {escape(build.origin)}: {escape(str(build.binary))}", soft_wrap=True)
     if not found:
         console.print("No MySQL or MariaDB was found on this machine.")
-    missing = [entry for entry in install.INSTALLABLE if not any(entry.reference.matches(build) for build in found)]
+    there = [row_of(BuildReference(build.flavour, build.version)) for build in found]
+    missing = [entry for entry in INSTALLABLE if entry not in there]
     if missing:
         console.print("\nCan be installed (dialin servers install BUILD):")
         for entry in missing:
@@ -59,7 +61,7 @@ def install_build(build: BuildName) -> None:
     def verify(installed: Build) -> None:
         workshop.catalogue(installed)
 
-    installed = install.install(workshop.home, parse_reference(build), say, verify=verify)
+    installed = installer.install(workshop.home, parse_reference(build), say, verify=verify)
     say(f"{installed.id} is ready: {installed.binary}")
 
 
@@ -68,7 +70,7 @@ def remove_build(build: BuildName) -> None:
     """Remove a build that dialin installed."""
     workshop = Workshop.open(say)
     chosen = builds.find(build, builds.discover(workshop.home, os.environ))
-    install.remove(workshop.home, chosen)
+    installer.remove(workshop.home, chosen)
     say(f"{chosen.id} is removed")
 
 

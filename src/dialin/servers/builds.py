@@ -12,8 +12,8 @@ from pathlib import Path
 from dialin.errors import UserError
 from dialin.model.build import Build, BuildReference, Flavour, Version
 from dialin.paths import Home, replace_text
-from dialin.servers.installable import INSTALLABLE, Installable, nearest, parse_reference
-from dialin.servers.manifest import installed, messages_directory
+from dialin.servers.install.installable import INSTALLABLE, Installable, nearest, parse_reference
+from dialin.servers.install.manifest import installed, messages_directory
 
 _TIMEOUT = 20.0
 _NAMES = ("mariadbd", "mysqld")

@@ -12,12 +12,10 @@ from pathlib import Path
 from dialin.errors import UserError
 from dialin.model.build import Build, BuildReference
 from dialin.paths import Home
-from dialin.servers import manifest
 from dialin.servers.builds import identify
-from dialin.servers.clients import MEGABYTE, Clients, Say, SystemClients
-from dialin.servers.installable import INSTALLABLE, Installable, installable, row_of
-
-__all__ = ["INSTALLABLE", "Installable", "install", "installable", "remove"]
+from dialin.servers.install import manifest
+from dialin.servers.install.clients import MEGABYTE, Clients, Say, SystemClients
+from dialin.servers.install.installable import INSTALLABLE, Installable, installable, row_of
 
 _FRESH = ".new-"
 _DOOMED = ".old-"

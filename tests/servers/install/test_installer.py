@@ -11,12 +11,12 @@ import pytest
 from dialin.errors import ServerError, UserError
 from dialin.model.build import Build, BuildReference, Flavour
 from dialin.paths import Home
-from dialin.servers.apt import AptServer
 from dialin.servers.builds import discover
-from dialin.servers.clients import Clients, Say, SystemClients
-from dialin.servers.install import exclusively, install, remove
-from dialin.servers.installable import INSTALLABLE, Installable, installable
-from dialin.servers.manifest import MANIFEST, Layout, installed
+from dialin.servers.install.apt import AptServer
+from dialin.servers.install.clients import Clients, Say, SystemClients
+from dialin.servers.install.installable import INSTALLABLE, Installable, installable
+from dialin.servers.install.installer import exclusively, install, remove
+from dialin.servers.install.manifest import MANIFEST, Layout, installed
 from servers.fakes import VERSIONS, FakeClients, write_server
 
 REFERENCE = BuildReference.parse("mysql@9.7")

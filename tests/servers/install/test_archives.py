@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from dialin.errors import UserError
-from dialin.servers.apt import AptPackages
-from dialin.servers.archives import Contents, Part, extract
+from dialin.servers.install.apt import AptPackages
+from dialin.servers.install.archives import Contents, Part, extract
 from servers.fakes import FakeClients, make_tar, make_zip
 
 MEMBERS = {

@@ -7,9 +7,9 @@ import pytest
 
 from dialin.errors import UserError
 from dialin.model.build import BuildReference
-from dialin.servers.archives import Contents, Part
-from dialin.servers.clients import missing
-from dialin.servers.npm import NpmServer
+from dialin.servers.install.archives import Contents, Part
+from dialin.servers.install.clients import missing
+from dialin.servers.install.npm import NpmServer
 from servers.fakes import FakeClients, make_tar
 
 PART = Part(prefix="package/server/", keep=("mysqld",), into="bin")

@@ -17,9 +17,9 @@ from typing import IO
 
 from dialin.errors import UserError
 from dialin.model.build import BuildReference
-from dialin.servers.apt import AptPackages, unpack
-from dialin.servers.clients import Clients, Say
-from dialin.servers.manifest import Layout, check_search_path, messages_directory
+from dialin.servers.install.apt import AptPackages, unpack
+from dialin.servers.install.clients import Clients, Say
+from dialin.servers.install.manifest import Layout, check_search_path, messages_directory
 
 _DAMAGED = (zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError)
 

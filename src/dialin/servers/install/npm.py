@@ -8,9 +8,9 @@ from pathlib import Path
 
 from dialin.errors import UserError
 from dialin.model.build import BuildReference
-from dialin.servers.archives import Contents
-from dialin.servers.clients import Arrival, Clients, Say
-from dialin.servers.manifest import Layout
+from dialin.servers.install.archives import Contents
+from dialin.servers.install.clients import Arrival, Clients, Say
+from dialin.servers.install.manifest import Layout
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,9 @@ from urllib.parse import unquote
 
 from dialin.errors import UserError
 from dialin.model.build import BuildReference
-from dialin.servers.apt_sources import Archive, read_archives, render, turned_to
-from dialin.servers.clients import MEGABYTE, Arrival, Clients, Say
-from dialin.servers.manifest import Layout, check_search_path, messages_directory
+from dialin.servers.install.apt_sources import Archive, read_archives, render, turned_to
+from dialin.servers.install.clients import MEGABYTE, Arrival, Clients, Say
+from dialin.servers.install.manifest import Layout, check_search_path, messages_directory
 
 _URI_LINE = re.compile(r"'[^']*' (?P<file>\S+\.deb) (?P<size>\d+)(?: \S*)?")
 _NOT_NEEDED = ("usr/share/doc", "usr/share/man", "usr/share/locale", "usr/share/lintian", "usr/share/bug", "etc", "var")

@@ -7,8 +7,8 @@ import pytest
 
 from dialin.errors import UserError
 from dialin.model.build import BuildReference
-from dialin.servers.archives import Contents, Part
-from dialin.servers.maven import Artifact, MavenServer
+from dialin.servers.install.archives import Contents, Part
+from dialin.servers.install.maven import Artifact, MavenServer
 from servers.fakes import FakeClients, make_zip
 
 ARTIFACT = Artifact.parse("org.example:server-dist:8.0.33.1:zip:linux-x86_64")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dialin.servers.apt_sources import Archive, parse_lines, parse_stanzas, read_archives, render, turned_to
+from dialin.servers.install.apt_sources import Archive, parse_lines, parse_stanzas, read_archives, render, turned_to
 
 KEY = "/usr/share/keyrings/debian-archive-keyring.gpg"
 DEB822 = f"""\

@@ -7,9 +7,9 @@ import pytest
 
 from dialin.errors import UserError
 from dialin.model.build import BuildReference
-from dialin.servers.apt import AptPackages, AptServer, Package, configuration_text, parse_uris
-from dialin.servers.apt_sources import Archive
-from dialin.servers.clients import missing
+from dialin.servers.install.apt import AptPackages, AptServer, Package, configuration_text, parse_uris
+from dialin.servers.install.apt_sources import Archive
+from dialin.servers.install.clients import missing
 from servers.fakes import FakeClients
 
 MIRROR = [Archive("https://deb.example.org/debian", "bookworm", ("main",))]
@@ -131,7 +131,7 @@ def test_one_archive_that_fails_does_not_matter_where_another_has_the_package(tm
 
 @pytest.fixture
 def debian(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dialin.servers.apt.read_archives", lambda: MIRROR)
+    monkeypatch.setattr("dialin.servers.install.apt.read_archives", lambda: MIRROR)
 
 
 SERVER = AptServer(PACKAGES, binary="usr/sbin/mysqld", drop=("usr/bin",))

@@ -10,12 +10,12 @@ from typing import Protocol
 
 from dialin.errors import UserError
 from dialin.model.build import BuildReference, Flavour, Version
-from dialin.servers.apt import AptPackages, AptServer
-from dialin.servers.archives import Contents, Part
-from dialin.servers.clients import Clients, Say
-from dialin.servers.manifest import Layout
-from dialin.servers.maven import Artifact, MavenServer
-from dialin.servers.npm import NpmServer
+from dialin.servers.install.apt import AptPackages, AptServer
+from dialin.servers.install.archives import Contents, Part
+from dialin.servers.install.clients import Clients, Say
+from dialin.servers.install.manifest import Layout
+from dialin.servers.install.maven import Artifact, MavenServer
+from dialin.servers.install.npm import NpmServer
 
 
 class Source(Protocol):

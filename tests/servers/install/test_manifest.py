@@ -6,8 +6,8 @@ import pytest
 
 from dialin.errors import UserError
 from dialin.model.build import Flavour
-from dialin.servers import manifest
-from dialin.servers.manifest import Layout, check_search_path
+from dialin.servers.install import manifest
+from dialin.servers.install.manifest import Layout, check_search_path
 from servers.fakes import write_server
 
 

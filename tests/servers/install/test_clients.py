@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dialin.errors import UserError
-from dialin.servers.clients import Arrival, SystemClients, directory_megabytes, missing, telling_line
+from dialin.servers.install.clients import Arrival, SystemClients, directory_megabytes, missing, telling_line
 
 
 def test_what_a_client_prints_is_returned():
@@ -46,6 +46,10 @@ def test_how_much_has_arrived_is_told_while_a_client_works(tmp_path: Path):
         ("", "it printed nothing"),
         ("one\ntwo\n\n", "two"),
         ("[INFO] x\n[ERROR] Failed to execute goal\n[ERROR] -> [Help 1]", "[ERROR] Failed to execute goal"),
+        (
+            "npm warn x\nnpm error code ETARGET\nnpm error notarget No matching version\nnpm error A log",
+            "npm error notarget No matching version",
+        ),
         ("Err:1 https://me:secret@deb.example.org/debian sid InRelease", "Err:1 https://deb.example.org/debian sid InRelease"),
     ],
 )

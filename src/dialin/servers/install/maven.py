@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dialin.model.build import BuildReference
-from dialin.servers.archives import Contents
-from dialin.servers.clients import Arrival, Clients, Say
-from dialin.servers.manifest import Layout
+from dialin.servers.install.archives import Contents
+from dialin.servers.install.clients import Arrival, Clients, Say
+from dialin.servers.install.manifest import Layout
 
 _GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:get"
 _PLUGIN_MEGABYTES = 5
