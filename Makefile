@@ -4,7 +4,7 @@
 SETUP := .venv/.setup
 
 help:  ## list the chores
-	@sed -n 's/^\([a-z][a-z-]*\):.*##[ ]*\(.*\)$$/\1|\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{printf "  make %-7s %s\n", $$1, $$2}'
+	@sed -n 's/^\([a-z][a-z-]*\):.*##[ ]*\(.*\)$$/\1|\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{printf "  make %-9s %s\n", $$1, $$2}'
 
 setup: $(SETUP)  ## make .venv, after which .venv/bin/dialin is the command
 	@echo "dialin is set up: .venv/bin/dialin"
@@ -19,6 +19,9 @@ try: $(SETUP)  ## install what is missing and run a real study of a few minutes
 test: $(SETUP)  ## run all tests, those on real servers too
 	@scripts/test.sh
 
+test-all: $(SETUP)  ## run all tests on every build that dialin can install
+	@scripts/test.sh all
+
 lint: $(SETUP)  ## check style, types, and who imports whom
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
@@ -27,6 +30,9 @@ lint: $(SETUP)  ## check style, types, and who imports whom
 
 bench: $(SETUP)  ## measure what BENCHMARKS.md reports
 	@scripts/bench.sh
+
+builds: $(SETUP)  ## install and try every build, and write docs/builds.md
+	.venv/bin/python scripts/builds.py
 
 docs: $(SETUP)  ## write docs/cli.md from the commands' own help
 	@mkdir -p docs
@@ -38,4 +44,4 @@ lock:  ## choose versions anew and write requirements.lock
 clean:  ## remove what the chores made here; servers, data and studies stay
 	rm -rf .venv .tools dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
-.PHONY: help setup try test lint bench docs lock clean
+.PHONY: help setup try test test-all lint bench builds docs lock clean

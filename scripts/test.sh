@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Run the tests: first those that need nothing, then those on a real server, with what they need.
+# Run the tests: first those that need nothing, then those on real servers, with what they need. `all` takes every build.
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -15,6 +15,22 @@ if ! have chromium; then
     fi
 fi
 install_server mysql@9.7 mysql@8.0 mariadb@10.11
+if [ "${1:-}" = all ]; then
+    export DIALIN_TEST_ALL=1
+    others=$(.venv/bin/python -c 'from dialin.servers.install.installable import INSTALLABLE; print(*(row.reference for row in INSTALLABLE))')
+else
+    others="mysql@5.6 mariadb@10.11"
+fi
+DIALIN_TEST_BUILDS=$SERVER
+for build in $others; do
+    if [ "$build" = "$SERVER" ]; then continue; fi
+    if .venv/bin/dialin servers install "$build"; then
+        DIALIN_TEST_BUILDS="$DIALIN_TEST_BUILDS $build"
+    else
+        say "$build cannot be had here: its tests are skipped"
+    fi
+done
 
-say "tests on $SERVER"
+say "tests on $DIALIN_TEST_BUILDS"
+export DIALIN_TEST_BUILDS
 DIALIN_TEST_SERVER=$SERVER .venv/bin/pytest tests_live

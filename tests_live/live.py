@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -99,10 +100,12 @@ def children(process):
     for entry in Ledger(Home.of().ledger).entries():
         if entry.owner == process.pid:
             for path in Path(entry.directory).glob("*.pid"):
-                found[path.stem] = int(path.read_text())
+                with suppress(ValueError):  # it may be writing it now
+                    found[path.stem] = int(path.read_text())
     return found
 
 
 def kill(pid):
     os.kill(pid, signal.SIGKILL)
-    psutil.wait_procs([psutil.Process(pid)] if psutil.pid_exists(pid) else [], timeout=10)
+    with suppress(psutil.NoSuchProcess):
+        psutil.Process(pid).wait(10)

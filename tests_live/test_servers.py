@@ -1,6 +1,5 @@
 """Private servers, and the table of what each build can do, on every build that is installed."""
 
-import os
 import re
 import socket
 import subprocess
@@ -13,16 +12,13 @@ import pytest
 from dialin.clock import SystemClock
 from dialin.datasets.cache import copy
 from dialin.paths import Home
-from dialin.servers import builds
 from dialin.servers.capabilities import Capability, has
 from dialin.servers.connection import global_variables
 from dialin.servers.ledger import Ledger
 from dialin.servers.processes import processes
 from dialin.servers.sandbox import Sandbox
 from dialin.study.workshop import Workshop
-from live import MYSQL, children, find, kill, until
-
-INSTALLED = builds.discover(Home.of(), os.environ)
+from live import INSTALLED, MYSQL, children, find, kill, until
 
 
 @pytest.fixture(params=INSTALLED, ids=lambda build: build.id)

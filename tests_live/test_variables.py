@@ -12,13 +12,13 @@ import pytest
 from dialin.datasets.cache import copy
 from dialin.model.setting import as_number
 from dialin.paths import Home
-from dialin.servers import builds
 from dialin.servers.sandbox import Sandbox
 from dialin.study.workshop import Workshop
 from dialin.variables import memory, rules
 from dialin.variables.catalogue import Kind
+from live import INSTALLED
 
-INSTALLED = {build.id: build for build in builds.discover(Home.of(), os.environ)}
+HERE = {build.id: build for build in INSTALLED}
 COLUMNS = (
     *("mysql@5.5.9", "mysql@5.6.24", "mysql@8.0.33", "mysql@9.7.4"),
     *("mariadb@10.1.23", "mariadb@10.2.11", "mariadb@10.11.5", "mariadb@10.11.19", "mariadb@11.4.5"),
@@ -90,7 +90,7 @@ def cells(table):
         last = ""
         for build, cell in zip(COLUMNS, told, strict=True):
             last = last if cell == "=" else cell
-            if build in INSTALLED:
+            if build in HERE:
                 found.append(pytest.param(build, name, last, id=f"{build}-{name}"))
     return found
 
@@ -107,7 +107,7 @@ def catalogues():
 
     def catalogue(build):
         if build not in known:
-            known[build] = workshop.catalogue(INSTALLED[build])
+            known[build] = workshop.catalogue(HERE[build])
         return known[build].variables
 
     return catalogue
@@ -136,7 +136,7 @@ def test_range_and_block_are_what_the_server_brings_values_into(catalogues, buil
 
 
 @pytest.mark.parametrize(
-    ("build", "name"), [(build, name) for name, (_, having) in WORDS.items() for build in sorted(having & INSTALLED.keys())]
+    ("build", "name"), [(build, name) for name, (_, having) in WORDS.items() for build in sorted(having & HERE.keys())]
 )
 def test_words_are_told(catalogues, build, name):
     variable = catalogues(build)[name]
@@ -144,7 +144,7 @@ def test_words_are_told(catalogues, build, name):
     assert WORDS[name][0] <= set(variable.choices)
 
 
-@pytest.mark.parametrize("build", sorted(INSTALLED))
+@pytest.mark.parametrize("build", sorted(HERE))
 def test_everything_that_can_be_told_is_told(catalogues, build):
     """What stays unknown cannot be set at a start, or takes what no table of words holds."""
     for variable in catalogues(build).values():
@@ -158,9 +158,9 @@ def test_everything_that_can_be_told_is_told(catalogues, build):
 
 
 def test_variables_of_rules_are_those_of_real_servers(catalogues):
-    if set(COLUMNS) - INSTALLED.keys():
+    if set(COLUMNS) - HERE.keys():
         pytest.skip("a rule may be about a build that is not installed")
-    known = {name for build in INSTALLED for name in catalogues(build)}
+    known = {name for build in HERE for name in catalogues(build)}
     named = {*rules.FOLLOWS, *memory.MEMORY, *rules.TRAPS, *rules.INERT} | {
         other for rule in rules.FOLLOWS.values() for other in rule.of
     }
@@ -170,7 +170,7 @@ def test_variables_of_rules_are_those_of_real_servers(catalogues):
 @pytest.mark.parametrize(
     ("asked", "in_force"), [(8200, 8192), (131073, 131072), (1, 8192), (4294967296, 2147479552), (33554432, 33554432)]
 )
-@pytest.mark.parametrize("build", sorted(INSTALLED))
+@pytest.mark.parametrize("build", sorted(HERE))
 def test_what_is_told_of_rounding_is_what_a_set_does(catalogues, sandboxed, build, asked, in_force):
     variable = catalogues(build)["read_buffer_size"]
     told = min(max(asked, variable.minimum), variable.maximum)
@@ -189,9 +189,9 @@ def sandboxed():
 
         def query(build):
             if build not in running:
-                sandbox = Sandbox.create(INSTALLED[build], workshop.home, workshop.ledger, workshop.clock)
+                sandbox = Sandbox.create(HERE[build], workshop.home, workshop.ledger, workshop.clock)
                 stack.callback(sandbox.remove)
-                copy(workshop.preparer.blank(INSTALLED[build], {}).data, sandbox.data)
+                copy(workshop.preparer.blank(HERE[build], {}).data, sandbox.data)
                 sandbox.boot({})
                 running[build] = stack.enter_context(sandbox.connect())
             return running[build]
@@ -208,7 +208,7 @@ def test_a_build_is_asked_within_seconds_and_once(tmp_path, catalogues):
         (home / part).symlink_to(getattr(real, part))
     said = []
     workshop = Workshop.open(said.append, {**os.environ, "DIALIN_HOME": str(home)})
-    build = max(INSTALLED.values(), key=lambda build: (build.flavour == "mysql", build.version))
+    build = max(HERE.values(), key=lambda build: (build.flavour == "mysql", build.version))
     found = workshop.catalogue(build)
     assert workshop.catalogue(build) == found
     assert said == [f"Asking {build.id} for its variables"]
@@ -218,7 +218,7 @@ def test_a_build_is_asked_within_seconds_and_once(tmp_path, catalogues):
     assert all(told == replace(known[name], default=told.default) for name, told in found.variables.items())
 
 
-@pytest.mark.parametrize("build", sorted(INSTALLED))
+@pytest.mark.parametrize("build", sorted(HERE))
 def test_the_command_answers_for_every_build(build):
     words = [sys.executable, "-c", "import typer; from dialin.cli.variables import variables; typer.run(variables)"]
     done = subprocess.run([*words, "read_buffer_size", "--server", build, "--json"], capture_output=True, text=True, check=True)

@@ -37,7 +37,7 @@ def seconds(sandbox, spec, *, cpus=None):
     with sandbox.connect() as query:
         query("DROP DATABASE IF EXISTS sbtest")
         query("CREATE DATABASE sbtest")
-    target = Target(sandbox.socket, sandbox.directory)
+    target = Target(sandbox.account, sandbox.directory)
     workload.prepare(target)
     load = workload.start(target, seed=1, cpus=cpus)
     try:

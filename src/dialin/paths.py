@@ -52,6 +52,11 @@ class Home:
         return self.root / "ledger"
 
     @property
+    def undo(self) -> Path:
+        """What puts attached servers back as they were, written down before each change."""
+        return self.root / "undo"
+
+    @property
     def catalogues(self) -> Path:
         """What each build said of its variables."""
         return self.root / "catalogues"

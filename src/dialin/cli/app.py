@@ -14,8 +14,8 @@ from rich.markup import escape
 from typer.exceptions import TyperException
 
 from dialin import __version__
-from dialin.cli import servers, studies
-from dialin.cli.console import errors
+from dialin.cli import restore, servers, studies, variables
+from dialin.cli.console import errors, say
 from dialin.errors import DialinError, ExitCode
 from dialin.paths import Home
 from dialin.servers.ledger import Ledger
@@ -39,6 +39,8 @@ app = typer.Typer(
 )
 for command in (studies.sweep, studies.compare, studies.run, studies.resume, studies.report):
     app.command()(command)
+app.command()(variables.variables)
+app.command()(restore.restore)
 app.add_typer(servers.app, name="servers")
 
 
@@ -55,13 +57,15 @@ def before(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """End what an earlier dialin left behind, before anything else."""
+    """End what an earlier dialin left behind, and put back what it left changed, before anything else."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
         raise typer.Exit
     for orphan in Ledger(Home.of().ledger).end_orphans():
         if not orphan.keep:
             errors().print(f"Ended what an earlier dialin left behind: {escape(orphan.build or orphan.id)}")
+    if context.invoked_subcommand != "restore":
+        restore.restore_orphans(Home.of(), os.environ, say)
 
 
 def main() -> None:

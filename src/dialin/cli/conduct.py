@@ -23,17 +23,22 @@ from dialin.report import files, jsonfile
 from dialin.report.screen import LiveScreen, PlainLines
 from dialin.report.terminal import print_verdict
 from dialin.store.store import Store
+from dialin.study.attaching import Permission
 from dialin.study.file import Question
-from dialin.study.launch import Ready, begin, check_question
+from dialin.study.launch import begin, check_question
+from dialin.study.ready import Ready
 from dialin.study.workshop import Workshop
 
 
-def conduct(question: Question, directory: Path, *, name: str, out: Path | None, json: bool, yes: bool) -> ExitCode:
+def conduct(
+    question: Question, directory: Path, permission: Permission, *, name: str, out: Path | None, json: bool, yes: bool
+) -> ExitCode:
     """Check a question, ask whether to begin, run the study, and show its verdict.
 
     Args:
         question: what was asked for.
         directory: what paths in it are relative to.
+        permission: what may be done to a server that dialin did not start.
         name: what the study's directory is named after, where none was given.
         out: the study's directory.
         json: print `verdict.json` alone.
@@ -44,18 +49,31 @@ def conduct(question: Question, directory: Path, *, name: str, out: Path | None,
         remedy = f"Go on with it (dialin resume {where}), or name another --out"
         raise UserError(f"{where} is there already and not empty", remedy)
     workshop = Workshop.open(say)
-    ready = check_question(question, directory, workshop)
+    ready = check_question(question, directory, workshop, permission)
     _announce(ready, where)
-    if not yes and sys.stdin.isatty() and sys.stderr.isatty() and not typer.confirm("Begin?", default=True, err=True):
+    if not yes and not _agreed(ready):
         return ExitCode.NO_VERDICT
     command = shlex.join(["dialin", *sys.argv[1:]])
     return finish(where, lambda watcher: begin(ready, where, workshop, watcher, command), json=json)
 
 
+def _agreed(ready: Ready) -> bool:
+    """Ask whether to begin, where somebody is there to answer; what changes a server that is not dialin's takes an answer.
+
+    Raises:
+        UserError: it takes one, and nobody is there.
+    """
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        return typer.confirm("Begin?", default=not ready.changes, err=True)
+    if ready.changes:
+        raise UserError("The server would be changed, and nobody is there to agree", "Read what is said above; then give --yes")
+    return True
+
+
 def _announce(ready: Ready, where: Path) -> None:
     spec, plan = ready.spec, ready.plan
     names = ", ".join(candidate.name for candidate in spec.candidates)
-    say(f"Comparing {len(spec.candidates)} candidates ({names}; baseline {spec.baseline}) on {', '.join(ready.builds)}")
+    say(f"Comparing {len(spec.candidates)} candidates ({names}; baseline {spec.baseline}) on {', '.join(ready.servers)}")
     say(f"Load: {spec.workload.describe()}")
     say(
         f"At most {spec.minutes:g} minutes of trials: about {plan.blocks} blocks of {len(spec.candidates)} trials, "
@@ -63,6 +81,8 @@ def _announce(ready: Ready, where: Path) -> None:
     )
     for note in ready.notes:
         say(f"Note: {note}")
+    for line in ready.changes:
+        say(line)
 
 
 def finish(directory: Path, run: Callable[[Watcher], Verdict], *, json: bool) -> ExitCode:

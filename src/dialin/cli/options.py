@@ -14,6 +14,7 @@ from dialin.model.setting import parse_value
 from dialin.study.file import Question
 
 _PANELS: dict[str, dict[str, Any]] = {
+    "Attached server": {"attach": bool, "defaults_file": str | None, "login_path": str | None, "database": str | None},
     "Load": {
         "workload": str,
         "threads": int,
@@ -30,6 +31,7 @@ _PANELS: dict[str, dict[str, Any]] = {
         "confidence": str,
         "worthwhile": str,
         "seed": int,
+        "hold": bool,
         "accept_weaker_durability": bool,
     },
     "Machine": {"server_cpus": str | None, "load_cpus": str | None},
@@ -48,6 +50,22 @@ Set = Annotated[
 Baseline = Annotated[
     str | None,
     typer.Option(help="The candidate the others are measured against; else the server's default if it is one, else the first."),
+]
+RestartCommand = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COMMAND",
+        help="What restarts the attached server, for variables that only a start can set; no shell reads it.",
+        rich_help_panel="Attached server",
+    ),
+]
+Live = Annotated[
+    bool,
+    typer.Option(
+        "--i-know-it-is-live",
+        help="Study an attached server that others use: a replica source, or one with busy clients.",
+        rich_help_panel="Attached server",
+    ),
 ]
 Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Where the study is written; else a new directory here.")]
 Json = Annotated[bool, typer.Option("--json", help="Print verdict.json alone on standard output.")]

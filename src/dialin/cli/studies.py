@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +13,11 @@ from dialin.cli.console import say
 from dialin.errors import UserError
 from dialin.model.setting import Value, parse_value
 from dialin.study import file
+
+if TYPE_CHECKING:
+    from dialin.model.progress import Watcher
+    from dialin.model.verdict import Verdict
+    from dialin.study.attaching import Permission
 
 Directory = Annotated[Path, typer.Argument(metavar="DIR", help="The study's directory.")]
 TotalMinutes = Annotated[
@@ -35,6 +40,8 @@ def sweep(
     out: given.Out = None,
     json: given.Json = False,
     yes: given.Yes = False,
+    restart_command: given.RestartCommand = None,
+    live: given.Live = False,
     shared: Mapping[str, Any],
 ) -> None:
     """Find the best value of a variable under load.
@@ -52,7 +59,8 @@ def sweep(
             raise UserError(f"{name.strip()} is swept twice", "Give all its values in one place")
         swept[name.strip()] = [parse_value(value) for value in values.split(",") if value.strip()]
     asked = {**shared, "sweep": swept, "server": list(server or []), "set": given.pairs(fixed, "--set")}
-    _conduct(asked, baseline, "-".join(swept), out=out, json=json, yes=yes)
+    permission = _permission(restart_command, live=live)
+    _conduct(asked, baseline, "-".join(swept), permission, out=out, json=json, yes=yes)
 
 
 @given.with_load_and_method
@@ -67,6 +75,8 @@ def compare(
     out: given.Out = None,
     json: given.Json = False,
     yes: given.Yes = False,
+    restart_command: given.RestartCommand = None,
+    live: given.Live = False,
     shared: Mapping[str, Any],
 ) -> None:
     """Compare whole option files, or builds, or both.
@@ -86,16 +96,32 @@ def compare(
         "server": list(server or []),
         "set": given.pairs(fixed, "--set"),
     }
-    _conduct(asked, baseline, "compare", out=out, json=json, yes=yes)
+    permission = _permission(restart_command, live=live)
+    _conduct(asked, baseline, "compare", permission, out=out, json=json, yes=yes)
 
 
-def _conduct(asked: dict[str, Any], baseline: str | None, name: str, *, out: Path | None, json: bool, yes: bool) -> None:
+def _permission(restart_command: str | None, *, live: bool) -> Permission:
+    from dialin.study.attaching import Permission
+
+    return Permission(live=live, restart_command=restart_command)
+
+
+def _conduct(
+    asked: dict[str, Any],
+    baseline: str | None,
+    name: str,
+    permission: Permission,
+    *,
+    out: Path | None,
+    json: bool,
+    yes: bool,
+) -> None:
     from dialin.cli.conduct import conduct
 
     if baseline is not None:
         asked["baseline"] = baseline
     question = file.question(asked, spelled=given.spelled, remedy="See --help")
-    raise typer.Exit(conduct(question, Path.cwd(), name=name, out=out, json=json, yes=yes))
+    raise typer.Exit(conduct(question, Path.cwd(), permission, name=name, out=out, json=json, yes=yes))
 
 
 def run(
@@ -103,22 +129,36 @@ def run(
     out: given.Out = None,
     json: given.Json = False,
     yes: given.Yes = False,
+    restart_command: given.RestartCommand = None,
+    live: given.Live = False,
 ) -> None:
     """Run the study that a file describes."""
     from dialin.cli.conduct import conduct
 
-    question = file.read(study_file)
-    raise typer.Exit(conduct(question, study_file.absolute().parent, name=study_file.stem, out=out, json=json, yes=yes))
+    question, permission = file.read(study_file), _permission(restart_command, live=live)
+    where = study_file.absolute().parent
+    raise typer.Exit(conduct(question, where, permission, name=study_file.stem, out=out, json=json, yes=yes))
 
 
-def resume(directory: Directory, minutes: TotalMinutes = None, json: given.Json = False) -> None:
+def resume(
+    directory: Directory,
+    minutes: TotalMinutes = None,
+    json: given.Json = False,
+    restart_command: given.RestartCommand = None,
+    live: given.Live = False,
+) -> None:
     """Go on with a study that was stopped, killed, or not resolved; no finished trial is repeated."""
     from dialin.cli.conduct import finish
     from dialin.study import launch
     from dialin.study.workshop import Workshop
 
     workshop = Workshop.open(say)
-    raise typer.Exit(finish(directory, lambda watcher: launch.resume(directory, workshop, watcher, minutes=minutes), json=json))
+    permission = _permission(restart_command, live=live)
+
+    def go_on(watcher: Watcher) -> Verdict:
+        return launch.resume(directory, workshop, watcher, minutes=minutes, permission=permission)
+
+    raise typer.Exit(finish(directory, go_on, json=json))
 
 
 def report(directory: Directory, json: given.Json = False) -> None:

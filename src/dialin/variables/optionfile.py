@@ -187,7 +187,8 @@ def _lines(path: Path, within: tuple[Path, ...], text: str | None = None, *, len
 def _included(line: _Line) -> list[Path]:
     directive, _, rest = line.text.partition(" ")
     if directive not in ("!include", "!includedir") or not rest.strip():
-        raise line.fault(f"{directive} is not understood", "There are !include FILE and !includedir DIRECTORY")
+        shown = directive if directive.startswith("!include") else "what begins with ! here"  # it may hold a secret
+        raise line.fault(f"{shown} is not understood", "There are !include FILE and !includedir DIRECTORY")
     target = line.path.parent / rest.strip()
     if directive == "!include":
         return [target]

@@ -6,21 +6,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from dialin.servers.account import Account
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
     """The server that a load is applied to.
 
     Attributes:
-        socket: its unix socket.
-        directory: the private directory of the instance, where the driver's log and process number go as well.
-        user: the account.
+        account: how it is reached, and as whom.
+        directory: a private directory, where the driver's log, process number and options go.
         database: the schema with the workload's tables.
     """
 
-    socket: Path
+    account: Account
     directory: Path
-    user: str = "root"
     database: str = "sbtest"
 
 

@@ -18,7 +18,9 @@ import psutil
 
 from dialin.errors import UserError, WorkloadError
 from dialin.model.workload import SYSBENCH_SCRIPTS, WorkloadSpec
+from dialin.servers.account import Account
 from dialin.servers.processes import spawn, tail
+from dialin.workloads import sysbench_account
 from dialin.workloads.base import Second, Target
 
 BYTES_A_ROW = 270
@@ -83,6 +85,14 @@ class Sysbench:
                     f"It has {', '.join(sorted(self._known_options)) or 'none'}",
                 )
 
+    def check_account(self, account: Account) -> None:
+        """Make sure that sysbench can log in as an account: not every password and not every use of TLS can be told to it.
+
+        Raises:
+            UserError: it cannot.
+        """
+        sysbench_account.check(account)
+
     @cached_property
     def _known_options(self) -> frozenset[str]:
         """The script's own options, as it tells them; underscores and dashes are the same to sysbench."""
@@ -94,9 +104,11 @@ class Sysbench:
     @property
     def _environment(self) -> dict[str, str]:
         """What sysbench runs in: a script of one's own finds the modules that lie beside it."""
+        # The client library would take the password of the environment where the account has none.
+        inherited = {name: value for name, value in os.environ.items() if name != "MYSQL_PWD"}
         if self._own_script is None:
-            return dict(os.environ)
-        return {**os.environ, "LUA_PATH": f"{self._own_script.absolute().parent}/?.lua;{os.environ.get('LUA_PATH', ';')}"}
+            return inherited
+        return {**inherited, "LUA_PATH": f"{self._own_script.absolute().parent}/?.lua;{inherited.get('LUA_PATH', ';')}"}
 
     def _call(self, *words: str, timeout: float = 60.0) -> subprocess.CompletedProcess[str]:
         try:
@@ -144,9 +156,8 @@ class Sysbench:
 
     def _arguments(self, target: Target, *, threads: int) -> list[str]:
         options: dict[str, object] = {
+            **sysbench_account.options(target.account, target.directory),
             "db-driver": "mysql",
-            "mysql-socket": target.socket,
-            "mysql-user": target.user,
             "mysql-db": target.database,
             "threads": threads,
             **self._spec.options,
@@ -163,6 +174,7 @@ class Sysbench:
         """Fill a server with the script's tables.
 
         Raises:
+            UserError: sysbench cannot log in as the account.
             WorkloadError: sysbench failed; its last lines are in the error.
         """
         # bulk_insert makes a table for each thread; the others fill their tables in parallel.
@@ -185,10 +197,15 @@ class Sysbench:
                 process.kill()
                 process.wait()
         if code != 0:
-            raise WorkloadError(f"sysbench could not prepare its data: {_fatal(tail(log))}", "See its log", tail(log))
+            words = tail(log)
+            raise WorkloadError(f"sysbench could not prepare its data: {_fatal(words)}", sysbench_account.remedy(words), words)
 
     def start(self, target: Target, *, seed: int, cpus: str | None) -> SysbenchLoad:
-        """Start the load; it runs until it is stopped."""
+        """Start the load; it runs until it is stopped.
+
+        Raises:
+            UserError: sysbench cannot log in as the account.
+        """
         script, *options = self._arguments(target, threads=self._spec.threads)
         options += ["--time=0", "--events=0", "--report-interval=1", "--percentile=95", f"--rand-seed={seed}"]
         if self._spec.rate:
@@ -246,7 +263,7 @@ class SysbenchLoad:
             if not chunk:
                 self._process.wait()
                 words = tail(self._path)
-                raise WorkloadError(f"sysbench ended by itself: {_fatal(words)}", "See its log", words)
+                raise WorkloadError(f"sysbench ended by itself: {_fatal(words)}", sysbench_account.remedy(words), words)
             if self._written < _LOG_LIMIT:
                 self._written += self._log.write(chunk)
                 self._log.flush()

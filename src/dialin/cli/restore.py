@@ -1,0 +1,109 @@
+"""`dialin restore`: put attached servers back that a dialin which died left changed. Every command begins with that, too."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dialin.cli.console import say
+from dialin.errors import DialinError, ServerError, UserError
+from dialin.paths import Home
+
+if TYPE_CHECKING:
+    from dialin.servers.undo import UndoLog
+    from dialin.servers.undo_entry import Entry
+
+_QUICK = 3.0
+"""Seconds that a command's first lines wait for a server to answer."""
+
+
+def restore(
+    restart_command: Annotated[
+        str | None,
+        typer.Option(metavar="COMMAND", help="Restarts the server, where a variable can be put back only so."),
+    ] = None,
+    forget: Annotated[
+        str | None, typer.Option(metavar="ID", help="Give up what is written down of a server that is gone; it is not changed.")
+    ] = None,
+) -> None:
+    """Put attached servers back as they were, where a dialin that died left them changed.
+
+    Every other dialin command tries so first; this one says more, waits longer, and can restart a server.
+    """
+    from dialin.servers.undo import UndoLog
+
+    log = UndoLog(Home.of().undo)
+    if forget is not None:
+        _forget(log, forget)
+        return
+    orphans = log.orphans()
+    if not orphans:
+        say("There is nothing to restore")
+        return
+    faults = [fault for entry in orphans if (fault := _restore(log, entry, os.environ, say, restart_command)) is not None]
+    if len(faults) == 1:
+        raise faults[0]
+    if faults:
+        raise ServerError(f"{len(faults)} servers could not be put back", "See above; `dialin restore` tries again")
+
+
+def restore_orphans(home: Home, environment: Mapping[str, str], say: Callable[[str], None]) -> None:
+    """Put attached servers back that a dialin which died left changed; what cannot be is said in one line each.
+
+    Quick where there is nothing to do. No server is restarted by this.
+    """
+    if not any(home.undo.glob("*.json")):
+        return
+    from dialin.servers.undo import UndoLog
+
+    log = UndoLog(home.undo)
+    for entry in log.orphans():
+        fault = _restore(log, entry, environment, say, None, timeout=_QUICK)
+        if fault is not None:
+            say(f"Not restored: {fault.what}. Try again: dialin restore; give it up: dialin restore --forget {entry.id}")
+
+
+def _restore(
+    log: UndoLog,
+    entry: Entry,
+    environment: Mapping[str, str],
+    say: Callable[[str], None],
+    restart_command: str | None,
+    *,
+    timeout: float = 30.0,
+) -> DialinError | None:
+    """Put one server back, and say what was done; returns what stood in the way."""
+    from dialin.clock import SystemClock
+    from dialin.servers.undo import find_attached
+
+    try:
+        attached = find_attached(entry, environment, SystemClock(), timeout=timeout)
+        lines = log.undo(entry, attached, restart_command=restart_command)
+    except DialinError as error:
+        for line in error.log_tail.splitlines():
+            say(f"Restored on {entry.where}: {line}")
+        error.log_tail = ""
+        return error
+    for line in lines:
+        say(f"Restored on {entry.where}: {line}")
+    if not lines:
+        say(f"{entry.where} is as it was before; nothing had to be restored")
+    return None
+
+
+def _forget(log: UndoLog, name: str) -> None:
+    chosen = next((entry for entry in log.entries() if entry.id == name), None)
+    if chosen is None:
+        known = ", ".join(entry.id for entry in log.entries())
+        raise UserError(f"Nothing is written down as {name}", f"There is {known}" if known else "There is nothing to forget")
+    if not chosen.is_orphan:
+        raise UserError(f"{chosen.where} is being studied by process {chosen.owner}", "Wait for it to end, or stop it")
+    log.forget(chosen)
+    say(f"Forgotten: {chosen.where}. What dialin changed there stays")
+    for variable, given in chosen.given.items():
+        say(f"  {variable} was {chosen.before.get(variable, 'unknown')}, was given {', '.join(given)}")
+    if chosen.schema:
+        say(f"  the schema {chosen.schema} may be there")

@@ -1,0 +1,156 @@
+"""Setting variables of a running server: how a value is written in SQL, and what a refusal means to the user."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+from dialin.errors import DialinError, UserError
+from dialin.model.setting import Value, as_number, canonical_name
+from dialin.servers.connection import Query, RefusedError
+from dialin.variables.names import VARIABLE_OF
+
+ACCESS_DENIED = 1227
+WRONG_VALUE = 1231
+WRONG_TYPE = 1232
+UNKNOWN = 1193
+READ_ONLY = 1238
+SESSION_ONLY = 1228
+"""The servers' numbers of what they refuse."""
+
+_NOT_ALLOWED = frozenset({ACCESS_DENIED, 3630})
+
+_NEVER_TRUE = "@@GLOBAL.`autocommit` = 'dialin asks'"
+"""An assignment that every server refuses; with it nothing of its statement is done, for all is checked before any is done."""
+
+
+class Scope(StrEnum):
+    """What a value is set for; the server's own words."""
+
+    GLOBAL = "GLOBAL"
+    """The running server."""
+
+    PERSIST_ONLY = "PERSIST_ONLY"
+    """Its next start."""
+
+
+def variable(name: str) -> str:
+    """Return the variable that a name or an option's spelling means.
+
+    Raises:
+        UserError: it cannot be one; such text never reaches SQL.
+    """
+    try:
+        plain = canonical_name(name)
+    except ValueError as error:
+        raise UserError(str(error), "Write it as the server does, like innodb_io_capacity") from None
+    return VARIABLE_OF.get(plain, plain)
+
+
+def assign(query: Query, scope: Scope, name: str, value: Value | None) -> None:
+    """Set one variable; the server may round or clamp the value, which is for the caller to read back.
+
+    Args:
+        query: a connection.
+        scope: the running server, or its next start.
+        name: of the variable.
+        value: size letters are understood, which SET itself is not; None is NULL.
+
+    Raises:
+        UserError: there is no such variable, it takes no such value, only a start can set it, or a privilege is missing.
+        RefusedError: anything else that the server refused.
+    """
+    wanted = variable(name)
+    refusal = _try(query, f"SET @@{scope}.{_quoted(wanted)} = %s", value)
+    if refusal is not None:
+        raise _explained(refusal, scope, wanted, value) from None
+
+
+def is_dynamic(query: Query, name: str) -> bool:
+    """Ask a running server whether a variable can be set; nothing is changed by that. False where only a start can set it.
+
+    It is asked with the variable's own value: MariaDB up to 11.4 and MySQL 5.7 begin to resize the buffer pool while they still
+    check the statement, and take no other size until they are restarted if it is refused then.
+
+    Raises:
+        UserError: there is no such variable, it belongs to a session, or a privilege is missing.
+    """
+    wanted = variable(name)
+    quoted = _quoted(wanted)
+    try:
+        query(f"SET @@GLOBAL.{quoted} = @@GLOBAL.{quoted}, {_NEVER_TRUE}")
+    except RefusedError as error:
+        if error.number == READ_ONLY:
+            return False
+        if error.number in (UNKNOWN, SESSION_ONLY, *_NOT_ALLOWED):
+            raise _explained(error, Scope.GLOBAL, wanted, None) from None
+    return True
+
+
+def _try(query: Query, statement: str, value: Value | None) -> RefusedError | None:
+    """Run a statement with each form of a value until one is of the right type; returns the refusal, or None."""
+    refusal = None
+    for form in _forms(value):
+        try:
+            query(statement, (form,))
+        except RefusedError as error:
+            refusal = error
+            if error.number != WRONG_TYPE:
+                return error
+        else:
+            return None
+    return refusal
+
+
+def reset_persisted(query: Query, name: str) -> None:
+    """Take out what a variable was to become at the next start.
+
+    Raises:
+        UserError: a privilege is missing.
+        RefusedError: the server refused for another reason.
+    """
+    try:
+        query(f"RESET PERSIST IF EXISTS {_quoted(variable(name))}")
+    except RefusedError as error:
+        raise _explained(error, Scope.PERSIST_ONLY, name, None) from None
+
+
+def _quoted(name: str) -> str:
+    return ".".join(f"`{part}`" for part in name.split("."))
+
+
+def _forms(value: Value | None) -> Iterable[Value | None]:
+    """Return the ways to write a value, the likelier first: a variable of text takes no number, and one of numbers no text."""
+    number = None if value is None else as_number(value)
+    if number is not None:
+        yield number
+    yield value if value is None else str(value)
+
+
+def _explained(error: RefusedError, scope: Scope, name: str, value: Value | None) -> DialinError:
+    said = error.what.rpartition(": ")[2].rstrip(".")
+    if error.number == UNKNOWN:
+        return UserError(f"The server has no variable {name}", "`dialin variables` lists them")
+    if error.number == READ_ONLY and scope is Scope.GLOBAL:
+        return UserError(
+            f"{name} can be set only when the server starts",
+            "Give a --restart-command (MySQL 8.0 or later), or study it on a sandbox with --server",
+        )
+    if error.number == READ_ONLY:
+        return UserError(f"{name} cannot be persisted: {said}", "Study it on a sandbox with --server")
+    if error.number == SESSION_ONLY:
+        return UserError(f"{name} belongs to a session, not to the server", "Choose a variable of the server")
+    if error.number in (WRONG_VALUE, WRONG_TYPE):
+        return UserError(f"{name} cannot be {value}: {said}", "Choose a value that the server takes")
+    if error.number in _NOT_ALLOWED:
+        return UserError(f"The account may not set {name}: {error.what.partition(': ')[2] or said}", missing_privilege(scope))
+    return error
+
+
+def missing_privilege(scope: Scope) -> str:
+    """Return how the account is given what it lacks to set variables."""
+    if scope is Scope.PERSIST_ONLY:
+        return "Grant it SYSTEM_VARIABLES_ADMIN and PERSIST_RO_VARIABLES_ADMIN; docs/attached.md has all privileges"
+    return (
+        "Grant it SYSTEM_VARIABLES_ADMIN, or SUPER where the server has no such privilege; docs/attached.md has all privileges"
+    )

@@ -1,0 +1,69 @@
+"""The user's command that restarts an attached server."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import tempfile
+
+from dialin.errors import ServerError, UserError
+
+LIMIT = 600.0
+"""Seconds that a restart command may take."""
+
+_KEPT = 8192
+_LINES = 20
+
+
+def words_of(command: str) -> list[str]:
+    """Return a restart command in words, as a shell would part it.
+
+    Raises:
+        UserError: it has none, or its quotes do not close.
+    """
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise UserError(f"The restart command cannot be read: {error}", "Close its quotes") from None
+    if not words:
+        raise UserError("The restart command is empty", 'Give one like "systemctl restart mysql"')
+    return words
+
+
+def run(command: str) -> str:
+    """Run a restart command to its end, without a shell; returns the last lines of what it printed.
+
+    It gets a session of its own, so that Ctrl-C does not end a server that it starts.
+
+    Raises:
+        UserError: it cannot be run.
+        ServerError: it failed, or did not return in time; what it printed is in the error.
+    """
+    words = words_of(command)
+    # A file, not a pipe: a server that it starts may keep its end open for ever.
+    with tempfile.TemporaryFile() as output:
+        try:
+            process = subprocess.Popen(
+                words, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+            )
+        except OSError as error:
+            raise UserError(
+                f"The restart command cannot be run: {words[0]}: {error.strerror}", "Give a program with its arguments"
+            ) from None
+        try:
+            code: int | None = process.wait(LIMIT)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            code = None
+        output.seek(0)
+        said = "\n".join(output.read()[-_KEPT:].decode("utf-8", "replace").splitlines()[-_LINES:])
+    if code is None:
+        raise ServerError(
+            f"The restart command did not return within {LIMIT:.0f} s: {command}",
+            "Give one that returns when the server was started",
+            said,
+        )
+    if code != 0:
+        raise ServerError(f"The restart command failed with exit code {code}: {command}", "Try it by hand", said)
+    return said

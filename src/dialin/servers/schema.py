@@ -1,0 +1,76 @@
+"""The schema that dialin makes on an attached server, and how it knows it for its own."""
+
+from __future__ import annotations
+
+from dialin.errors import UserError
+from dialin.servers.connection import Query, RefusedError
+
+MARK = "dialin_made_this"
+"""A table that says which entry of the undo log a schema belongs to."""
+
+_DENIED = (1044, 1142, 1227)
+_EXISTS = 1007
+
+
+def check_absent(query: Query, name: str) -> None:
+    """Make sure that a schema of that name is not there.
+
+    Raises:
+        UserError: it is.
+    """
+    if exists(query, name):
+        raise UserError(
+            f"The schema {name} is there already, and dialin did not make it for this study",
+            "Drop or rename it if nobody needs it, or give a schema with the workload's tables as --database",
+        )
+
+
+def exists(query: Query, name: str) -> bool:
+    """Tell whether a schema is there."""
+    return bool(query("SELECT 1 FROM information_schema.schemata WHERE schema_name = %s", (name,)))
+
+
+def make(query: Query, name: str, owner: str) -> None:
+    """Make a schema and mark it.
+
+    Raises:
+        UserError: it may not be made, or is there already.
+        RefusedError: the server refused for another reason.
+    """
+    try:
+        query(f"CREATE DATABASE `{name}`")
+        query(f"CREATE TABLE `{name}`.`{MARK}` (entry VARCHAR(64) PRIMARY KEY)")
+        query(f"INSERT INTO `{name}`.`{MARK}` VALUES (%s)", (owner,))  # noqa: S608 - the name is dialin's own
+    except RefusedError as error:
+        if error.number in _DENIED:
+            raise UserError(f"The account may not make the schema {name}", f"GRANT ALL ON `{name}`.* to it") from None
+        if error.number == _EXISTS:
+            raise UserError(f"The schema {name} is there already", "Somebody made it just now; try again") from None
+        raise
+
+
+def drop(query: Query, name: str, owner: str) -> str | None:
+    """Drop a schema that `make` made.
+
+    Returns:
+        What was done or not, in a few words; None where there is no such schema.
+
+    Raises:
+        RefusedError: the server refused.
+    """
+    if not exists(query, name):
+        return None
+    found = query("SELECT table_name FROM information_schema.tables WHERE table_schema = %s", (name,))
+    tables = [str(table) for (table,) in found]
+    if tables and not _is_marked(query, name, tables, owner):
+        return f"schema {name}: left alone, for dialin did not make it"
+    query(f"DROP DATABASE `{name}`")
+    return f"schema {name}: dropped"
+
+
+def _is_marked(query: Query, name: str, tables: list[str], owner: str) -> bool:
+    if MARK not in tables:
+        return False
+    marks = query(f"SELECT entry FROM `{name}`.`{MARK}`")  # noqa: S608 - the name is dialin's own
+    # A mark without a row: dialin died between making the table and writing into it.
+    return [str(mark) for (mark,) in marks] in ([owner], [] if tables == [MARK] else [owner])

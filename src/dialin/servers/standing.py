@@ -1,0 +1,134 @@
+"""Signs that a server is in use: replicas, replication of its own, clusters, other clients.
+
+All but Galera is read from the list of processes, so that PROCESS is the only privilege that this takes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dialin.clock import Clock
+from dialin.errors import UserError
+from dialin.servers.assign import ACCESS_DENIED
+from dialin.servers.connection import Query, RefusedError, status
+from dialin.text import counted, listed, visible
+
+WATCHED = 1.5
+"""Seconds between two looks at how many statements a server was sent."""
+
+_SERVERS_OWN = ("system user", "event_scheduler")
+_MOST_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A row of the list of processes; `host` without its port."""
+
+    id: int
+    user: str
+    host: str
+    command: str
+
+
+def reasons(query: Query, variables: Mapping[str, str], clock: Clock) -> list[str]:
+    """Return why a server must be taken for one that is in use, a sentence each without its full stop; none where it is idle.
+
+    It takes `WATCHED` seconds.
+
+    Raises:
+        UserError: the account may not see what others do.
+    """
+    check_sees_others(query)
+    own = int(query("SELECT CONNECTION_ID()")[0][0])
+    before = processes(query)
+    asked = _questions(query)
+    clock.sleep(WATCHED)
+    sent = max(0, _questions(query) - asked - 1)  # this second look is a statement itself
+    seen = list({process.id: process for process in (*before, *processes(query)) if process.id != own}.values())
+    return [*_replication(seen), *_clusters(query, variables), *_clients(seen, sent)]
+
+
+def check_sees_others(query: Query) -> None:
+    """Make sure that the list of processes shows those of others too; without the privilege it leaves them out and is silent.
+
+    Raises:
+        UserError: the account lacks PROCESS.
+    """
+    try:
+        query("SHOW ENGINE INNODB STATUS")
+    except RefusedError as error:
+        if error.number != ACCESS_DENIED:
+            raise
+        raise UserError(
+            "The account cannot see whether others use the server", "Grant it PROCESS; docs/attached.md has all privileges"
+        ) from None
+
+
+def check_writable(variables: Mapping[str, str]) -> None:
+    """Make sure that the load can write.
+
+    Raises:
+        UserError: the server is told to take no writes.
+    """
+    for name in ("super_read_only", "read_only", "innodb_read_only"):
+        if variables.get(name, "OFF").upper() not in ("OFF", "0"):
+            raise UserError(
+                f"The server takes no writes: {name} is {variables[name]}",
+                "It may be a replica; study another server, or a sandbox with --server",
+            )
+
+
+def processes(query: Query) -> list[Process]:
+    """Return the list of processes."""
+    return [
+        Process(int(number), str(user), str(host or "").rpartition(":")[0] or str(host or ""), str(command))
+        for number, user, host, _, command, *_ in query("SHOW PROCESSLIST")
+    ]
+
+
+def _questions(query: Query) -> int:
+    return int(status(query, "Questions") or 0)
+
+
+def _replication(seen: Sequence[Process]) -> list[str]:
+    found = []
+    replicas = [process for process in seen if process.command.startswith("Binlog Dump")]
+    if replicas:
+        found.append(f"{counted(len(replicas), 'replica')} of it read its binary log ({_names(replicas)})")
+    if any(process.user == "system user" and process.command != "Daemon" for process in seen):
+        found.append("it is a replica, and its replication runs")
+    return found
+
+
+def _clusters(query: Query, variables: Mapping[str, str]) -> list[str]:
+    found = []
+    if group := variables.get("group_replication_group_name"):
+        found.append(f"it is set up as a member of the replication group {visible(group)}")
+    if (status(query, "wsrep_connected") or "OFF").upper() == "ON":
+        found.append(f"it is a node of the Galera cluster {visible(variables.get('wsrep_cluster_name', ''))}")
+    return found
+
+
+def _clients(seen: Sequence[Process], sent: int) -> list[str]:
+    clients = [
+        process
+        for process in seen
+        if process.user not in _SERVERS_OWN and process.command != "Daemon" and not process.command.startswith("Binlog Dump")
+    ]
+    found = []
+    if clients:
+        busy = sum(process.command != "Sleep" for process in clients)
+        what = f"{busy} of them at work" if busy else "idle at the moment"
+        found.append(f"{counted(len(clients), 'other connection')} to it: {_names(clients)}; {what}")
+    if sent:
+        found.append(f"others sent it {counted(sent, 'statement')} within {WATCHED:g} s")
+    return found
+
+
+def _names(seen: Sequence[Process]) -> str:
+    names = Counter(f"{visible(process.user)} from {visible(process.host) or 'nowhere'}" for process in seen)
+    told = [f"{name} ({count})" if count > 1 else name for name, count in names.most_common(_MOST_NAMED)]
+    rest = len(names) - len(told)
+    return listed([*told, f"{rest} more"] if rest else told)

@@ -1,0 +1,305 @@
+"""Studies on an attached server: one that dialin did not start, changed by SET GLOBAL and put back as it was."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from dialin.errors import ServerError, UserError
+from dialin.model.setting import Value
+from dialin.model.study import Attachment, StudySpec
+from dialin.model.trial import Step
+from dialin.servers.attached import Attached
+from dialin.servers.attached_build import AttachedBuild
+from dialin.servers.client_options import find_account
+from dialin.servers.instance import Instance
+from dialin.servers.undo import SCHEMA, UndoLog
+from dialin.study import comparison
+from dialin.study.file import Question, Variables, candidates_of
+from dialin.study.plan import Plan, plan
+from dialin.study.ready import Ready, check_cpus, check_duplicates, choose_baseline
+from dialin.study.stage import Stage, Timed
+from dialin.study.workshop import Workshop
+from dialin.variables import catalogue, check
+from dialin.variables.catalogue import Catalogue
+from dialin.workloads.base import Target, Workload
+
+
+@dataclass(frozen=True, slots=True)
+class Permission:
+    """What the user allows dialin to do to a server that it did not start. Never read from a file.
+
+    Attributes:
+        live: the server may be in use by others.
+        restart_command: what restarts it; None where it must not be restarted.
+    """
+
+    live: bool = False
+    restart_command: str | None = None
+
+    def refuse_for_sandboxes(self) -> None:
+        """Make sure that nothing is allowed that has no meaning for sandboxes.
+
+        Raises:
+            UserError: something is.
+        """
+        if self.live or self.restart_command is not None:
+            given = "--restart-command" if self.restart_command is not None else "--i-know-it-is-live"
+            raise UserError(f"{given} is for a server that dialin is attached to", "Give --attach as well, or leave it out")
+
+
+NOTHING = Permission()
+
+
+@dataclass(frozen=True, slots=True)
+class AttachedServer:
+    """Where a study on an attached server takes place.
+
+    Attributes:
+        spec: the study.
+        attachment: where its account is found.
+        attached: the server.
+        workload: the load.
+        workshop: the tools.
+        at_start: the variables that only a start can set.
+        restart_command: what restarts it.
+    """
+
+    spec: StudySpec
+    attachment: Attachment
+    attached: Attached
+    workload: Workload
+    workshop: Workshop
+    at_start: tuple[str, ...]
+    restart_command: str | None
+
+    @contextmanager
+    def open(self, say: Callable[[str], None]) -> Iterator[Callable[[str], Stage]]:
+        """Write down the undo, prepare data in a schema of its own, and put everything back at the end."""
+        log = UndoLog(self.workshop.home.undo)
+        names = variables_set(self.spec)
+        schema = None if self.attachment.database else SCHEMA
+        entry = log.begin(self.attached, self.attachment, names, schema=schema, restart=bool(self.at_start))
+        try:
+            before = self.attached.exact_values(names)
+            with self._private_directory() as directory:
+                target = Target(self.attached.account, directory, self.attachment.database or SCHEMA)
+                if schema is not None:
+                    say(f"Preparing data in the schema {schema}: {self.workload.describe_data()} (removed at the end)")
+                    log.make_schema(entry, self.attached)
+                    self.workload.prepare(target)
+                yield lambda candidate: AttachedStage(self, {**before, **self.spec.setting_of(candidate)}, target)
+        finally:
+            say("Putting the server back as it was")
+            for line in log.undo(entry, self.attached, restart_command=self.restart_command):
+                say(line)
+
+    @contextmanager
+    def _private_directory(self) -> Iterator[Path]:
+        """Give the load a directory of its own, written down so that a driver left behind is ended."""
+        workshop, name = self.workshop, uuid.uuid4().hex[:8]
+        directory = workshop.home.sandboxes / name
+        entry = workshop.ledger.open(name, directory, build=f"load on {self.attached.build.id}")
+        try:
+            directory.mkdir(parents=True, mode=0o700)
+            yield directory
+        finally:
+            workshop.ledger.end(entry)
+
+
+class AttachedStage:
+    """One trial on an attached server: its variables are set, and left so until the next trial or the end."""
+
+    def __init__(self, site: AttachedServer, setting: Mapping[str, Value | None], target: Target) -> None:
+        self._site = site
+        self._setting = setting
+        self._target = target
+
+    @property
+    def build(self) -> AttachedBuild:
+        """What runs."""
+        return self._site.attached.build
+
+    def ready(self, timed: Timed) -> Instance:
+        """Set the candidate's variables; restart first where one takes a restart."""
+        attached = self._site.attached
+        wanted = {name: value for name, value in self._setting.items() if value is not None}
+        with timed(Step.SET):
+            try:
+                later = {name: wanted.pop(name) for name in self._site.at_start if name in wanted}
+                if later and self._site.restart_command:
+                    attached.persist_only(later)
+                    attached.restart(self._site.restart_command)
+                attached.set_global(wanted)
+            except UserError as error:  # what was checked before and is refused now is the server's doing
+                raise ServerError(error.what, error.remedy) from error
+        return attached
+
+    def instance(self) -> Instance | None:
+        """Return the server."""
+        return self._site.attached
+
+    def target(self) -> Target:
+        """Return where the load goes."""
+        return self._target
+
+    def hide(self, value: str) -> str:
+        """Return a value as it is: it is the same server in every trial."""
+        return value
+
+    def end(self) -> None:
+        """Leave the server as it is; the next trial sets it anew, and the end of the study puts it back."""
+
+
+def check_attached(
+    question: Question,
+    directory: Path,
+    workshop: Workshop,
+    workload: Workload,
+    settings: Sequence[tuple[str, Variables]],
+    left_out: Sequence[str],
+    permission: Permission,
+) -> Ready:
+    """Check a study on an attached server; the server is asked, and not changed.
+
+    Args:
+        question: what was asked for.
+        directory: what paths in it are relative to.
+        workshop: the tools.
+        workload: the load, checked.
+        settings: what is compared, by name.
+        left_out: of option files, in words.
+        permission: what may be done to the server.
+
+    Raises:
+        UserError: something is not there or does not fit, or the server is in use by others and that is not allowed.
+        ServerError: the server does not answer.
+    """
+    attachment = question.attachment(directory)
+    if attachment is None:
+        raise RuntimeError("the question is not about an attached server")
+    for option, given in (("--hold", question.hold), ("--server-cpus", question.server_cpus is not None)):
+        if given:
+            raise UserError(f"{option} is for sandboxes, which dialin starts itself", "Leave it out")
+    attached = connect(attachment, workshop)
+    known, values = _asked(attached)
+    candidates = candidates_of(settings, [known.build_id])
+    spec = question.spec(candidates, choose_baseline(question.baseline, candidates, {known.build_id: values}), directory)
+    notes = check.check_study(spec, {known.build_id: known}, {})
+    check_duplicates(question, candidates)
+    check_cpus(spec)
+    allowed = plan(spec)
+    spec = spec.model_copy(update={"measure": allowed.measure, "warmup": allowed.warmup})
+    site = _site(spec, attachment, attached, workload, workshop, permission)
+    live = _check_live(attached, permission)
+    texts = (*attached.account.notes, *left_out, *(note.text for note in notes), *live)
+    return Ready(
+        spec=spec,
+        plan=allowed,
+        servers={known.build_id: _facts(attached)},
+        workload=workload,
+        site=site,
+        notes=texts,
+        changes=tuple(_changes(site, values)),
+        catalogues={known.build_id: comparison.excerpt(known, variables_set(spec))},
+    )
+
+
+def attached_again(spec: StudySpec, allowed: Plan, workshop: Workshop, workload: Workload, permission: Permission) -> Ready:
+    """Return a study on an attached server that goes on.
+
+    Raises:
+        UserError: the server is another one than it was, or is in use by others and that is not allowed.
+        ServerError: it does not answer.
+    """
+    if spec.attachment is None:
+        raise RuntimeError("the study is not about an attached server")
+    attached = connect(spec.attachment, workshop)
+    was = spec.candidates[0].server
+    if attached.build.id != was:
+        raise UserError(f"The server runs {attached.build.id} now, and the study began on {was}", "Begin a new study")
+    site = _site(spec, spec.attachment, attached, workload, workshop, permission)
+    live = _check_live(attached, permission)
+    servers = {attached.build.id: _facts(attached)}
+    return Ready(spec=spec, plan=allowed, servers=servers, workload=workload, site=site, notes=tuple(live))
+
+
+def connect(attachment: Attachment, workshop: Workshop) -> Attached:
+    """Return the attached server, after it has answered.
+
+    Raises:
+        UserError: its account is not found.
+        ServerError: it does not answer.
+    """
+    file = Path(attachment.defaults_file) if attachment.defaults_file else None
+    attached = Attached(find_account(file, attachment.login_path, os.environ), workshop.clock)
+    attached.check_writable()
+    return attached
+
+
+def variables_set(spec: StudySpec) -> list[str]:
+    """Return every variable that some trial of a study sets."""
+    return list(dict.fromkeys(name for candidate in spec.candidates for name in spec.setting_of(candidate.name)))
+
+
+def _site(
+    spec: StudySpec,
+    attachment: Attachment,
+    attached: Attached,
+    workload: Workload,
+    workshop: Workshop,
+    permission: Permission,
+) -> AttachedServer:
+    """Return where the study takes place; every value of every candidate is tried, and none is set."""
+    late = [name for candidate in spec.candidates for name in attached.needs_restart(spec.setting_of(candidate.name))]
+    at_start = tuple(dict.fromkeys(late))
+    if at_start and permission.restart_command is None:
+        raise UserError(
+            f"{at_start[0]} can be set only when the server starts",
+            'Give a --restart-command such as "systemctl restart mysql", or study it on a sandbox with --server',
+        )
+    if at_start:
+        attached.check_persists()
+    return AttachedServer(spec, attachment, attached, workload, workshop, at_start, permission.restart_command)
+
+
+def _check_live(attached: Attached, permission: Permission) -> list[str]:
+    reasons = attached.live_reasons()
+    if reasons and not permission.live:
+        raise UserError(
+            f"The server is in use: {'; '.join(reasons)}",
+            "Study a server that nobody needs; --i-know-it-is-live goes on all the same, and its users will feel the load",
+        )
+    return [f"The server is in use, and you know it: {reason}" for reason in reasons]
+
+
+def _asked(attached: Attached) -> tuple[Catalogue, dict[str, str]]:
+    with attached.connect() as query:
+        known = catalogue.read(query, attached.build.id)
+    return known, {name: variable.default for name, variable in known.variables.items() if variable.default is not None}
+
+
+def _changes(site: AttachedServer, values: Mapping[str, str]) -> list[str]:
+    """Return in words what the study will change on the server, and how it is put back."""
+    spec, account = site.spec, site.attached.account
+    found = [f"dialin did not start this server: {site.attached.build.id}, {account}. It will"]
+    for name in variables_set(spec):
+        asked = [str(setting[name]) for c in spec.candidates if name in (setting := spec.setting_of(c.name))]
+        found.append(f"  set {name} (now {values.get(name, 'unknown')}) to {', '.join(dict.fromkeys(asked))}")
+    if site.attachment.database:
+        found.append(f"  run the load on the tables of the schema {site.attachment.database}; a load that writes changes them")
+    else:
+        found.append(f"  make the schema {SCHEMA} with {site.workload.describe_data()}, and drop it at the end")
+    if site.at_start:
+        found.append(f"  restart the server before every trial and at the end: {site.restart_command}")
+    found.append("Every value is written down first and put back at the end; after a crash: dialin restore")
+    return found
+
+
+def _facts(attached: Attached) -> dict[str, str]:
+    build = attached.build
+    return {"version": build.version_text, "origin": f"attached: {attached.account}", "flavour": build.flavour.value}

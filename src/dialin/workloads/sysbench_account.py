@@ -1,0 +1,126 @@
+"""How sysbench is told whom to log in as: the password in a private file, never on its command line, and TLS by files."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from dialin.errors import UserError
+from dialin.servers.account import Account
+
+CONFIG = "sysbench.cnf"
+
+_LONGEST = 255
+"""Bytes of a line of its configuration file, line end included; sysbench 1.0.20 takes what follows for a line of its own."""
+
+_TLS_FILES = {"ca": "cacert.pem", "certificate": "client-cert.pem", "key": "client-key.pem"}
+"""The only names under which sysbench looks for certificates, in the directory that it runs in."""
+
+_REMEDIES = (
+    ("error 3159", "The server wants TLS: give ssl-ca, ssl-cert and ssl-key, which sysbench needs all three for it"),
+    (
+        "error 2026",
+        "sysbench takes TLS with ssl-ca, ssl-cert and ssl-key only; see that the server's certificate is of that ssl-ca",
+    ),
+    (
+        "error 2059",
+        "Its client library lacks the plugin that the account logs in with: install libmariadb3 or libmysqlclient anew",
+    ),
+    ("error 2061", "The account needs TLS, or the server's RSA key (caching_sha2_password_auto_generate_rsa_keys)"),
+    ("error 1045", "See that the account may connect without TLS, or give ssl-ca, ssl-cert and ssl-key"),
+    ("error 1044", "Grant the account ALL on the schema of the load"),
+    ("error 1142", "Grant the account ALL on the schema of the load"),
+)
+
+
+def check(account: Account) -> None:
+    """Make sure that sysbench 1.0.20 can log in as an account.
+
+    Raises:
+        UserError: its password cannot stand in a configuration file, or TLS is required and a certificate is missing.
+    """
+    if account.password:
+        _password_line(account.password)
+    if _takes_tls(account):
+        _tls_files(account)
+
+
+def options(account: Account, directory: Path) -> dict[str, object]:
+    """Return sysbench's options for an account, after writing down in a directory what must not stand on a command line.
+
+    Raises:
+        UserError: see `check`.
+    """
+    found: dict[str, object] = {}
+    if account.password:
+        path = directory / CONFIG
+        path.unlink(missing_ok=True)
+        path.touch(mode=0o600)
+        path.write_text(_password_line(account.password), encoding="utf-8")
+        found["config-file"] = path
+    if account.socket is not None:
+        found["mysql-socket"] = account.socket
+    else:
+        # The client library takes the name localhost for a unix socket.
+        found["mysql-host"] = "127.0.0.1" if account.host == "localhost" else account.host
+        found["mysql-port"] = account.port
+    found["mysql-user"] = account.user
+    if _takes_tls(account):
+        for name, file in _tls_files(account).items():
+            link = directory / name
+            link.unlink(missing_ok=True)
+            link.symlink_to(file)
+        found["mysql-ssl"] = "on"
+    return found
+
+
+def remedy(words: str) -> str:
+    """Return what to do about the last words of a sysbench that could not log in."""
+    return next((what for sign, what in _REMEDIES if sign in words), "See its log")
+
+
+def _takes_tls(account: Account) -> bool:
+    """Tell whether the load is encrypted: where that is required; on a socket, which nobody listens in on, where it can be."""
+    can = all(getattr(account.tls, part) for part in _TLS_FILES)
+    return account.tls.is_required and (account.socket is None or can)
+
+
+def _password_line(password: str) -> str:
+    """Return the line of a configuration file that holds a password; sysbench knows quotes there, and no escapes.
+
+    Raises:
+        UserError: the password cannot be written so.
+    """
+    quote = next((each for each in ('"', "'") if each not in password), "")
+    bare = not quote and password[0] not in "#'\"" and not any(each in ", " or each.isspace() for each in password)
+    line = f"mysql-password={quote}{password}{quote}\n"
+    if not (quote or bare) or not password.isprintable() or len(line.encode()) > _LONGEST:
+        raise UserError(
+            "sysbench cannot be given the account's password: it is too long, holds both kinds of quotes, or is no plain text",
+            "Give the account another password",
+        )
+    return line
+
+
+def _tls_files(account: Account) -> dict[str, Path]:
+    """Return the files that sysbench needs for TLS, by the names under which it looks for them.
+
+    Raises:
+        UserError: one is not given, or cannot be read.
+    """
+    found = {}
+    for part, name in _TLS_FILES.items():
+        given = getattr(account.tls, part)
+        if not given:
+            raise UserError(
+                f"TLS is required, and sysbench takes it only with a certificate of the client: ssl-{_OPTION[part]} is missing",
+                "Give ssl-ca, ssl-cert and ssl-key, or connect through the server's unix socket",
+            )
+        path = Path(given).expanduser().absolute()
+        if not os.access(path, os.R_OK):
+            raise UserError(f"ssl-{_OPTION[part]} {path} cannot be read", "Correct the path, or its permissions")
+        found[name] = path
+    return found
+
+
+_OPTION = {"ca": "ca", "certificate": "cert", "key": "key"}

@@ -1,0 +1,336 @@
+"""Putting a server back, whatever happened; the server is a fake, the log is on disk."""
+
+import json
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from dialin.cli.restore import restore, restore_orphans
+from dialin.errors import ServerError, UserError
+from dialin.model.study import Attachment
+from dialin.servers import undo
+from dialin.servers.account import Account
+from dialin.servers.undo import SCHEMA, UndoLog
+from servers.attached_fakes import VARIABLES, FakeServer
+
+
+@pytest.fixture
+def server():
+    return FakeServer()
+
+
+@pytest.fixture
+def attached(server, clock):
+    return server.attached(clock)
+
+
+@pytest.fixture
+def log(home):
+    return UndoLog(home.undo)
+
+
+@pytest.fixture
+def begin(log, attached):
+    def begin(*names, **more):
+        return log.begin(attached, Attachment(defaults_file="my.cnf"), names, **more)
+
+    return begin
+
+
+def orphaned(log, entry):
+    """The entry as a dialin that is gone would have left it."""
+    path = log._path(entry.id)
+    path.write_text(json.dumps({**json.loads(path.read_text()), "owner": 4194305}))
+    return log.entries()[0]
+
+
+def test_all_that_is_needed_is_on_disk_before_anything_is_changed_and_the_password_is_not(log, begin, server):
+    entry = begin("max_connections", schema=SCHEMA)
+    path = log._path(entry.id)
+    assert (server.values, server.schemas) == (VARIABLES, {})
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    written = json.loads(path.read_text())
+    assert "hunter2" not in path.read_text()
+    assert written["before"] == VARIABLES
+    assert written["attachment"]["defaults_file"] == f"{Path.cwd()}/my.cnf"
+    assert written["place"] == {"socket": None, "host": "db1", "port": 3306, "user": "dialin"}
+    assert written["schema"] == SCHEMA
+    assert log.entries() == [entry]
+
+
+def test_each_value_is_on_disk_before_it_is_set(log, begin, attached, server):
+    entry = begin("max_connections")
+    server.stuck.add("max_connections")
+    attached.set_global({"max_connections": 99})
+    assert log.entries()[0].given == {"max_connections": ["99", "151"]}
+    with pytest.raises(ValueError, match="innodb_io_capacity"):
+        attached.set_global({"innodb_io_capacity": 1})
+    assert log.undo(entry, attached) == []
+
+
+def test_everything_is_put_back_and_struck_out(log, begin, attached, server):
+    entry = begin("max_connections", "innodb_io_capacity_max", "init_connect", schema=SCHEMA)
+    log.make_schema(entry, attached)
+    attached.set_global({"max_connections": 99, "init_connect": "SET @a = 1"})
+    lines = log.undo(entry, attached)
+    assert (server.values, server.schemas) == (VARIABLES, {})
+    assert lines == [
+        "max_connections: 151 again, was 99",
+        "init_connect: empty again, was SET @a = 1",
+        f"schema {SCHEMA}: dropped",
+    ]
+    assert log.entries() == []
+    assert log.undo(entry, attached) == []
+
+
+def test_a_variable_that_moved_along_is_put_back_too(log, begin, attached, server, monkeypatch):
+    entry = begin("innodb_io_capacity")
+    real = server._set
+
+    def dragging(scope, name, value):
+        server.values["innodb_io_capacity_max"] = str(2 * value)
+        server.values["gtid_executed"] = "a:1-6"
+        return real(scope, name, value)
+
+    monkeypatch.setattr(server, "_set", dragging)
+    attached.set_global({"innodb_io_capacity": 5000})
+    monkeypatch.undo()
+    assert server.values["innodb_io_capacity_max"] == "10000"
+    log.undo(entry, attached)
+    assert server.values == {**VARIABLES, "gtid_executed": "a:1-6"}
+
+
+def test_a_death_in_the_middle_of_a_change_is_undone_with_all_that_may_have_moved(log, begin, attached, server):
+    entry = begin("innodb_io_capacity")
+    attached.journal.about_to_set({"innodb_io_capacity": 5001})
+    server.values |= {"innodb_io_capacity": "5000", "innodb_io_capacity_max": "10002"}
+    log.undo(entry, attached)
+    assert server.values == VARIABLES
+
+
+def test_what_somebody_else_set_meanwhile_is_left_alone_and_said(log, begin, attached, server):
+    entry = begin("max_connections", "innodb_io_capacity")
+    attached.set_global({"max_connections": 99, "innodb_io_capacity": 300})
+    server.values["max_connections"] = "500"
+    lines = log.undo(entry, attached)
+    assert lines == [
+        "max_connections: left at 500, which dialin did not set; it was 151 before",
+        "innodb_io_capacity: 200 again, was 300",
+    ]
+    assert server.values["max_connections"] == "500"
+    assert log.entries() == []
+
+
+def test_what_cannot_be_put_back_is_said_and_the_entry_stays(log, begin, attached, server):
+    entry = begin("max_connections", "innodb_io_capacity")
+    attached.set_global({"max_connections": 99, "innodb_io_capacity": 300})
+    server.stuck.add("max_connections")
+    with pytest.raises(ServerError, match="max_connections is 99 and was 151") as caught:
+        log.undo(entry, attached)
+    assert caught.value.log_tail == "innodb_io_capacity: 200 again, was 300"
+    server.stuck.clear()
+    assert log.undo(entry, attached) == ["max_connections: 151 again, was 99"]
+    assert log.entries() == []
+
+
+def test_a_server_that_does_not_answer_keeps_its_entry(log, begin, attached, server):
+    entry = begin("max_connections")
+    attached.set_global({"max_connections": 99})
+    server.answers = False
+    with pytest.raises(ServerError, match="does not answer"):
+        log.undo(entry, attached)
+    server.answers = True
+    assert log.undo(entry, attached)
+
+
+@pytest.mark.parametrize("fact", ["hostname", "port", "datadir", "server_uuid"])
+def test_another_server_is_not_touched(log, begin, attached, server, fact):
+    entry = begin("max_connections")
+    attached.set_global({"max_connections": 99})
+    server.values[fact] = "3399"
+    with pytest.raises(UserError, match=f"Another server answers.* differs.*--forget {entry.id}"):
+        log.undo(entry, attached)
+    assert server.values["max_connections"] == "99"
+    assert log.entries()
+
+
+def test_one_server_is_studied_by_one_dialin_at_a_time(log, begin):
+    entry = begin("max_connections")
+    with pytest.raises(UserError, match=f"being studied by another dialin .process {os.getpid()}"):
+        begin("max_connections")
+    orphaned(log, entry)
+    with pytest.raises(UserError, match="dialin restore"):
+        begin("max_connections")
+
+
+def test_an_unknown_variable_is_refused_before_anything_is_written(log, begin):
+    with pytest.raises(UserError, match="no variable no_such"):
+        begin("no_such")
+    assert log.entries() == []
+
+
+# The schema
+
+
+def test_a_schema_that_is_there_already_is_refused(log, begin, server):
+    server.schemas[SCHEMA] = {"precious": []}
+    with pytest.raises(UserError, match="is there already"):
+        begin("max_connections", schema=SCHEMA)
+    assert log.entries() == []
+
+
+@pytest.mark.parametrize(
+    "tables", [{"precious": []}, {"precious": [], "dialin_made_this": ["another"]}, {"precious": [], "dialin_made_this": []}]
+)
+def test_a_schema_that_somebody_else_made_meanwhile_stays(log, begin, attached, server, tables):
+    entry = begin("max_connections", schema=SCHEMA)
+    server.schemas[SCHEMA] = tables
+    assert log.undo(entry, attached) == [f"schema {SCHEMA}: left alone, for dialin did not make it"]
+    assert SCHEMA in server.schemas
+
+
+@pytest.mark.parametrize("tables", [{}, {"dialin_made_this": []}])
+def test_a_schema_whose_making_was_cut_short_is_dropped(log, begin, attached, server, tables):
+    entry = begin("max_connections", schema=SCHEMA)
+    server.schemas[SCHEMA] = tables
+    assert log.undo(entry, attached) == [f"schema {SCHEMA}: dropped"]
+
+
+# Variables that only a start can set
+
+
+@pytest.fixture
+def restarts(attached, server, monkeypatch):
+    """What restarts the fake: run-time values are lost, persisted ones hold."""
+    done = []
+
+    def restart(command):
+        done.append(command)
+        if attached.journal is not None:
+            attached.journal.about_to_restart()
+        server.values = {**VARIABLES, **server.persisted}
+
+    monkeypatch.setattr(attached, "restart", restart)
+    return done
+
+
+def test_a_persisted_value_is_taken_out_and_the_server_restarted(log, begin, attached, server, restarts):
+    server.values["max_connections"] = "88"
+    entry = begin("back_log", restart=True)
+    attached.persist_only({"back_log": 90})
+    attached.restart("again")
+    lines = log.undo(entry, attached, restart_command="again")
+    assert server.persisted == {}
+    assert server.values == {**VARIABLES, "max_connections": "88"}
+    assert lines[:2] == ["back_log: no longer persisted", "the server: restarted"]
+    assert restarts == ["again", "again"]
+
+
+def test_without_a_restart_command_the_next_start_is_right_and_the_entry_stays_until_then(
+    log, begin, attached, server, restarts
+):
+    server.persisted["back_log"] = server.values["back_log"] = "70"
+    entry = begin("back_log", restart=True)
+    attached.persist_only({"back_log": 90})
+    attached.restart("again")
+    with pytest.raises(ServerError, match="back_log is 90 and was 70, until the server is restarted"):
+        log.undo(entry, attached)
+    assert server.persisted == {"back_log": "70"}
+    attached.restart("by hand")
+    log.undo(entry, attached)
+    assert log.entries() == []
+
+
+def test_a_value_that_was_persisted_and_never_started_with_takes_no_restart(log, begin, attached, server, restarts):
+    entry = begin("back_log", restart=True)
+    attached.persist_only({"back_log": 90})
+    assert log.undo(entry, attached, restart_command="again") == ["back_log: no longer persisted"]
+    assert restarts == []
+
+
+# dialin restore
+
+
+@pytest.fixture
+def reached(monkeypatch, server, clock):
+    """Every entry's server is the fake."""
+    monkeypatch.setattr(undo, "find_attached", lambda entry, environment, clock_, timeout: server.attached(clock))
+
+
+def test_the_next_command_puts_back_what_a_dead_dialin_left(log, home, begin, attached, server, reached):
+    entry = begin("max_connections")
+    attached.set_global({"max_connections": 99})
+    said = []
+    restore_orphans(home, {}, said.append)
+    assert said == []
+    orphaned(log, entry)
+    restore_orphans(home, {}, said.append)
+    assert said == ["Restored on mysql@9.7.4 at db1:3306: max_connections: 151 again, was 99"]
+    assert server.values == VARIABLES
+    assert log.entries() == []
+
+
+def test_a_server_that_cannot_be_reached_is_one_line_and_no_obstacle(log, home, begin, server, reached):
+    entry = orphaned(log, begin("max_connections"))
+    server.answers = False
+    said = []
+    restore_orphans(home, {}, said.append)
+    assert len(said) == 1
+    assert f"dialin restore --forget {entry.id}" in said[0]
+    assert log.entries() == [entry]
+
+
+def test_where_nothing_was_written_down_nothing_is_made(home):
+    restore_orphans(home, {}, pytest.fail)
+    assert not home.root.exists()
+
+
+def test_a_server_is_reached_as_it_was_with_the_password_found_anew(log, begin, tmp_path, monkeypatch):
+    file = tmp_path / "my.cnf"
+    file.write_text("[client]\nuser=other\nhost=elsewhere\npassword=hunter3\n")
+    file.chmod(0o600)
+    monkeypatch.chdir(tmp_path)
+    entry = begin("max_connections")
+    assert entry.account({"HOME": str(tmp_path)}) == Account(host="db1", port=3306, user="dialin", password="hunter3")
+
+
+def test_entries_that_cannot_be_read_are_passed_over(log, begin):
+    entry = begin("max_connections")
+    (log._path("broken")).write_text("{")
+    assert log.entries() == [entry]
+
+
+def test_what_is_given_up_is_forgotten_and_said(log, home, begin, attached, server, monkeypatch, capsys):
+    monkeypatch.setenv("DIALIN_HOME", str(home.root))
+    entry = begin("max_connections")
+    attached.set_global({"max_connections": 99})
+    with pytest.raises(UserError, match="being studied by process"):
+        restore(forget=entry.id)
+    orphaned(log, entry)
+    with pytest.raises(UserError, match=f"Nothing is written down as other. There is {entry.id}"):
+        restore(forget="other")
+    restore(forget=entry.id)
+    assert "max_connections was 151, was given 99" in capsys.readouterr().err
+    assert (log.entries(), server.values["max_connections"]) == ([], "99")
+    restore()
+    assert "nothing to restore" in capsys.readouterr().err
+
+
+def test_a_server_that_cannot_be_restored_is_an_error_and_no_obstacle_for_others(
+    log, home, begin, server, reached, monkeypatch, clock
+):
+    monkeypatch.setenv("DIALIN_HOME", str(home.root))
+    orphaned(log, begin("max_connections"))
+    server.answers = False
+    with pytest.raises(ServerError, match="does not answer"):
+        restore()
+    server.answers, server.values["server_uuid"] = True, "two"
+    log.begin(server.attached(clock), Attachment(), ["max_connections"])
+    for entry in log.entries():
+        orphaned(log, entry)
+    with pytest.raises(UserError, match="Another server"):
+        restore()
+    assert len(log.entries()) == 1

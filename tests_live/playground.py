@@ -1,0 +1,82 @@
+"""Servers to be attached to: started by `dialin servers start`, with exactly the account that the documents name."""
+
+import re
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+import pymysql
+
+from dialin.paths import Home
+from dialin.servers.ledger import Ledger
+from dialin.variables import rules
+
+DOCUMENT = Path(__file__).parent.parent / "docs" / "attached.md"
+PASSWORD = "s3cret, #'no\\one= sees"
+
+
+def family(build):
+    """The heading of the privileges that the documents name for a build."""
+    if build.flavour == "mysql":
+        return "MySQL 8.0 and later" if build.version >= (8,) else "MySQL 5.5 to 5.7"
+    return "MariaDB 11.0 and later" if build.version >= (11,) else "MariaDB up to 10.11"
+
+
+def statements(build):
+    """The statements of the documents for a build, as they stand there."""
+    sections = re.split(r"^### ", DOCUMENT.read_text(), flags=re.MULTILINE)
+    section = next(each for each in sections if family(build) in each.partition("\n")[0])
+    found = [line for block in re.findall(r"```sql\n(.*?)```", section, re.DOTALL) for line in block.splitlines()]
+    assert found
+    return found
+
+
+class Playground:
+    """A server of its own, with root's account and the one of the documents."""
+
+    def __init__(self, build, entry):
+        self.build, self.entry, self.directory = build, entry, Path(entry.directory)
+        self.root = self.directory / "client.cnf"
+
+    def connect(self, user=None):
+        if user is None:
+            return pymysql.connect(read_default_file=str(self.root), autocommit=True)
+        return pymysql.connect(unix_socket=self.entry.socket, user=user, password=PASSWORD, autocommit=True)
+
+    def query(self, *all_of_them):
+        connection = self.connect()
+        try:
+            with connection.cursor() as cursor:
+                for statement in all_of_them:
+                    cursor.execute(statement)
+                return cursor.fetchall()
+        finally:
+            connection.close()
+
+    def variables(self):
+        return {name: value for name, value in self.query("SHOW GLOBAL VARIABLES") if not rules.identifies_instance(name)}
+
+
+@contextmanager
+def playground(build):
+    done = subprocess.run([sys.executable, "-m", "dialin", "servers", "start", build.id], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    name = re.search(r"dialin servers stop (\w+)", done.stderr)[1]
+    ledger = Ledger(Home.of().ledger)
+    entry = next(entry for entry in ledger.entries() if entry.id == name)
+    try:
+        made = Playground(build, entry)
+        password = PASSWORD.replace("\\", "\\\\").replace("'", "\\'")
+        made.query(*(line.replace("a password", password) for line in statements(build)))
+        yield made
+    finally:
+        ledger.end(entry)
+
+
+def option_file(server, path, **more):
+    quoted = PASSWORD.replace("\\", "\\\\")
+    options = {"user": "dialin", "password": f'"{quoted}"', "socket": server.entry.socket, **more}
+    path.write_text("[client]\n" + "".join(f"{name} = {value}\n" for name, value in options.items() if value))
+    path.chmod(0o600)
+    return path

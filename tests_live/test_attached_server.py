@@ -1,0 +1,490 @@
+"""Servers that dialin did not start: set, and put back whatever happens, with the least privileges that the documents name."""
+
+import json
+import os
+import stat
+import struct
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from dialin.cli.restore import restore_orphans
+from dialin.clock import SystemClock
+from dialin.errors import ServerError, UserError
+from dialin.model.study import Attachment
+from dialin.model.workload import WorkloadSpec
+from dialin.paths import Home
+from dialin.servers.attached import Attached
+from dialin.servers.capabilities import Capability, has
+from dialin.servers.client_options import find_account
+from dialin.servers.processes import processes
+from dialin.servers.undo import SCHEMA, UndoLog
+from dialin.workloads.base import Target
+from dialin.workloads.sysbench import Sysbench
+from live import INSTALLED, kill, until
+from playground import PASSWORD, option_file, playground
+
+WITH_PERSIST = [build for build in INSTALLED if has(build, Capability.PERSIST)]
+
+
+@pytest.fixture(scope="module", params=INSTALLED, ids=lambda build: build.id)
+def server(request):
+    with playground(request.param) as made:
+        yield made
+
+
+@pytest.fixture(scope="module", params=WITH_PERSIST, ids=lambda build: build.id)
+def modern(request):
+    """A server that keeps variables over SQL, and can be restarted."""
+    with playground(request.param) as made:
+        yield made
+
+
+@pytest.fixture
+def log(tmp_path):
+    return UndoLog(Home(tmp_path / "home").undo)
+
+
+@pytest.fixture
+def attachment(server, tmp_path):
+    return Attachment(defaults_file=str(option_file(server, tmp_path / "my.cnf")))
+
+
+def attach(attachment):
+    return Attached(find_account(Path(attachment.defaults_file), None, {}), SystemClock())
+
+
+CHANGES = {"innodb_io_capacity": 1500, "max_connections": "77", "sync_binlog": 10, "innodb_max_dirty_pages_pct": 42}
+
+
+def test_an_attached_server_is_known_for_what_it_is(server, attachment):
+    attached = attach(attachment)
+    assert (attached.build.id, attached.build.flavour) == (server.build.id, server.build.flavour)
+    assert attached.pid == processes(server.directory)[0].pid
+    assert not attached.is_gone()
+    assert "ready for connections" in attached.log_tail()
+    by_port = Attached(
+        find_account(server.root, None, {}).__class__(None, "127.0.0.1", server.entry.port, "root", _root(server)),
+        SystemClock(),
+    )
+    assert by_port.pid == attached.pid
+
+
+def _root(server):
+    return find_account(server.root, None, {}).password
+
+
+def test_every_value_is_put_back_and_the_schema_is_gone_with_the_documented_privileges(server, attachment, log):
+    before = server.variables()
+    attached = attach(attachment)
+    entry = log.begin(attached, attachment, list(CHANGES), schema=SCHEMA)
+    log.make_schema(entry, attached)
+    in_force = attached.set_global(CHANGES)
+    assert {name: float(value) for name, value in in_force.items()} == {name: float(value) for name, value in CHANGES.items()}
+    assert server.variables()["max_connections"] == "77"
+    lines = log.undo(entry, attached)
+    assert server.variables() == before
+    assert (SCHEMA,) not in server.query("SHOW DATABASES")
+    assert f"max_connections: {before['max_connections']} again, was 77" in lines
+    assert log.entries() == []
+    assert log.undo(entry, attached) == []
+
+
+def test_variables_that_limit_each_other_come_to_what_was_asked_for_in_any_order(server, attachment, log):
+    if "innodb_io_capacity_max" not in server.variables():
+        pytest.skip("it has no such limit")
+    before = server.variables()
+    attached = attach(attachment)
+    pair = {"innodb_io_capacity": 30000, "innodb_io_capacity_max": 40000}
+    entry = log.begin(attached, attachment, list(pair))
+    for wanted in (
+        pair,
+        {"innodb_io_capacity_max": 300, "innodb_io_capacity": 150},
+        {"innodb_io_capacity": "20K", "innodb_io_capacity_max": "30k"},
+    ):
+        in_force = attached.set_global(wanted)
+        assert [int(in_force[name]) for name in wanted] == [
+            int(str(v).lower().replace("k", "")) * (1024 if "k" in str(v).lower() else 1) for v in wanted.values()
+        ]
+    log.undo(entry, attached)
+    assert server.variables() == before
+
+
+def test_a_limit_that_moved_along_is_put_back_as_well(server, attachment, log):
+    before = server.variables()
+    attached = attach(attachment)
+    entry = log.begin(attached, attachment, ["innodb_io_capacity"])
+    attached.set_global({"innodb_io_capacity": 90000})
+    log.undo(entry, attached)
+    assert server.variables() == before
+
+
+def test_a_server_is_asked_what_it_can_set_while_it_runs_and_nothing_is_changed(server, attachment):
+    attached, before = attach(attachment), server.variables()
+    asked = {
+        "max_connections": 5,
+        "innodb_flush_method": "O_DIRECT",
+        "init_connect": "SET @a = 1",
+    }
+    late = attached.needs_restart(asked)
+    assert "innodb_flush_method" in late
+    assert not {"max_connections", "init_connect"} & set(late)
+    with pytest.raises(UserError, match="no variable no_such_variable"):
+        attached.needs_restart(["no_such_variable"])
+    for name in before:
+        with suppress(UserError):
+            attached.needs_restart([name])
+    assert server.variables() == before
+
+
+def test_a_pool_that_is_resized_in_the_background_is_waited_for(server, attachment, log):
+    attached = attach(attachment)
+    if attached.needs_restart({"innodb_buffer_pool_size": "256M"}):
+        pytest.skip("its pool cannot be resized")
+    before = server.variables()
+    entry = log.begin(attached, attachment, ["innodb_buffer_pool_size"])
+    assert attached.set_global({"innodb_buffer_pool_size": "256M"}) == {"innodb_buffer_pool_size": str(256 * 2**20)}
+    log.undo(entry, attached)
+    assert server.variables() == before
+
+
+def test_what_only_a_start_can_set_is_said_with_its_remedy(server, attachment, log):
+    attached = attach(attachment)
+    entry = log.begin(attached, attachment, ["innodb_flush_method"])
+    with pytest.raises(UserError, match=r"only when the server starts.*--restart-command"):
+        attached.set_global({"innodb_flush_method": "O_DIRECT"})
+    assert log.undo(entry, attached) == []
+
+
+def test_after_a_refusal_halfway_what_was_set_is_put_back(server, attachment, log):
+    before, attached = server.variables(), attach(attachment)
+    entry = log.begin(attached, attachment, ["max_connections", "autocommit"])
+    with pytest.raises(UserError, match="autocommit cannot be"):
+        attached.set_global({"max_connections": 55, "autocommit": "perhaps"})
+    assert server.variables()["max_connections"] == "55"
+    log.undo(entry, attached)
+    assert server.variables() == before
+
+
+def test_nothing_is_changed_unless_its_undo_is_written_down(server, attachment, log):
+    attached = attach(attachment)
+    with pytest.raises(RuntimeError):
+        attached.set_global({"max_connections": 55})
+    entry = log.begin(attached, attachment, ["max_connections"])
+    with pytest.raises(ValueError, match="sync_binlog"):
+        attached.set_global({"sync_binlog": 3})
+    log.undo(entry, attached)
+
+
+VICTIM = """
+import sys, time
+from pathlib import Path
+from dialin.clock import SystemClock
+from dialin.model.study import Attachment
+from dialin.servers.attached import Attached
+from dialin.servers.client_options import find_account
+from dialin.servers.undo import SCHEMA, UndoLog
+directory, options = sys.argv[1:]
+attachment = Attachment(defaults_file=options)
+attached = Attached(find_account(Path(options), None, {}), SystemClock())
+log = UndoLog(Path(directory))
+entry = log.begin(attached, attachment, ["max_connections", "innodb_io_capacity"], schema=SCHEMA)
+log.make_schema(entry, attached)
+attached.set_global({"max_connections": 66, "innodb_io_capacity": 1600})
+print("changed", flush=True)
+time.sleep(60)
+"""
+
+
+def test_what_a_killed_dialin_left_is_put_back_by_the_next_one(server, attachment, tmp_path):
+    home, before = Home(tmp_path / "home"), server.variables()
+    victim = subprocess.Popen(
+        [sys.executable, "-c", VICTIM, str(home.undo), attachment.defaults_file], stdout=subprocess.PIPE, text=True
+    )
+    assert victim.stdout.readline() == "changed\n"
+    log = UndoLog(home.undo)
+    said = []
+    restore_orphans(home, {}, said.append)
+    assert (said, log.orphans()) == ([], [])
+    with pytest.raises(UserError, match="being studied by another dialin"):
+        log.begin(attach(attachment), attachment, ["sync_binlog"])
+    kill(victim.pid)
+    victim.communicate()
+    assert server.variables()["max_connections"] == "66"
+    with pytest.raises(UserError, match="dialin restore"):
+        log.begin(attach(attachment), attachment, ["sync_binlog"])
+    environment = {**os.environ, "DIALIN_HOME": str(home.root)}
+    done = subprocess.run([sys.executable, "-m", "dialin", "restore"], env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert server.variables() == before
+    assert (SCHEMA,) not in server.query("SHOW DATABASES")
+    assert f"max_connections: {before['max_connections']} again, was 66" in done.stderr
+    assert PASSWORD not in done.stderr
+    assert log.entries() == []
+    restore_orphans(home, {}, pytest.fail)
+
+
+def test_a_value_that_somebody_else_set_meanwhile_is_left_alone(server, attachment, log):
+    was = server.variables()["max_connections"]
+    attached = attach(attachment)
+    entry = log.begin(attached, attachment, ["max_connections"])
+    attached.set_global({"max_connections": 66})
+    server.query("SET GLOBAL max_connections = 99")
+    assert log.undo(entry, attached) == [f"max_connections: left at 99, which dialin did not set; it was {was} before"]
+    assert server.variables()["max_connections"] == "99"
+    server.query(f"SET GLOBAL max_connections = {was}")
+
+
+def test_another_server_is_not_touched(server, attachment, log):
+    attached = attach(attachment)
+    entry = log.begin(attached, attachment, ["max_connections"])
+    attached.set_global({"max_connections": 66})
+    path = log._path(entry.id)
+    right = path.read_text()
+    path.write_text(json.dumps({**json.loads(right), "server": {**entry.server, "datadir": "/elsewhere/"}}))
+    with pytest.raises(UserError, match=r"Another server answers.*datadir differs"):
+        log.undo(entry, attached)
+    assert server.variables()["max_connections"] == "66"
+    path.write_text(right)
+    assert log.undo(entry, attached)
+
+
+def test_a_schema_that_dialin_did_not_make_stays(server, attachment, log):
+    server.query(f"CREATE DATABASE {SCHEMA}", f"CREATE TABLE {SCHEMA}.precious (a INT)")
+    try:
+        attached = attach(attachment)
+        with pytest.raises(UserError, match=f"{SCHEMA} is there already"):
+            log.begin(attached, attachment, ["max_connections"], schema=SCHEMA)
+        assert log.entries() == []
+        server.query(f"DROP DATABASE {SCHEMA}")
+        entry = log.begin(attached, attachment, ["max_connections"], schema=SCHEMA)
+        server.query(f"CREATE DATABASE {SCHEMA}", f"CREATE TABLE {SCHEMA}.precious (a INT)")
+        assert log.undo(entry, attached) == [f"schema {SCHEMA}: left alone, for dialin did not make it"]
+        assert server.query(f"SHOW TABLES FROM {SCHEMA}") == (("precious",),)
+    finally:
+        server.query(f"DROP DATABASE IF EXISTS {SCHEMA}")
+
+
+# Is it in use?
+
+
+def test_an_idle_server_is_not_taken_for_one_in_use(server, attachment):
+    assert attach(attachment).live_reasons() == []
+
+
+def test_another_connection_is_a_reason(server, attachment):
+    other = server.connect()
+    try:
+        reasons = attach(attachment).live_reasons()
+    finally:
+        other.close()
+    assert len(reasons) == 1
+    assert reasons[0].startswith("1 other connection to it: root from localhost")
+
+
+def test_statements_of_clients_that_come_and_go_are_a_reason(server, attachment):
+    options = {"read_default_file": str(server.root)}
+    client = subprocess.Popen(
+        [sys.executable, "-c", f"import pymysql, time\nwhile True:\n  pymysql.connect(**{options!r}).close(); time.sleep(0.05)"]
+    )
+    try:
+        time.sleep(0.5)
+        reasons = attach(attachment).live_reasons()
+    finally:
+        client.kill()
+        client.wait()
+    assert any("statements within" in reason for reason in reasons)
+
+
+def test_a_replica_that_reads_the_binary_log_is_a_reason(attachment, server):
+    if server.variables()["log_bin"] != "ON":
+        pytest.skip("it writes no binary log")
+    replica = server.connect()
+    try:
+        replica.query("SET @master_binlog_checksum = 'NONE', @source_binlog_checksum = 'NONE'")
+        replica._execute_command(0x12, struct.pack("<IHI", 4, 0, 4242))  # COM_BINLOG_DUMP
+        until(lambda: any(row[4].startswith("Binlog Dump") for row in server.query("SHOW PROCESSLIST")), 10)
+        assert any("1 replica of it read" in reason for reason in attach(attachment).live_reasons())
+    finally:
+        replica._force_close()
+
+
+def test_a_server_that_takes_no_writes_is_refused(server, attachment):
+    server.query("SET GLOBAL read_only = ON")
+    try:
+        with pytest.raises(UserError, match=r"takes no writes: .*read_only is ON"):
+            attach(attachment).check_writable()
+    finally:
+        server.query("SET GLOBAL read_only = OFF")
+    attach(attachment).check_writable()
+
+
+def test_a_missing_privilege_is_named(server, tmp_path):
+    server.query("CREATE USER 'poor'@'localhost' IDENTIFIED BY 'x'")
+    try:
+        attachment = Attachment(defaults_file=str(option_file(server, tmp_path / "poor.cnf", user="poor", password="x")))
+        attached = attach(attachment)
+        with pytest.raises(UserError, match="PROCESS"):
+            attached.live_reasons()
+        with pytest.raises(UserError, match=r"SYSTEM_VARIABLES_ADMIN|SUPER"):
+            attached.needs_restart({"innodb_io_capacity": 300})
+        log = UndoLog(tmp_path / "undo")
+        entry = log.begin(attached, attachment, ["max_connections"], schema=SCHEMA)
+        with pytest.raises(UserError, match="may not make the schema"):
+            log.make_schema(entry, attached)
+        assert log.undo(entry, attached) == []
+    finally:
+        server.query("DROP USER 'poor'@'localhost'")
+
+
+# Variables that only a start can set
+
+RESTART = """
+import os, signal, subprocess, sys, time
+from pathlib import Path
+directory = Path(sys.argv[1])
+pid = int((directory / "server.pid").read_text())
+words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\\0")[:-1]
+environment = dict(part.split(b"=", 1) for part in Path(f"/proc/{pid}/environ").read_bytes().split(b"\\0") if b"=" in part)
+options = directory / "my.cnf"
+options.write_text("".join(line for line in options.read_text().splitlines(True) if "init_file" not in line))
+os.kill(pid, signal.SIGTERM)
+while Path(f"/proc/{pid}/stat").exists() and Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z":
+    time.sleep(0.05)
+with open(os.devnull, "wb") as nothing:
+    process = subprocess.Popen(words, env=environment, cwd=directory, start_new_session=True, stdin=subprocess.DEVNULL)
+(directory / "server.pid").write_text(str(process.pid))
+"""
+
+
+@pytest.fixture
+def restart_command(modern, tmp_path):
+    script = tmp_path / "restart.py"
+    script.write_text(RESTART)
+    return f"{sys.executable} {script} '{modern.directory}'"
+
+
+def test_a_variable_of_the_start_is_set_by_a_restart_and_put_back_by_another(modern, tmp_path, log, restart_command):
+    attachment = Attachment(defaults_file=str(option_file(modern, tmp_path / "my.cnf")))
+    modern.query("SET GLOBAL max_connections = 88")
+    attached, before = attach(attachment), modern.variables()
+    assert attached.needs_restart({"innodb_log_buffer_size": "32M", "back_log": 70, "max_connections": 9}) == ["back_log"]
+    entry = log.begin(attached, attachment, ["back_log"], restart=True)
+    known = attached.pid
+    attached.persist_only({"back_log": 70})
+    assert modern.variables()["back_log"] != "70"
+    attached.restart(restart_command)
+    assert attached.pid not in (known, None)
+    assert modern.variables()["back_log"] == "70"
+    lines = log.undo(entry, attached, restart_command=restart_command)
+    assert modern.variables() == before
+    assert attached.persisted() == {}
+    assert "back_log: no longer persisted" in lines
+    assert log.entries() == []
+
+
+def test_what_was_persisted_before_is_persisted_again(modern, tmp_path, log, restart_command):
+    attachment = Attachment(defaults_file=str(option_file(modern, tmp_path / "my.cnf")))
+    attached = attach(attachment)
+    modern.query("SET PERSIST_ONLY back_log = 90")
+    attached.restart(restart_command)
+    entry = log.begin(attached, attachment, ["back_log"], restart=True)
+    attached.persist_only({"back_log": 70})
+    attached.restart(restart_command)
+    with pytest.raises(ServerError, match="back_log is 70 and was 90, until the server is restarted"):
+        log.undo(entry, attached)
+    assert attached.persisted() == {"back_log": "90"}
+    assert [left.id for left in log.entries()] == [entry.id]
+    log.undo(entry, attached, restart_command=restart_command)
+    assert modern.variables()["back_log"] == "90"
+    modern.query("RESET PERSIST")
+    attached.restart(restart_command)
+
+
+def test_a_restart_command_that_does_not_work_says_what_it_printed(modern, tmp_path, log):
+    attachment = Attachment(defaults_file=str(option_file(modern, tmp_path / "my.cnf")))
+    attached = attach(attachment)
+    with pytest.raises(ServerError, match="exit code 3") as caught:
+        attached.restart("sh -c 'echo no such unit; exit 3'")
+    assert caught.value.log_tail == "no such unit"
+    with pytest.raises(UserError, match="cannot be run"):
+        attached.restart("/no/such/program")
+
+
+def test_servers_that_keep_no_variables_say_so(server, attachment):
+    if has(server.build, Capability.PERSIST):
+        attach(attachment).check_persists()
+        return
+    with pytest.raises(UserError, match=f"{server.build.id} cannot be told"):
+        attach(attachment).check_persists()
+
+
+# The load
+
+
+def run_load(server, account, directory):
+    """Prepare and run sysbench for two seconds; returns what every process showed of itself meanwhile."""
+    directory.mkdir(mode=0o700)
+    workload = Sysbench(WorkloadSpec(threads=2, tables=1, table_size=200))
+    workload.check_account(account)
+    target = Target(account, directory, SCHEMA)
+    server.query(f"DROP DATABASE IF EXISTS {SCHEMA}", f"CREATE DATABASE {SCHEMA}")
+    try:
+        workload.prepare(target)
+        load = workload.start(target, seed=1, cpus=None)
+        try:
+            seconds = [load.read(30), load.read(30)]
+            shown = subprocess.run(["ps", "axww", "-o", "args"], capture_output=True, text=True).stdout
+        finally:
+            load.stop()
+    finally:
+        server.query(f"DROP DATABASE {SCHEMA}")
+    assert all(second is not None and second.tps > 0 for second in seconds)
+    return shown
+
+
+def test_a_password_is_seen_nowhere_while_load_runs(server, attachment, log, tmp_path):
+    attached = attach(attachment)
+    entry = log.begin(attached, attachment, ["max_connections"])
+    attached.set_global({"max_connections": 80})
+    shown = run_load(server, attached.account, tmp_path / "load")
+    assert "oltp_read_write" in shown
+    assert PASSWORD not in shown
+    assert PASSWORD not in repr(attached.account) + repr(entry) + str(attached.account)
+    holders = {path for path in tmp_path.rglob("*") if path.is_file() and b"s3cret" in path.read_bytes()}
+    assert holders == {tmp_path / "my.cnf", tmp_path / "load" / "sysbench.cnf"}
+    assert all(stat.S_IMODE(path.stat().st_mode) == 0o600 for path in [*holders, *log._directory.glob("*.json")])
+    log.undo(entry, attached)
+
+
+def test_load_goes_over_tcp_as_well(server, tmp_path):
+    file = option_file(server, tmp_path / "tcp.cnf", protocol="tcp", host="localhost", port=server.entry.port)
+    server.query("FLUSH PRIVILEGES")  # what caching_sha2_password knows of the account is forgotten
+    account = find_account(file, None, {})
+    assert account.socket is None
+    run_load(server, account, tmp_path / "load")
+
+
+def test_load_takes_tls_with_a_certificate_of_the_client(modern, tmp_path):
+    data = modern.directory / "data"
+    files = {"ssl-ca": data / "ca.pem", "ssl-cert": data / "client-cert.pem", "ssl-key": data / "client-key.pem"}
+    more = {"protocol": "tcp", "port": modern.entry.port, "ssl-mode": "REQUIRED"}
+    modern.query("ALTER USER 'dialin'@'localhost' REQUIRE SSL", "FLUSH PRIVILEGES")
+    try:
+        account = find_account(option_file(modern, tmp_path / "tls.cnf", **more, **files), None, {})
+        assert attach_account(account).build.id == modern.build.id
+        run_load(modern, account, tmp_path / "load")
+        bare = find_account(option_file(modern, tmp_path / "bare.cnf", **more), None, {})
+        assert attach_account(bare).build.id == modern.build.id
+        with pytest.raises(UserError, match="ssl-ca is missing"):
+            Sysbench(WorkloadSpec()).check_account(bare)
+    finally:
+        modern.query("ALTER USER 'dialin'@'localhost' REQUIRE NONE")
+
+
+def attach_account(account):
+    return Attached(account, SystemClock())

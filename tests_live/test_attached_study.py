@@ -1,0 +1,157 @@
+"""Whole studies on a server that dialin did not start: it is as before, however they end, and its password is nowhere."""
+
+import json
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from dialin.paths import Home
+from dialin.servers.ledger import Ledger
+from live import MYSQL, children, find, kill, measuring, until
+from playground import PASSWORD, option_file, playground
+
+LOAD = ["--tables", "2", "--table-size", "5000", "--threads", "4", "--measure", "2", "--warmup", "1", "--minutes", "0.6"]
+SCHEMA = "dialin_sbtest"
+
+
+@pytest.fixture(scope="module")
+def server():
+    with playground(find(MYSQL)) as made:
+        yield made
+
+
+@pytest.fixture
+def sweep(server, tmp_path):
+    file = option_file(server, tmp_path / "account.cnf")
+    return ["sweep", "innodb_io_capacity=300,3000", "--attach", "--defaults-file", file, *LOAD]
+
+
+def schemas(server):
+    return {name for (name,) in server.query("SHOW DATABASES")}
+
+
+def found_in(directory, secret):
+    return [path for path in directory.rglob("*") if path.is_file() and secret in path.read_bytes()]
+
+
+def test_a_study_ends_with_the_server_as_it_was_and_the_password_in_nothing_that_was_written_or_run(dialin, server, sweep):
+    before, out = server.variables(), dialin.directory / "study"
+    process = dialin.start(*sweep, "--yes", "--out", out, "--json")
+    measuring(out, position=1)
+    assert server.variables()["innodb_io_capacity"] in ("300", "3000")
+    shown = subprocess.run(["ps", "axwwe", "-o", "args"], capture_output=True, text=True, check=True).stdout
+    assert "sysbench" in shown
+    assert PASSWORD not in shown
+    text, err = process.communicate(timeout=300)
+    assert process.returncode in (0, 1), err
+    verdict = json.loads(text)
+    assert server.variables() == before
+    assert SCHEMA not in schemas(server)
+    assert "innodb_io_capacity: " in err
+    assert "again, was" in err
+    assert [candidate["in_force"]["innodb_io_capacity"] for candidate in verdict["candidates"]] == ["300", "3000"]
+    assert all(candidate["trials"] >= 3 for candidate in verdict["candidates"])
+    assert verdict["server"]["builds"][find(MYSQL).id]["origin"].startswith("attached: dialin at ")
+    secret = PASSWORD.encode()
+    assert found_in(out, secret) == []
+    home = Home.of()
+    assert [path for place in (home.undo, home.ledger) for path in found_in(place, secret)] == []
+    assert PASSWORD not in text + err
+    assert json.dumps(PASSWORD)[1:-1] not in text + err
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_a_study_that_is_stopped_puts_the_server_back(dialin, server, sweep, how):
+    before, out = server.variables(), dialin.directory / "study"
+    process = dialin.start(*sweep, "--yes", "--out", out)
+    measuring(out)
+    process.send_signal(how)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert server.variables() == before
+    assert SCHEMA not in schemas(server)
+    assert f"dialin resume {out}" in err
+
+
+def test_a_study_whose_load_dies_in_every_trial_puts_the_server_back(dialin, server, sweep):
+    before, out = server.variables(), dialin.directory / "study"
+    process = dialin.start(*sweep, "--yes", "--out", out)
+    while process.poll() is None:
+        try:
+            kill(until(lambda: children(process).get("load"), 5))
+        except (AssertionError, OSError):
+            continue
+    _, err = process.communicate()
+    assert process.returncode == 3, err
+    assert "No candidate could be measured" in err
+    assert server.variables() == before
+    assert SCHEMA not in schemas(server)
+
+
+def test_a_study_that_was_killed_is_undone_by_restore_and_goes_on_after_that(dialin, server, sweep):
+    before, out = server.variables(), dialin.directory / "study"
+    process = dialin.start(*sweep, "--yes", "--out", out)
+    measuring(out, position=2)
+    kill(process.pid)
+    process.communicate()
+    assert server.variables()["innodb_io_capacity"] in ("300", "3000")
+    assert SCHEMA in schemas(server)
+    _, err = dialin("restore")
+    assert server.variables() == before
+    assert SCHEMA not in schemas(server)
+    assert "innodb_io_capacity" in err
+    _, err = dialin("restore")
+    assert "nothing to restore" in err
+    assert not [entry for entry in Ledger(Home.of().ledger).entries() if entry.owner == process.pid]
+    resumed = dialin.start("resume", out)
+    _, err = resumed.communicate(timeout=300)
+    assert resumed.returncode in (0, 1), err
+    assert server.variables() == before
+
+
+def test_what_it_will_do_is_shown_and_nothing_is_done_where_nobody_agrees(dialin, server, sweep):
+    before = server.variables()
+    _, err = dialin(*sweep, code=2)
+    assert "set innodb_io_capacity (now " in err
+    assert f"make the schema {SCHEMA}" in err
+    assert "--yes" in err
+    assert server.variables() == before
+
+
+def test_a_server_in_use_is_refused_unless_that_is_known(dialin, server, sweep):
+    other = server.connect()
+    try:
+        _, err = dialin(*sweep, "--yes", code=2)
+        assert "The server is in use: 1 other connection" in err
+        assert "--i-know-it-is-live" in err
+        _, err = dialin(*sweep, "--i-know-it-is-live", code=2)
+        assert "you know it" in err
+    finally:
+        other.close()
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["sweep", "innodb_flush_method=fsync,O_DIRECT", "--attach"], "--restart-command"),
+        (["sweep", "innodb_io_capacity=300,3000", "--attach", "--server", "mysql@9.7"], "cannot be given together"),
+        (["sweep", "innodb_io_capacity=300,3000", "--attach", "--hold"], "--hold is for sandboxes"),
+        (["sweep", "innodb_io_capacity=300,3000", "--restart-command", "true"], "--attach"),
+        (["sweep", "innodb_io_capacity=300,3000", "--database", "mine"], "give attach as well"),
+        (["sweep", "innodb_io_capacity=300,oops", "--attach"], "whole number"),
+        (["sweep", "innodb_io_capacity=300,3000", "--attach", "--login-path", "nowhere"], "no login path"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line_before_anything_is_changed(dialin, server, tmp_path, words, says):
+    before = server.variables()
+    file = option_file(server, tmp_path / "account.cnf")
+    options = ["--defaults-file", file] if "--attach" in words else []
+    process = subprocess.run(
+        [sys.executable, "-m", "dialin", *map(str, [*words, *options, "--yes"])], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert process.returncode == 2, process.stderr
+    assert says in process.stderr
+    assert "Traceback" not in process.stderr
+    assert server.variables() == before
