@@ -18,11 +18,11 @@ from dialin.errors import ServerError, UserError
 from dialin.model.study import Attachment
 from dialin.model.workload import WorkloadSpec
 from dialin.paths import Home
-from dialin.servers.attached import Attached
+from dialin.servers.attached.client_options import find_account
+from dialin.servers.attached.server import Attached
+from dialin.servers.attached.undo import SCHEMA, UndoLog
 from dialin.servers.capabilities import Capability, has
-from dialin.servers.client_options import find_account
 from dialin.servers.processes import processes
-from dialin.servers.undo import SCHEMA, UndoLog
 from dialin.workloads.base import Target
 from dialin.workloads.sysbench import Sysbench
 from live import INSTALLED, kill, until
@@ -185,9 +185,9 @@ import sys, time
 from pathlib import Path
 from dialin.clock import SystemClock
 from dialin.model.study import Attachment
-from dialin.servers.attached import Attached
-from dialin.servers.client_options import find_account
-from dialin.servers.undo import SCHEMA, UndoLog
+from dialin.servers.attached.server import Attached
+from dialin.servers.attached.client_options import find_account
+from dialin.servers.attached.undo import SCHEMA, UndoLog
 directory, options = sys.argv[1:]
 attachment = Attachment(defaults_file=options)
 attached = Attached(find_account(Path(options), None, {}), SystemClock())

@@ -13,8 +13,8 @@ from dialin.errors import DialinError, ServerError, UserError
 from dialin.paths import Home
 
 if TYPE_CHECKING:
-    from dialin.servers.undo import UndoLog
-    from dialin.servers.undo_entry import Entry
+    from dialin.servers.attached.entry import Entry
+    from dialin.servers.attached.undo import UndoLog
 
 _QUICK = 3.0
 """Seconds that a command's first lines wait for a server to answer."""
@@ -33,7 +33,7 @@ def restore(
 
     Every other dialin command tries so first; this one says more, waits longer, and can restart a server.
     """
-    from dialin.servers.undo import UndoLog
+    from dialin.servers.attached.undo import UndoLog
 
     log = UndoLog(Home.of().undo)
     if forget is not None:
@@ -46,6 +46,8 @@ def restore(
     faults = [fault for entry in orphans if (fault := _restore(log, entry, os.environ, say, restart_command)) is not None]
     if len(faults) == 1:
         raise faults[0]
+    for fault in faults:
+        say(f"Not restored: {fault}")
     if faults:
         raise ServerError(f"{len(faults)} servers could not be put back", "See above; `dialin restore` tries again")
 
@@ -57,7 +59,7 @@ def restore_orphans(home: Home, environment: Mapping[str, str], say: Callable[[s
     """
     if not any(home.undo.glob("*.json")):
         return
-    from dialin.servers.undo import UndoLog
+    from dialin.servers.attached.undo import UndoLog
 
     log = UndoLog(home.undo)
     for entry in log.orphans():
@@ -77,7 +79,7 @@ def _restore(
 ) -> DialinError | None:
     """Put one server back, and say what was done; returns what stood in the way."""
     from dialin.clock import SystemClock
-    from dialin.servers.undo import find_attached
+    from dialin.servers.attached.undo import find_attached
 
     try:
         attached = find_attached(entry, environment, SystemClock(), timeout=timeout)

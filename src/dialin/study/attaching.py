@@ -9,15 +9,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from dialin.errors import ServerError, UserError
+from dialin.errors import DialinError, ServerError, UserError
 from dialin.model.setting import Value
 from dialin.model.study import Attachment, StudySpec
 from dialin.model.trial import Step
-from dialin.servers.attached import Attached
-from dialin.servers.attached_build import AttachedBuild
-from dialin.servers.client_options import find_account
+from dialin.servers.attached.build import AttachedBuild
+from dialin.servers.attached.client_options import find_account
+from dialin.servers.attached.server import Attached
+from dialin.servers.attached.undo import SCHEMA, UndoLog
 from dialin.servers.instance import Instance
-from dialin.servers.undo import SCHEMA, UndoLog
 from dialin.study import comparison
 from dialin.study.file import Question, Variables, candidates_of
 from dialin.study.plan import Plan, plan
@@ -84,6 +84,12 @@ class AttachedServer:
         names = variables_set(self.spec)
         schema = None if self.attachment.database else SCHEMA
         entry = log.begin(self.attached, self.attachment, names, schema=schema, restart=bool(self.at_start))
+
+        def undo() -> None:
+            say("Putting the server back as it was")
+            for line in log.undo(entry, self.attached, restart_command=self.restart_command):
+                say(line)
+
         try:
             before = self.attached.exact_values(names)
             with self._private_directory() as directory:
@@ -93,10 +99,14 @@ class AttachedServer:
                     log.make_schema(entry, self.attached)
                     self.workload.prepare(target)
                 yield lambda candidate: AttachedStage(self, {**before, **self.spec.setting_of(candidate)}, target)
-        finally:
-            say("Putting the server back as it was")
-            for line in log.undo(entry, self.attached, restart_command=self.restart_command):
-                say(line)
+        except BaseException:
+            # What ended the study is what the user must hear of; what then stood in the way of the undo is said beside it.
+            try:
+                undo()
+            except DialinError as fault:
+                say(f"NOT put back: {fault}")
+            raise
+        undo()
 
     @contextmanager
     def _private_directory(self) -> Iterator[Path]:
@@ -186,6 +196,7 @@ def check_attached(
         if given:
             raise UserError(f"{option} is for sandboxes, which dialin starts itself", "Leave it out")
     attached = connect(attachment, workshop)
+    workload.check_account(attached.account)
     known, values = _asked(attached)
     candidates = candidates_of(settings, [known.build_id])
     spec = question.spec(candidates, choose_baseline(question.baseline, candidates, {known.build_id: values}), directory)
@@ -219,6 +230,7 @@ def attached_again(spec: StudySpec, allowed: Plan, workshop: Workshop, workload:
     if spec.attachment is None:
         raise RuntimeError("the study is not about an attached server")
     attached = connect(spec.attachment, workshop)
+    workload.check_account(attached.account)
     was = spec.candidates[0].server
     if attached.build.id != was:
         raise UserError(f"The server runs {attached.build.id} now, and the study began on {was}", "Begin a new study")
@@ -254,9 +266,8 @@ def _site(
     workshop: Workshop,
     permission: Permission,
 ) -> AttachedServer:
-    """Return where the study takes place; every value of every candidate is tried, and none is set."""
-    late = [name for candidate in spec.candidates for name in attached.needs_restart(spec.setting_of(candidate.name))]
-    at_start = tuple(dict.fromkeys(late))
+    """Return where the study takes place; the server is asked which variables only a start can set, and nothing is set."""
+    at_start = tuple(attached.needs_restart(variables_set(spec)))
     if at_start and permission.restart_command is None:
         raise UserError(
             f"{at_start[0]} can be set only when the server starts",

@@ -69,6 +69,14 @@ class Workload(Protocol):
         """
         ...
 
+    def check_account(self, account: Account) -> None:
+        """Make sure that the driver can connect as an account.
+
+        Raises:
+            UserError: it cannot take its password, or the TLS that it needs.
+        """
+        ...
+
     def describe_data(self) -> str:
         """Return what is prepared, in a few words."""
         ...

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from dialin.clock import Clock
 from dialin.errors import UserError
-from dialin.servers.assign import ACCESS_DENIED
+from dialin.servers.attached.assign import ACCESS_DENIED
 from dialin.servers.connection import Query, RefusedError, status
 from dialin.text import counted, listed, visible
 

@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from dialin.errors import UserError
 from dialin.servers.account import TlsMode
-from dialin.servers.client_options import find_account
+from dialin.servers.attached.client_options import find_account
 
 
 class Machine:

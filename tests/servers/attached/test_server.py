@@ -4,9 +4,9 @@ import pytest
 
 from dialin.errors import ServerError, UserError
 from dialin.model.build import Flavour
-from dialin.servers import restart
-from dialin.servers.attached_build import AttachedBuild
-from servers.attached_fakes import VARIABLES, FakeServer
+from dialin.servers.attached import restart
+from dialin.servers.attached.build import AttachedBuild
+from servers.attached.fakes import VARIABLES, FakeServer
 
 
 class Journal:

@@ -21,12 +21,12 @@ from dialin.errors import ServerError, UserError
 from dialin.model.setting import Setting
 from dialin.model.study import Attachment
 from dialin.paths import replace_text
-from dialin.servers import schema as schemas
-from dialin.servers.assign import variable
-from dialin.servers.attached import Attached
+from dialin.servers.attached import schema as schemas
+from dialin.servers.attached.assign import variable
+from dialin.servers.attached.entry import Entry, check_same_server, facts, read
+from dialin.servers.attached.put_back import put_back
+from dialin.servers.attached.server import Attached
 from dialin.servers.processes import identity
-from dialin.servers.put_back import put_back
-from dialin.servers.undo_entry import Entry, check_same_server, facts, read
 from dialin.text import listed
 from dialin.variables import rules
 

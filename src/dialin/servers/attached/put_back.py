@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from dialin.errors import DialinError, ServerError
 from dialin.model.setting import Value, same_value
-from dialin.servers import schema as schemas
-from dialin.servers.attached import Attached
-from dialin.servers.undo_entry import Entry
+from dialin.servers.attached import schema as schemas
+from dialin.servers.attached.entry import Entry
+from dialin.servers.attached.server import Attached
 from dialin.text import visible
 from dialin.variables import rules
 

@@ -18,10 +18,10 @@ import psutil
 from dialin.clock import Clock
 from dialin.errors import ServerError, UserError
 from dialin.model.setting import Setting, Value, same_value
-from dialin.servers import restart, standing
 from dialin.servers.account import Account
-from dialin.servers.assign import Scope, assign, is_dynamic, reset_persisted, variable
-from dialin.servers.attached_build import AttachedBuild
+from dialin.servers.attached import restart, standing
+from dialin.servers.attached.assign import Scope, assign, is_dynamic, reset_persisted, variable
+from dialin.servers.attached.build import AttachedBuild
 from dialin.servers.capabilities import Capability, has
 from dialin.servers.connection import Query, connect, global_variables, status
 from dialin.servers.processes import identity, tail

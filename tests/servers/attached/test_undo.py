@@ -10,10 +10,10 @@ import pytest
 from dialin.cli.restore import restore, restore_orphans
 from dialin.errors import ServerError, UserError
 from dialin.model.study import Attachment
-from dialin.servers import undo
 from dialin.servers.account import Account
-from dialin.servers.undo import SCHEMA, UndoLog
-from servers.attached_fakes import VARIABLES, FakeServer
+from dialin.servers.attached import undo
+from dialin.servers.attached.undo import SCHEMA, UndoLog
+from servers.attached.fakes import VARIABLES, FakeServer
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from pathlib import Path
 from dialin.errors import UserError
 from dialin.model.setting import Value
 from dialin.servers.account import Account
-from dialin.servers.attached import Attached
-from dialin.servers.attached_build import AttachedBuild
-from dialin.servers.client_options import find_account
+from dialin.servers.attached.build import AttachedBuild
+from dialin.servers.attached.client_options import find_account
+from dialin.servers.attached.server import Attached
 from dialin.servers.processes import identity
 from dialin.text import listed
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from dialin.errors import ServerError
 from dialin.servers.account import Account
-from dialin.servers.attached import Attached
+from dialin.servers.attached.server import Attached
 from dialin.servers.connection import RefusedError
 
 VARIABLES = {
