@@ -20,7 +20,9 @@ def ready():
 
 @pytest.fixture
 def dialin(tmp_path):
-    yield Dialin(tmp_path)
+    command = Dialin(tmp_path)
+    yield command
+    command.end()
     left = [
         entry
         for entry in Ledger(Home.of().ledger).entries()

@@ -43,9 +43,10 @@ class Dialin:
 
     def __init__(self, directory):
         self.directory = directory
+        self._started = []
 
     def start(self, *words):
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [sys.executable, "-m", "dialin", *map(str, words)],
             cwd=self.directory,
             stdin=subprocess.DEVNULL,
@@ -53,6 +54,15 @@ class Dialin:
             stderr=subprocess.PIPE,
             text=True,
         )
+        self._started.append(process)
+        return process
+
+    def end(self):
+        """End what a test that failed left running, so that it fails alone."""
+        for process in self._started:
+            if process.poll() is None:
+                process.send_signal(signal.SIGINT)
+                process.communicate(timeout=60)
 
     def __call__(self, *words, code=0):
         process = self.start(*words)

@@ -105,13 +105,14 @@ def test_one_dialin_at_a_time_runs_a_study(tmp_path):
         pass
 
 
-def test_a_study_of_the_first_format_is_read_and_goes_on(tmp_path, spec):
+@pytest.mark.parametrize("lacking", [["trial.real", "study.catalogues"], ["study.catalogues"], []])
+def test_a_study_of_the_first_format_is_read_and_goes_on_though_bringing_it_up_to_date_was_interrupted(tmp_path, spec, lacking):
     with make(tmp_path, spec) as store:
         trial = store.begin_trial(TRIAL)
         store.add_sample(trial.id, SAMPLE)
     with closing(sqlite3.connect(tmp_path / FILE)) as connection:
-        connection.execute("ALTER TABLE trial DROP COLUMN real")
-        connection.execute("ALTER TABLE study DROP COLUMN catalogues")
+        for table, column in (name.split(".") for name in lacking):
+            connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
         connection.execute("UPDATE study SET format = 1")
         connection.commit()
     with Store.open(tmp_path) as store:

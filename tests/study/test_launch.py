@@ -11,6 +11,6 @@ def test_a_budget_that_cannot_be_is_refused_and_the_study_keeps_its_own(tmp_path
     monkeypatch.setenv("DIALIN_HOME", str(tmp_path / "home"))
     Store.create(tmp_path, spec, created=0, dialin_version="0", command="", host={}, servers={}).close()
     with pytest.raises(UserError, match="minutes"):
-        launch.resume(tmp_path, Workshop.open(print), None, minutes=minutes)
+        launch.check_resume(tmp_path, Workshop.open(print), minutes=minutes)
     with Store.open(tmp_path) as store:
         assert store.spec == spec

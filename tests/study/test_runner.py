@@ -243,3 +243,48 @@ def test_a_look_that_was_killed_before_its_verdict_was_kept_is_taken_anew(study,
     assert verdict.winners == ["4"]
     assert record.looks[0].decided is None
     assert record.looks[-1].decided
+
+
+def from_block(number, **changes):
+    """Have simulated trials change what they come to from a block on."""
+
+    def before(trial):
+        if trial.block >= number:
+            for name, value in changes.items():
+                setattr(trials, name, value)
+
+    trials = simulated(before=before)
+    return trials
+
+
+def test_a_study_in_which_everything_breaks_ends_at_once_and_can_go_on(study):
+    """An attached server that went away fails each trial in a millisecond of a budget of hours."""
+    with pytest.raises(ServerError, match="Every trial of block 2 failed"):
+        study(from_block(2, fails=frozenset({"1", "4", "16"})))
+    verdict, record = study(simulated(four=1300))
+    assert verdict.winners == ["4"]
+    assert [trial.block for trial in record.trials if trial.state is TrialState.FAILED] == [2, 2, 2]
+
+
+def test_a_confound_could_hide_a_difference_as_well(study, spec):
+    trials = simulated(noise=0.0001, jitter=0.0001)
+    trials.in_force = {name: {"innodb_buffer_pool_instances": name, "innodb_buffer_pool_size": name} for name in FORCED}
+    verdict, _ = study(trials, spec.model_copy(update={"worthwhile": 0.5}))
+    assert verdict.verdict is Outcome.UNRESOLVED
+    assert "could explain the result" in verdict.headline
+
+
+def test_candidates_are_one_only_if_they_were_from_the_first_trial_to_the_last(study):
+    same = {name: {"innodb_buffer_pool_instances": "1"} for name in FORCED}
+    verdict, _ = study(from_block(3, in_force=same))
+    codes = {note.code for note in verdict.warnings}
+    assert "same_in_force" not in codes
+    assert "changed_meanwhile" in codes
+
+
+def test_what_only_the_first_trials_had_is_a_confound_as_well(study):
+    other = {name: {**FORCED[name], "sync_binlog": name} for name in FORCED}
+    trials = from_block(2, in_force=FORCED)
+    trials.in_force = other
+    verdict, _ = study(trials)
+    assert [note.data["variable"] for note in verdict.confounds] == ["sync_binlog"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import signal
 import sys
@@ -19,13 +20,14 @@ from dialin.clock import SystemClock
 from dialin.errors import DialinError, ExitCode, InterruptedStudyError, UserError
 from dialin.model.progress import Watcher
 from dialin.model.verdict import Outcome, Verdict
+from dialin.paths import Home
 from dialin.report import files, jsonfile
 from dialin.report.screen import LiveScreen, PlainLines
 from dialin.report.terminal import print_verdict
 from dialin.store.store import Store
 from dialin.study.attaching import Permission
 from dialin.study.file import Question
-from dialin.study.launch import begin, check_question
+from dialin.study.launch import begin, check_question, check_resume, resume
 from dialin.study.ready import Ready
 from dialin.study.workshop import Workshop
 
@@ -52,9 +54,29 @@ def conduct(
     ready = check_question(question, directory, workshop, permission)
     _announce(ready, where)
     if not yes and not _agreed(ready):
+        say("Nothing was started")
         return ExitCode.NO_VERDICT
     command = shlex.join(["dialin", *sys.argv[1:]])
     return finish(where, lambda watcher: begin(ready, where, workshop, watcher, command), json=json)
+
+
+def go_on(directory: Path, permission: Permission, *, minutes: float | None, json: bool, yes: bool) -> ExitCode:
+    """Check that a study can go on, ask where it changes a server that is not dialin's, and run it to its verdict.
+
+    Args:
+        directory: the study's.
+        permission: what may be done to a server that dialin did not start.
+        minutes: a new budget for the whole study.
+        json: print `verdict.json` alone.
+        yes: go on without asking.
+    """
+    workshop = Workshop.open(say)
+    ready = check_resume(directory, workshop, minutes=minutes, permission=permission)
+    _say_all(ready)
+    if ready.changes and not yes and not _agreed(ready):
+        say("Nothing was started")
+        return ExitCode.NO_VERDICT
+    return finish(directory, lambda watcher: resume(ready, directory, workshop, watcher), json=json)
 
 
 def _agreed(ready: Ready) -> bool:
@@ -79,6 +101,10 @@ def _announce(ready: Ready, where: Path) -> None:
         f"At most {spec.minutes:g} minutes of trials: about {plan.blocks} blocks of {len(spec.candidates)} trials, "
         f"each measuring {plan.measure:.0f} s; written to {where}"
     )
+    _say_all(ready)
+
+
+def _say_all(ready: Ready) -> None:
     for note in ready.notes:
         say(f"Note: {note}")
     for line in ready.changes:
@@ -98,6 +124,7 @@ def finish(directory: Path, run: Callable[[Watcher], Verdict], *, json: bool) ->
             run(watcher)
     except KeyboardInterrupt:
         _write_reports(directory)
+        _warn_of_changes()
         raise InterruptedStudyError(
             "Stopped; every finished trial is safe", f"Go on where it stood: dialin resume {directory}"
         ) from None
@@ -105,9 +132,22 @@ def finish(directory: Path, run: Callable[[Watcher], Verdict], *, json: bool) ->
         raise  # nothing was run: the directory may be a stranger's, or another dialin's that is running it
     except DialinError as error:
         _write_reports(directory)
+        _warn_of_changes()
         error.remedy = error.remedy.replace("resume DIR", f"resume {directory}")
         raise
     return show(directory, json=json)
+
+
+def _warn_of_changes() -> None:
+    """Say which attached servers this command could not put back; the screen that told of it is gone."""
+    home = Home.of()
+    if not any(home.undo.glob("*.json")):
+        return
+    from dialin.servers.attached.undo import UndoLog
+
+    for entry in UndoLog(home.undo).entries():
+        if entry.owner == os.getpid():
+            say(f"The server {entry.where} is NOT as it was before. Put it back: dialin restore")
 
 
 def show(directory: Path, *, json: bool) -> ExitCode:

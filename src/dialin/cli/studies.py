@@ -9,14 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dialin.cli import options as given
-from dialin.cli.console import say
 from dialin.errors import UserError
 from dialin.model.setting import Value, parse_value
 from dialin.study import file
 
 if TYPE_CHECKING:
-    from dialin.model.progress import Watcher
-    from dialin.model.verdict import Verdict
     from dialin.study.attaching import Permission
 
 Directory = Annotated[Path, typer.Argument(metavar="DIR", help="The study's directory.")]
@@ -144,21 +141,14 @@ def resume(
     directory: Directory,
     minutes: TotalMinutes = None,
     json: given.Json = False,
+    yes: given.Yes = False,
     restart_command: given.RestartCommand = None,
     live: given.Live = False,
 ) -> None:
     """Go on with a study that was stopped, killed, or not resolved; no finished trial is repeated."""
-    from dialin.cli.conduct import finish
-    from dialin.study import launch
-    from dialin.study.workshop import Workshop
+    from dialin.cli.conduct import go_on
 
-    workshop = Workshop.open(say)
-    permission = _permission(restart_command, live=live)
-
-    def go_on(watcher: Watcher) -> Verdict:
-        return launch.resume(directory, workshop, watcher, minutes=minutes, permission=permission)
-
-    raise typer.Exit(finish(directory, go_on, json=json))
+    raise typer.Exit(go_on(directory, _permission(restart_command, live=live), minutes=minutes, json=json, yes=yes))
 
 
 def report(directory: Directory, json: given.Json = False) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
@@ -13,6 +14,12 @@ from dialin.servers.account import Account, TlsMode
 
 _ACCOUNT_REFUSED = (1044, 1045, 1130, 1251, 1698, 1862, 2059, 4151)
 _TLS_FAILED = 2026
+
+
+HIDDEN = "<hidden>"
+"""Stands for the value of a variable that may hold a secret: such as `report_password`."""
+
+_SECRET = re.compile(r"(^|_)(password|auth|token|secret)$")
 
 
 class Query(Protocol):
@@ -96,8 +103,9 @@ def _text(error: BaseException) -> str:
 
 
 def global_variables(query: Query) -> dict[str, str]:
-    """Return every variable that the server reports."""
-    return {str(name): str(value) for name, value, *_ in query("SHOW GLOBAL VARIABLES")}
+    """Return every variable that the server reports; a secret is not read."""
+    shown = ((str(name), str(value)) for name, value, *_ in query("SHOW GLOBAL VARIABLES"))
+    return {name: HIDDEN if value and _SECRET.search(name) else value for name, value in shown}
 
 
 def status(query: Query, name: str) -> str | None:

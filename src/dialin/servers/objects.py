@@ -6,6 +6,7 @@ MySQL 5.5 and 5.6 and MariaDB 10.1 report 8 or 64 buffer pool instances below 1 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -100,7 +101,7 @@ def _count(query: Query, statement: str, *arguments: str) -> int:
 
 def _open_files(pid: int) -> str:
     """Return how a server's data and redo files are open, from the flags that the kernel gives; empty where it does not."""
-    ways: dict[str, set[str]] = {"data": set(), "redo": set()}
+    ways: dict[str, Counter[str]] = {"data": Counter(), "redo": Counter()}
     with suppress(OSError):
         for link in Path(f"/proc/{pid}/fd").iterdir():
             with suppress(OSError, ValueError):  # a file may be closed meanwhile
@@ -108,8 +109,9 @@ def _open_files(pid: int) -> str:
                 kind = "data" if name.startswith(_DATA_FILES[0]) or name.endswith(_DATA_FILES[1]) else "redo"
                 if kind == "redo" and not name.startswith(_REDO_FILES):
                     continue
-                ways[kind].add("O_DIRECT" if _flags(pid, link.name) & _O_DIRECT else "buffered")
-    return ", ".join(f"{kind} {' and '.join(sorted(found))}" for kind, found in ways.items() if found)
+                ways[kind]["O_DIRECT" if _flags(pid, link.name) & _O_DIRECT else "buffered"] += 1
+    # Most of them: a file that is being made or read by another path may be open otherwise for a moment.
+    return ", ".join(f"{kind} {found.most_common(1)[0][0]}" for kind, found in ways.items() if found)
 
 
 def _flags(pid: int, descriptor: str) -> int:

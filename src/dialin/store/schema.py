@@ -9,13 +9,8 @@ from __future__ import annotations
 from sqlalchemy import JSON, Boolean, Column, Float, ForeignKey, Integer, MetaData, String, Table, Text
 
 FORMAT = 2
-CHANGES = (
-    (
-        "ALTER TABLE trial ADD COLUMN real JSON NOT NULL DEFAULT '{}'",
-        "ALTER TABLE study ADD COLUMN catalogues JSON NOT NULL DEFAULT '{}'",
-    ),
-)
-"""What makes each format from the one before, from the first on."""
+ADDED = (("trial", "real", "JSON NOT NULL DEFAULT '{}'"), ("study", "catalogues", "JSON NOT NULL DEFAULT '{}'"))
+"""The columns that have come since the first format: table, column, and what it is."""
 
 APPLICATION_ID = 0x6469616C
 """SQLite's mark of the program that a file belongs to: "dial"."""

@@ -6,7 +6,6 @@ mode lets reports and the live page read while the study writes.
 
 from __future__ import annotations
 
-import itertools
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -129,14 +128,16 @@ class Store:
             raise UserError(f"{directory} was written by a newer dialin", "Update dialin, then try again")
         store = cls(directory, engine)
         if found < schema.FORMAT:
-            store._bring_up_to_date(found)
+            store._bring_up_to_date()
         return store
 
-    def _bring_up_to_date(self, found: int) -> None:
-        """Give a study of an older dialin the columns that have come since."""
+    def _bring_up_to_date(self) -> None:
+        """Give a study of an older dialin the columns that have come since; what an interrupted try added is left as it is."""
         with self._write() as connection:
-            for statement in itertools.chain.from_iterable(schema.CHANGES[found - 1 :]):
-                connection.exec_driver_sql(statement)
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+            for table, column, kind in schema.ADDED:
+                if column not in {row[1] for row in connection.exec_driver_sql(f"PRAGMA table_info({table})")}:
+                    connection.exec_driver_sql(f"ALTER TABLE {table} ADD COLUMN {column} {kind}")
             connection.execute(update(schema.study).values(format=schema.FORMAT))
 
     def close(self) -> None:

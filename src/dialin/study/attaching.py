@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 from dialin.errors import DialinError, ServerError, UserError
 from dialin.model.setting import Value
@@ -85,10 +88,15 @@ class AttachedServer:
         schema = None if self.attachment.database else SCHEMA
         entry = log.begin(self.attached, self.attachment, names, schema=schema, restart=bool(self.at_start))
 
+        def tell(text: str) -> None:
+            with suppress(DialinError):  # a full disk must not stand in the way of the undo
+                say(text)
+
         def undo() -> None:
-            say("Putting the server back as it was")
-            for line in log.undo(entry, self.attached, restart_command=self.restart_command):
-                say(line)
+            with _uninterrupted(tell):
+                tell("Putting the server back as it was")
+                for line in log.undo(entry, self.attached, restart_command=self.restart_command):
+                    tell(line)
 
         try:
             before = self.attached.exact_values(names)
@@ -104,7 +112,7 @@ class AttachedServer:
             try:
                 undo()
             except DialinError as fault:
-                say(f"NOT put back: {fault}")
+                tell(f"NOT put back: {fault}")
             raise
         undo()
 
@@ -137,12 +145,12 @@ class AttachedStage:
     def ready(self, timed: Timed) -> Instance:
         """Set the candidate's variables; restart first where one takes a restart."""
         attached = self._site.attached
-        wanted = {name: value for name, value in self._setting.items() if value is not None}
+        wanted = dict(self._setting)
         with timed(Step.SET):
             try:
                 later = {name: wanted.pop(name) for name in self._site.at_start if name in wanted}
                 if later and self._site.restart_command:
-                    attached.persist_only(later)
+                    attached.persist_only({name: value for name, value in later.items() if value is not None})
                     attached.restart(self._site.restart_command)
                 attached.set_global(wanted)
             except UserError as error:  # what was checked before and is refused now is the server's doing
@@ -220,8 +228,23 @@ def check_attached(
     )
 
 
-def attached_again(spec: StudySpec, allowed: Plan, workshop: Workshop, workload: Workload, permission: Permission) -> Ready:
+def attached_again(
+    spec: StudySpec,
+    allowed: Plan,
+    workshop: Workshop,
+    workload: Workload,
+    permission: Permission,
+    known: Mapping[str, Mapping[str, Any]],
+) -> Ready:
     """Return a study on an attached server that goes on.
+
+    Args:
+        spec: the study.
+        allowed: what its budget allows.
+        workshop: the tools.
+        workload: the load, checked.
+        permission: what may be done to the server.
+        known: what was written down of the server when the study began, per build id.
 
     Raises:
         UserError: the server is another one than it was, or is in use by others and that is not allowed.
@@ -234,10 +257,22 @@ def attached_again(spec: StudySpec, allowed: Plan, workshop: Workshop, workload:
     was = spec.candidates[0].server
     if attached.build.id != was:
         raise UserError(f"The server runs {attached.build.id} now, and the study began on {was}", "Begin a new study")
+    if _instance(attached.build) != known[was].get("instance"):
+        raise UserError(
+            f"{attached.account} is another server than the one that the study began on",
+            "Give the account of that one, or begin a new study",
+        )
     site = _site(spec, spec.attachment, attached, workload, workshop, permission)
     live = _check_live(attached, permission)
-    servers = {attached.build.id: _facts(attached)}
-    return Ready(spec=spec, plan=allowed, servers=servers, workload=workload, site=site, notes=tuple(live))
+    return Ready(
+        spec=spec,
+        plan=allowed,
+        servers={attached.build.id: _facts(attached)},
+        workload=workload,
+        site=site,
+        notes=(*attached.account.notes, *live),
+        changes=tuple(_changes(site, attached.variables())),
+    )
 
 
 def connect(attachment: Attachment, workshop: Workshop) -> Attached:
@@ -311,6 +346,35 @@ def _changes(site: AttachedServer, values: Mapping[str, str]) -> list[str]:
     return found
 
 
-def _facts(attached: Attached) -> dict[str, str]:
+def _facts(attached: Attached) -> dict[str, Any]:
     build = attached.build
-    return {"version": build.version_text, "origin": f"attached: {attached.account}", "flavour": build.flavour.value}
+    return {
+        "version": build.version_text,
+        "origin": f"attached: {attached.account}",
+        "flavour": build.flavour.value,
+        "instance": _instance(build),
+    }
+
+
+def _instance(build: AttachedBuild) -> dict[str, str | int]:
+    """Return what tells a server from others of its build."""
+    return {"hostname": build.hostname, "port": build.port, "datadir": build.datadir, "uuid": build.uuid}
+
+
+@contextmanager
+def _uninterrupted(say: Callable[[str], None]) -> Iterator[None]:
+    """Put off Ctrl-C and its like until this is over: a server that is half put back helps nobody."""
+    asked: list[int] = []
+
+    def wait(number: int, _frame: FrameType | None) -> None:
+        asked.append(number)
+        say("The server is being put back as it was; dialin ends when that is done")
+
+    before = {number: signal.signal(number, wait) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if asked:
+        raise KeyboardInterrupt

@@ -43,10 +43,10 @@ def same(spec: StudySpec, seen: Mapping[str, Seen]) -> list[frozenset[str]]:
     return [one for group in _by_build(spec, seen) for one in in_force.same_in_force(_believed(group), spec.asked_variables)]
 
 
-def same_notes(spec: StudySpec, seen: Mapping[str, Seen]) -> list[Note]:
+def same_notes(spec: StudySpec, seen: Mapping[str, Seen], groups: Sequence[frozenset[str]]) -> list[Note]:
     """Return a note for each group of candidates that are one, with the real objects that they share."""
     notes = []
-    for group in same(spec, seen):
+    for group in groups:
         names = [candidate.name for candidate in spec.candidates if candidate.name in group]
         real = {
             variable: seen[names[0]].real[variable]
@@ -62,6 +62,20 @@ def same_notes(spec: StudySpec, seen: Mapping[str, Seen]) -> list[Note]:
                 data={"candidates": names, "real": real},
             )
         )
+    return notes
+
+
+def changed_notes(spec: StudySpec, first: Mapping[str, Seen], last: Mapping[str, Seen]) -> list[Note]:
+    """Return a note for each candidate whose first and last trials had other values in force of what could matter."""
+    notes = []
+    for candidate in spec.candidates:
+        if candidate.name not in last:
+            continue
+        found = {"first": first[candidate.name], "last": last[candidate.name]}
+        for note in in_force.confounds(_believed(found), (), "first"):
+            if not note.data["inert"]:
+                text = f"{several(spec, [candidate.name])}: {note.data['variable']} changed between its trials"
+                notes.append(Note(code="changed_meanwhile", text=text, data={**note.data, "candidate": candidate.name}))
     return notes
 
 

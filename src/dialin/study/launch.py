@@ -87,45 +87,52 @@ def begin(ready: Ready, out: Path, workshop: Workshop, watcher: Watcher, command
         return _run(ready, store, workshop, watcher)
 
 
-def resume(
+def check_resume(
     directory: Path,
     workshop: Workshop,
-    watcher: Watcher,
     *,
     minutes: float | None = None,
     permission: Permission = NOTHING,
     make_workload: WorkloadMaker = Sysbench,
-) -> Verdict:
-    """Go on with a study where it stood; no finished trial is repeated.
+) -> Ready:
+    """Check all that it takes to go on with a study.
 
     Args:
         directory: the study's.
         workshop: the tools.
-        watcher: told what happens.
         minutes: a new budget for the whole study, what was spent before included; None keeps the old one.
         permission: what may be done to a server that dialin did not start.
         make_workload: makes the load.
 
     Raises:
-        UserError: there is no such study, a live dialin runs it, or its build is gone.
+        UserError: there is no such study, a live dialin runs it, its build is gone, or its attached server is another one now.
+        ServerError: an attached server does not answer.
     """
     if not directory.is_dir():
         raise UserError(f"There is no directory {directory}", "Name the directory that a study was written to (its --out)")
     Store.open(directory).close()
     with sole_runner(directory), Store.open(directory) as store:
-        spec = store.spec
-        if minutes is not None:
-            spec = _with_budget(spec, minutes)
-        allowed = plan(spec)
-        workload = make_workload(spec.workload)
-        workload.check()
-        if spec.attachment is not None:
-            ready = attached_again(spec, allowed, workshop, workload, permission)
-        else:
-            permission.refuse_for_sandboxes()
-            seen = {trial.candidate: Seen(trial.in_force, trial.real) for trial in store.trials() if trial.real}
-            ready = sandboxes_again(spec, allowed, workshop, workload, seen)
-        store.set_spec(spec)
+        record = store.read()
+    spec = record.spec if minutes is None else _with_budget(record.spec, minutes)
+    allowed = plan(spec)
+    workload = make_workload(spec.workload)
+    workload.check()
+    if spec.attachment is not None:
+        return attached_again(spec, allowed, workshop, workload, permission, record.servers)
+    permission.refuse_for_sandboxes()
+    seen = {trial.candidate: Seen(trial.in_force, trial.real) for trial in record.trials if trial.real}
+    return sandboxes_again(spec, allowed, workshop, workload, seen)
+
+
+def resume(ready: Ready, directory: Path, workshop: Workshop, watcher: Watcher) -> Verdict:
+    """Go on with a study where it stood; no finished trial is repeated.
+
+    Raises:
+        UserError: a live dialin runs it.
+        DialinError: it could not be finished; what was measured is in the directory.
+    """
+    with sole_runner(directory), Store.open(directory) as store:
+        store.set_spec(ready.spec)
         return _run(ready, store, workshop, watcher)
 
 

@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from dialin.errors import UserError
 from dialin.model.cpus import parse_cpus
@@ -26,7 +27,7 @@ class Ready:
     Attributes:
         spec: its question, with candidates and baseline decided.
         plan: what the budget allows.
-        servers: per build id, what is known of it: `version`, `origin`, `flavour`.
+        servers: per build id, what is known of it: `version`, `origin`, `flavour`; `instance`, where dialin is attached to one.
         workload: the load.
         site: where its trials take place.
         notes: what the user should know before it begins.
@@ -37,7 +38,7 @@ class Ready:
 
     spec: StudySpec
     plan: Plan
-    servers: Mapping[str, Mapping[str, str]]
+    servers: Mapping[str, Mapping[str, Any]]
     workload: Workload
     site: Site
     notes: tuple[str, ...] = ()

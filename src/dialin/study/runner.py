@@ -61,9 +61,27 @@ class Runner:
                     break
                 for position, name in missing:
                     self._run_trial(block, position, name)
+                self._check_still_running(block)
             self._look_if_due(block)
             block += 1
         return self._conclude()
+
+    def _check_still_running(self, block: int) -> None:
+        """End a study in which everything fails that did not before: what broke is not a candidate.
+
+        Raises:
+            ServerError: every trial of the block failed, of candidates that could be measured before.
+        """
+        trials = self._lab.store.trials()
+        measured = {t.candidate for t in trials if t.state is TrialState.DONE}
+        own = [t for t in trials if t.block == block and t.state is not TrialState.INTERRUPTED]
+        failures = [t.failure for t in own if t.failure and t.candidate in measured]
+        if len(failures) == len(own):
+            raise ServerError(
+                f"Every trial of block {block} failed, of candidates that could be measured before: {failures[-1].reason}",
+                "Mend that, then: dialin resume DIR",
+                failures[-1].log_tail,
+            )
 
     def _missing(self, block: int, racing: Sequence[str], done: Sequence[Trial]) -> list[tuple[int, str]]:
         """Return what a block still lacks, in its order; a finished trial is never run again."""

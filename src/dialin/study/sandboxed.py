@@ -10,8 +10,9 @@ from pathlib import Path
 
 from dialin.datasets.cache import Dataset, check_space
 from dialin.datasets.prepare import BLANK_SIZE
+from dialin.errors import UserError
 from dialin.model.build import Build
-from dialin.model.setting import Value, describe
+from dialin.model.setting import Value, describe, same_value
 from dialin.model.study import StudySpec
 from dialin.probes import host
 from dialin.servers import builds, dry_run
@@ -89,6 +90,8 @@ def check_sandboxed(
         UserError: something is not there or does not fit.
         ServerError: a build does not start with nothing set.
     """
+    if question.hold and len(question.servers) > 1:
+        raise UserError("--hold keeps still what differs within one build, and there are several", "Study one build at a time")
     installed = builds.discover(workshop.home, os.environ)
     chosen = workshop.choose(question.servers, installed)
     # Named as the user wrote the builds, kept with the very version that a resumed study must find again.
@@ -119,6 +122,9 @@ def check_sandboxed(
     seen = inspection.look(spec, inspect)
     if question.hold:
         spec, seen = inspection.hold_still(spec, seen, inspect)
+        check.check_study(spec, catalogues, elsewhere)
+        for candidate in candidates:
+            dry_run.check(used[candidate.server], spec.setting_of(candidate.name))
         _check_memory(spec, defaults)
     asked = [*spec.asked_variables, *spec.fixed, *spec.held]
     return Ready(
@@ -157,7 +163,12 @@ def inspector(spec: StudySpec, used: Mapping[str, Build], workshop: Workshop) ->
 def _found(spec: StudySpec, seen: Mapping[str, Seen], catalogues: Mapping[str, Catalogue]) -> list[str]:
     """Return what the user should know of what the candidates come to."""
     held = [f"Held still for all candidates: {describe(spec.held)}"] if spec.held else []
-    notes = comparison.deviations(spec, seen, catalogues) + comparison.same_notes(spec, seen)
+    held += [
+        f"{name} is {value} for all, not the {spec.fixed[name]} that you fixed: no other value can be held for all candidates"
+        for name, value in spec.held.items()
+        if name in spec.fixed and not same_value(value, spec.fixed[name])
+    ]
+    notes = comparison.deviations(spec, seen, catalogues) + comparison.same_notes(spec, seen, comparison.same(spec, seen))
     differing = [note for note in comparison.confounds(spec, seen) if not note.data["inert"]]
     warned = ["No winner will be claimed while that differs"] if any(note.data["could_explain"] for note in differing) else []
     return held + [note.text for note in notes + differing] + warned

@@ -43,8 +43,10 @@ def judge(record: StudyRecord, alpha: float) -> Judgement:
     windows = {trial.id: window([sample.tps for sample in measured[trial.id]]) for trial in done}
     names = [candidate.name for candidate in spec.candidates]
     forced = {name: trial.in_force for name in names for trial in done if trial.candidate == name}
+    first = {trial.candidate: Seen(trial.in_force, trial.real) for trial in reversed(done)}
     seen = {trial.candidate: Seen(trial.in_force, trial.real) for trial in done}
-    one = comparison.same(spec, seen)
+    # One is only what was one from the first trials to the last.
+    one = [group for group in comparison.same(spec, seen) if group in comparison.same(spec, first)]
     decision = decide(
         [Observation((t.block, t.session), t.candidate, windows[t.id].location) for t in done],
         names,
@@ -54,11 +56,14 @@ def judge(record: StudyRecord, alpha: float) -> Judgement:
         one=one,
     )
     confounds = comparison.confounds(spec, seen)
+    known = {note.data["variable"] for note in confounds}
+    confounds += [note for note in comparison.confounds(spec, first) if note.data["variable"] not in known]
     weaker = {name: _weaker(name, forced, spec.baseline) for name in forced}
     serious = [note for note in confounds if note.data["could_explain"]]
     outcome = decision.outcome
     states = dict(decision.states)
-    if serious and outcome in (Outcome.WINNER, Outcome.TIE):
+    # What could explain a difference could hide one as well; only candidates that are one leave no question.
+    if serious and outcome is not Outcome.UNRESOLVED and not any(len(group) == len(names) for group in one):
         outcome = Outcome.UNRESOLVED
         states = {name: s if s is CandidateState.FAILED else CandidateState.OPEN for name, s in states.items()}
     candidates = [
@@ -76,7 +81,7 @@ def judge(record: StudyRecord, alpha: float) -> Judgement:
     ]
     winners = list(decision.winners) if outcome is not Outcome.UNRESOLVED else []
     chosen, reason = words.recommend(spec, outcome, decision, weaker, serious)
-    warnings = _warnings(record, done, measured, decision, seen, weaker, winners)
+    warnings = _warnings(record, done, measured, decision, first, seen, one, weaker, winners)
     wall = sum(sum(trial.steps.values()) for trial in record.trials) / 60
     verdict = Verdict(
         verdict=outcome,
@@ -185,7 +190,9 @@ def _warnings(
     done: Sequence[Trial],
     measured: Mapping[int, Sequence[Sample]],
     decision: Decision,
+    first: Mapping[str, Seen],
     seen: Mapping[str, Seen],
+    one: Sequence[frozenset[str]],
     weaker: Mapping[str, Sequence[str]],
     winners: Sequence[str],
 ) -> list[Note]:
@@ -194,7 +201,8 @@ def _warnings(
     spec = record.spec
     notes += words.durability_notes(spec, weaker, winners)
     notes += comparison.deviations(spec, seen, comparison.catalogues_of(record.catalogues))
-    notes += comparison.same_notes(spec, seen)
+    notes += comparison.same_notes(spec, seen, one)
+    notes += comparison.changed_notes(spec, first, seen)
     notes += words.build_notes(spec)
     notes += words.failure_notes(record)
     notes += client_limits(spec, done)
