@@ -19,7 +19,10 @@ from dialin.servers.ledger import Ledger
 from dialin.store.store import Store
 
 MYSQL = os.environ.get("DIALIN_TEST_SERVER", "mysql@9.7")
-SMALL = ["--tables", "2", "--table-size", "10000", "--threads", "8", "--measure", "3", "--warmup", "2", "--yes"]
+LITTLE = ["--tables", "2", "--table-size", "10000", "--threads", "8", "--yes"]
+SMALL = [*LITTLE, "--measure", "3", "--warmup", "2"]
+SHORT = [*LITTLE, "--measure", "2", "--warmup", "1"]
+"""For studies whose figures do not matter."""
 
 
 TESTED = [BuildReference.parse(text) for text in os.environ.get("DIALIN_TEST_BUILDS", "").split()]
@@ -86,7 +89,7 @@ def until(condition, seconds=90):
 
 
 def measuring(directory, *, block=1, position=1):
-    """The running trial's entry, once the trial of that place has measured two seconds."""
+    """The running trial's entry, once the trial of that place has measured a second."""
 
     def look():
         if not (directory / "study.db").exists():
@@ -99,7 +102,7 @@ def measuring(directory, *, block=1, position=1):
         if not trials or (trials[-1].block, trials[-1].position) < (block, position):
             return None
         seconds = [sample for sample in samples.get(trials[-1].id, []) if sample.step == "measure"]
-        return trials[-1] if len(seconds) >= 2 else None
+        return trials[-1] if seconds else None
 
     return until(look)
 

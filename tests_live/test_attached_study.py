@@ -4,15 +4,16 @@ import json
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
 from dialin.paths import Home
-from dialin.servers.ledger import Ledger
 from live import MYSQL, children, find, kill, measuring, until
 from playground import PASSWORD, option_file, playground
 
-LOAD = ["--tables", "2", "--table-size", "5000", "--threads", "4", "--measure", "2", "--warmup", "1", "--minutes", "0.6"]
+LOAD = ["--tables", "2", "--table-size", "5000", "--threads", "4", "--measure", "2", "--warmup", "1", "--minutes", "1"]
+LOAD += ["--worthwhile", "100%"]
 SCHEMA = "dialin_sbtest"
 
 
@@ -42,37 +43,13 @@ def found_in(directory, secret):
     return [path for path in directory.rglob("*") if path.is_file() and secret in path.read_bytes()]
 
 
-def test_a_study_ends_with_the_server_as_it_was_and_the_password_in_nothing_that_was_written_or_run(dialin, server, sweep):
-    before, out = server.variables(), dialin.directory / "study"
-    process = dialin.start(*sweep, "--yes", "--out", out, "--json")
-    measuring(out, position=1)
-    assert server.variables()["innodb_io_capacity"] in ("300", "3000")
-    for _ in range(3):
-        assert PASSWORD not in until(seen_with_the_load)
-    text, err = process.communicate(timeout=300)
-    assert process.returncode in (0, 1), err
-    verdict = json.loads(text)
-    assert server.variables() == before
-    assert SCHEMA not in schemas(server)
-    assert "innodb_io_capacity: " in err
-    assert "again, was" in err
-    assert [candidate["in_force"]["innodb_io_capacity"] for candidate in verdict["candidates"]] == ["300", "3000"]
-    assert all(candidate["trials"] >= 3 for candidate in verdict["candidates"])
-    assert verdict["server"]["builds"][find(MYSQL).id]["origin"].startswith("attached: dialin at ")
-    secret = PASSWORD.encode()
-    assert found_in(out, secret) == []
-    home = Home.of()
-    assert [path for place in (home.undo, home.ledger) for path in found_in(place, secret)] == []
-    assert PASSWORD not in text + err
-    assert json.dumps(PASSWORD)[1:-1] not in text + err
-
-
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_a_study_that_is_stopped_puts_the_server_back(dialin, server, sweep, how):
+def test_a_study_that_is_stopped_puts_the_server_back_though_it_is_stopped_twice(dialin, server, sweep):
     before, out = server.variables(), dialin.directory / "study"
     process = dialin.start(*sweep, "--yes", "--out", out)
     measuring(out)
-    process.send_signal(how)
+    process.send_signal(signal.SIGTERM)
+    time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert server.variables() == before
@@ -95,10 +72,11 @@ def test_a_study_whose_load_dies_in_every_trial_puts_the_server_back(dialin, ser
     assert SCHEMA not in schemas(server)
 
 
-def test_a_study_that_was_killed_is_undone_by_restore_and_goes_on_after_that(dialin, server, sweep):
-    before, out = server.variables(), dialin.directory / "study"
+def test_a_study_that_was_killed_is_undone_by_restore_goes_on_and_ends_with_the_server_as_it_was(dialin, server, sweep):
+    before, out, home, secret = server.variables(), dialin.directory / "study", Home.of(), PASSWORD.encode()
     process = dialin.start(*sweep, "--yes", "--out", out)
     measuring(out, position=2)
+    assert PASSWORD not in until(seen_with_the_load)
     kill(process.pid)
     process.communicate()
     assert server.variables()["innodb_io_capacity"] in ("300", "3000")
@@ -106,14 +84,39 @@ def test_a_study_that_was_killed_is_undone_by_restore_and_goes_on_after_that(dia
     _, err = dialin("restore")
     assert server.variables() == before
     assert SCHEMA not in schemas(server)
-    assert "innodb_io_capacity" in err
+    assert "innodb_io_capacity: " in err
+    assert found_in(home.root / "sandboxes", secret) == [server.root], "only what `servers start` gave to its user"
     _, err = dialin("restore")
     assert "nothing to restore" in err
-    assert not [entry for entry in Ledger(Home.of().ledger).entries() if entry.owner == process.pid]
-    resumed = dialin.start("resume", out)
-    _, err = resumed.communicate(timeout=300)
-    assert resumed.returncode in (0, 1), err
+
+    _, err = dialin("resume", out, code=2)
+    assert "nobody is there to agree" in err
     assert server.variables() == before
+    text, err = dialin("resume", out, "--yes", "--json")
+    verdict = json.loads(text)
+    assert server.variables() == before
+    assert SCHEMA not in schemas(server)
+    assert "again, was" in err
+    assert [candidate["in_force"]["innodb_io_capacity"] for candidate in verdict["candidates"]] == ["300", "3000"]
+    assert all(candidate["trials"] >= 3 for candidate in verdict["candidates"])
+    assert verdict["server"]["builds"][find(MYSQL).id]["origin"].startswith("attached: dialin at ")
+    assert [path for place in (out, home.undo, home.ledger) for path in found_in(place, secret)] == []
+    assert PASSWORD not in text + err
+    assert json.dumps(PASSWORD)[1:-1] not in text + err
+
+
+def test_a_study_does_not_go_on_on_another_server(dialin, server, sweep, tmp_path):
+    out = dialin.directory / "study"
+    process = dialin.start(*sweep, "--yes", "--out", out)
+    measuring(out)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    with playground(find(MYSQL)) as other:
+        before = other.variables()
+        option_file(other, tmp_path / "account.cnf")
+        _, err = dialin("resume", out, "--yes", code=2)
+        assert "is another server than the one that the study began on" in err
+        assert other.variables() == before
 
 
 def test_what_it_will_do_is_shown_and_nothing_is_done_where_nobody_agrees(dialin, server, sweep):

@@ -14,7 +14,7 @@ from dialin.model.setting import as_number
 from dialin.paths import Home
 from dialin.servers.sandbox import Sandbox
 from dialin.study.workshop import Workshop
-from dialin.variables import memory, rules
+from dialin.variables import check, memory, rules
 from dialin.variables.catalogue import Kind
 from live import INSTALLED
 
@@ -155,6 +155,13 @@ def test_everything_that_can_be_told_is_told(catalogues, build):
             assert variable.minimum <= variable.maximum, variable.name
         if variable.kind is Kind.UNKNOWN and variable.at_start:
             assert variable.default is not None, variable.name
+
+
+@pytest.mark.parametrize("build", sorted(HERE))
+def test_every_default_is_a_value_that_is_taken(catalogues, build):
+    for variable in catalogues(build).values():
+        if variable.at_start and variable.default is not None:
+            check.check_value(variable, variable.default, build)
 
 
 def test_variables_of_rules_are_those_of_real_servers(catalogues):

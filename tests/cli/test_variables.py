@@ -128,6 +128,11 @@ def test_a_build_that_is_not_there_is_said(dialin):
         dialin("--server", "mysql@8.0")
 
 
+def test_a_pattern_that_nothing_fits_is_not_called_a_name(dialin):
+    with pytest.raises(UserError, match=r"No variable of mysql@9\.7\.4 fits x\*y"):
+        dialin("x*y")
+
+
 def test_what_is_known_is_json_too(dialin):
     told = json.loads(dialin("read_buffer_size", "--json"))
     assert told["builds"]["mysql@5.6.24"]["block"] == 4096

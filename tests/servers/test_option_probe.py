@@ -42,7 +42,9 @@ def test_the_help_mode_gets_the_options_a_private_directory_and_no_option_file(p
 
 @pytest.mark.parametrize("script", ["kill -SEGV $$", "exit 1", f"{TABLE}\nexit 1", "exec /nowhere"])
 def test_a_help_mode_that_fails_tells_nothing(probing, script):
-    assert not probing(script)({}).complete
+    reply = probing(script)({})
+    assert not reply.complete
+    assert reply.answered, "a crash is an answer"
 
 
 def test_a_binary_that_is_not_there_tells_nothing(tmp_path, clock):
@@ -52,12 +54,14 @@ def test_a_binary_that_is_not_there_tells_nothing(tmp_path, clock):
 
 def test_a_help_mode_that_hangs_is_ended(probing, monkeypatch):
     monkeypatch.setattr(option_probe, "_TIMEOUT", 0.2)
-    assert not probing("exec sleep 60")({}).complete
+    reply = probing("exec sleep 60")({})
+    assert (reply.complete, reply.answered) == (False, False)
 
 
 def test_a_build_that_takes_too_long_in_all_is_asked_nothing_more(probing, clock, tmp_path):
     ask = probing(f"echo ran >> {tmp_path}/runs\n{TABLE}")
     assert ask({}).complete
     clock.sleep(option_probe._BUDGET + 1)
-    assert not ask({}).complete
+    reply = ask({})
+    assert (reply.complete, reply.answered) == (False, False)
     assert (tmp_path / "runs").read_text() == "ran\n"

@@ -1,7 +1,8 @@
 import pytest
 
 from dialin.servers.connection import RefusedError
-from dialin.study.catalogues import _setting_again
+from dialin.study.catalogues import _keep, _setting_again
+from dialin.variables.catalogue import Catalogue, Kind, Variable
 
 
 def refusing(number):
@@ -21,3 +22,20 @@ def test_setting_again_tells_the_servers_error():
 def test_a_lost_connection_tells_nothing_of_a_variable(number):
     with pytest.raises(RefusedError):
         _setting_again(refusing(number))("read_only")
+
+
+KNOWN = {"read_only": Variable("read_only", Kind.BOOLEAN, default="OFF")}
+
+
+def test_what_a_build_told_is_kept(tmp_path):
+    said = []
+    _keep(Catalogue("mysql@9.7.4", KNOWN), tmp_path / "catalogues" / "one.json", said.append)
+    kept = Catalogue.from_json((tmp_path / "catalogues" / "one.json").read_text())
+    assert (kept.variables, said) == (KNOWN, [])
+
+
+def test_what_did_not_come_in_time_is_not_kept_and_said(tmp_path):
+    said = []
+    _keep(Catalogue("mysql@9.7.4", KNOWN, complete=False), tmp_path / "one.json", said.append)
+    assert not list(tmp_path.iterdir())
+    assert "mysql@9.7.4 did not answer everything in time" in said[0]

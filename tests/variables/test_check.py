@@ -4,6 +4,7 @@ from dialin.errors import ServerError, UserError
 from dialin.model.study import Candidate, StudySpec
 from dialin.model.workload import WorkloadSpec
 from dialin.variables import check
+from dialin.variables.catalogue import Catalogue, Kind, Variable
 
 GIB = 2**30
 
@@ -43,7 +44,8 @@ def test_an_unknown_name_gets_the_nearest_of_the_server_itself(mysql):
 
 def test_a_name_that_only_another_build_has_gets_that_build(mysql, mariadb):
     text = refusal(check.check_name, "innodb_buffer_pool_instances", mariadb, {"mysql@9.7.4": lambda: mysql})
-    assert "mariadb@10.11.19 has no variable innodb_buffer_pool_instances; mysql@9.7.4 has it" in text
+    assert text.startswith("mariadb@10.11.19 has no variable innodb_buffer_pool_instances")
+    assert "; mysql@9.7.4 has it" in text
     assert "--server mysql@9.7.4" in text
 
 
@@ -137,6 +139,56 @@ def test_bad_values_are_refused_with_the_servers_own_range(mysql, name, value, w
 @pytest.mark.parametrize(("name", "value"), [("optimizer_switch", "mr=on"), ("sql_mode", "STRICT,ANSI")])
 def test_unknown_members_of_a_set_are_refused(mariadb, name, value):
     assert "must be made of" in refusal(check.check_value, mariadb.variables[name], value)
+
+
+@pytest.mark.parametrize("build", ["mysql@5.5.9", "mysql@5.6.24", "mariadb@10.1.23", "mariadb@10.2.11"])
+@pytest.mark.parametrize(
+    ("name", "good", "bad"),
+    [
+        (
+            "innodb_flush_method",
+            ["fsync", "O_DSYNC", "O_DIRECT", "O_DIRECT_NO_FSYNC", "ALL_O_DIRECT", "nosync", "littlesync", ""],
+            ["xx", "fdatasync", "o_direct", 4, "4"],
+        ),
+        ("innodb_change_buffering", ["none", "all", "ALL", "purges"], ["xx", 5, "some"]),
+    ],
+)
+def test_text_that_only_a_start_looks_at_is_checked_by_what_any_build_takes(build, name, good, bad):
+    """Read on 5.5.9, 5.6.24, 10.1.23 and 10.2.11: they call it text, and die of any other."""
+    told = Variable(name, Kind.STRING, default="" if name == "innodb_flush_method" else "all")
+    for value in good:
+        check.check_value(told, value, build)
+    for value in bad:
+        assert f"must be one of {good[0]}, " in refusal(check.check_value, told, value, build)
+
+
+def test_text_of_no_known_words_is_anything():
+    check.check_value(Variable("init_connect", Kind.STRING, default=""), "SET x = 1")
+
+
+def lacking(name, build, *having):
+    builds = {each: lambda each=each: Catalogue(each, {name: Variable(name, Kind.INTEGER)}) for each in having}
+    return refusal(check.find_name, name, Catalogue(build, {}), builds)
+
+
+def test_builds_that_have_a_variable_are_listed_the_newest_first():
+    text = lacking("some_variable", "mysql@9.7.4", "mariadb@10.1.13", "mysql@5.6.24", "mariadb@11.4.5", "mysql@8.0.33")
+    assert "mysql@8.0.33, mysql@5.6.24, mariadb@11.4.5 and mariadb@10.1.13 have it" in text
+    assert "--server mysql@8.0.33" in text
+
+
+def test_a_variable_that_a_build_takes_without_effect_says_so():
+    name = "innodb_buffer_pool_instances"
+    assert "takes the option without effect, for there is one pool" in lacking(name, "mariadb@10.11.19", "mysql@9.7.4")
+    assert "without effect" not in lacking(name, "mysql@9.7.4", "mariadb@10.2.11")
+    assert "without effect" not in lacking("table_open_cache_instances", "mysql@5.5.9", "mysql@5.6.24")
+    assert "without effect" in lacking("table_open_cache_instances", "mariadb@10.1.23", "mysql@5.6.24")
+
+
+def test_where_nothing_is_near_nothing_is_proposed(mysql):
+    text = refusal(check.find_name, "qqqqqqqq", mysql, {})
+    assert "Did you mean" not in text
+    assert "Did you mean innodb_buffer_pool_instances" in refusal(check.find_name, "buffer_pool_instance", mysql, {})
 
 
 def test_a_study_without_fault_passes_in_silence(mysql):

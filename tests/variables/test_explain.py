@@ -98,7 +98,48 @@ def test_what_moves_with_it_is_told_both_ways_where_the_builds_have_it():
     told = lines("innodb_io_capacity", built("mysql@9.7.4", capacity, most))
     assert told["Moves"][0].startswith("innodb_io_capacity_max: it is twice")
     assert told["Moves with"][0].startswith("innodb_io_capacity_max: ")
-    assert "Moves" not in lines("innodb_io_capacity", built("mysql@5.5.9", capacity))
+    assert not {"Moves", "Moves with"} & lines("innodb_io_capacity", built("mysql@5.5.9", capacity)).keys()
+
+
+def instances(build, *more):
+    pool = (number(name, 0, 64, 1) for name in ("innodb_buffer_pool_instances", "innodb_buffer_pool_size", *more))
+    return built(build, *pool)
+
+
+def told_of(build):
+    found = lines("innodb_buffer_pool_instances", instances(build))
+    return " ".join(text for label in ("Beware", "Moves with", "Moves") for text in found.get(label, []))
+
+
+def test_rules_about_other_builds_are_not_told():
+    assert "SIGFPE" in told_of("mysql@9.7.4")
+    assert "SIGFPE" not in told_of("mysql@5.5.9") + told_of("mysql@8.0.33") + told_of("mariadb@10.2.11")
+    assert "from there on 8" in told_of("mysql@5.6.24")
+    assert "from there on 8" not in told_of("mysql@5.5.9") + told_of("mysql@9.7.4")
+    assert "0 leaves the number to the server" in told_of("mysql@8.0.33")
+    assert "1000 MiB" in told_of("mysql@5.5.9")
+    cached = number("table_open_cache_instances", 1, 64, 4), number("table_open_cache", 10, 2**20, 2000)
+    assert lines("table_open_cache_instances", built("mysql@9.7.4", *cached)).keys().isdisjoint({"Beware", "Moves with"})
+    here = lines("table_open_cache_instances", built("mariadb@10.11.5", *cached))
+    assert "limit of open files" in here["Beware"][0]
+    assert here["Moves with"][0].startswith("table_open_cache: "), "not of what the build lacks"
+
+
+def test_a_rule_about_some_of_the_builds_says_which():
+    told = lines("innodb_buffer_pool_instances", instances("mysql@9.7.4"), instances("mysql@8.0.33"))
+    assert next(text for text in told["Beware"] if "SIGFPE" in text).endswith("[MySQL 9.7.4]")
+    assert "[" not in lines("innodb_buffer_pool_instances", instances("mysql@9.7.4"))["Beware"][0]
+
+
+def test_what_moves_or_is_moved_is_told_of_builds_that_have_both():
+    told = lines(
+        "innodb_buffer_pool_size", instances("mysql@9.7.4", "innodb_buffer_pool_chunk_size"), instances("mysql@5.6.24")
+    )
+    assert told["Moves with"][0].startswith("innodb_buffer_pool_instances, innodb_buffer_pool_chunk_size: the pool is made of")
+    assert told["Moves with"][0].endswith("[MySQL 9.7.4]")
+    data = explain.explain("innodb_buffer_pool_size", [instances("mysql@9.7.4")]).facts()
+    assert [rule["of"] for rule in data["derived"]] == [["innodb_buffer_pool_instances"]]
+    assert data["moves"][0]["builds"] == ["mysql@9.7.4"]
 
 
 def test_other_names_durability_data_and_what_dialin_owns_are_told():
@@ -107,7 +148,7 @@ def test_other_names_durability_data_and_what_dialin_owns_are_told():
     flush = number("innodb_flush_log_at_trx_commit", 0, 2, 1)
     told = lines(flush.name, built("mysql@9.7.4", flush))
     assert "crash" in told["Durability"][0]
-    assert told["Beware"]
+    assert told["Beware"] == ["3, which MariaDB has, becomes 2"]
     place = Variable("datadir", Kind.STRING, default="/home/x/.cache/dialin/sandboxes/1/data/", dynamic=False)
     told = lines("datadir", built("mysql@9.7.4", place))
     assert "cannot be chosen" in told["Sandbox"][0]

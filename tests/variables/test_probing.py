@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from dialin.variables import probing
 from dialin.variables.catalogue import Catalogue, Kind, Variable
-from dialin.variables.probing import Reply, read_reply
+from dialin.variables.help_mode import Reply, read_reply
 
 DATA = Path(__file__).parent / "data"
 BUILDS = ["mysql-5.5.9", "mysql-5.6.24", "mysql-9.7.4"]
@@ -318,6 +318,82 @@ def test_what_is_no_option_cannot_be_given_at_the_start():
     assert found["read_only"].at_start
     assert found["skip_name_resolve"].at_start
     assert found["time_zone"].at_start
+
+
+class Lost:
+    """A server that does not answer in time when it is asked for some value of some option."""
+
+    def __init__(self, server, option, value):
+        self.server, self.option, self.value = server, option, value
+
+    def __call__(self, asked):
+        if asked.get(self.option) == self.value:
+            return Reply(complete=False, answered=False)
+        return self.server(asked)
+
+
+FORMATS = ("MIXED", "STATEMENT", "ROW")
+LIMITED = Number(-1, 1048576, signed=True, default=0)
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        (Words(FORMATS), 0),
+        (Words(FORMATS), 2),
+        (Words(FORMATS), 3),
+        (Flags(FORMATS, default=1), 2),
+        (Flags(FORMATS, default=1), 4),
+    ],
+)
+def test_words_of_which_an_answer_is_missing_are_not_told(option, value):
+    server = Server(some_words=option, read_buffer_size=Number(8192, 2147479552, 4096, default=131072))
+    assert server.probed()["some_words"].choices == FORMATS
+    found = probing.completed(server.catalogue(), Lost(server, "some_words", value))
+    assert not found.complete
+    assert found.variables["some_words"].choices == ()
+    assert bounds(found.variables["read_buffer_size"]) == (8192, 2147479552, 4096), "what was answered is told"
+
+
+@pytest.mark.parametrize("value", [0, -1, -(2**63), 2**63 - 1])
+def test_a_range_of_which_an_answer_is_missing_is_not_told(value):
+    server = Server(some_number=LIMITED)
+    found = probing.completed(server.catalogue(), Lost(server, "some_number", value))
+    assert not found.complete
+    assert bounds(found.variables["some_number"]) == (None, None, None)
+
+
+def test_what_was_refused_or_killed_the_server_is_an_answer():
+    server = Server(deadly=["fatal"], fatal=Number(1, 9, default=1), some_words=Words(FORMATS), some_number=LIMITED)
+    assert probing.completed(server.catalogue(), server).complete
+
+
+@pytest.mark.parametrize("answered", [True, False])
+def test_a_help_mode_that_never_answered_is_asked_again_and_one_that_crashed_is_not(answered):
+    catalogue = Server(some_number=LIMITED).catalogue()
+    found = probing.completed(catalogue, lambda asked: Reply(complete=False, answered=answered))
+    assert found.complete is answered
+    assert found.variables == catalogue.variables
+
+
+def test_text_that_a_number_is_a_word_of_is_no_set_that_refuses_its_own_default():
+    """protocol_compression_algorithms prints zlib for 0 on 8.0.33 and 9.7.4, and nothing else."""
+
+    class Algorithms(Text):
+        def take(self, value):
+            if value > 1:
+                raise RefusedError
+            return ("zlib", "")[value], None
+
+    class First(Words):
+        def take(self, value):
+            return super().take(value) if value else ("zlib", None)
+
+    for option in (First(("zlib", "snappy")), Algorithms("zlib,zstd,uncompressed")):
+        server = Server(protocol_compression_algorithms=option)
+        told = Variable("protocol_compression_algorithms", Kind.SET, default="zlib,zstd,uncompressed")
+        found = server.probed(protocol_compression_algorithms=told)["protocol_compression_algorithms"]
+        assert found.choices == ()
 
 
 def test_a_help_mode_that_crashes_tells_nothing_and_harms_nothing():

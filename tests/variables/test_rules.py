@@ -1,6 +1,8 @@
 import pytest
 
+from dialin.model.build import Flavour
 from dialin.variables import memory, owned, rules
+from dialin.variables.behaviour import Span
 from dialin.variables.names import one_name
 
 GIB = 2**30
@@ -79,7 +81,9 @@ def test_every_durability_rule_names_its_source():
 
 
 def test_every_rule_names_its_source():
-    assert all(rule.source and rule.text and not rule.text.endswith(".") for rule in rules.FOLLOWS.values())
+    followed = [told for rule in rules.FOLLOWS.values() for told in rule.told]
+    assert all(told.source and told.text and not told.text.endswith(".") for told in followed)
+    assert all(rule.told for rule in rules.FOLLOWS.values())
     assert all(rule.source and rule.text and not rule.text.endswith(".") for rule in memory.MEMORY.values())
     assert all(rule.source and rule.reason for rule in rules.INERT.values())
     assert all(trap.source and trap.text and not trap.text.endswith(".") for traps in rules.TRAPS.values() for trap in traps)
@@ -92,6 +96,51 @@ def test_what_moves_together_is_related_both_ways():
     assert "table_open_cache" in rules.related("open_files_limit")
     assert all(name in rules.related(other) for name in rules.FOLLOWS for other in rules.related(name))
     assert rules.related("sort_buffer_size") == frozenset()
+
+
+def test_the_least_of_dirty_pages_moves_with_the_most():
+    assert rules.related("innodb_max_dirty_pages_pct") == {"innodb_max_dirty_pages_pct_lwm"}
+
+
+def test_what_commits_wait_for_is_not_inert():
+    for name in ("rpl_semi_sync_master_timeout", "rpl_semi_sync_source_wait_point", "rpl_semi_sync_master_enabled"):
+        assert rules.inert(name) is None
+    assert rules.inert("rpl_semi_sync_slave_enabled")
+    assert rules.inert("rpl_semi_sync_replica_trace_level")
+    assert rules.inert("rpl_stop_slave_timeout")
+
+
+@pytest.mark.parametrize(
+    ("build", "name", "value", "dies"),
+    [
+        ("mysql@9.7.4", "innodb_buffer_pool_instances", 0, True),
+        ("mysql@9.7.4", "innodb_buffer_pool_instances", "0", True),
+        ("mysql@9.7.4", "innodb_buffer_pool_instances", 1, False),
+        ("mysql@8.0.33", "innodb_buffer_pool_instances", 0, False),
+        ("mariadb@10.2.11", "innodb_buffer_pool_instances", 0, False),
+        ("mysql@9.7.4", "read_buffer_size", 0, False),
+        ("something else", "innodb_buffer_pool_instances", 0, False),
+    ],
+)
+def test_values_that_a_build_dies_of_are_known(build, name, value, dies):
+    assert (rules.kills(build, name, value) is not None) is dies
+
+
+@pytest.mark.parametrize(
+    ("build", "meant"),
+    [("mariadb@10.4.9", False), ("mariadb@10.5.1", True), ("mariadb@11.4.5", True), ("mysql@10.11.5", False)],
+)
+def test_what_is_about_some_builds_is_about_no_others(build, meant):
+    assert rules.WITHOUT_EFFECT["innodb_buffer_pool_instances"].is_of(build) is meant
+
+
+@pytest.mark.parametrize(
+    ("version", "meant"), [((8, 2, 9), False), ((8, 3), True), ((8, 4, 9), True), ((9, 0), True), ((9, 1), False)]
+)
+def test_a_span_of_builds_has_both_its_ends(version, meant):
+    span = Span(Flavour.MYSQL, (8, 3), (9, 0))
+    assert span.holds(Flavour.MYSQL, version) is meant
+    assert not span.holds(Flavour.MARIADB, version)
 
 
 def test_inert_variables_have_a_reason():

@@ -17,7 +17,9 @@ from dialin.servers import builds
 from dialin.servers.install import installer
 from dialin.servers.install.installable import INSTALLABLE, parse_reference, row_of
 from dialin.study import playground
+from dialin.study.in_use import users_of
 from dialin.study.workshop import Workshop
+from dialin.text import listed
 
 app = typer.Typer(
     help="List builds on this machine and those that can be installed; install them; start sandboxes to play with.",
@@ -67,9 +69,13 @@ def install_build(build: BuildName) -> None:
 
 @app.command("remove")
 def remove_build(build: BuildName) -> None:
-    """Remove a build that dialin installed."""
+    """Remove a build that dialin installed, named so that no other is meant, and that nothing uses."""
     workshop = Workshop.open(say)
-    chosen = builds.find(build, builds.discover(workshop.home, os.environ))
+    there = builds.discover(workshop.home, os.environ)
+    reference = parse_reference(build, (each.id for each in there))
+    chosen = installer.to_remove(workshop.home, reference, there) or builds.find(build, there)
+    if users := users_of(chosen.id, workshop.ledger):
+        raise UserError(f"{chosen.id} is in use by {listed(users)}", "End that first, or wait for it")
     installer.remove(workshop.home, chosen)
     say(f"{chosen.id} is removed")
 

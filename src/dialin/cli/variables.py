@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dialin.cli.console import say
-from dialin.errors import ServerError
+from dialin.errors import ServerError, UserError
 from dialin.model.build import Build
 from dialin.servers import builds
 from dialin.study.workshop import Workshop
@@ -59,12 +59,18 @@ def variables(
         _list(found, catalogue.build_id, json=json)
     elif not server and (asked := _elsewhere(pattern or "", others, workshop)):
         _explain(asked, catalogue, others, workshop, json=json)
+    elif _is_pattern(pattern or ""):
+        raise UserError(f"No variable of {catalogue.build_id} fits {pattern}", "`dialin variables` lists them all")
     else:
         check.find_name(pattern or "", catalogue, {build.id: _asking(workshop, build) for build in others})
 
 
+def _is_pattern(text: str) -> bool:
+    return any(character in text for character in "*?[")
+
+
 def _name_on(pattern: str, catalogue: Catalogue) -> str | None:
-    if any(character in pattern for character in "*?["):
+    if _is_pattern(pattern):
         return None
     known = check.known_as(pattern, catalogue)
     return known.name if known else None

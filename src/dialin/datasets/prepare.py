@@ -126,4 +126,4 @@ class Preparer:
 def fingerprint(build: Build) -> str:
     """Return what tells a binary from another of the same version: its path, size and time of change."""
     facts = build.binary.stat()
-    return f"{build.id} {build.binary} {facts.st_size} {int(facts.st_mtime)}"
+    return f"{build.id} {build.binary.resolve()} {facts.st_size} {int(facts.st_mtime)}"

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dialin.clock import Clock
 from dialin.model.build import Build
 from dialin.servers.capabilities import base_options
-from dialin.variables.probing import Ask, Reply, read_reply
+from dialin.variables.help_mode import Ask, Reply, read_reply
 
 _TIMEOUT = 10.0
 """Seconds for one run; it takes a tenth of one, but some values have a server clear memory."""
@@ -26,13 +26,14 @@ _LIMITED = f'ulimit -v {_MEMORY}; exec "$@"'
 def ask_of(build: Build, clock: Clock) -> Ask:
     """Return what runs a build's help mode with given options, as `variables.probing` needs it.
 
-    Whatever goes wrong (the binary crashes, hangs, or is not there) makes an incomplete reply, and no error.
+    Whatever goes wrong makes an incomplete reply, and no error; it is no answer where the binary hangs or has had its time,
+    and one where it crashes.
     """
     end = clock.monotonic() + _BUDGET
 
     def ask(options: Mapping[str, int]) -> Reply:
         if clock.monotonic() > end:
-            return Reply(complete=False)
+            return Reply(complete=False, answered=False)
         # Without a data directory of its own a server would touch the default one.
         with tempfile.TemporaryDirectory(prefix="dialin-") as scratch:
             own = {
@@ -58,6 +59,6 @@ def _run(arguments: list[str]) -> Reply:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
-        return Reply(complete=False)
+        return Reply(complete=False, answered=False)
     printed, complained = (text.decode("utf-8", "replace") for text in (done.stdout, done.stderr))
     return read_reply(printed, complained, ended_well=done.returncode == 0)

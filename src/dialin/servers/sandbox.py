@@ -289,6 +289,7 @@ def _only_root(build: Build) -> bytes:
 
 def _last_error(log: Path) -> str:
     lines = tail(log, 200).splitlines()
-    errors = [line for line in lines if "[ERROR]" in line and "Aborting" not in line]
+    errors = [line for line in lines if "Unrecognized value" in line]  # 5.5 names what it died of in a line without a mark
+    errors += [line for line in lines if "[ERROR]" in line and "Aborting" not in line]
     chosen = errors[0] if errors else (lines[-1] if lines else "")
     return chosen.split("[ERROR]")[-1].strip()[:400]

@@ -27,7 +27,7 @@ from dialin.study.plan import Plan, plan
 from dialin.study.ready import Ready, check_cpus, check_duplicates, choose_baseline
 from dialin.study.stage import Stage, Timed
 from dialin.study.workshop import Workshop
-from dialin.variables import catalogue, check
+from dialin.variables import catalogue, check, rules
 from dialin.variables.catalogue import Catalogue
 from dialin.workloads.base import Target, Workload
 
@@ -310,7 +310,16 @@ def _site(
         )
     if at_start:
         attached.check_persists()
+        _check_deadly(spec, attached.build.id, at_start)
     return AttachedServer(spec, attachment, attached, workload, workshop, at_start, permission.restart_command)
+
+
+def _check_deadly(spec: StudySpec, build: str, at_start: Sequence[str]) -> None:
+    """Refuse what is known to keep a server from starting: a sandbox may die of it, a server of somebody's must not."""
+    for candidate in spec.candidates:
+        for name, value in spec.setting_of(candidate.name).items():
+            if name in at_start and (why := rules.kills(build, name, value)):
+                raise UserError(f"{name}={value} would keep {build} from starting: {why}", "Leave it out")
 
 
 def _check_live(attached: Attached, permission: Permission) -> list[str]:

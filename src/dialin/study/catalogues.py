@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from pathlib import Path
 
 from dialin.clock import Clock
 from dialin.datasets.cache import copy
@@ -17,7 +18,7 @@ from dialin.servers.sandbox import Sandbox
 from dialin.variables import catalogue, probing
 from dialin.variables.catalogue import Catalogue
 
-_FORMAT = 2
+_FORMAT = 3
 _CLIENT_ERRORS = {0, *range(2000, 3000)}
 
 
@@ -25,6 +26,8 @@ def catalogue_of(
     build: Build, home: Home, ledger: Ledger, clock: Clock, preparer: Preparer, say: Callable[[str], None]
 ) -> Catalogue:
     """Return what a build says of its variables; the server is started for it the first time.
+
+    What did not answer everything in time is not kept, and asked again the next time.
 
     Raises:
         ServerError: the server does not start.
@@ -47,9 +50,16 @@ def catalogue_of(
             found = catalogue.with_dynamic(probing.completed(told, ask_of(build, clock)), _setting_again(query))
     finally:
         sandbox.remove()
+    _keep(found, path, say)
+    return found
+
+
+def _keep(found: Catalogue, path: Path, say: Callable[[str], None]) -> None:
+    if not found.complete:
+        say(f"{found.build_id} did not answer everything in time; it is asked again the next time")
+        return
     path.parent.mkdir(parents=True, exist_ok=True)
     replace_text(path, found.to_json())
-    return found
 
 
 def _setting_again(query: Query) -> Callable[[str], int]:

@@ -76,10 +76,12 @@ class Catalogue:
     Attributes:
         build_id: the build that was asked, e.g. `mysql@9.7.4`.
         variables: what it told.
+        complete: False where it did not answer everything in time; such is not kept.
     """
 
     build_id: str
     variables: Mapping[str, Variable]
+    complete: bool = True
 
     def nearest(self, name: str, n: int = 3) -> list[str]:
         """Return the names most like the one given, the likeliest first: those that hold it, then those spelled alike."""
@@ -166,15 +168,13 @@ def with_dynamic(catalogue: Catalogue, set_again: Callable[[str], int]) -> Catal
         set_again: sets a global variable to the value it has, on a private server; returns the number of the server's error, 0
             where there was none.
     """
-    return Catalogue(
-        catalogue.build_id,
-        {
-            name: replace(variable, dynamic=_dynamic(set_again(name)))
-            if variable.dynamic is None and variable.default is not None
-            else variable
-            for name, variable in catalogue.variables.items()
-        },
-    )
+    variables = {
+        name: replace(variable, dynamic=_dynamic(set_again(name)))
+        if variable.dynamic is None and variable.default is not None
+        else variable
+        for name, variable in catalogue.variables.items()
+    }
+    return replace(catalogue, variables=variables)
 
 
 def _dynamic(error: int) -> bool | None:

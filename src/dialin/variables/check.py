@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from dialin.errors import DialinError, UserError
+from dialin.model.build import BuildReference, Flavour
 from dialin.model.setting import Setting, Value, as_number, canonical_name, same_value
 from dialin.model.study import Candidate, StudySpec
 from dialin.model.verdict import Note
-from dialin.variables import owned
+from dialin.text import listed
+from dialin.variables import owned, rules
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 from dialin.variables.names import VARIABLE_OF
 from dialin.variables.units import about, with_letter
@@ -69,13 +71,29 @@ def find_name(name: str, catalogue: Catalogue, elsewhere: Elsewhere) -> Variable
                 f"Write {plain} and its value, ON or OFF say",
             )
     near = catalogue.nearest(wanted)
-    nearest = f"the nearest: {', '.join(near)}" if near else "`dialin variables` lists them"
-    if having := [other for other, ask in elsewhere.items() if other != build and _has(ask, wanted)]:
+    lacking = f"{build} has no variable {wanted}"
+    if (ignored := rules.WITHOUT_EFFECT.get(wanted)) and ignored.is_of(build):
+        lacking += f": it takes the option without effect, for {ignored.text}"
+    if having := sorted((other for other, ask in elsewhere.items() if other != build and _has(ask, wanted)), key=_newest_first):
+        nearest = f" (the nearest: {', '.join(near)})" if near else ""
         raise UserError(
-            f"{build} has no variable {wanted}; {' and '.join(having)} {'has' if len(having) == 1 else 'have'} it",
-            f"Choose with --server {having[0]}, or a variable of {build} ({nearest})",
+            f"{lacking}; {listed(having)} {'has' if len(having) == 1 else 'have'} it",
+            f"Choose with --server {having[0]}, or a variable of {build}{nearest}",
         )
-    raise UserError(f"{build} has no variable {wanted}", f"Did you mean one of its own? {nearest[0].upper()}{nearest[1:]}")
+    raise UserError(lacking, f"Did you mean {_either(near)}?" if near else "`dialin variables` lists those that it has")
+
+
+def _newest_first(build_id: str) -> tuple[bool, tuple[int, ...]]:
+    """Return what sorts builds: MySQL before MariaDB, and within each the newest first."""
+    try:
+        build = BuildReference.parse(build_id)
+    except ValueError:
+        return True, ()
+    return build.flavour is not Flavour.MYSQL, tuple(-part for part in build.version)
+
+
+def _either(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 def _canonical(name: str) -> str:
@@ -105,6 +123,8 @@ def check_value(variable: Variable, value: Value, build_id: str = "") -> None:
         raise _refused(variable, "ON or OFF", text, build_id, "Servers take other words for OFF, or keep their default")
     elif variable.choices and variable.kind is Kind.ENUMERATION and not _is_choice(text.strip(), variable.choices):
         raise _refused(variable, f"one of {', '.join(variable.choices)}", text, build_id)
+    elif variable.name in rules.WORDS_OF_TEXT and not variable.choices and variable.kind in (Kind.STRING, Kind.UNKNOWN):
+        _check_text(variable, text.strip(), build_id)
     elif variable.choices and variable.kind is Kind.SET:
         for part in filter(None, text.split(",")):
             word = part.partition("=")[0].strip()
@@ -202,6 +222,13 @@ def _check_number(variable: Variable, value: Value, build_id: str) -> None:
     # A limit of decimals is told without its fraction: 99 stands for 99.999 (innodb_max_dirty_pages_pct, read on 9.7.4).
     if (low is not None and number < low) or (high is not None and (number > high if whole else number >= high + 1)):
         raise _refused(variable, reach, str(value), build_id)
+
+
+def _check_text(variable: Variable, text: str, build_id: str) -> None:
+    words = rules.WORDS_OF_TEXT[variable.name]
+    exact = variable.name in rules.SPELLED_EXACTLY
+    if text not in (*words, variable.default) and (exact or text.lower() not in (word.lower() for word in words)):
+        raise _refused(variable, f"one of {', '.join(words)}", text, build_id)
 
 
 def _range(variable: Variable, *, lettered: bool) -> str:

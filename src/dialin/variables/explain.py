@@ -10,6 +10,7 @@ from typing import Any
 from dialin.model.build import BuildReference, Flavour
 from dialin.model.setting import as_number
 from dialin.variables import memory, owned, rules
+from dialin.variables.behaviour import Told
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 from dialin.variables.names import OPTION_OF, one_name
 from dialin.variables.units import BYTES, unit_of, with_letter
@@ -108,10 +109,11 @@ def explain(name: str, catalogues: Iterable[Catalogue]) -> Explanation:
         lines.insert(1, Line("Unit", unit))
     if others := _other_names(name, known):
         lines.append(Line("Same as", ", ".join(others)))
-    lines += _rules_of(name, known)
+    having = [each for each in ordered if name in each.variables]
+    lines += _rules_of(name, having)
     lines += [Line("Builds", text) for text in _presence(name, ordered)]
     lacking = tuple(each.build_id for each in ordered if name not in each.variables)
-    return Explanation(name, builds, lacking, tuple(lines), _rules_as_data(name, known))
+    return Explanation(name, builds, lacking, tuple(lines), _rules_as_data(name, known, having))
 
 
 def range_of(variable: Variable, *, short: bool = False) -> str:
@@ -213,15 +215,59 @@ def _other_names(name: str, known: Iterable[str]) -> list[str]:
     return sorted(others | ({OPTION_OF[name]} if name in OPTION_OF else set()))
 
 
-def _rules_of(name: str, known: Iterable[str]) -> list[Line]:
-    lines = [Line("Beware", trap.text, trap.source) for trap in rules.TRAPS.get(name, ())]
-    if rule := rules.FOLLOWS.get(name):
-        lines.append(Line("Moves with", f"{', '.join(rule.of)}: {rule.text}", rule.source))
-    lines += [
-        Line("Moves", f"{other}: {rule.text}", rule.source)
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """A rule of ours, with those of the explained builds that it is about."""
+
+    told: Told
+    builds: tuple[str, ...]
+    of: tuple[str, ...] = ()
+
+    def data(self) -> dict[str, Any]:
+        return {"text": self.told.text, "source": self.told.source, "builds": list(self.builds)}
+
+
+def _about(rules_: Iterable[Told], having: Sequence[Catalogue], of: tuple[str, ...] = ()) -> list[_Rule]:
+    """Return the rules that are about one of the builds, each with what it derives a variable from that these builds have."""
+    found = []
+    for told in rules_:
+        there = [each for each in having if told.is_of(each.build_id)]
+        known = tuple(name for name in of if any(name in each.variables for each in there))
+        if there and (known or not of):
+            found.append(_Rule(told, tuple(each.build_id for each in there), known))
+    return found
+
+
+def _traps(name: str, having: Sequence[Catalogue]) -> list[_Rule]:
+    return _about(rules.TRAPS.get(name, ()), having)
+
+
+def _moves_with(name: str, having: Sequence[Catalogue]) -> list[_Rule]:
+    rule = rules.FOLLOWS.get(name)
+    if rule is None:
+        return []
+    return _about(rule.told, [each for each in having if any(other in each.variables for other in rule.of)], rule.of)
+
+
+def _moves(name: str, having: Sequence[Catalogue]) -> list[tuple[str, _Rule]]:
+    return [
+        (other, found)
         for other, rule in rules.FOLLOWS.items()
-        if name in rule.of and other in known
+        if name in rule.of
+        for found in _about(rule.told, [each for each in having if other in each.variables])
     ]
+
+
+def _rules_of(name: str, having: Sequence[Catalogue]) -> list[Line]:
+    among = [each.build_id for each in having]
+
+    def line(label: str, rule: _Rule, before: str = "") -> Line:
+        where = f" [{_named(rule.builds, among)}]" if len(rule.builds) < len(among) else ""
+        return Line(label, f"{before}{rule.told.text}{where}", rule.told.source)
+
+    lines = [line("Beware", rule) for rule in _traps(name, having)]
+    lines += [line("Moves with", rule, f"{', '.join(rule.of)}: ") for rule in _moves_with(name, having)]
+    lines += [line("Moves", rule, f"{other}: ") for other, rule in _moves(name, having)]
     if cost := memory.MEMORY.get(name):
         lines.append(Line("Memory", cost.text, cost.source))
     lines += [
@@ -236,17 +282,13 @@ def _rules_of(name: str, known: Iterable[str]) -> list[Line]:
     return lines
 
 
-def _rules_as_data(name: str, known: Iterable[str]) -> dict[str, Any]:
-    rule, cost = rules.FOLLOWS.get(name), memory.MEMORY.get(name)
+def _rules_as_data(name: str, known: Iterable[str], having: Sequence[Catalogue]) -> dict[str, Any]:
+    cost = memory.MEMORY.get(name)
     return {
         "same_as": _other_names(name, known),
-        "derived": {"of": list(rule.of), "text": rule.text, "source": rule.source} if rule else None,
-        "moves": [
-            {"variable": other, "text": rule.text, "source": rule.source}
-            for other, rule in rules.FOLLOWS.items()
-            if name in rule.of and other in known
-        ],
-        "traps": [asdict(trap) for trap in rules.TRAPS.get(name, ())],
+        "derived": [{"of": list(rule.of), **rule.data()} for rule in _moves_with(name, having)],
+        "moves": [{"variable": other, **rule.data()} for other, rule in _moves(name, having)],
+        "traps": [rule.data() for rule in _traps(name, having)],
         "memory": {"allotted": cost.allotted.value, "text": cost.text, "source": cost.source} if cost else None,
         "durability": next(
             ({"loses": rule.loses, "source": rule.source} for rule in rules.WEAKER if rule.variable == name), None

@@ -7,11 +7,11 @@ Variables"), `kb` the MariaDB documentation; `read on` means that a running buil
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from dialin.model.setting import Setting, Value, as_number
-from dialin.variables import memory, owned
+from dialin.variables import behaviour, memory, owned
 
 memory_needed = memory.memory_needed
 """What a server takes under load, in bytes by part; see there."""
@@ -23,6 +23,21 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "innodb_change_buffering": ("none", "inserts", "deletes", "changes", "purges", "all"),
 }
 """The values of enumerations that MySQL 8.0 and later call plain strings."""
+
+WORDS_OF_TEXT: Mapping[str, tuple[str, ...]] = {
+    "innodb_flush_method": (
+        "fsync", "O_DSYNC", "littlesync", "nosync", "O_DIRECT", "O_DIRECT_NO_FSYNC", "ALL_O_DIRECT"
+    ),
+    "innodb_change_buffering": CHOICES["innodb_change_buffering"],
+}  # fmt: skip
+"""The values of text that older servers look at when InnoDB starts, and die of any other: all that one of them takes.
+
+Read on 5.5.9, 5.6.24 and MariaDB 10.1 and 10.2, which take no numbers for them. Not every build takes every one: 5.5.9 dies of
+O_DIRECT_NO_FSYNC, and ALL_O_DIRECT is MariaDB 10.1's. What a build dies of is seen when a study looks at its candidates.
+"""
+
+SPELLED_EXACTLY = frozenset({"innodb_flush_method"})
+"""Those of them that servers compare letter by letter: the same builds die of o_direct."""
 
 SEVERAL_VALUES = frozenset(
     {
@@ -210,7 +225,7 @@ _INERT_PATTERNS = (
         ),
     ),
     (
-        re.compile(r"(log_)?(replica|slave|relay|rpl)_.*|sync_(relay|master|source).*"),
+        re.compile(r"(log_)?(replica|slave|relay|rpl(?!_semi_sync_(master|source)_))_.*|sync_(relay|master|source).*"),
         Inert("it acts on replicas only", "manual, Replica Server Options and Variables"),
     ),
 )
@@ -237,155 +252,13 @@ def part_of(variable: str) -> str | None:
     return "performance_schema" if variable.startswith("performance_schema_") else None
 
 
-@dataclass(frozen=True, slots=True)
-class Follows:
-    """A variable that the server derives from others, most of them only as long as nobody sets it.
+FOLLOWS = behaviour.FOLLOWS
+"""What moves when something else is set, and from what; see there."""
 
-    Attributes:
-        of: those that it is derived from.
-        text: how, in a sentence without its full stop.
-        source: where this is said or was seen.
-        hold: which of its values can be set for all candidates alike, to keep it still: the smallest, the largest, or none.
-        gives_resources: a candidate in which it is larger has more to work with, so that the comparison is no longer one of
-            like with like. What is merely derived comes along wherever the variable is set, and is part of its effect.
-    """
-
-    of: tuple[str, ...]
-    text: str
-    source: str
-    hold: Callable[[Sequence[float]], float] | None = max
-    gives_resources: bool = False
-
-
-FOLLOWS: Mapping[str, Follows] = {
-    "innodb_page_cleaners": Follows(
-        ("innodb_buffer_pool_instances",),
-        "there are as many as instances of the pool, before MySQL 9 at most 4, and never more",
-        "read on 8.0.33, 9.7.4 and 10.2.11",
-        min,
-    ),
-    "innodb_buffer_pool_size": Follows(
-        ("innodb_buffer_pool_instances", "innodb_buffer_pool_chunk_size", "innodb_dedicated_server"),
-        "where the pool is made of chunks it grows to whole ones in every instance: 3 instances make 2304M of 2G",
-        "read on 8.0.33, 9.7.4 and 10.2.11; manual, Configuring InnoDB Buffer Pool Size",
-        None,
-        gives_resources=True,
-    ),
-    "innodb_buffer_pool_instances": Follows(
-        ("innodb_buffer_pool_size",),
-        "below 1 GiB there is one; from there on 8 where nobody asks, and on 9.7 as many as a quarter of the CPUs",
-        "read on 5.6.24, 8.0.33, 9.7.4, 10.1.23 and 10.2.11, 1000 MiB on 5.5.9; manual, innodb_buffer_pool_instances",
-        min,
-    ),
-    "innodb_buffer_pool_chunk_size": Follows(
-        ("innodb_buffer_pool_instances", "innodb_buffer_pool_size"),
-        "it shrinks so that every instance has a chunk: 64 instances of 2G make it 32M; on MariaDB 10.11.5 and 11.4.5 it is a "
-        "64th of the pool",
-        "read on 8.0.33, 9.7.4, 10.2.11, 10.11.5 and 11.4.5",
-        min,
-    ),
-    "innodb_log_file_buffering": Follows(
-        ("innodb_flush_log_at_trx_commit",),
-        "the redo log is buffered where commits are not flushed",
-        "read on MariaDB 10.11.19",
-        None,
-    ),
-    "innodb_io_capacity_max": Follows(
-        ("innodb_io_capacity",),
-        "it is twice innodb_io_capacity, and at least 2000 before MySQL 9; an innodb_io_capacity that is set above it at run "
-        "time raises it on MariaDB, and is cut to it on MySQL",
-        "read on 5.6.24, 8.0.33, 9.7.4 and MariaDB 10.1 to 11.4",
-    ),
-    "innodb_io_capacity": Follows(
-        ("innodb_io_capacity_max",),
-        "at the start it is cut to innodb_io_capacity_max; an innodb_io_capacity_max that is set below it at run time lowers "
-        "it on MariaDB, and is raised to it on MySQL",
-        "read on 5.6.24, 8.0.33, 9.7.4 and MariaDB 10.1 to 11.4",
-        min,
-    ),
-    "innodb_open_files": Follows(
-        ("table_open_cache",), "it is table_open_cache", "read on 5.6.24, 8.0.33, 9.7.4 and MariaDB 10.1 to 11.4"
-    ),
-    "table_definition_cache": Follows(
-        ("table_open_cache",), "it is 400 and half of table_open_cache, at most 2000", "read on 5.6.24, 8.0.33 and 9.7.4"
-    ),
-    "table_open_cache": Follows(
-        ("max_connections", "open_files_limit"),
-        "it is cut to half of the files that max_connections leaves: 2495 of 4000 with 15000 connections and 20000 files",
-        "read on 5.6.24, 8.0.33 and 9.7.4",
-        min,
-    ),
-    "table_open_cache_instances": Follows(
-        ("table_open_cache", "max_connections", "open_files_limit"),
-        "it is cut, without a word, to what the files suffice for, two for each table of each instance: with 20000 files 4 at "
-        "2000 tables, 8 at 1000",
-        "read on MariaDB 10.11.5, 10.11.19 and 11.4.5",
-        min,
-    ),
-    "thread_cache_size": Follows(
-        ("max_connections",),
-        "on MySQL it is 8 and a hundredth of max_connections, at most 100; on MariaDB max_connections, at most 256",
-        "read on 5.6.24, 8.0.33, 9.7.4 and MariaDB 10.2 to 11.4",
-    ),
-    "host_cache_size": Follows(
-        ("max_connections",),
-        "it is 128 and max_connections up to 500, and a twentieth of those beyond",
-        "read on 5.6.24, 8.0.33, 9.7.4 and MariaDB 10.1 to 11.4",
-    ),
-    "back_log": Follows(
-        ("max_connections",),
-        "it is max_connections on 8.0, before it and on MariaDB 50 and a fifth of them, at most 900",
-        "read on 5.6.24, 8.0.33 and MariaDB 10.1 to 11.4; 9.7.4 has 10000",
-    ),
-    "open_files_limit": Follows(
-        ("table_open_cache", "max_connections"),
-        "it is what the system allows, and on MariaDB no more than the tables and connections need: 16184 at 1000 tables",
-        "read on all builds; 10.11.5, 10.11.19 and 11.4.5",
-        None,
-    ),
-    "innodb_redo_log_capacity": Follows(
-        ("innodb_dedicated_server", "innodb_log_file_size"),
-        "it is all log files together where those are set, and sized from memory on a dedicated server",
-        "manual, innodb_redo_log_capacity",
-        gives_resources=True,
-    ),
-    "max_long_data_size": Follows(("max_allowed_packet",), "it is max_allowed_packet", "read on MariaDB 10.1.23 and 10.2.11"),
-}
-"""What moves when something else is set, and from what."""
-
-
-def related(variable: str) -> frozenset[str]:
-    """Return the variables that move when one does, or that it moves with."""
-    of = FOLLOWS[variable].of if variable in FOLLOWS else ()
-    return frozenset(of) | {name for name, rule in FOLLOWS.items() if variable in rule.of}
-
-
-@dataclass(frozen=True, slots=True)
-class Trap:
-    """What a server does with a variable that neither its range nor its value shows."""
-
-    text: str
-    source: str
-
-
-TRAPS: Mapping[str, tuple[Trap, ...]] = {
-    "innodb_buffer_pool_instances": (
-        Trap(
-            "below 1 GiB of pool there is one instance in fact, though MySQL 5.5 and 5.6 and MariaDB 10.1 report as many as "
-            "were asked for",
-            "pools counted on 5.5.9, 5.6.24, 9.7.4, 10.1 and 10.2.11",
-        ),
-        Trap("9.7.4 dies of 0 with a pool of 2 GiB (SIGFPE), though 0 is its published minimum", "read on 9.7.4"),
-    ),
-    "innodb_flush_method": (
-        Trap("10.1.13 opens data files buffered under O_DIRECT, and the redo log direct", "flags of open files on 10.1.13"),
-    ),
-    "innodb_flush_log_at_trx_commit": (
-        Trap("MySQL makes 3 a 2; MariaDB has it", "read on 5.5.9, 5.6.24, 9.7.4 and MariaDB 10.1 to 11.4"),
-    ),
-    "read_buffer_size": (Trap("a start says nothing of the rounding; SET warns", "read on all builds"),),
-}
-"""Where the value in force is not what a server does."""
+related = behaviour.related
+TRAPS = behaviour.TRAPS
+WITHOUT_EFFECT = behaviour.WITHOUT_EFFECT
+kills = behaviour.kills
 
 
 _IDENTITY = re.compile(
@@ -397,6 +270,14 @@ _IDENTITY = re.compile(
 def identifies_instance(variable: str) -> bool:
     """Tell whether a variable says which instance this is, or what it is doing now; such are never compared."""
     return owned.reason(variable) is not None or _IDENTITY.fullmatch(variable) is not None
+
+
+_OF_ONE_INSTANCE = frozenset({"hostname", "server_uid", "server_uuid", "wsrep_start_position"})
+
+
+def is_identity(variable: str) -> bool:
+    """Tell whether a variable says which instance this is or what it is doing, and is never set back to what it was."""
+    return variable in _OF_ONE_INSTANCE or _IDENTITY.fullmatch(variable) is not None
 
 
 # Data

@@ -15,7 +15,7 @@ from dialin.servers.builds import discover
 from dialin.servers.install.apt import AptServer
 from dialin.servers.install.clients import Clients, Say, SystemClients
 from dialin.servers.install.installable import INSTALLABLE, Installable, installable
-from dialin.servers.install.installer import exclusively, install, remove
+from dialin.servers.install.installer import exclusively, install, remove, to_remove
 from dialin.servers.install.manifest import MANIFEST, Layout, installed
 from servers.fakes import VERSIONS, FakeClients, write_server
 
@@ -210,6 +210,28 @@ def test_a_client_that_outlives_its_dialin_keeps_the_lock(home: Home, tmp_path: 
 def test_removing_a_build_removes_all_of_it(home: Home):
     remove(home, put(home, FakeSource()))
     assert leftovers(home) == []
+
+
+def builds(home: Home, *versions: tuple[int, ...]) -> list[Build]:
+    return [
+        Build(Flavour.MYSQL, version, home.builds / f"mysql@{'.'.join(map(str, version))}" / "mysqld") for version in versions
+    ]
+
+
+@pytest.mark.parametrize("text", ["mysql", "mysql@9", "mysql@9.7"])
+def test_of_several_builds_none_is_removed_before_one_is_named(home: Home, text: str):
+    with pytest.raises(UserError, match=r"could be any of mysql@9\.7\.4 and mysql@9\.7\.1") as caught:
+        to_remove(home, BuildReference.parse(text), builds(home, (9, 7, 1), (9, 7, 4)))
+    assert "dialin servers remove mysql@9.7.1" in caught.value.remedy
+
+
+def test_the_one_that_is_named_is_meant_and_of_equals_dialins_own(home: Home, tmp_path: Path):
+    old, new = builds(home, (9, 7, 1), (9, 7, 4))
+    other = Build(Flavour.MYSQL, (9, 7, 4), tmp_path / "usr" / "mysqld")
+    assert to_remove(home, BuildReference.parse("mysql@9.7.4"), [old, other, new]) == new
+    assert to_remove(home, BuildReference.parse("mysql@9.7.4"), [old, other]) == other
+    assert to_remove(home, BuildReference.parse("mysql@9.7.1"), [old, new]) == old
+    assert to_remove(home, BuildReference.parse("mariadb"), [old, new]) is None
 
 
 def test_a_build_that_came_otherwise_is_not_removed(home: Home, tmp_path: Path):

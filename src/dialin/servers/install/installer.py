@@ -16,6 +16,7 @@ from dialin.servers.builds import identify
 from dialin.servers.install import manifest
 from dialin.servers.install.clients import MEGABYTE, Clients, Say, SystemClients
 from dialin.servers.install.installable import INSTALLABLE, Installable, installable, row_of
+from dialin.text import listed
 
 _FRESH = ".new-"
 _DOOMED = ".old-"
@@ -92,6 +93,27 @@ def _bring(
         row.source.tidy(home.downloads, clients)
     say(f"{build.id} is installed in {target}")
     return build
+
+
+def to_remove(home: Home, reference: BuildReference, builds: Sequence[Build]) -> Build | None:
+    """Return the one build that is meant to be removed, None where none is there; of equals the one that dialin installed.
+
+    Args:
+        home: dialin's cache.
+        reference: what is to be removed.
+        builds: those on this machine.
+
+    Raises:
+        UserError: it could be one of several.
+    """
+    matching = sorted((build for build in builds if reference.matches(build)), key=lambda build: build.version, reverse=True)
+    names = list(dict.fromkeys(build.id for build in matching))
+    if len(names) > 1:
+        raise UserError(
+            f"{reference} could be any of {listed(names)}", f"Name one in full, as in dialin servers remove {names[-1]}"
+        )
+    own = (build for build in matching if build.binary.is_relative_to(home.builds / build.id))
+    return next(own, matching[0] if matching else None)
 
 
 def remove(home: Home, build: Build) -> None:

@@ -1,0 +1,56 @@
+"""What a build is in use by: servers that are written down and alive, and studies that a live dialin runs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from dialin.errors import UserError
+from dialin.servers.ledger import Ledger
+from dialin.servers.processes import identity, processes
+from dialin.store import lock
+from dialin.store.store import Store
+
+PROCESSES = Path("/proc")
+
+
+def users_of(build_id: str, ledger: Ledger) -> list[str]:
+    """Return what uses a build, each in words with what ends it; nothing where it is free.
+
+    Between two trials a study runs no server, so studies are found by the lock that their dialin holds. Those of other users
+    cannot be seen.
+    """
+    found = []
+    for entry in ledger.entries():
+        if entry.build != build_id:
+            continue
+        if processes(Path(entry.directory)) or identity(entry.owner) == entry.owner_identity:
+            ends = f"dialin servers stop {entry.id}" if entry.keep else f"started by process {entry.owner}"
+            found.append(f"server {entry.id} ({ends})")
+    return found + [f"the study in {directory} (Ctrl-C there)" for directory in _running() if build_id in _builds_of(directory)]
+
+
+def _running() -> list[Path]:
+    """Return the directories of the studies that live processes run."""
+    found = set()
+    for process in PROCESSES.glob("[0-9]*"):
+        try:
+            descriptors = list((process / "fd").iterdir())
+        except OSError:  # it ended, or is somebody else's
+            continue
+        for descriptor in descriptors:
+            try:
+                path = Path(os.readlink(descriptor))  # noqa: PTH115 - the target itself, not resolved
+                if path.name == lock.FILE and path.read_text(encoding="ascii") == process.name:
+                    found.add(path.parent)
+            except (OSError, ValueError):
+                continue
+    return sorted(found)
+
+
+def _builds_of(directory: Path) -> list[str]:
+    try:
+        with Store.open(directory) as store:
+            return list(store.read().servers)
+    except UserError:  # what cannot be read is being made, or is no study of this dialin
+        return []

@@ -1,0 +1,183 @@
+"""A server's help mode (`--verbose --help`): what it printed, and asking it of many variables at once.
+
+In this mode a server reads its options as it would at a start, prints the values that came of them, and ends. Running the
+binary is `servers.option_probe`'s part.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from dialin.model.setting import as_number
+from dialin.variables import rules
+from dialin.variables.names import one_name
+
+_OPTION = re.compile(
+    r"^  (?:-\S, |    )?--(?P<name>[A-Za-z][\w-]*(?:\.[\w-]+)?)(?P<takes>\[?=(?:#|name)\]?)?(?= |$)", re.MULTILINE
+)
+_VALUE = re.compile(r"(?P<name>[A-Za-z][\w-]*(?:\.[\w-]+)?) +(?P<value>.*)")
+_ADJUSTED = re.compile(
+    r"option '(?P<name>[\w.-]+)': (?:(?:un)?signed )?value \S+ adjusted to (?P<value>[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?)"
+)
+_EXPONENT = re.compile(r"[-+]?\d+e[-+]?\d+")
+_REFUSED = re.compile(r"Error while setting value '[^']*' to '(?P<name>[\w.-]+)'")
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a server said in its help mode.
+
+    Attributes:
+        complete: it ran to its end and printed values.
+        options: every option that it has, with what it takes: `=#` a number, `=name` text, in brackets where that may be left
+            out, nothing for a switch.
+        values: by option, the value in force after all options were read.
+        adjusted: by option, the number that one out of range was brought to, where it said so.
+        refused: options that it would not start with.
+        answered: False where it was not heard out, for want of time; whatever else went wrong is an answer.
+    """
+
+    complete: bool
+    options: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, str] = field(default_factory=dict)
+    adjusted: Mapping[str, int | float] = field(default_factory=dict)
+    refused: frozenset[str] = frozenset()
+    answered: bool = True
+
+
+Ask = Callable[[Mapping[str, int]], Reply]
+"""Runs a server's help mode with these options; where it crashes, hangs or refuses, the reply is not complete."""
+
+
+def read_reply(printed: str, complained: str, *, ended_well: bool) -> Reply:
+    """Read what a server printed in its help mode.
+
+    Args:
+        printed: its standard output.
+        complained: its standard error.
+        ended_well: whether it ended by itself without an error.
+    """
+    head, _, tail = printed.partition("\nVariables (--variable-name=value)")
+    values = dict(_values(tail.splitlines()))
+    return Reply(
+        complete=ended_well and bool(values),
+        options={_name(match["name"]): match["takes"] or "" for match in _OPTION.finditer(head)},
+        values=values,
+        adjusted={
+            _name(match["name"]): number
+            for match in _ADJUSTED.finditer(complained)
+            if (number := _number(match["value"])) is not None
+        },
+        refused=frozenset(_name(match["name"]) for match in _REFUSED.finditer(complained)),
+    )
+
+
+def _values(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Read the table at the end: a rule of dashes, a line for each option, an empty line."""
+    rows = iter(lines)
+    for line in rows:
+        if line.startswith("-----"):
+            break
+    for line in rows:
+        if not line.strip():
+            return
+        if match := _VALUE.fullmatch(line):
+            yield _name(match["name"]), match["value"].strip()
+
+
+def _number(text: str) -> int | float | None:
+    """Read a number as servers print it: `4096`, `99.999`, and `1e+06` for a decimal."""
+    if _EXPONENT.fullmatch(text):
+        return float(text)
+    return as_number(text)
+
+
+def _name(option: str) -> str:
+    return option.replace("-", "_").lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came of one variable's value: what is printed, and the limit that the server said it was brought to."""
+
+    printed: str
+    limit: int | float | None
+
+    @property
+    def number(self) -> int | float | None:
+        """The number that came of it, or None where none did."""
+        return self.limit if self.limit is not None else _number(self.printed)
+
+    @property
+    def range_end(self) -> int | float | None:
+        """The end of the range that the server brought the value to, or None where it took the value.
+
+        A decimal is printed with more digits than the warning has; a number can be cut further after the warning, by the limit
+        of open files say, which belongs to the machine and not to the variable.
+        """
+        if isinstance(self.limit, float):
+            return _number(self.printed)
+        return self.limit
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Asks for many variables at once, and apart for those that move one another or that a server does not survive.
+
+    Attributes:
+        ask: runs the help mode.
+        options: of each variable, the option that sets it.
+        unanswered: the variables of which something was asked and no answer came in time. What was refused, or what the server
+            died of, is an answer.
+    """
+
+    ask: Ask
+    options: Mapping[str, str]
+    unanswered: set[str] = field(default_factory=set)
+
+    def __call__(self, asked: Mapping[str, int]) -> dict[str, Answer]:
+        """Return what came of each variable's value; nothing of those that were refused, that killed, or had no answer."""
+        found: dict[str, Answer] = {}
+        for group in _apart(name for name in asked if name in self.options):
+            found |= self._group({name: asked[name] for name in group})
+        return found
+
+    def _group(self, asked: dict[str, int]) -> dict[str, Answer]:
+        if not asked:
+            return {}
+        reply = self.ask({self.options[name]: value for name, value in asked.items()})
+        rest = {name: value for name, value in asked.items() if self.options[name] not in reply.refused}
+        if len(rest) < len(asked):
+            # Even where the run ends well: one option that InnoDB refuses leaves all of its others at their defaults.
+            return self._group(rest)
+        if reply.complete:
+            return {
+                name: Answer(reply.values[option], reply.adjusted.get(option))
+                for name in asked
+                if (option := self.options[name]) in reply.values
+            }
+        if len(asked) == 1:
+            if not reply.answered:
+                self.unanswered.update(asked)
+            return {}
+        names = list(asked)
+        half = len(names) // 2
+        return self._group({name: asked[name] for name in names[:half]}) | self._group(
+            {name: asked[name] for name in names[half:]}
+        )
+
+
+def _apart(names: Iterable[str]) -> list[list[str]]:
+    """Return names in as few groups as keep apart those that are one variable, or derived from one another."""
+    groups: list[list[str]] = []
+    for name in names:
+        near = rules.related(name)
+        for group in groups:
+            if not any(other in near or one_name(other) == one_name(name) for other in group):
+                group.append(name)
+                break
+        else:
+            groups.append([name])
+    return groups

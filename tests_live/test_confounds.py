@@ -1,0 +1,125 @@
+"""What differs on real servers though nobody asked, what is one in force, and how it is held still."""
+
+import pytest
+
+from dialin.servers.capabilities import Capability, has
+from dialin.servers.connection import global_variables
+from dialin.study import comparison
+from dialin.study.comparison import Seen
+from dialin.study.workshop import Workshop
+from test_in_force import (
+    ALL,
+    CAPACITY,
+    GIB,
+    HAS_MOST,
+    MOST,
+    POOL,
+    REPORTS_WHAT_IT_LACKS,
+    SIZE,
+    TAKES_ONE,
+    ask,
+    looked_at,
+    said,
+    seen,
+    study,
+    the,
+)
+
+SWITCH = "performance_schema"
+
+
+@pytest.fixture(scope="module")
+def workshop():
+    return Workshop.open(lambda text: None)
+
+
+@pytest.mark.parametrize("server", REPORTS_WHAT_IT_LACKS)
+def test_candidates_that_report_other_numbers_and_have_one_pool_are_one(workshop, server):
+    build = the(server)
+    settings = {"one": {POOL: 1, SIZE: "512M"}, "eight": {POOL: 8, SIZE: "512M"}}
+    found = {name: seen(workshop, build, setting) for name, setting in settings.items()}
+    spec = study(build, **settings)
+    (note,) = comparison.same_notes(spec, found, comparison.same(spec, found))
+    assert note.data["candidates"] == ["one", "eight"]
+    assert "each has 1 real innodb_buffer_pool_instances" in note.text
+
+
+@pytest.mark.parametrize("server", TAKES_ONE)
+def test_a_pool_that_grew_and_a_chunk_that_shrank_are_named_with_all_values(workshop, server):
+    build = the(server)
+    settings = {name: {POOL: number} for name, number in (("one", 1), ("three", 3), ("many", 64))}
+    found = {name: seen(workshop, build, {SIZE: "2G", **setting}) for name, setting in settings.items()}
+    spec = study(build, **settings).model_copy(update={"fixed": {SIZE: "2G"}})
+    notes = {note.data["variable"]: note for note in comparison.confounds(spec, found)}
+    assert notes[SIZE].data["values"] == {"one": str(2 * GIB), "three": str(2304 * 2**20), "many": str(2 * GIB)}
+    assert notes[SIZE].data["could_explain"]
+    assert notes["innodb_buffer_pool_chunk_size"].data["values"]["many"] == str(32 * 2**20)
+    held = spec.model_copy(update={"held": notes[SIZE].data["hold"]})
+    still = {name: seen(workshop, build, held.setting_of(name)) for name in settings}
+    assert {SIZE, "innodb_buffer_pool_chunk_size"}.isdisjoint(
+        note.data["variable"] for note in comparison.confounds(held, still)
+    )
+
+
+@pytest.mark.parametrize("server", HAS_MOST)
+def test_what_the_capacity_drags_along_is_named(workshop, server):
+    build = the(server)
+    settings = {"low": {CAPACITY: 3000}, "high": {CAPACITY: 30000}}
+    found = {name: seen(workshop, build, setting) for name, setting in settings.items()}
+    notes = {note.data["variable"]: note for note in comparison.confounds(study(build, **settings), found)}
+    assert notes[MOST].data["values"] == {"low": "6000", "high": "60000"}
+    assert notes[MOST].data["follows"] == [CAPACITY]
+    assert notes[MOST].data["hold"] == {MOST: 60000}
+
+
+@pytest.mark.parametrize("server", HAS_MOST)
+def test_a_capacity_that_is_set_at_run_time_is_cut_on_mysql_and_drags_its_limit_on_mariadb(workshop, server):
+    """As a sweep of an attached server meets it: one SET GLOBAL for each candidate, on a server that stays as it is."""
+    build = the(server)
+
+    def change(query, pid):
+        def after(name, value):
+            query(f"SET GLOBAL {name} = {value}")
+            return Seen(global_variables(query))
+
+        before = Seen(global_variables(query))
+        above = after(CAPACITY, 50000)
+        query(f"SET GLOBAL {CAPACITY} = {before.in_force[CAPACITY]}")
+        query(f"SET GLOBAL {MOST} = {before.in_force[MOST]}")
+        return before, above, after(MOST, 100)
+
+    before, above, below = ask(workshop, build, {CAPACITY: 200, MOST: 2000}, change)
+    values = [(found.in_force[CAPACITY], found.in_force[MOST]) for found in (before, above, below)]
+    codes = [said(workshop, build, {CAPACITY: 50000}, above), said(workshop, build, {MOST: 100}, below)]
+    dragged = [
+        {note.data["variable"]: note.data["follows"] for note in comparison.confounds(spec, {"before": before, "after": after})}
+        for spec, after in (
+            (study(build, before={CAPACITY: 200}, after={CAPACITY: 50000}), above),
+            (study(build, before={MOST: 2000}, after={MOST: 100}), below),
+        )
+    ]
+    if server.startswith("mysql"):
+        assert values == [("200", "2000"), ("2000", "2000"), ("200", "200")]
+        assert codes == [{CAPACITY: "clamped"}, {MOST: "clamped"}]
+        assert dragged == [{}, {}]
+    else:
+        assert values == [("200", "2000"), ("50000", "100000"), ("100", "100")]
+        assert codes == [{}, {}]
+        assert dragged == [{MOST: [CAPACITY]}, {CAPACITY: [MOST]}]
+
+
+@pytest.mark.parametrize("server", ALL)
+def test_the_parts_of_the_performance_schema_are_no_confounds_of_its_switch(workshop, server):
+    build = the(server)
+    unset = ask(workshop, build, {}, lambda query, pid: global_variables(query))
+    assert unset[SWITCH] == ("ON" if server in ("mysql@5.6", "mysql@8.0", "mysql@9.7") else "OFF")
+    settings = {"on": {SWITCH: "ON"}, "off": {SWITCH: "OFF"}}
+    found = {name: ask(workshop, build, setting, looked_at(build)) for name, setting in settings.items()}
+    assert {name: one.in_force[SWITCH] for name, one in found.items()} == {"on": "ON", "off": "OFF"}
+    assert {name: said(workshop, build, setting, found[name]) for name, setting in settings.items()} == {"on": {}, "off": {}}
+    on, off = (found[name].in_force for name in ("on", "off"))
+    moved = [name for name in on if name.startswith(f"{SWITCH}_") and on[name] != off.get(name)]
+    assert bool(moved) is has(build, Capability.INSTRUMENT_OPTION)  # 5.5 sizes nothing by itself
+    spec = study(build, **settings)
+    assert comparison.confounds(spec, found) == []
+    assert comparison.same(spec, found) == []
