@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from dialin.servers.attached.undo import UndoLog
 
 _QUICK = 3.0
-"""Seconds that a command's first lines wait for a server to answer."""
+"""Seconds that a command's first lines wait for a server, for each of its answers and for a value to be in force."""
+
+_SLOW = 30.0
+"""Seconds that `dialin restore` waits for a server to answer."""
 
 
 def restore(
@@ -39,11 +42,12 @@ def restore(
     if forget is not None:
         _forget(log, forget)
         return
-    orphans = log.orphans()
-    if not orphans:
+    orphans, faults = log.orphans(of_other_machines=True), list(log.unreadable().values())
+    if not orphans and not faults:
         say("There is nothing to restore")
         return
-    faults = [fault for entry in orphans if (fault := _restore(log, entry, os.environ, say, restart_command)) is not None]
+    tried = [_restore(log, entry, os.environ, say, restart_command) for entry in orphans]
+    faults += [fault for fault in tried if fault is not None]
     if len(faults) == 1:
         raise faults[0]
     for fault in faults:
@@ -62,10 +66,13 @@ def restore_orphans(home: Home, environment: Mapping[str, str], say: Callable[[s
     from dialin.servers.attached.undo import UndoLog
 
     log = UndoLog(home.undo)
+    for unreadable in log.unreadable().values():
+        say(f"Not restored: {unreadable}")
     for entry in log.orphans():
-        fault = _restore(log, entry, environment, say, None, timeout=_QUICK)
+        fault = _restore(log, entry, environment, say, None, quick=True)
         if fault is not None:
-            say(f"Not restored: {fault.what}. Try again: dialin restore; give it up: dialin restore --forget {entry.id}")
+            told = f"{fault}" if entry.at_start and fault.remedy else f"{fault.what.rstrip('.')}. Try again: dialin restore"
+            say(f"Not restored: {told}; give it up: dialin restore --forget {entry.id}")
 
 
 def _restore(
@@ -75,14 +82,15 @@ def _restore(
     say: Callable[[str], None],
     restart_command: str | None,
     *,
-    timeout: float = 30.0,
+    quick: bool = False,
 ) -> DialinError | None:
     """Put one server back, and say what was done; returns what stood in the way."""
     from dialin.clock import SystemClock
     from dialin.servers.attached.undo import find_attached
 
     try:
-        attached = find_attached(entry, environment, SystemClock(), timeout=timeout)
+        limits = {"timeout": _QUICK, "patience": _QUICK} if quick else {"timeout": _SLOW}
+        attached = find_attached(entry, environment, SystemClock(), **limits)
         lines = log.undo(entry, attached, restart_command=restart_command)
     except DialinError as error:
         for line in error.log_tail.splitlines():
@@ -98,11 +106,17 @@ def _restore(
 
 def _forget(log: UndoLog, name: str) -> None:
     chosen = next((entry for entry in log.entries() if entry.id == name), None)
+    if chosen is None and name in log.unreadable():
+        log.remove(name)
+        say(f"Forgotten: {name}, which could not be read")
+        return
     if chosen is None:
         known = ", ".join(entry.id for entry in log.entries())
         raise UserError(f"Nothing is written down as {name}", f"There is {known}" if known else "There is nothing to forget")
-    if not chosen.is_orphan:
-        raise UserError(f"{chosen.where} is being studied by process {chosen.owner}", "Wait for it to end, or stop it")
+    if not log.is_orphan(chosen):
+        raise UserError(
+            f"{chosen.where} is being studied by process {chosen.owner} on {chosen.machine}", "Wait for it to end, or stop it"
+        )
     log.forget(chosen)
     say(f"Forgotten: {chosen.where}. What dialin changed there stays")
     for variable, given in chosen.given.items():

@@ -109,8 +109,9 @@ def block_order(series: Sequence[Series]) -> list[tuple[int, list[Placed]]]:
 
 
 def time_spent(trials: Sequence[Trial]) -> list[Spent]:
-    """Return the time that each step took over all trials, and its share of them all."""
-    totals = {step: sum(trial.steps.get(step, 0.0) for trial in trials) for step in Step}
+    """Return the time that each step took over all trials, and its share of them all; a sandbox is not set, for one."""
+    taken = [step for step in Step if any(step in trial.steps for trial in trials)]
+    totals = {step: sum(trial.steps.get(step, 0.0) for trial in trials) for step in taken}
     whole = sum(totals.values())
     return [
         Spent(STEP_NAMES[step], duration(spent), spent / whole, percent(spent / whole), step is Step.MEASURE)

@@ -83,7 +83,7 @@ class AttachedServer:
     @contextmanager
     def open(self, say: Callable[[str], None]) -> Iterator[Callable[[str], Stage]]:
         """Write down the undo, prepare data in a schema of its own, and put everything back at the end."""
-        log = UndoLog(self.workshop.home.undo)
+        log = UndoLog(self.workshop.home.undo, self.workshop.clock)
         names = variables_set(self.spec)
         schema = None if self.attachment.database else SCHEMA
         entry = log.begin(self.attached, self.attachment, names, schema=schema, restart=bool(self.at_start))

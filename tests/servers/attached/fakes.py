@@ -42,6 +42,7 @@ class FakeServer:
             (7, "dialin", "localhost", None, "Query", 0, "", ""),
         ]
         self.answers, self.stuck, self.denied, self.said = True, set(), False, []
+        self.claimed_by, self.restarts = None, 0
 
     def attached(self, clock, account=None):
         attached = Attached(account or Account(socket=None, host="db1", user="dialin", password="hunter2"), clock)
@@ -52,7 +53,21 @@ class FakeServer:
     def connect(self, timeout=None):
         if not self.answers:
             raise ServerError("The server at db1 does not answer", "See its log")
-        yield self.query
+        own = object()
+        yield lambda statement, arguments=(): self._claim(own, statement) or self.query(statement, arguments)
+        if self.claimed_by is own:
+            self.claimed_by = None
+
+    def _claim(self, own, statement):
+        """The lock that a connection holds; nothing where the statement is about something else."""
+        if statement.startswith("SET SESSION"):
+            return ((),)
+        if statement.startswith("SELECT GET_LOCK"):
+            self.claimed_by = self.claimed_by or own
+            return [(int(self.claimed_by is own),)]
+        if statement.startswith("SELECT IS_USED_LOCK"):
+            return [(7 if self.claimed_by is own else 8 if self.claimed_by else None,)]
+        return None
 
     def query(self, statement, arguments=()):
         self.said.append((statement, arguments))
@@ -110,7 +125,7 @@ class FakeServer:
     def _set(self, scope, name, value):
         if name not in self.values:
             self._refuse(1193, f"Unknown system variable '{name}'")
-        if isinstance(value, str) == (name in _NUMBERS):
+        if (value is None or isinstance(value, str)) == (name in _NUMBERS):
             self._refuse(1232, f"Incorrect argument type to variable '{name}'")
         if scope == "PERSIST_ONLY":
             self.persisted[name] = str(value)
@@ -119,5 +134,5 @@ class FakeServer:
             self._refuse(1238, f"Variable '{name}' is a read only variable")
         if name not in self.stuck:
             limit = int(self.values["innodb_io_capacity_max"])
-            self.values[name] = str(min(value, limit) if name == "innodb_io_capacity" else value)
+            self.values[name] = "" if value is None else str(min(value, limit) if name == "innodb_io_capacity" else value)
         return []

@@ -167,7 +167,7 @@ def test_an_option_without_meaning_is_named(machine, text, words):
 
 
 def test_a_file_that_is_not_there_or_has_no_account_is_named(machine, tmp_path):
-    with pytest.raises(UserError, match=r"none\.cnf does not exist"):
+    with pytest.raises(UserError, match=r"none\.cnf does not exist\. --defaults-file names .* below \[client\]"):
         machine.find(tmp_path / "none.cnf")
     empty = machine.write("[mysqld]\nport=1\n", tmp_path / "empty.cnf")
     with pytest.raises(UserError, match=r"no options in a group \[client\]"):
@@ -179,6 +179,26 @@ def test_no_error_quotes_a_line_that_may_hold_a_password(machine, tmp_path, text
     path = machine.write(text, tmp_path / "broken.cnf")
     with pytest.raises(UserError) as caught:
         machine.find(path)
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("text", "words"), [("user=a\n", "Put [client] above it"), ("[client\n", "Write it like [client]")])
+def test_a_clients_file_is_spoken_of_as_one(machine, tmp_path, text, words):
+    with pytest.raises(UserError) as caught:
+        machine.find(machine.write(text, tmp_path / "broken.cnf"))
+    assert caught.value.remedy == words
+
+
+@pytest.mark.parametrize("error", [ValueError, TypeError, IndexError, KeyError, RuntimeError, UnicodeDecodeError])
+def test_a_file_of_login_paths_that_its_library_cannot_take_is_said_without_its_words(machine, monkeypatch, error):
+    machine.write_login_paths("[a]\nuser=a\n")
+
+    def failing(path):
+        raise error(*(("utf-8", b"hunter2", 0, 1, "hunter2") if error is UnicodeDecodeError else ("hunter2",)))
+
+    monkeypatch.setattr("myloginpath.read", failing)
+    with pytest.raises(UserError, match="is not a file of login paths") as caught:
+        machine.find(login_path="a")
     assert "hunter2" not in str(caught.value)
 
 

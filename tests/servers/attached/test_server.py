@@ -15,8 +15,14 @@ class Journal:
     def __init__(self, server):
         self.server, self.events = server, []
 
-    def about_to_set(self, setting):
-        self.events.append(("about to set", dict(setting), dict(self.server.values)))
+    def about_to_set(self, wanted, now):
+        self.events.append(("about to set", dict(wanted), dict(self.server.values)))
+
+    def before(self, wanted):
+        return {name: VARIABLES.get(name) for name in wanted}
+
+    def moved(self):
+        return {}
 
     def was_set(self, in_force):
         self.events.append(("was set", dict(in_force)))
@@ -26,6 +32,9 @@ class Journal:
 
     def about_to_restart(self):
         self.events.append(("about to restart",))
+
+    def was_restarted(self, now):
+        self.events.append(("was restarted", dict(now)))
 
 
 @pytest.fixture
@@ -37,6 +46,7 @@ def server():
 def attached(server, clock):
     made = server.attached(clock)
     made.journal = Journal(server)
+    made.bind(made.build.facts)
     return made
 
 

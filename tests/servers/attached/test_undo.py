@@ -39,11 +39,19 @@ def begin(log, attached):
     return begin
 
 
-def orphaned(log, entry):
+@pytest.fixture
+def orphaned(log, server):
     """The entry as a dialin that is gone would have left it."""
-    path = log._path(entry.id)
-    path.write_text(json.dumps({**json.loads(path.read_text()), "owner": 4194305}))
-    return log.entries()[0]
+
+    def orphaned(entry, **changes):
+        log._journals.pop(entry.id, None)
+        log._locks.release(entry.id)
+        server.claimed_by = None
+        path = log._path(entry.id)
+        path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+        return next(each for each in log.entries() if each.id == entry.id)
+
+    return orphaned
 
 
 def test_all_that_is_needed_is_on_disk_before_anything_is_changed_and_the_password_is_not(log, begin, server):
@@ -103,12 +111,13 @@ def test_a_variable_that_moved_along_is_put_back_too(log, begin, attached, serve
     assert server.values == {**VARIABLES, "gtid_executed": "a:1-6"}
 
 
-def test_a_death_in_the_middle_of_a_change_is_undone_with_all_that_may_have_moved(log, begin, attached, server):
+def test_a_death_in_the_middle_of_a_change_is_undone_with_all_that_may_have_moved(log, begin, attached, server, orphaned):
     entry = begin("innodb_io_capacity")
-    attached.journal.about_to_set({"innodb_io_capacity": 5001})
-    server.values |= {"innodb_io_capacity": "5000", "innodb_io_capacity_max": "10002"}
-    log.undo(entry, attached)
-    assert server.values == VARIABLES
+    server.values["back_log"] = "70"  # an upgrade of somebody else's, seen before dialin set anything
+    attached.journal.about_to_set({"innodb_io_capacity": 5001}, server.values)
+    server.values |= {"innodb_io_capacity": "5000", "innodb_io_capacity_max": "10002", "max_connections": "99"}
+    log.undo(orphaned(entry), attached)
+    assert server.values == {**VARIABLES, "back_log": "70"}
 
 
 def test_what_somebody_else_set_meanwhile_is_left_alone_and_said(log, begin, attached, server):
@@ -157,11 +166,11 @@ def test_another_server_is_not_touched(log, begin, attached, server, fact):
     assert log.entries()
 
 
-def test_one_server_is_studied_by_one_dialin_at_a_time(log, begin):
+def test_one_server_is_studied_by_one_dialin_at_a_time(log, begin, orphaned):
     entry = begin("max_connections")
     with pytest.raises(UserError, match=f"being studied by another dialin .process {os.getpid()}"):
         begin("max_connections")
-    orphaned(log, entry)
+    orphaned(entry)
     with pytest.raises(UserError, match="dialin restore"):
         begin("max_connections")
 
@@ -192,11 +201,32 @@ def test_a_schema_that_somebody_else_made_meanwhile_stays(log, begin, attached, 
     assert SCHEMA in server.schemas
 
 
-@pytest.mark.parametrize("tables", [{}, {"dialin_made_this": []}])
-def test_a_schema_whose_making_was_cut_short_is_dropped(log, begin, attached, server, tables):
+@pytest.mark.parametrize("last", ["CREATE DATABASE", "CREATE TABLE"])
+def test_a_schema_whose_making_was_cut_short_is_dropped(log, begin, attached, server, last, monkeypatch, orphaned):
     entry = begin("max_connections", schema=SCHEMA)
-    server.schemas[SCHEMA] = tables
-    assert log.undo(entry, attached) == [f"schema {SCHEMA}: dropped"]
+    real = server.query
+
+    def dying(statement, arguments=()):
+        answer = real(statement, arguments)
+        if statement.startswith(last) and last != "CREATE DATABASE":
+            raise KeyboardInterrupt
+        if statement.startswith("CREATE TABLE"):
+            del server.schemas[SCHEMA]["dialin_made_this"]
+            raise KeyboardInterrupt
+        return answer
+
+    monkeypatch.setattr(server, "query", dying)
+    with pytest.raises(KeyboardInterrupt):
+        log.make_schema(entry, attached)
+    monkeypatch.undo()
+    assert list(server.schemas[SCHEMA]) == ([] if last == "CREATE DATABASE" else ["dialin_made_this"])
+    assert log.undo(orphaned(entry), attached) == [f"schema {SCHEMA}: dropped"]
+
+
+def test_an_empty_schema_that_is_not_known_to_be_dialins_stays(log, begin, attached, server):
+    entry = begin("max_connections", schema=SCHEMA)
+    server.schemas[SCHEMA] = {}
+    assert log.undo(entry, attached) == [f"schema {SCHEMA}: left alone, for dialin did not make it"]
 
 
 # Variables that only a start can set
@@ -212,6 +242,8 @@ def restarts(attached, server, monkeypatch):
         if attached.journal is not None:
             attached.journal.about_to_restart()
         server.values = {**VARIABLES, **server.persisted}
+        if attached.journal is not None:
+            attached.journal.was_restarted(server.values)
 
     monkeypatch.setattr(attached, "restart", restart)
     return done
@@ -257,24 +289,24 @@ def test_a_value_that_was_persisted_and_never_started_with_takes_no_restart(log,
 @pytest.fixture
 def reached(monkeypatch, server, clock):
     """Every entry's server is the fake."""
-    monkeypatch.setattr(undo, "find_attached", lambda entry, environment, clock_, timeout: server.attached(clock))
+    monkeypatch.setattr(undo, "find_attached", lambda entry, environment, clock_, **limits: server.attached(clock))
 
 
-def test_the_next_command_puts_back_what_a_dead_dialin_left(log, home, begin, attached, server, reached):
+def test_the_next_command_puts_back_what_a_dead_dialin_left(log, home, begin, attached, server, reached, orphaned):
     entry = begin("max_connections")
     attached.set_global({"max_connections": 99})
     said = []
     restore_orphans(home, {}, said.append)
     assert said == []
-    orphaned(log, entry)
+    orphaned(entry)
     restore_orphans(home, {}, said.append)
     assert said == ["Restored on mysql@9.7.4 at db1:3306: max_connections: 151 again, was 99"]
     assert server.values == VARIABLES
     assert log.entries() == []
 
 
-def test_a_server_that_cannot_be_reached_is_one_line_and_no_obstacle(log, home, begin, server, reached):
-    entry = orphaned(log, begin("max_connections"))
+def test_a_server_that_cannot_be_reached_is_one_line_and_no_obstacle(log, home, begin, server, reached, orphaned):
+    entry = orphaned(begin("max_connections"))
     server.answers = False
     said = []
     restore_orphans(home, {}, said.append)
@@ -290,26 +322,46 @@ def test_where_nothing_was_written_down_nothing_is_made(home):
 
 def test_a_server_is_reached_as_it_was_with_the_password_found_anew(log, begin, tmp_path, monkeypatch):
     file = tmp_path / "my.cnf"
-    file.write_text("[client]\nuser=other\nhost=elsewhere\npassword=hunter3\n")
+    file.write_text("[client]\nuser=dialin\nhost=db1\nport=3399\npassword=hunter3\n")
     file.chmod(0o600)
     monkeypatch.chdir(tmp_path)
     entry = begin("max_connections")
     assert entry.account({"HOME": str(tmp_path)}) == Account(host="db1", port=3306, user="dialin", password="hunter3")
 
 
-def test_entries_that_cannot_be_read_are_passed_over(log, begin):
+@pytest.mark.parametrize("other", ["user=other\nhost=db1", "user=dialin\nhost=elsewhere"])
+def test_a_password_of_another_account_is_sent_nowhere(log, begin, tmp_path, monkeypatch, other):
+    (tmp_path / "my.cnf").write_text(f"[client]\n{other}\npassword=hunter3\n")
+    (tmp_path / "my.cnf").chmod(0o600)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match=r"was changed as dialin at db1, .* are about (other|dialin) at (db1|elsewhere) now"):
+        begin("max_connections").account({"HOME": str(tmp_path)})
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"id": "broken", "owner": 1}'])
+def test_an_entry_that_cannot_be_read_is_said_and_can_be_given_up(log, home, begin, text, monkeypatch, capsys):
+    monkeypatch.setenv("DIALIN_HOME", str(home.root))
     entry = begin("max_connections")
-    (log._path("broken")).write_text("{")
+    log._path("broken").write_text(text)
+    assert log.entries() == [entry]
+    said = []
+    restore_orphans(home, {}, said.append)
+    assert len(said) == 1
+    assert "broken.json says what dialin changed on a server, and cannot be read" in said[0]
+    with pytest.raises(UserError, match="--forget broken"):
+        restore()
+    restore(forget="broken")
+    assert log.unreadable() == {}
     assert log.entries() == [entry]
 
 
-def test_what_is_given_up_is_forgotten_and_said(log, home, begin, attached, server, monkeypatch, capsys):
+def test_what_is_given_up_is_forgotten_and_said(log, home, begin, attached, server, monkeypatch, capsys, orphaned):
     monkeypatch.setenv("DIALIN_HOME", str(home.root))
     entry = begin("max_connections")
     attached.set_global({"max_connections": 99})
     with pytest.raises(UserError, match="being studied by process"):
         restore(forget=entry.id)
-    orphaned(log, entry)
+    orphaned(entry)
     with pytest.raises(UserError, match=f"Nothing is written down as other. There is {entry.id}"):
         restore(forget="other")
     restore(forget=entry.id)
@@ -320,17 +372,17 @@ def test_what_is_given_up_is_forgotten_and_said(log, home, begin, attached, serv
 
 
 def test_a_server_that_cannot_be_restored_is_an_error_and_no_obstacle_for_others(
-    log, home, begin, server, reached, monkeypatch, clock
+    log, home, begin, server, reached, monkeypatch, clock, orphaned
 ):
     monkeypatch.setenv("DIALIN_HOME", str(home.root))
-    orphaned(log, begin("max_connections"))
+    orphaned(begin("max_connections"))
     server.answers = False
     with pytest.raises(ServerError, match="does not answer"):
         restore()
     server.answers, server.values["server_uuid"] = True, "two"
     log.begin(server.attached(clock), Attachment(), ["max_connections"])
     for entry in log.entries():
-        orphaned(log, entry)
+        orphaned(entry)
     with pytest.raises(UserError, match="Another server"):
         restore()
     assert len(log.entries()) == 1

@@ -34,6 +34,10 @@ class Scope(StrEnum):
     """Its next start."""
 
 
+class OnlyAtStartError(UserError):
+    """A variable that only a start can set."""
+
+
 def variable(name: str) -> str:
     """Return the variable that a name or an option's spelling means.
 
@@ -132,7 +136,7 @@ def _explained(error: RefusedError, scope: Scope, name: str, value: Value | None
     if error.number == UNKNOWN:
         return UserError(f"The server has no variable {name}", "`dialin variables` lists them")
     if error.number == READ_ONLY and scope is Scope.GLOBAL:
-        return UserError(
+        return OnlyAtStartError(
             f"{name} can be set only when the server starts",
             "Give a --restart-command (MySQL 8.0 or later), or study it on a sandbox with --server",
         )

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dialin.errors import UserError
+from dialin.errors import ServerError, UserError
 from dialin.model.build import Flavour, Version
+from dialin.text import visible
+
+Facts = Mapping[str, str | int]
+"""What tells a server from others: `build`, `hostname`, `port`, `datadir` and `uuid`."""
+
+_TOLD_BY = ("hostname", "port", "datadir", "uuid")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,3 +64,43 @@ class AttachedBuild:
     def id(self) -> str:
         """The build's name in full, e.g. `mysql@9.7.4`."""
         return f"{self.flavour}@{'.'.join(map(str, self.version))}"
+
+    @property
+    def facts(self) -> dict[str, str | int]:
+        """What tells the server from others."""
+        return {
+            "build": self.id,
+            "hostname": self.hostname,
+            "port": self.port,
+            "datadir": self.datadir,
+            "uuid": self.uuid,
+        }
+
+
+def differences(expected: Facts, found: Facts) -> list[str]:
+    """Return by what one server is not the other; the build is none of it, for a server may be upgraded."""
+    return [name for name in _TOLD_BY if expected[name] != found[name]]
+
+
+def check_same(expected: Facts, variables: Mapping[str, str]) -> None:
+    """Make sure that the server which answers is the one whose undo was written down.
+
+    Args:
+        expected: that one.
+        variables: what this one tells of itself.
+
+    Raises:
+        ServerError: it is another one.
+    """
+    found = AttachedBuild.of(variables).facts
+    if other := differences(expected, found):
+        raise ServerError(
+            f"Another server answers: {_named(found, other)}, and what undoes the study was written down for "
+            f"{_named(expected, other)}",
+            "Nothing was changed on it. See what the address leads to: a proxy, a virtual address, a failover",
+        )
+
+
+def _named(facts: Facts, other: Sequence[str]) -> str:
+    more = [f"{name} {facts[name] or 'none'}" for name in other if name not in ("hostname", "port")]
+    return visible(" ".join([f"{facts['hostname']}:{facts['port']}", *([f"({', '.join(more)})"] if more else [])]))

@@ -97,6 +97,11 @@ def find_account(
 
 
 def _read_named(gathered: _Gathered, path: Path) -> None:
+    if not path.exists():
+        raise UserError(
+            f"{path} does not exist",
+            "--defaults-file names the option file of a client, with user, password and socket or host below [client]",
+        )
     options = optionfile.options(path, GROUPS)
     if not options:
         raise UserError(f"{path} has no options in a group [client]", "Put user, password and socket or host below [client]")
@@ -156,8 +161,10 @@ def _decrypted(path: Path) -> str:
         return str(myloginpath.read(str(path)))
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}", "Check its permissions") from None
-    except (ValueError, TypeError):
-        # Whatever the library says of a broken file may quote what it had decrypted so far.
+    except UserError:
+        raise
+    except Exception:
+        # Errors of many kinds come through, of the library and of what it builds on, and may quote what was decrypted.
         raise UserError(f"{path} is not a file of login paths", _MAKE_LOGIN_PATH) from None
 
 

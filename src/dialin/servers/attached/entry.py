@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 from dialin.errors import UserError
 from dialin.model.setting import Value
 from dialin.servers.account import Account
-from dialin.servers.attached.build import AttachedBuild
+from dialin.servers.attached.build import AttachedBuild, differences
 from dialin.servers.attached.client_options import find_account
 from dialin.servers.attached.server import Attached
-from dialin.servers.processes import identity
 from dialin.text import listed
 
 
@@ -24,7 +23,7 @@ class Entry:
     Attributes:
         id: its name.
         owner: the process number of the dialin that wrote it.
-        owner_identity: what tells that process from a later one of the same number; see `processes.identity`.
+        machine: the host name of the machine that it runs on.
         attachment: where the account is found, its paths absolute.
         place: how the server was reached: socket, or host and port, and user.
         server: which server it is: build, hostname, port, datadir, uuid.
@@ -33,15 +32,18 @@ class Entry:
         given: by variable, the values that dialin asked for, and what they came to.
         moved: variables that changed along with them.
         pending: variables that are being set, so that what they come to is not known yet.
+        others: what others had changed by then, and is not dialin's.
         persisted: variables with values for the next start, and what those were before; None for those that had none.
         at_start: those of them that dialin gave one.
         restarted: whether dialin restarted the server, so that values which were set at run time before are lost.
+        as_started: what differed from `before` just after its last restart; None where that is not known.
         schema: the schema that dialin makes.
+        schema_made: whether the server has made it for dialin.
     """
 
     id: str
     owner: int
-    owner_identity: str
+    machine: str
     attachment: dict[str, str | None]
     place: dict[str, str | int | None]
     server: dict[str, str | int]
@@ -50,56 +52,65 @@ class Entry:
     given: dict[str, list[str]] = field(default_factory=dict)
     moved: list[str] = field(default_factory=list)
     pending: list[str] = field(default_factory=list)
+    others: dict[str, str] = field(default_factory=dict)
     persisted: dict[str, str | None] = field(default_factory=dict)
     at_start: list[str] = field(default_factory=list)
     restarted: bool = False
+    as_started: dict[str, str] | None = None
     schema: str | None = None
+    schema_made: bool = False
 
     @property
     def where(self) -> str:
         """The server, in a few words."""
         return f"{self.server['build']} at {self.place['socket'] or '{host}:{port}'.format(**self.place)}"
 
-    @property
-    def is_orphan(self) -> bool:
-        """Whether the dialin that wrote it is gone."""
-        return identity(self.owner) != self.owner_identity
+    def differing(self, now: Mapping[str, str]) -> dict[str, str]:
+        """Return the variables that have another value than before, with that."""
+        return {name: value for name, value in now.items() if name in self.before and value != self.before[name]}
 
     def account(self, environment: Mapping[str, str]) -> Account:
         """Return how the server is reached: as it was, with the password found anew.
 
         Raises:
-            UserError: the option file or login path is gone.
+            UserError: the option file or login path is gone, or is about another user or host by now, whose password is not
+                sent to this server.
         """
         file, login_path = self.attachment.get("defaults_file"), self.attachment.get("login_path")
         found = find_account(Path(file) if file else None, login_path, environment)
-        socket = self.place["socket"]
-        return replace(
-            found,
-            socket=Path(str(socket)) if socket else None,
-            host=str(self.place["host"]),
-            port=int(self.place["port"] or 0),
-            user=str(self.place["user"]),
-        )
+        place = self.place
+        if (found.user, found.host) != (place["user"], place["host"]):
+            raise UserError(
+                f"{self.where} was changed as {place['user']} at {place['host']}, and the client's options are about "
+                f"{found.user} at {found.host} now",
+                f"Bring {file or 'the option files, the login path or the environment'} back to what the study began with",
+            )
+        socket = place["socket"]
+        return replace(found, socket=Path(str(socket)) if socket else None, port=int(place["port"] or 0))
 
 
 def read(path: Path) -> Entry | None:
-    """Return the entry of a file, or None where there is none that can be read."""
+    """Return the entry of a file, or None where there is none.
+
+    Raises:
+        UserError: it is there and cannot be read.
+    """
     try:
-        return Entry(**json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
+        found = json.loads(path.read_text(encoding="utf-8"))
+        return Entry(**{each.name: found[each.name] for each in fields(Entry) if each.name in found})
+    except FileNotFoundError:
         return None
+    except (OSError, ValueError, TypeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is no entry of this version of dialin"
+        raise UserError(
+            f"{path} says what dialin changed on a server, and cannot be read: {why}",
+            f"Mend it, or put that server back by hand and give it up: dialin restore --forget {path.stem}",
+        ) from None
 
 
 def facts(build: AttachedBuild) -> dict[str, str | int]:
     """Return what tells a server from others."""
-    return {
-        "build": build.id,
-        "hostname": build.hostname,
-        "port": build.port,
-        "datadir": build.datadir,
-        "uuid": build.uuid,
-    }
+    return build.facts
 
 
 def check_same_server(entry: Entry, attached: Attached) -> None:
@@ -109,9 +120,8 @@ def check_same_server(entry: Entry, attached: Attached) -> None:
         UserError: it is another one.
         ServerError: it does not answer.
     """
-    there = facts(AttachedBuild.of(attached.variables()))
-    told = ("hostname", "port", "datadir", "uuid")
-    if other := [name for name in told if there[name] != entry.server[name]]:
+    there = AttachedBuild.of(attached.variables()).facts
+    if other := differences(entry.server, there):
         raise UserError(
             f"Another server answers where {entry.where} was: its {listed(other)} differ{'s' if len(other) == 1 else ''}",
             f"Nothing was changed there. Bring that server back, or give it up: dialin restore --forget {entry.id}",

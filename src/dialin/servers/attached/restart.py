@@ -5,8 +5,10 @@ from __future__ import annotations
 import shlex
 import subprocess
 import tempfile
+from collections.abc import Iterable
 
 from dialin.errors import ServerError, UserError
+from dialin.text import listed
 
 LIMIT = 600.0
 """Seconds that a restart command may take."""
@@ -67,3 +69,18 @@ def run(command: str) -> str:
     if code != 0:
         raise ServerError(f"The restart command failed with exit code {code}: {command}", "Try it by hand", said)
     return said
+
+
+def not_back(error: ServerError, persisted: Iterable[str]) -> ServerError:
+    """Return the error of a server that does not answer and may not be able to start with what dialin persisted.
+
+    Args:
+        error: what was found.
+        persisted: the variables that dialin persisted.
+    """
+    names = sorted(persisted)
+    return ServerError(
+        f"{error.what.rstrip('.')}. It may be unable to start with what dialin persisted for it ({listed(names)})",
+        "Start it once with --persisted-globals-load=OFF, then `dialin restore` takes that out again, then start it as usual",
+        error.log_tail,
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from dialin.errors import UserError
 from dialin.servers.connection import Query, RefusedError
 
@@ -30,8 +32,14 @@ def exists(query: Query, name: str) -> bool:
     return bool(query("SELECT 1 FROM information_schema.schemata WHERE schema_name = %s", (name,)))
 
 
-def make(query: Query, name: str, owner: str) -> None:
+def make(query: Query, name: str, owner: str, was_made: Callable[[], None]) -> None:
     """Make a schema and mark it.
+
+    Args:
+        query: a connection.
+        name: of the schema.
+        owner: the entry of the undo log that it belongs to.
+        was_made: writes down that it is dialin's, as soon as it is there.
 
     Raises:
         UserError: it may not be made, or is there already.
@@ -39,6 +47,7 @@ def make(query: Query, name: str, owner: str) -> None:
     """
     try:
         query(f"CREATE DATABASE `{name}`")
+        was_made()
         query(f"CREATE TABLE `{name}`.`{MARK}` (entry VARCHAR(64) PRIMARY KEY)")
         query(f"INSERT INTO `{name}`.`{MARK}` VALUES (%s)", (owner,))  # noqa: S608 - the name is dialin's own
     except RefusedError as error:
@@ -49,8 +58,14 @@ def make(query: Query, name: str, owner: str) -> None:
         raise
 
 
-def drop(query: Query, name: str, owner: str) -> str | None:
+def drop(query: Query, name: str, owner: str, *, made: bool) -> str | None:
     """Drop a schema that `make` made.
+
+    Args:
+        query: a connection.
+        name: of the schema.
+        owner: the entry of the undo log that it belongs to.
+        made: it is written down that dialin made it, so that it is dialin's though it is empty.
 
     Returns:
         What was done or not, in a few words; None where there is no such schema.
@@ -62,7 +77,7 @@ def drop(query: Query, name: str, owner: str) -> str | None:
         return None
     found = query("SELECT table_name FROM information_schema.tables WHERE table_schema = %s", (name,))
     tables = [str(table) for (table,) in found]
-    if tables and not _is_marked(query, name, tables, owner):
+    if not (_is_marked(query, name, tables, owner) if tables else made):
         return f"schema {name}: left alone, for dialin did not make it"
     query(f"DROP DATABASE `{name}`")
     return f"schema {name}: dropped"

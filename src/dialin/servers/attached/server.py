@@ -5,71 +5,31 @@ Nothing here changes it unless what undoes the change was written down first; se
 
 from __future__ import annotations
 
-import socket as sockets
-import struct
-from collections.abc import Iterable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
-from pathlib import Path
-from typing import Protocol
-
-import psutil
 
 from dialin.clock import Clock
-from dialin.errors import ServerError, UserError
-from dialin.model.setting import Setting, Value, same_value
+from dialin.errors import DialinError, ServerError, UserError
+from dialin.model.setting import Value
 from dialin.servers.account import Account
-from dialin.servers.attached import restart, standing
+from dialin.servers.attached import process, restart, standing
 from dialin.servers.attached.assign import Scope, assign, is_dynamic, reset_persisted, variable
-from dialin.servers.attached.build import AttachedBuild
+from dialin.servers.attached.build import AttachedBuild, Facts, check_same
+from dialin.servers.attached.claim import Claim
+from dialin.servers.attached.journal import Journal, Wanted
+from dialin.servers.attached.setting import Setter
 from dialin.servers.capabilities import Capability, has
 from dialin.servers.connection import Query, connect, global_variables, status
-from dialin.servers.processes import identity, tail
+from dialin.servers.processes import identity
 
 PATIENCE = 600.0
 """Seconds that a server may take to come into force with a value, or to answer again after a restart."""
 
 _POLL = 0.1
-_PASSES = 4
-_UNMOVED = 5.0
-"""Seconds after which a value that has not moved in the background is taken for one that was rounded to the old one."""
 
 _SAME_START = 2.0
 """Seconds by which the starts that two readings of Uptime tell may differ and still be one."""
-
-_IN_THE_BACKGROUND = {
-    "innodb_buffer_pool_size": "Innodb_buffer_pool_resize_status",
-    "innodb_redo_log_capacity": "Innodb_redo_log_resize_status",
-}
-"""Variables that come into force after SET has returned, and the status variable that tells when."""
-
-
-class Journal(Protocol):
-    """Writes down what is about to be changed, on disk before it returns."""
-
-    def about_to_set(self, setting: Setting) -> None:
-        """Note the values that the running server is about to be given.
-
-        Raises:
-            ValueError: what a variable was before is not written down.
-        """
-        ...
-
-    def was_set(self, in_force: Mapping[str, str]) -> None:
-        """Note what changed by that: those that were asked for, and those that moved along."""
-        ...
-
-    def about_to_persist(self, setting: Setting) -> None:
-        """Note the values that the next start is about to be given.
-
-        Raises:
-            ValueError: what a variable was before is not written down.
-        """
-        ...
-
-    def about_to_restart(self) -> None:
-        """Note that values which were set at run time are about to be lost."""
-        ...
 
 
 class Attached:
@@ -79,14 +39,19 @@ class Attached:
         account: how it is reached.
         clock: for waiting.
         timeout: seconds for connecting and for each answer.
+        patience: seconds that a change may take.
     """
 
-    def __init__(self, account: Account, clock: Clock, *, timeout: float = 10.0) -> None:
+    def __init__(self, account: Account, clock: Clock, *, timeout: float = 10.0, patience: float = PATIENCE) -> None:
         self._account = account
         self._clock = clock
         self._timeout = timeout
         self._process: tuple[int, str] | None = None
+        self._persisted_here: dict[str, None] = {}
+        self._bound: Facts | None = None
+        self.patience = patience
         self.journal: Journal | None = None
+        self.claim = Claim(self)
 
     @property
     def account(self) -> Account:
@@ -96,6 +61,24 @@ class Attached:
     def connect(self, timeout: float | None = None) -> AbstractContextManager[Query]:
         """Connect as the account; use it as a context manager."""
         return connect(self._account, timeout=timeout or self._timeout)
+
+    def bind(self, facts: Facts) -> None:
+        """Change this server alone from now on, the one whose undo was written down, whichever answers."""
+        self._bound = facts
+
+    @contextmanager
+    def to_change(self, timeout: float | None = None) -> Iterator[tuple[Query, dict[str, str]]]:
+        """Connect in order to change something; gives all variables, too, as they are.
+
+        Raises:
+            ServerError: it does not answer, or another one does.
+        """
+        if self._bound is None:
+            raise RuntimeError("an attached server is changed only when its undo is written down")
+        with self.connect(timeout or self.patience) as query:
+            now = global_variables(query)
+            check_same(self._bound, now)
+            yield query, now
 
     def variables(self) -> dict[str, str]:
         """Return every variable that the server reports.
@@ -133,24 +116,12 @@ class Attached:
         return self._process[0]
 
     def _find_process(self) -> int | None:
-        if self._account.socket is not None:
-            return _listener(self._account.socket)
-        if not self._account.is_local or self._first_seen.get("hostname") != sockets.gethostname():
-            return None
-        return self._process_by_file()
+        known = {} if self._account.socket is not None else self._first_seen
+        return process.find(self._account, known, self._started)
 
-    def _process_by_file(self) -> int | None:
-        """Return the process that the server's pid file names, if it began when the server did: the file may be another's."""
-        try:
-            number = int(Path(self._first_seen.get("pid_file", "")).read_text(encoding="ascii"))
-            began = psutil.Process(number).create_time()
-        except (OSError, ValueError, psutil.Error):
-            return None
+    def _started(self) -> float:
         with self.connect() as query:
-            return number if abs(self._started(query) - began) < 5 * _SAME_START else None
-
-    def _started(self, query: Query) -> float:
-        return self._clock.now() - float(status(query, "Uptime") or 0)
+            return self._clock.now() - float(status(query, "Uptime") or 0)
 
     def is_gone(self) -> bool:
         """Tell whether it has ended: its process is gone, or nothing answers where it listened."""
@@ -160,7 +131,7 @@ class Attached:
             with self.connect(3.0):
                 return False
         except ServerError:
-            return not _listens(self._account)  # one that takes no more connections is not gone
+            return not process.listens(self._account)  # one that takes no more connections is not gone
 
     def last_words(self) -> str:
         """Return in one line why it ended, as far as that can be seen from here."""
@@ -170,10 +141,7 @@ class Attached:
 
     def log_tail(self) -> str:
         """Return the last lines of its log, where that is a file of this machine which can be read."""
-        named = self._first_seen.get("log_error", "") if "_first_seen" in self.__dict__ else ""
-        if not named or named == "stderr" or not self._account.is_local:
-            return ""
-        return tail(Path(self._first_seen.get("datadir", "")) / named)
+        return process.log_tail(self._account, self.__dict__.get("_first_seen", {}))
 
     # Looking before touching
 
@@ -185,7 +153,7 @@ class Attached:
             UserError: the account may not see what others do.
         """
         with self.connect() as query:
-            return standing.reasons(query, global_variables(query), self._clock)
+            return standing.reasons(query, global_variables(query), self._clock, not_others=self.claim.connection)
 
     def check_writable(self) -> None:
         """Make sure that the load can write.
@@ -204,67 +172,92 @@ class Attached:
         with self.connect() as query:
             return [variable(name) for name in names if not is_dynamic(query, name)]
 
+    def exact_values(self, names: Iterable[str]) -> dict[str, Value | None]:
+        """Return variables as SET takes them back: whole where SHOW cuts them off, None where they are NULL.
+
+        Raises:
+            UserError: the server lacks one.
+            ServerError: it does not answer.
+        """
+        found: dict[str, Value | None] = {}
+        with self.connect() as query:
+            shown = global_variables(query)
+            for name in map(variable, names):
+                if name not in shown:
+                    raise UserError(f"The server has no variable {name}", "`dialin variables` lists them")
+                value = query(f"SELECT @@GLOBAL.`{name}`")[0][0]
+                found[name] = None if value is None else str(value) if isinstance(value, str) and value else shown[name]
+        return found
+
     # Changing it
 
-    def set_global(self, setting: Setting) -> dict[str, str]:
+    def set_global(self, setting: Wanted) -> dict[str, str]:
         """Set variables of the running server, and wait until they are in force.
 
-        Variables that limit each other are set again until nothing changes any more.
+        Variables that limit each other are set again until nothing changes any more. Where a variable that moved along with an
+        earlier setting has not its own value, all begin from what they were before the study, so that what comes of a setting
+        does not depend on those before it.
+
+        Args:
+            setting: variables with values; None is NULL.
 
         Returns:
             What is in force of them; the server may have rounded it.
 
         Raises:
-            UserError: there is no such variable, it takes no such value, only a start can set it, or a privilege is missing.
-            ServerError: the server does not answer, or refuses for another reason.
+            UserError: there is no such variable, it takes no such value, only a start can set it, or a privilege is missing;
+                or another dialin studies the server.
+            ServerError: the server does not answer, is another one than was written down, or refuses for another reason.
         """
         journal = self._must_have_journal()
         wanted = {variable(name): value for name, value in setting.items()}
         if not wanted:
             return {}
-        journal.about_to_set(wanted)
-        with self.connect(PATIENCE) as query:
-            before = global_variables(query)
+        self.claim.take()
+        with self.to_change() as (query, before):
+            journal.about_to_set(wanted, before)
+            setter = self._setter(query)
+            moved = {name: value for name, value in journal.moved().items() if name not in wanted}
             try:
-                self._assign_all(query, wanted)
+                setter.start_from(journal.before(wanted), moved)
+                setter.set_all(wanted)
             finally:
                 after = global_variables(query)
                 journal.was_set({name: value for name, value in after.items() if name in wanted or value != before.get(name)})
         return {name: after[name] for name in wanted if name in after}
 
-    def bring_back(self, wanted: Mapping[str, Value | None]) -> dict[str, str]:
+    def bring_back(self, wanted: Wanted) -> dict[str, DialinError]:
         """Set variables of the running server to what they were, each as far as it goes.
 
         Returns:
             Why a variable could not be set, by its name.
 
         Raises:
-            ServerError: the server does not answer.
+            ServerError: the server does not answer, or is another one than was written down.
         """
-        refused: dict[str, str] = {}
-        with self.connect(PATIENCE) as query:
-            for name, value in wanted.items():
-                try:
-                    self._assign(query, name, value)
-                except (UserError, ServerError) as error:
-                    refused[name] = error.what
-            self._assign_all(query, {name: value for name, value in wanted.items() if name not in refused})
-        return refused
+        with self.to_change() as (query, _):
+            return self._setter(query).set_what_can_be(wanted)
 
-    def persist_only(self, setting: Setting) -> None:
+    def _setter(self, query: Query) -> Setter:
+        return Setter(query, self._clock, self.patience, self.log_tail)
+
+    def persist_only(self, setting: Wanted) -> None:
         """Give variables values for the next start (SET PERSIST_ONLY).
+
+        Args:
+            setting: variables with values; None takes out what is persisted.
 
         Raises:
             UserError: the server cannot keep values so, takes no such value, or a privilege is missing.
-            ServerError: it does not answer, or refuses for another reason.
+            ServerError: it does not answer, is another one than was written down, or refuses for another reason.
         """
         journal = self._must_have_journal()
         self.check_persists()
         wanted = {variable(name): value for name, value in setting.items()}
-        journal.about_to_persist(wanted)
-        with self.connect() as query:
-            for name, value in wanted.items():
-                assign(query, Scope.PERSIST_ONLY, name, value)
+        with self.to_change() as (query, _):
+            journal.about_to_persist(wanted)
+            self._persisted_here |= dict.fromkeys(wanted)
+            _persist(query, wanted)
 
     def check_persists(self) -> None:
         """Make sure that the server can be told values for its next start.
@@ -296,31 +289,12 @@ class Attached:
 
         Raises:
             UserError: a privilege is missing.
-            ServerError: the server does not answer, or refuses.
+            ServerError: the server does not answer, is another one than was written down, or refuses.
         """
-        with self.connect() as query:
-            for name, value in wanted.items():
-                if value is None:
-                    reset_persisted(query, name)
-                else:
-                    assign(query, Scope.PERSIST_ONLY, name, value)
-
-    def exact_values(self, names: Iterable[str]) -> dict[str, Value | None]:
-        """Return variables as SET takes them back: whole where SHOW cuts them off, None where they are NULL.
-
-        Raises:
-            UserError: the server lacks one.
-            ServerError: it does not answer.
-        """
-        found: dict[str, Value | None] = {}
-        with self.connect() as query:
-            shown = global_variables(query)
-            for name in map(variable, names):
-                if name not in shown:
-                    raise UserError(f"The server has no variable {name}", "`dialin variables` lists them")
-                value = query(f"SELECT @@GLOBAL.`{name}`")[0][0]
-                found[name] = None if value is None else str(value) if isinstance(value, str) and value else shown[name]
-        return found
+        with self.to_change() as (query, _):
+            _persist(query, wanted)
+        for name in wanted:
+            self._persisted_here.pop(name, None)
 
     def restart(self, command: str) -> None:
         """Restart the server by the user's command, and wait until it answers.
@@ -330,31 +304,46 @@ class Attached:
 
         Raises:
             UserError: the command cannot be run.
-            ServerError: it failed, or the server was not restarted or does not answer; its output is in the error.
+            ServerError: it failed, or the server was not restarted or does not answer; its output is in the error, and the way
+                out where a value that was persisted may be the reason.
         """
         restart.words_of(command)
-        journal, known = self.journal, self.pid
-        with self.connect() as query:
-            started = self._started(query)
-        if journal is not None:
-            journal.about_to_restart()
-        said = restart.run(command)
+        known, started = self.pid, self._started()
+        claimed = self.claim.connection is not None
+        if self.journal is not None:
+            self.journal.about_to_restart()
+        try:
+            said = restart.run(command)
+            self._wait_for_restart(started, known, said)
+        except ServerError as error:
+            self._process = None
+            if not self._persisted_here or not self.is_gone():
+                raise
+            raise restart.not_back(error, self._persisted_here) from error
+        if self.journal is not None:
+            with self.to_change(self._timeout) as (_, now):
+                self.journal.was_restarted(now)
+        if claimed:
+            self.claim.take()
+
+    def _wait_for_restart(self, started: float, known: int | None, said: str) -> None:
         self._process = None
-        limit = self._clock.monotonic() + PATIENCE
+        limit = self._clock.monotonic() + self.patience
         while not self._runs_anew(started, known):
             if self._clock.monotonic() > limit:
                 raise ServerError(
-                    f"The server did not answer within {PATIENCE:.0f} s of its restart", "See its log", self.log_tail() or said
+                    f"The server did not answer within {self.patience:.0f} s of its restart",
+                    "See its log",
+                    self.log_tail() or said,
                 )
             self._clock.sleep(_POLL)
 
     def _runs_anew(self, started: float, known: int | None) -> bool:
         """Tell whether the server answers and has another start."""
-        if self._account.socket is not None and not _listens(self._account):
+        if self._account.socket is not None and not process.listens(self._account):
             return False
         try:
-            with self.connect() as query:
-                now = self._started(query)
+            now = self._started()
         except ServerError:
             return False
         if now > started + _SAME_START:
@@ -363,73 +352,15 @@ class Attached:
             return found != known
         return False
 
-    def _assign_all(self, query: Query, wanted: Mapping[str, Value | None]) -> None:
-        """Set variables until each has its value, or setting them again changes nothing."""
-        left, before = dict(wanted), dict[str, str]()
-        for _ in range(_PASSES):
-            for name, value in left.items():
-                self._assign(query, name, value)
-            now = global_variables(query)
-            left = {name: value for name, value in wanted.items() if not _is(value, now.get(name, ""))}
-            if not left or now == before:
-                return
-            before = now
-
-    def _assign(self, query: Query, name: str, value: Value | None) -> None:
-        """Set one variable; one that comes into force in the background is waited for, before and after."""
-        if (told_by := _IN_THE_BACKGROUND.get(name)) is None:
-            assign(query, Scope.GLOBAL, name, value)
-            return
-        self._settle(query, name, told_by)
-        was = global_variables(query)[name]
-        if _is(value, was):
-            return
-        assign(query, Scope.GLOBAL, name, value)
-        limit = self._clock.monotonic() + _UNMOVED
-        while global_variables(query)[name] == was and self._clock.monotonic() < limit:
-            self._clock.sleep(_POLL)
-        self._settle(query, name, told_by)
-
-    def _settle(self, query: Query, name: str, told_by: str) -> None:
-        limit = self._clock.monotonic() + PATIENCE
-        while not _is_settled(status(query, told_by)):
-            if self._clock.monotonic() > limit:
-                raise ServerError(f"{name} was not in force within {PATIENCE:.0f} s", "See the server's log", self.log_tail())
-            self._clock.sleep(_POLL)
-
     def _must_have_journal(self) -> Journal:
         if self.journal is None:
             raise RuntimeError("an attached server is changed only when its undo is written down")
         return self.journal
 
 
-def _is(value: Value | None, in_force: str) -> bool:
-    return in_force == "" if value is None else same_value(value, in_force)
-
-
-def _is_settled(said: str | None) -> bool:
-    words = (said or "").lower()
-    return words in ("", "ok") or any(word in words for word in ("complet", "not started", "failed", "abort", "nothing"))
-
-
-def _listens(account: Account) -> bool:
-    if account.socket is not None:
-        return _listener(account.socket) is not None
-    try:
-        sockets.create_connection((account.host, account.port), 3.0).close()
-    except OSError:
-        return False
-    return True
-
-
-def _listener(path: Path) -> int | None:
-    """Return the process that listens on a unix socket, as the kernel tells it; None where it is not of this machine's own."""
-    with sockets.socket(sockets.AF_UNIX) as probe:
-        try:
-            probe.settimeout(3)
-            probe.connect(str(path))
-            credentials = probe.getsockopt(sockets.SOL_SOCKET, sockets.SO_PEERCRED, struct.calcsize("3i"))
-        except OSError:
-            return None
-    number = int(struct.unpack("3i", credentials)[0])
-    return number if number > 0 and identity(number) else None
+def _persist(query: Query, wanted: Wanted) -> None:
+    for name, value in wanted.items():
+        if value is None:
+            reset_persisted(query, name)
+        else:
+            assign(query, Scope.PERSIST_ONLY, name, value)

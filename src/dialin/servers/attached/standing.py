@@ -32,10 +32,16 @@ class Process:
     command: str
 
 
-def reasons(query: Query, variables: Mapping[str, str], clock: Clock) -> list[str]:
+def reasons(query: Query, variables: Mapping[str, str], clock: Clock, *, not_others: int | None = None) -> list[str]:
     """Return why a server must be taken for one that is in use, a sentence each without its full stop; none where it is idle.
 
     It takes `WATCHED` seconds.
+
+    Args:
+        query: a connection.
+        variables: what the server told of itself.
+        clock: for waiting.
+        not_others: a connection that is dialin's own, too.
 
     Raises:
         UserError: the account may not see what others do.
@@ -46,7 +52,9 @@ def reasons(query: Query, variables: Mapping[str, str], clock: Clock) -> list[st
     asked = _questions(query)
     clock.sleep(WATCHED)
     sent = max(0, _questions(query) - asked - 1)  # this second look is a statement itself
-    seen = list({process.id: process for process in (*before, *processes(query)) if process.id != own}.values())
+    seen = list(
+        {process.id: process for process in (*before, *processes(query)) if process.id not in (own, not_others)}.values()
+    )
     return [*_replication(seen), *_clusters(query, variables), *_clients(seen, sent)]
 
 

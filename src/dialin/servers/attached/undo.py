@@ -3,37 +3,41 @@
 An entry says which server it is about, how that is reached (never the password), what every variable was, which values dialin
 gave it, and which schema dialin made. Undoing is safe to repeat, and it is refused on any other server. A variable that holds
 neither its old value nor one that dialin gave it was set by somebody else meanwhile: it is left alone, and that is said.
+
+While a study lives its dialin holds a lock on its entry, and one on the server; what it left when it died is an orphan.
 """
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
+import socket
 import uuid
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import asdict, replace
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from pathlib import Path
 
-from dialin.clock import Clock
-from dialin.errors import ServerError, UserError
-from dialin.model.setting import Setting
+from dialin.clock import Clock, SystemClock
+from dialin.errors import DialinError, ServerError, UserError
 from dialin.model.study import Attachment
 from dialin.paths import replace_text
+from dialin.servers.attached import restart as restarts
 from dialin.servers.attached import schema as schemas
 from dialin.servers.attached.assign import variable
-from dialin.servers.attached.entry import Entry, check_same_server, facts, read
+from dialin.servers.attached.build import AttachedBuild, check_same
+from dialin.servers.attached.entry import Entry, check_same_server, read
+from dialin.servers.attached.locks import Locks
 from dialin.servers.attached.put_back import put_back
-from dialin.servers.attached.server import Attached
-from dialin.servers.processes import identity
-from dialin.text import listed
-from dialin.variables import rules
+from dialin.servers.attached.server import PATIENCE, Attached
+from dialin.servers.attached.written import WrittenJournal
 
 SCHEMA = "dialin_sbtest"
 """The schema that dialin makes where the user named none."""
 
-_LOCK = "lock"
+_BEGIN = "begin"
+_BEGIN_PATIENCE = 120.0
+"""Seconds that one dialin waits for another to look at its server and write that down."""
 
 
 class UndoLog:
@@ -41,18 +45,49 @@ class UndoLog:
 
     Args:
         directory: where they are kept; made when the first is written.
+        clock: for waiting.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, clock: Clock | None = None) -> None:
         self._directory = directory
+        self._locks = Locks(directory, clock or SystemClock())
+        self._journals: dict[str, WrittenJournal] = {}
 
     def entries(self) -> list[Entry]:
         """Return all entries that can be read."""
-        return [entry for path in sorted(self._directory.glob("*.json")) if (entry := read(path)) is not None]
+        return self._read()[0]
 
-    def orphans(self) -> list[Entry]:
-        """Return those whose dialin is gone."""
-        return [entry for entry in self.entries() if entry.is_orphan]
+    def unreadable(self) -> dict[str, DialinError]:
+        """Return what is to be said of the entries that cannot be read, by their names."""
+        return self._read()[1]
+
+    def _read(self) -> tuple[list[Entry], dict[str, DialinError]]:
+        entries: list[Entry] = []
+        faults: dict[str, DialinError] = {}
+        for path in sorted(self._directory.glob("*.json")):
+            try:
+                if (entry := read(path)) is not None:
+                    entries.append(entry)
+            except UserError as fault:
+                faults[path.stem] = fault
+        return entries, faults
+
+    def orphans(self, *, of_other_machines: bool = False) -> list[Entry]:
+        """Return those whose dialin is gone.
+
+        Args:
+            of_other_machines: those too that were written on other machines into a directory that is shared; their locks may
+                not be seen from here.
+        """
+        return [
+            entry
+            for entry in self.entries()
+            if self.is_orphan(entry) and (of_other_machines or entry.machine == _this_machine())
+        ]
+
+    def is_orphan(self, entry: Entry) -> bool:
+        """Tell whether the dialin that wrote an entry is gone, as far as that can be seen from here."""
+        return self._locks.is_free(entry.id)
 
     def begin(
         self,
@@ -74,18 +109,39 @@ class UndoLog:
 
         Raises:
             UserError: the server is being studied already, or was left changed, or lacks a variable, or the schema is there
-                already or may not be made; nothing was changed.
+                already or may not be made, or nothing can be written down; nothing was changed.
             ServerError: the server does not answer.
         """
-        self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with self._held():
-            entry = self._describe(attached, attachment, names, schema, restart=restart)
-            self._check_free(entry)
+        with _in_words(self._directory):
+            self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with self._locks.held(_BEGIN, _BEGIN_PATIENCE) as taken:
+                if not taken:
+                    raise UserError("Another dialin is taking hold of an attached server", "Try again when it has begun")
+                entry = self._begin(attached, attachment, names, schema, restart=restart)
+        attached.bind(entry.server)
+        attached.journal = self._journals[entry.id] = WrittenJournal(entry, self._write)
+        return entry
+
+    def _begin(
+        self, attached: Attached, attachment: Attachment, names: Collection[str], schema: str | None, *, restart: bool
+    ) -> Entry:
+        """Claim the server, look at it, and write that down; it is let go of where that fails."""
+        self._check_free(attached.build)
+        attached.claim.take()
+        entry = None
+        try:
+            entry = _describe(attached, attachment, names, schema, restart=restart)
             if schema is not None:
                 with attached.connect() as query:
                     schemas.check_absent(query, schema)
+            self._locks.take(entry.id)
             self._write(entry)
-        attached.journal = _Journal(self, entry)
+        except BaseException:
+            if entry is not None:
+                with suppress(OSError):
+                    self._locks.remove(entry.id)
+            attached.claim.release()
+            raise
         return entry
 
     def make_schema(self, entry: Entry, attached: Attached) -> None:
@@ -93,55 +149,32 @@ class UndoLog:
 
         Raises:
             UserError: it may not be made, or somebody made it meanwhile.
-            ServerError: the server does not answer, or refuses.
+            ServerError: the server does not answer, is another one, or refuses.
         """
         if entry.schema is not None:
-            with attached.connect() as query:
-                schemas.make(query, entry.schema, entry.id)
+            with attached.to_change(PATIENCE) as (query, _):
+                schemas.make(query, entry.schema, entry.id, self._journals[entry.id].schema_was_made)
 
-    def _describe(
-        self, attached: Attached, attachment: Attachment, names: Collection[str], schema: str | None, *, restart: bool
-    ) -> Entry:
-        account, wanted = attached.account, [variable(name) for name in names]
-        persisted = attached.persisted() if restart else {}
-        file = attachment.defaults_file
-        return Entry(
-            id=uuid.uuid4().hex[:12],
-            owner=os.getpid(),
-            owner_identity=identity(os.getpid()),
-            attachment={
-                "defaults_file": str(Path(file).expanduser().absolute()) if file else None,
-                "login_path": attachment.login_path,
-            },
-            place={
-                "socket": str(account.socket) if account.socket else None,
-                "host": account.host,
-                "port": account.port,
-                "user": account.user,
-            },
-            server=facts(attached.build),
-            before=attached.variables(),
-            exact=attached.exact_values(wanted),
-            persisted={name: persisted.get(name) for name in wanted} if restart else {},
-            schema=schema,
-        )
-
-    def _check_free(self, entry: Entry) -> None:
+    def _check_free(self, build: AttachedBuild) -> None:
         for other in self.entries():
-            if other.server == entry.server:
-                if other.is_orphan:
-                    raise UserError(
-                        f"{entry.where} still has what a dialin that died changed there", "`dialin restore` puts it back"
-                    )
+            if other.server != build.facts:
+                continue
+            if not self.is_orphan(other):
                 raise UserError(
-                    f"{entry.where} is being studied by another dialin (process {other.owner})", "Wait for it to end"
+                    f"{other.where} is being studied by another dialin (process {other.owner} on {other.machine})",
+                    "Wait for it to end",
                 )
+            where = "" if other.machine == _this_machine() else f" on {other.machine}"
+            raise UserError(
+                f"{other.where} still has what a dialin that died{where} changed there", "`dialin restore` puts it back"
+            )
 
     def undo(self, entry: Entry, attached: Attached, *, restart_command: str | None = None) -> list[str]:
         """Put a server back as it was, check that it is, and strike the entry out.
 
         Args:
-            entry: what was written down; what is on disk of it is what counts.
+            entry: what was written down; what counts is what this process knows of it where it began the study, so that a lost
+                file loses nothing, and what is on disk elsewhere.
             attached: the server.
             restart_command: what restarts it, where a variable takes that.
 
@@ -149,30 +182,75 @@ class UndoLog:
             What was done, a line each; nothing where there was nothing to do.
 
         Raises:
-            UserError: this is another server, or the entry is being undone by another dialin; nothing was changed.
+            UserError: this is another server, or another dialin studies it or is putting it back; nothing was changed.
             ServerError: the server does not answer, or something could not be put back: what was is in the log tail. The
                 entry is kept.
         """
         attached.journal = None
-        with self._held():
-            current = read(self._path(entry.id))
-            if current is None:
-                return []
+        try:
+            with _in_words(self._directory):
+                return self._undo(entry, attached, restart_command)
+        finally:
+            self._locks.release(entry.id)
+            attached.claim.release()
+
+    def _undo(self, entry: Entry, attached: Attached, restart_command: str | None) -> list[str]:
+        journal = self._journals.get(entry.id)
+        current = journal.entry if journal is not None else read(self._path(entry.id))
+        if current is None:
+            return []
+        if not self._take(entry.id):
+            raise UserError(f"{current.where} is being studied or put back by another dialin", "Wait for it to end")
+        try:
             check_same_server(current, attached)
+            attached.bind(current.server)
+            attached.claim.take()
+            attached.journal = WrittenJournal(current, self._write_if_possible)
+            if journal is not None:
+                self._journals[entry.id] = attached.journal
             lines: list[str] = []
-            faults = put_back(current, attached, lines, self._write, restart_command)
-            if faults:
-                raise ServerError(
-                    f"{current.where} could not be put back in full: {'; '.join(faults)}",
-                    "Mend the cause, then `dialin restore` tries again",
-                    "\n".join(lines),
-                )
-            self.forget(current)
+            faults = put_back(attached.journal, attached, lines, restart_command)
+        except ServerError as error:
+            if current.at_start and attached.is_gone():
+                raise restarts.not_back(error, current.at_start) from error
+            raise
+        finally:
+            attached.journal = None
+        if faults:
+            raise ServerError(
+                f"{current.where} could not be put back in full: {'; '.join(faults)}",
+                "Mend the cause, then `dialin restore` tries again",
+                "\n".join(lines),
+            )
+        self.forget(current)
         return lines
 
+    def _take(self, name: str) -> bool:
+        try:
+            return self._locks.take(name)
+        except OSError:
+            if name not in self._journals:
+                raise
+            return True  # the directory is gone or full, and this process began the study
+
     def forget(self, entry: Entry) -> None:
-        """Strike an entry out."""
-        self._path(entry.id).unlink(missing_ok=True)
+        """Strike an entry out.
+
+        Raises:
+            UserError: its file cannot be removed.
+        """
+        self._journals.pop(entry.id, None)
+        self.remove(entry.id)
+
+    def remove(self, name: str) -> None:
+        """Remove the file of an entry, though it may not be readable.
+
+        Raises:
+            UserError: it cannot be removed.
+        """
+        with _in_words(self._directory):
+            self._path(name).unlink(missing_ok=True)
+            self._locks.remove(name)
 
     def _path(self, name: str) -> Path:
         return self._directory / f"{name}.json"
@@ -181,74 +259,75 @@ class UndoLog:
         # replace_text makes a file anew; it must be private from its first byte on.
         before = os.umask(0o077)
         try:
-            replace_text(self._path(entry.id), json.dumps(asdict(entry)))
+            with _in_words(self._directory):
+                self._directory.mkdir(parents=True, exist_ok=True)
+                self._locks.take(entry.id)  # anew where somebody cleared the directory
+                replace_text(self._path(entry.id), json.dumps(asdict(entry)))
+                _sync(self._directory)
         finally:
             os.umask(before)
-        _sync(self._directory)
 
-    @contextmanager
-    def _held(self) -> Iterator[None]:
-        """Keep other processes from the log; the kernel lets go of it however this one ends."""
-        descriptor = os.open(self._directory / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise UserError(
-                    "Another dialin is taking hold of an attached server, or putting one back", "Try again when it is done"
-                ) from None
-            yield
-        finally:
-            os.close(descriptor)
+    def _write_if_possible(self, entry: Entry) -> None:
+        """Write an entry while it is undone: a disk that is full must not keep the server from being put back."""
+        with suppress(DialinError):
+            self._write(entry)
 
 
-class _Journal:
-    """Writes down what is about to be changed on one server."""
-
-    def __init__(self, log: UndoLog, entry: Entry) -> None:
-        self._log = log
-        self._entry = entry
-
-    def _save(self, **changes: object) -> None:
-        self._entry = replace(self._entry, **changes)  # type: ignore[arg-type]
-        self._log._write(self._entry)
-
-    def _must_cover(self, names: Collection[str], covered: Collection[str]) -> None:
-        if missing := [name for name in names if name not in covered]:
-            raise ValueError(f"what {listed(missing)} was before is not written down")
-
-    def about_to_set(self, setting: Setting) -> None:
-        """See `attached.Journal`."""
-        self._must_cover(setting, self._entry.exact)
-        self._save(given=_joined(self._entry.given, setting), pending=sorted({*self._entry.pending, *setting}))
-
-    def was_set(self, in_force: Mapping[str, str]) -> None:
-        """See `attached.Journal`."""
-        changed = {name: value for name, value in in_force.items() if not rules.identifies_instance(name)}
-        moved = sorted({*self._entry.moved, *(name for name in changed if name not in self._entry.exact)})
-        self._save(given=_joined(self._entry.given, changed), moved=moved, pending=[])
-
-    def about_to_persist(self, setting: Setting) -> None:
-        """See `attached.Journal`."""
-        self._must_cover(setting, self._entry.persisted)
-        self._save(given=_joined(self._entry.given, setting), at_start=sorted({*self._entry.at_start, *setting}))
-
-    def about_to_restart(self) -> None:
-        """See `attached.Journal`."""
-        self._save(restarted=True)
-
-
-def find_attached(entry: Entry, environment: Mapping[str, str], clock: Clock, *, timeout: float = 10.0) -> Attached:
+def find_attached(
+    entry: Entry, environment: Mapping[str, str], clock: Clock, *, timeout: float = 10.0, patience: float = PATIENCE
+) -> Attached:
     """Return the server that an entry is about; nothing is connected yet.
 
     Raises:
-        UserError: the option file or login path of its account is gone.
+        UserError: the option file or login path of its account is gone, or about another account by now.
     """
-    return Attached(entry.account(environment), clock, timeout=timeout)
+    return Attached(entry.account(environment), clock, timeout=timeout, patience=patience)
 
 
-def _joined(given: Mapping[str, list[str]], more: Mapping[str, object]) -> dict[str, list[str]]:
-    return {**given, **{name: list(dict.fromkeys([*given.get(name, []), str(value)])) for name, value in more.items()}}
+def _describe(
+    attached: Attached, attachment: Attachment, names: Collection[str], schema: str | None, *, restart: bool
+) -> Entry:
+    account, wanted = attached.account, [variable(name) for name in names]
+    persisted = attached.persisted() if restart else {}
+    file = attachment.defaults_file
+    before = attached.variables()
+    check_same(attached.build.facts, before)
+    return Entry(
+        id=uuid.uuid4().hex[:12],
+        owner=os.getpid(),
+        machine=_this_machine(),
+        attachment={
+            "defaults_file": str(Path(file).expanduser().absolute()) if file else None,
+            "login_path": attachment.login_path,
+        },
+        place={
+            "socket": str(account.socket) if account.socket else None,
+            "host": account.host,
+            "port": account.port,
+            "user": account.user,
+        },
+        server=attached.build.facts,
+        before=before,
+        exact=attached.exact_values(wanted),
+        persisted={name: persisted.get(name) for name in wanted} if restart else {},
+        schema=schema,
+    )
+
+
+def _this_machine() -> str:
+    return socket.gethostname()
+
+
+@contextmanager
+def _in_words(directory: Path) -> Iterator[None]:
+    """Say in words what the file system does not let dialin do."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(
+            f"What undoes changes to a server cannot be kept in {directory}: {error.strerror or error}",
+            "See that there is room and that you may write there; DIALIN_HOME names another place",
+        ) from error
 
 
 def _sync(directory: Path) -> None:

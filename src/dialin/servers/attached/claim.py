@@ -1,0 +1,80 @@
+"""A server says itself which dialin studies it: two on different machines, or with different homes, see each other so."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, ExitStack
+from typing import Protocol
+
+from dialin.errors import ServerError, UserError
+from dialin.servers.connection import Query, RefusedError
+
+LOCK = "dialin study"
+"""The name of the lock that whoever studies a server, or puts it back, holds there (GET_LOCK)."""
+
+_LONGEST_IDLE = 86_400
+"""Seconds after which the server ends a connection of which nothing is heard; what died with its network is gone by then."""
+
+_NOT_IN_A_CLUSTER = (1105, 1235)
+"""What nodes of Galera clusters answer that allow no such locks; there a study is seen by its entry alone."""
+
+
+class Server(Protocol):
+    """Where a connection can be opened."""
+
+    def connect(self) -> AbstractContextManager[Query]:
+        """Open one; use it as a context manager."""
+        ...
+
+
+class Claim:
+    """The one connection that holds the lock; it does nothing else.
+
+    Args:
+        server: where the lock is.
+    """
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._open = ExitStack()
+        self._query: Query | None = None
+        self.connection: int | None = None
+
+    def take(self) -> None:
+        """Take the lock, or make sure that it is still held; nothing is taken of a server that has no such locks.
+
+        Raises:
+            UserError: another dialin holds it.
+            ServerError: the server does not answer.
+        """
+        if self._query is not None and self._is_held(self._query):
+            return
+        self.release()
+        with ExitStack() as opened:
+            query = opened.enter_context(self._server.connect())
+            query(f"SET SESSION wait_timeout = {_LONGEST_IDLE}")
+            try:
+                # One that was killed just now is gone within a second.
+                taken = query("SELECT GET_LOCK(%s, 1)", (LOCK,))[0][0] == 1
+            except RefusedError as error:
+                if error.number in _NOT_IN_A_CLUSTER:
+                    return
+                raise
+            if not taken:
+                holder = query("SELECT IS_USED_LOCK(%s)", (LOCK,))[0][0]
+                raise UserError(
+                    f"The server is being studied by another dialin (connection {holder} there holds '{LOCK}')",
+                    "Wait for it to end; where it is dead and its network with it, KILL that connection",
+                )
+            self.connection = int(query("SELECT CONNECTION_ID()")[0][0])
+            self._query, self._open = query, opened.pop_all()
+
+    def release(self) -> None:
+        """Let go of the lock."""
+        self._query = self.connection = None
+        self._open.close()
+
+    def _is_held(self, query: Query) -> bool:
+        try:
+            return bool(query("SELECT IS_USED_LOCK(%s)", (LOCK,))[0][0] == self.connection)
+        except ServerError:
+            return False  # the server was restarted, or ended the connection

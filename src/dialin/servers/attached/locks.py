@@ -1,0 +1,109 @@
+"""Locks by name, files in a directory: held by one process, and let go of by the kernel however it ends."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from dialin.clock import Clock
+
+_POLL = 0.05
+
+
+class Locks:
+    """The locks of a directory that this process holds, or could.
+
+    Args:
+        directory: where their files are; it must be there when one is taken.
+        clock: for waiting.
+    """
+
+    def __init__(self, directory: Path, clock: Clock) -> None:
+        self._directory = directory
+        self._clock = clock
+        self._held: dict[str, int] = {}
+
+    def take(self, name: str, patience: float = 1.0) -> bool:
+        """Take a lock, or keep it where it is held already; False where another process has it all the while.
+
+        Args:
+            name: of the lock.
+            patience: seconds to wait for it; whoever asks whether it is free holds it for a moment.
+
+        Raises:
+            OSError: its file cannot be made.
+        """
+        if name in self._held and self._is_current(name):
+            return True
+        descriptor = os.open(self._path(name), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        limit = self._clock.monotonic() + patience
+        while not _locked(descriptor):
+            if self._clock.monotonic() > limit:
+                os.close(descriptor)
+                return False
+            self._clock.sleep(_POLL)
+        self.release(name)
+        self._held[name] = descriptor
+        return True
+
+    def is_free(self, name: str) -> bool:
+        """Tell whether nobody holds a lock, this process included."""
+        if name in self._held:
+            return False
+        try:
+            descriptor = os.open(self._path(name), os.O_RDWR | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return True
+        except OSError:
+            return False  # it is somebody else's file, and so may be the process
+        try:
+            return _locked(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def release(self, name: str) -> None:
+        """Let go of a lock."""
+        if (descriptor := self._held.pop(name, None)) is not None:
+            os.close(descriptor)
+
+    def remove(self, name: str) -> None:
+        """Let go of a lock that nobody needs any more, its file included.
+
+        Raises:
+            OSError: the file cannot be removed.
+        """
+        try:
+            self._path(name).unlink(missing_ok=True)
+        finally:
+            self.release(name)
+
+    @contextmanager
+    def held(self, name: str, patience: float) -> Iterator[bool]:
+        """Hold a lock for a while; gives whether it could be taken."""
+        taken = self.take(name, patience)
+        try:
+            yield taken
+        finally:
+            if taken:
+                self.release(name)
+
+    def _is_current(self, name: str) -> bool:
+        """Tell whether the file that this process holds is still the one that others would open."""
+        try:
+            return os.path.samestat(os.fstat(self._held[name]), self._path(name).stat())
+        except OSError:
+            return False
+
+    def _path(self, name: str) -> Path:
+        return self._directory / f"{name}.lock"
+
+
+def _locked(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

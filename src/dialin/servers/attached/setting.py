@@ -1,0 +1,135 @@
+"""Bringing variables of a running server to values: those that limit each other, and those that take effect later."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from dialin.clock import Clock
+from dialin.errors import DialinError, ServerError
+from dialin.model.setting import Value, same_value
+from dialin.servers.attached.assign import Scope, assign
+from dialin.servers.attached.journal import Wanted
+from dialin.servers.connection import Query, global_variables, status
+
+_POLL = 0.1
+_PASSES = 4
+_UNMOVED = 5.0
+"""Seconds after which a value that has not moved in the background is taken for one that was rounded to the old one."""
+
+_IN_THE_BACKGROUND = {
+    "innodb_buffer_pool_size": "Innodb_buffer_pool_resize_status",
+    "innodb_redo_log_capacity": "Innodb_redo_log_resize_status",
+}
+"""Variables that come into force after SET has returned, and the status variable that tells when."""
+
+
+class Setter:
+    """Sets variables over one connection.
+
+    Args:
+        query: the connection.
+        clock: for waiting.
+        patience: seconds that a value may take to come into force.
+        log_tail: returns the server's last words, for errors.
+    """
+
+    def __init__(self, query: Query, clock: Clock, patience: float, log_tail: Callable[[], str]) -> None:
+        self._query = query
+        self._clock = clock
+        self._patience = patience
+        self._log_tail = log_tail
+
+    def set_all(self, wanted: Wanted) -> None:
+        """Set variables until each has its value, or setting them again changes nothing.
+
+        Raises:
+            UserError: there is no such variable, it takes no such value, only a start can set it, or a privilege is missing.
+            ServerError: the server refuses for another reason, or a value is not in force in time.
+        """
+        left, before = dict(wanted), dict[str, str]()
+        for _ in range(_PASSES):
+            for name, value in left.items():
+                self._set(name, value)
+            now = global_variables(self._query)
+            left = _not_yet(wanted, now)
+            if not left or now == before:
+                return
+            before = now
+
+    def set_what_can_be(self, wanted: Wanted) -> dict[str, DialinError]:
+        """Set variables as far as each goes; one that is refused does not keep the others from their values.
+
+        Returns:
+            Why a variable does not have its value, where that was refused.
+        """
+        refused: dict[str, DialinError] = {}
+        left, before = dict(wanted), dict[str, str]()
+        for _ in range(_PASSES):
+            for name, value in left.items():
+                try:
+                    self._set(name, value)
+                    refused.pop(name, None)
+                except DialinError as error:
+                    refused[name] = error
+            now = global_variables(self._query)
+            left = _not_yet(wanted, now)
+            if not left or now == before:
+                break
+            before = now
+        return {name: error for name, error in refused.items() if name in left}
+
+    def start_from(self, before: Wanted, moved: Wanted) -> None:
+        """Where a variable does not have the value that it had before, give it and those that it moved with theirs again.
+
+        What takes effect in the background is left as it is: nothing waits for a pool that is resized twice.
+
+        Args:
+            before: what those that are about to be set were.
+            moved: what those that moved along with them were.
+        """
+        if _not_yet(moved, global_variables(self._query)):
+            quick = {name: value for name, value in before.items() if name not in _IN_THE_BACKGROUND}
+            self.set_what_can_be({**quick, **moved})
+
+    def _set(self, name: str, value: Value | None) -> None:
+        """Set one variable; one that comes into force in the background is waited for, before and after.
+
+        What is NULL is not set to it again, for few variables that are NULL at the start take that from SET.
+        """
+        if value is None and is_in_force(None, global_variables(self._query).get(name, "")):
+            return
+        if (told_by := _IN_THE_BACKGROUND.get(name)) is None:
+            assign(self._query, Scope.GLOBAL, name, value)
+            return
+        self._settle(name, told_by)
+        was = global_variables(self._query)[name]
+        if is_in_force(value, was):
+            return
+        assign(self._query, Scope.GLOBAL, name, value)
+        limit = self._clock.monotonic() + min(_UNMOVED, self._patience)
+        while global_variables(self._query)[name] == was and self._clock.monotonic() < limit:
+            self._clock.sleep(_POLL)
+        self._settle(name, told_by)
+
+    def _settle(self, name: str, told_by: str) -> None:
+        limit = self._clock.monotonic() + self._patience
+        while not _is_settled(status(self._query, told_by)):
+            if self._clock.monotonic() > limit:
+                raise ServerError(
+                    f"{name} was not in force within {self._patience:.0f} s", "See the server's log", self._log_tail()
+                )
+            self._clock.sleep(_POLL)
+
+
+def is_in_force(value: Value | None, shown: str) -> bool:
+    """Tell whether what a server shows is a value; it shows NULL as nothing."""
+    return shown == "" if value is None else same_value(value, shown)
+
+
+def _not_yet(wanted: Wanted, now: Mapping[str, str]) -> dict[str, Value | None]:
+    return {name: value for name, value in wanted.items() if not is_in_force(value, now.get(name, ""))}
+
+
+def _is_settled(said: str | None) -> bool:
+    words = (said or "").lower()
+    return words in ("", "ok") or any(word in words for word in ("complet", "not started", "failed", "abort", "nothing"))
