@@ -45,8 +45,9 @@ for part in builds catalogues datasets downloads; do
 done
 studies="tests_live/test_study.py tests_live/test_attached_study.py"
 say "tests on $DIALIN_TEST_BUILDS"
+# A shell has its background jobs ignore Ctrl-C, which a test sends.
 # shellcheck disable=SC2086  # these are words
-DIALIN_HOME=$beside .venv/bin/pytest $studies >"$beside/studies.log" 2>&1 &
+DIALIN_HOME=$beside env --default-signal=INT .venv/bin/pytest $studies >"$beside/studies.log" 2>&1 &
 code=0
 # shellcheck disable=SC2046,SC2086
 .venv/bin/pytest tests_live $(printf -- '--ignore=%s ' $studies) || code=$?

@@ -123,16 +123,16 @@ def finish(directory: Path, run: Callable[[Watcher], Verdict], *, json: bool) ->
         with _stopping_cleanly(), _watching(console) as watcher:
             run(watcher)
     except KeyboardInterrupt:
-        _write_reports(directory)
         _warn_of_changes()
+        _write_reports(directory)
         raise InterruptedStudyError(
             "Stopped; every finished trial is safe", f"Go on where it stood: dialin resume {directory}"
         ) from None
     except UserError:
         raise  # nothing was run: the directory may be a stranger's, or another dialin's that is running it
     except DialinError as error:
-        _write_reports(directory)
         _warn_of_changes()
+        _write_reports(directory)
         error.remedy = error.remedy.replace("resume DIR", f"resume {directory}")
         raise
     return show(directory, json=json)
@@ -171,8 +171,8 @@ def show(directory: Path, *, json: bool) -> ExitCode:
 
 
 def _write_reports(directory: Path) -> None:
-    """Write what reports can be written after a failure; the failure is what the user must see."""
-    with suppress(DialinError), Store.open(directory) as store:
+    """Write what reports can be written after a failure; the failure is what the user must see, who may not want to wait."""
+    with suppress(DialinError, KeyboardInterrupt), Store.open(directory) as store:
         files.write_all(store.read(), directory)
 
 

@@ -172,6 +172,8 @@ class Sandbox:
     def _answers(self) -> bool:
         # Not `connect`: a server that is coming up refuses, and that is no error yet.
         try:
+            with sockets.socket(sockets.AF_UNIX) as probe:  # PyMySQL would leave the socket of a refusal open
+                probe.connect(str(self.socket))
             pymysql.connect(unix_socket=str(self.socket), user="root", connect_timeout=2, read_timeout=2).close()
         except pymysql.err.OperationalError as error:
             return bool(error.args[0] == 1045)  # access denied: it answers, and the account has a password
