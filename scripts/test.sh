@@ -38,7 +38,7 @@ export DIALIN_TEST_BUILDS DIALIN_TEST_SERVER=$SERVER
 home=${DIALIN_HOME:-${XDG_CACHE_HOME:-$HOME/.cache}/dialin}
 mkdir -p "$home"
 beside=$(mktemp -d "$home/beside-XXXXXX")
-trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$beside"' EXIT
+trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$beside"' EXIT
 for part in builds catalogues datasets downloads; do
     mkdir -p "$home/$part"
     ln -s "$home/$part" "$beside/$part"
