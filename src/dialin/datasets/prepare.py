@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from dialin.clock import Clock
@@ -15,6 +15,7 @@ from dialin.probes import host
 from dialin.servers.capabilities import Capability, has
 from dialin.servers.ledger import Ledger
 from dialin.servers.sandbox import Sandbox
+from dialin.variables import rules
 from dialin.workloads.base import Target, Workload
 
 BLANK_SIZE = 400 * 1024**2
@@ -72,6 +73,23 @@ class Preparer:
 
         facts = {"made": _MADE, "build": fingerprint(build), "workload": None, "shape": dict(sorted(shape.items()))}
         return self._cache.ensure(facts, make, expected=BLANK_SIZE)
+
+    @contextmanager
+    def running(self, build: Build, options: Mapping[str, Value]) -> Iterator[Sandbox]:
+        """Run a server on empty data while this is open, to ask it something.
+
+        Raises:
+            ServerError: it does not start.
+            UserError: the disk has no room.
+        """
+        blank = self.blank(build, rules.shapes_data(options))
+        sandbox = Sandbox.create(build, self._home, self._ledger, self._clock)
+        try:
+            copy(blank.data, sandbox.data)
+            sandbox.boot(options)
+            yield sandbox
+        finally:
+            sandbox.remove()
 
     def prepared(self, build: Build, workload: Workload, shape: Mapping[str, Value]) -> Dataset:
         """Return the prepared data of a workload on a build.

@@ -115,6 +115,11 @@ class StudySpec(BaseModel):
         return tuple(dict.fromkeys(name for candidate in self.candidates for name in candidate.setting))
 
     @property
+    def set_variables(self) -> tuple[str, ...]:
+        """Every variable that some trial sets, those that are alike for all candidates included."""
+        return tuple(dict.fromkeys(name for candidate in self.candidates for name in self.setting_of(candidate.name)))
+
+    @property
     def compares_builds(self) -> bool:
         """Whether the candidates run on different builds."""
         return len({candidate.server for candidate in self.candidates}) > 1

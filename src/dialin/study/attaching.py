@@ -23,11 +23,11 @@ from dialin.servers.attached.undo import SCHEMA, UndoLog
 from dialin.servers.instance import Instance
 from dialin.study import comparison
 from dialin.study.file import Question, Variables, candidates_of
-from dialin.study.plan import Plan, plan
-from dialin.study.ready import Ready, check_cpus, check_duplicates, choose_baseline
+from dialin.study.plan import Plan
+from dialin.study.ready import Ready, settle
 from dialin.study.stage import Stage, Timed
 from dialin.study.workshop import Workshop
-from dialin.variables import catalogue, check, rules
+from dialin.variables import catalogue, rules
 from dialin.variables.catalogue import Catalogue
 from dialin.workloads.base import Target, Workload
 
@@ -84,7 +84,7 @@ class AttachedServer:
     def open(self, say: Callable[[str], None]) -> Iterator[Callable[[str], Stage]]:
         """Write down the undo, prepare data in a schema of its own, and put everything back at the end."""
         log = UndoLog(self.workshop.home.undo, self.workshop.clock)
-        names = variables_set(self.spec)
+        names = self.spec.set_variables
         schema = None if self.attachment.database else SCHEMA
         entry = log.begin(self.attached, self.attachment, names, schema=schema, restart=bool(self.at_start))
 
@@ -207,12 +207,8 @@ def check_attached(
     workload.check_account(attached.account)
     known, values = _asked(attached)
     candidates = candidates_of(settings, [known.build_id])
-    spec = question.spec(candidates, choose_baseline(question.baseline, candidates, {known.build_id: values}), directory)
-    notes = check.check_study(spec, {known.build_id: known}, {})
-    check_duplicates(question, candidates)
-    check_cpus(spec)
-    allowed = plan(spec)
-    spec = spec.model_copy(update={"measure": allowed.measure, "warmup": allowed.warmup})
+    before = {known.build_id: values}
+    spec, allowed, notes = settle(question, directory, candidates, before, {known.build_id: known}, {})
     site = _site(spec, attachment, attached, workload, workshop, permission)
     live = _check_live(attached, permission)
     texts = (*attached.account.notes, *left_out, *(note.text for note in notes), *live)
@@ -224,7 +220,7 @@ def check_attached(
         site=site,
         notes=texts,
         changes=tuple(_changes(site, values)),
-        catalogues={known.build_id: comparison.excerpt(known, variables_set(spec))},
+        catalogues={known.build_id: comparison.excerpt(known, spec.set_variables)},
     )
 
 
@@ -288,11 +284,6 @@ def connect(attachment: Attachment, workshop: Workshop) -> Attached:
     return attached
 
 
-def variables_set(spec: StudySpec) -> list[str]:
-    """Return every variable that some trial of a study sets."""
-    return list(dict.fromkeys(name for candidate in spec.candidates for name in spec.setting_of(candidate.name)))
-
-
 def _site(
     spec: StudySpec,
     attachment: Attachment,
@@ -302,7 +293,7 @@ def _site(
     permission: Permission,
 ) -> AttachedServer:
     """Return where the study takes place; the server is asked which variables only a start can set, and nothing is set."""
-    at_start = tuple(attached.needs_restart(variables_set(spec)))
+    at_start = tuple(attached.needs_restart(spec.set_variables))
     if at_start and permission.restart_command is None:
         raise UserError(
             f"{at_start[0]} can be set only when the server starts",
@@ -342,7 +333,7 @@ def _changes(site: AttachedServer, values: Mapping[str, str]) -> list[str]:
     """Return in words what the study will change on the server, and how it is put back."""
     spec, account = site.spec, site.attached.account
     found = [f"dialin did not start this server: {site.attached.build.id}, {account}. It will"]
-    for name in variables_set(spec):
+    for name in spec.set_variables:
         asked = [str(setting[name]) for c in spec.candidates if name in (setting := spec.setting_of(c.name))]
         found.append(f"  set {name} (now {values.get(name, 'unknown')}) to {', '.join(dict.fromkeys(asked))}")
     if site.attachment.database:

@@ -7,14 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from dialin.clock import Clock
-from dialin.datasets.cache import copy
 from dialin.datasets.prepare import Preparer, fingerprint
 from dialin.model.build import Build
 from dialin.paths import Home, replace_text
 from dialin.servers.connection import Query, RefusedError
-from dialin.servers.ledger import Ledger
 from dialin.servers.option_probe import ask_of
-from dialin.servers.sandbox import Sandbox
 from dialin.variables import catalogue, probing
 from dialin.variables.catalogue import Catalogue
 
@@ -22,9 +19,7 @@ _FORMAT = 3
 _CLIENT_ERRORS = {0, *range(2000, 3000)}
 
 
-def catalogue_of(
-    build: Build, home: Home, ledger: Ledger, clock: Clock, preparer: Preparer, say: Callable[[str], None]
-) -> Catalogue:
+def catalogue_of(build: Build, home: Home, clock: Clock, preparer: Preparer, say: Callable[[str], None]) -> Catalogue:
     """Return what a build says of its variables; the server is started for it the first time.
 
     What did not answer everything in time is not kept, and asked again the next time.
@@ -38,18 +33,12 @@ def catalogue_of(
         return Catalogue.from_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, KeyError, TypeError):
         pass
-    blank = preparer.blank(build, {})
+    preparer.blank(build, {})
     say(f"Asking {build.id} for its variables")
-    sandbox = Sandbox.create(build, home, ledger, clock)
-    try:
-        copy(blank.data, sandbox.data)
-        sandbox.boot({})
-        with sandbox.connect() as query:
-            told = catalogue.read(query, build.id)
-            # Before it is told what is dynamic: only MariaDB's table says, and what it says needs no probing.
-            found = catalogue.with_dynamic(probing.completed(told, ask_of(build, clock)), _setting_again(query))
-    finally:
-        sandbox.remove()
+    with preparer.running(build, {}) as sandbox, sandbox.connect() as query:
+        told = catalogue.read(query, build.id)
+        # Before it is told what is dynamic: only MariaDB's table says, and what it says needs no probing.
+        found = catalogue.with_dynamic(probing.completed(told, ask_of(build, clock)), _setting_again(query))
     _keep(found, path, say)
     return found
 

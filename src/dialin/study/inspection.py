@@ -8,18 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from dialin.datasets.cache import copy
 from dialin.errors import ServerError
 from dialin.model.build import Build
 from dialin.model.setting import Setting, Value
 from dialin.model.study import StudySpec
 from dialin.servers.connection import global_variables
 from dialin.servers.objects import counted_by_locks, instrumented, real_objects
-from dialin.servers.sandbox import Sandbox
 from dialin.study.comparison import Seen, confounds
 from dialin.study.stage import sandbox_options
 from dialin.study.workshop import Workshop
-from dialin.variables import rules
 
 _TRIES = 4
 """Times that what differs is held still and looked at again: one variable may hide another."""
@@ -57,16 +54,9 @@ def inspector(workshop: Workshop, builds: Mapping[str, Build], asked: Iterable[s
 
 
 def _read(workshop: Workshop, build: Build, options: Setting) -> Seen:
-    blank = workshop.preparer.blank(build, rules.shapes_data(options))
-    sandbox = Sandbox.create(build, workshop.home, workshop.ledger, workshop.clock)
-    try:
-        copy(blank.data, sandbox.data)
-        sandbox.boot(options)
-        with sandbox.connect() as query:
-            values = global_variables(query)
-            return Seen(values, real_objects(query, sandbox.pid, build, values))
-    finally:
-        sandbox.remove()
+    with workshop.preparer.running(build, options) as sandbox, sandbox.connect() as query:
+        values = global_variables(query)
+        return Seen(values, real_objects(query, sandbox.pid, build, values))
 
 
 def look(spec: StudySpec, inspect: Inspect) -> dict[str, Seen]:

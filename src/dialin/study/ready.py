@@ -6,17 +6,20 @@ import os
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from dialin.errors import UserError
 from dialin.model.cpus import parse_cpus
 from dialin.model.setting import same_value
 from dialin.model.study import Candidate, StudySpec
+from dialin.model.verdict import Note
 from dialin.study.comparison import Seen
 from dialin.study.file import Question, find_baseline
-from dialin.study.plan import Plan
+from dialin.study.plan import Plan, plan
 from dialin.study.stage import Site
 from dialin.variables import check
+from dialin.variables.catalogue import Catalogue
 from dialin.workloads.base import Workload
 
 
@@ -47,7 +50,40 @@ class Ready:
     catalogues: Mapping[str, str] = field(default_factory=dict)
 
 
-def choose_baseline(asked: str | None, candidates: Sequence[Candidate], before: Mapping[str, Mapping[str, str]]) -> str:
+def settle(
+    question: Question,
+    directory: Path,
+    candidates: Sequence[Candidate],
+    before: Mapping[str, Mapping[str, str]],
+    catalogues: Mapping[str, Catalogue],
+    elsewhere: check.Elsewhere,
+) -> tuple[StudySpec, Plan, list[Note]]:
+    """Decide what a study is, and check all of it that takes no server.
+
+    Args:
+        question: what was asked for.
+        directory: what paths in it are relative to.
+        candidates: what is compared.
+        before: per build, the values that hold without the study.
+        catalogues: per build, what is known of its variables.
+        elsewhere: other builds, asked only where one of these lacks a variable.
+
+    Returns:
+        The study, what its budget allows, and what the user should know though nothing is wrong.
+
+    Raises:
+        UserError: something does not fit.
+    """
+    spec = question.spec(candidates, _choose_baseline(question.baseline, candidates, before), directory)
+    notes = check.check_study(spec, catalogues, elsewhere)
+    _check_duplicates(question, candidates)
+    _check_cpus(spec)
+    allowed = plan(spec)
+    # Written down with the study: a larger budget, or another dialin, must not change how its trials are made.
+    return spec.model_copy(update={"measure": allowed.measure, "warmup": allowed.warmup}), allowed, notes
+
+
+def _choose_baseline(asked: str | None, candidates: Sequence[Candidate], before: Mapping[str, Mapping[str, str]]) -> str:
     """Return the baseline: what the user named, else the candidate that is what the server has of itself, else the first.
 
     Args:
@@ -69,7 +105,7 @@ def choose_baseline(asked: str | None, candidates: Sequence[Candidate], before: 
     return candidates[0].name
 
 
-def check_duplicates(question: Question, candidates: Sequence[Candidate]) -> None:
+def _check_duplicates(question: Question, candidates: Sequence[Candidate]) -> None:
     """Refuse settings that are the same twice; option files may be alike, to see the noise (A/A).
 
     Raises:
@@ -82,7 +118,7 @@ def check_duplicates(question: Question, candidates: Sequence[Candidate]) -> Non
         raise UserError(f"{a} and {b} are the same setting", "Take one of them out")
 
 
-def check_cpus(spec: StudySpec) -> None:
+def _check_cpus(spec: StudySpec) -> None:
     """Make sure that the CPUs asked for are there, and can be given to a process.
 
     Raises:

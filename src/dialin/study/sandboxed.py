@@ -19,8 +19,8 @@ from dialin.servers import builds, dry_run
 from dialin.study import comparison, inspection
 from dialin.study.comparison import Seen
 from dialin.study.file import Question, Variables, candidates_of
-from dialin.study.plan import Plan, plan
-from dialin.study.ready import Ready, check_cpus, check_duplicates, choose_baseline
+from dialin.study.plan import Plan
+from dialin.study.ready import Ready, settle
 from dialin.study.stage import SandboxStage, Stage, sandbox_options
 from dialin.study.workshop import Workshop
 from dialin.variables import check, rules
@@ -105,14 +105,8 @@ def check_sandboxed(
         name: {variable: known.default for variable, known in catalogue.variables.items() if known.default is not None}
         for name, catalogue in catalogues.items()
     }
-    spec = question.spec(candidates, choose_baseline(question.baseline, candidates, defaults), directory)
     elsewhere = {build.id: _asking(workshop, build) for build in installed if build.id not in used}
-    notes = check.check_study(spec, catalogues, elsewhere)
-    check_duplicates(question, candidates)
-    check_cpus(spec)
-    allowed = plan(spec)
-    # Written down with the study: a larger budget, or another dialin, must not change how its trials are made.
-    spec = spec.model_copy(update={"measure": allowed.measure, "warmup": allowed.warmup})
+    spec, allowed, notes = settle(question, directory, candidates, defaults, catalogues, elsewhere)
     for candidate in candidates:
         dry_run.check(used[candidate.server], spec.setting_of(candidate.name))
     _check_memory(spec, defaults)
@@ -126,7 +120,6 @@ def check_sandboxed(
         for candidate in candidates:
             dry_run.check(used[candidate.server], spec.setting_of(candidate.name))
         _check_memory(spec, defaults)
-    asked = [*spec.asked_variables, *spec.fixed, *spec.held]
     return Ready(
         spec=spec,
         plan=allowed,
@@ -135,7 +128,7 @@ def check_sandboxed(
         site=Sandboxes(spec, used, workload, workshop),
         notes=(*left_out, *(note.text for note in notes), *_found(spec, seen, catalogues)),
         seen=seen,
-        catalogues={name: comparison.excerpt(catalogue, asked) for name, catalogue in catalogues.items()},
+        catalogues={name: comparison.excerpt(catalogue, spec.set_variables) for name, catalogue in catalogues.items()},
     )
 
 

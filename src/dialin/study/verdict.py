@@ -42,11 +42,11 @@ def judge(record: StudyRecord, alpha: float) -> Judgement:
     measured = {trial.id: _measured(record.samples.get(trial.id, ())) for trial in done}
     windows = {trial.id: window([sample.tps for sample in measured[trial.id]]) for trial in done}
     names = [candidate.name for candidate in spec.candidates]
-    forced = {name: trial.in_force for name in names for trial in done if trial.candidate == name}
     first = {trial.candidate: Seen(trial.in_force, trial.real) for trial in reversed(done)}
     seen = {trial.candidate: Seen(trial.in_force, trial.real) for trial in done}
     # One is only what was one from the first trials to the last.
-    one = [group for group in comparison.same(spec, seen) if group in comparison.same(spec, first)]
+    at_first = comparison.same(spec, first)
+    one = [group for group in comparison.same(spec, seen) if group in at_first]
     decision = decide(
         [Observation((t.block, t.session), t.candidate, windows[t.id].location) for t in done],
         names,
@@ -58,6 +58,7 @@ def judge(record: StudyRecord, alpha: float) -> Judgement:
     confounds = comparison.confounds(spec, seen)
     known = {note.data["variable"] for note in confounds}
     confounds += [note for note in comparison.confounds(spec, first) if note.data["variable"] not in known]
+    forced = {name: seen[name].in_force for name in names if name in seen}
     weaker = {name: _weaker(name, forced, spec.baseline) for name in forced}
     serious = [note for note in confounds if note.data["could_explain"]]
     outcome = decision.outcome

@@ -70,7 +70,7 @@ class Workshop:
         Raises:
             ServerError: the server does not start.
         """
-        return catalogue_of(build, self.home, self.ledger, self.clock, self.preparer, self.say)
+        return catalogue_of(build, self.home, self.clock, self.preparer, self.say)
 
 
 def _limit(environment: Mapping[str, str]) -> int:

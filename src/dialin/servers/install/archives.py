@@ -8,7 +8,7 @@ import shutil
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from io import BytesIO
@@ -70,14 +70,23 @@ class Contents:
     finds_libraries: bool = False
     needs: AptPackages | None = None
 
-    def check_machine(self, reference: BuildReference) -> None:
-        """Make sure that this machine's processor is the one the server was built for.
+    def bring(
+        self,
+        reference: BuildReference,
+        fetch: Callable[[Path, Clients, Say], Path],
+        downloads: Path,
+        into: Path,
+        clients: Clients,
+        say: Say,
+    ) -> Layout:
+        """Fetch the archive and unpack the server into an empty directory; nothing is fetched for another processor.
 
         Raises:
-            UserError: it is another.
+            UserError: this machine cannot run it, the archive cannot be had or is damaged, or a library cannot be had.
         """
         if platform.machine() != self.machine:
             raise UserError(f"{reference} was built for {self.machine}; this machine is {platform.machine()}")
+        return self.unpack(fetch(downloads, clients, say), downloads, into, clients, say)
 
     def unpack(self, archive: Path, downloads: Path, into: Path, clients: Clients, say: Say) -> Layout:
         """Unpack the server into an empty directory, with the libraries that this machine lacks.

