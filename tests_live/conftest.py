@@ -5,10 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from dialin.model.study import Attachment
 from dialin.paths import Home
+from dialin.servers.attached.undo import UndoLog
+from dialin.servers.capabilities import Capability, has
 from dialin.servers.ledger import Ledger
 from dialin.servers.processes import identity, processes
-from live import MYSQL, Dialin, find
+from live import INSTALLED, MYSQL, Dialin, find
+from playground import option_file, playground
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -29,3 +33,29 @@ def dialin(tmp_path):
         if not entry.keep and identity(entry.owner) != entry.owner_identity and processes(Path(entry.directory))
     ]
     assert not left, "a server or a driver was left behind"
+
+
+WITH_PERSIST = [build for build in INSTALLED if has(build, Capability.PERSIST)]
+
+
+@pytest.fixture(scope="module", params=INSTALLED, ids=lambda build: build.id)
+def server(request):
+    with playground(request.param) as made:
+        yield made
+
+
+@pytest.fixture(scope="module", params=WITH_PERSIST, ids=lambda build: build.id)
+def modern(request):
+    """A server that keeps variables over SQL, and can be restarted."""
+    with playground(request.param) as made:
+        yield made
+
+
+@pytest.fixture
+def log(tmp_path):
+    return UndoLog(Home(tmp_path / "home").undo)
+
+
+@pytest.fixture
+def attachment(server, tmp_path):
+    return Attachment(defaults_file=str(option_file(server, tmp_path / "my.cnf")))

@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pymysql
 
+from dialin.clock import SystemClock
 from dialin.paths import Home
+from dialin.servers.attached.client_options import find_account
+from dialin.servers.attached.server import Attached
 from dialin.servers.ledger import Ledger
 from dialin.variables import rules
 
@@ -80,3 +83,7 @@ def option_file(server, path, **more):
     path.write_text("[client]\n" + "".join(f"{name} = {value}\n" for name, value in options.items() if value))
     path.chmod(0o600)
     return path
+
+
+def attach(attachment):
+    return Attached(find_account(Path(attachment.defaults_file), None, {}), SystemClock())
