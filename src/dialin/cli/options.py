@@ -11,6 +11,7 @@ import typer
 
 from dialin.errors import UserError
 from dialin.model.setting import parse_value
+from dialin.model.study import Goal
 from dialin.study.file import Question
 
 _PANELS: dict[str, dict[str, Any]] = {
@@ -22,6 +23,7 @@ _PANELS: dict[str, dict[str, Any]] = {
         "table_size": int,
         "rand_type": str | None,
         "rate": int,
+        "percentile": int,
         "workload_options": list[str] | None,
     },
     "Method": {
@@ -29,7 +31,10 @@ _PANELS: dict[str, dict[str, Any]] = {
         "measure": float | None,
         "warmup": float | None,
         "confidence": str,
-        "worthwhile": str,
+        "goal": Goal,
+        "worthwhile": str | None,
+        "switch": str,
+        "confirm": bool,
         "seed": int,
         "hold": bool,
         "accept_weaker_durability": bool,
@@ -37,7 +42,7 @@ _PANELS: dict[str, dict[str, Any]] = {
     "Machine": {"server_cpus": str | None, "load_cpus": str | None},
 }
 _SPELLING = {"set": ("--set", "NAME=VALUE"), "workload_options": ("--workload-option", "NAME=VALUE")}
-_PERCENT = {"confidence": "95%", "worthwhile": "1%"}
+_PERCENT = {"confidence": "95%"}
 
 Servers = Annotated[
     list[str] | None,

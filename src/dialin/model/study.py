@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from dialin.model.setting import Value
 from dialin.model.workload import WorkloadSpec
 
 MAX_CANDIDATES = 64
+
+
+class Goal(StrEnum):
+    """What the best candidate is best at: transactions a second, steadiness of the seconds, or latency."""
+
+    THROUGHPUT = "throughput"
+    STABILITY = "stability"
+    LATENCY = "latency"
+
+
+WORTHWHILE = {Goal.THROUGHPUT: 0.01, Goal.STABILITY: 0.25, Goal.LATENCY: 0.05}
+"""The smallest relative difference that matters, where nobody says: what varies more takes more to matter."""
+
+
+class Switch(StrEnum):
+    """How one candidate's trial follows another's: a server started anew, or one that lives on and is set."""
+
+    RESTART = "restart"
+    SET = "set"
 
 
 class Candidate(BaseModel):
@@ -56,6 +77,10 @@ class StudySpec(BaseModel):
         warmup: the most seconds that a trial warms up before it is measured; None leaves it to the plan.
         confidence: how sure all intervals together are, e.g. 0.95.
         worthwhile: the smallest relative difference that matters, e.g. 0.01.
+        goal: what decides.
+        switch: how trials on sandboxes follow each other; an attached server has ways of its own.
+        confirm: whether a choice other than the baseline is measured afresh against it, after it was made.
+        aa: the candidates are one setting under several names, measured as if they were not: the noise itself is the question.
         seed: of the order of trials and of the load's random numbers.
         server_cpus: CPUs that the servers may use, as `0-3,8`; None for all.
         load_cpus: CPUs that the load driver may use; None for all.
@@ -75,6 +100,10 @@ class StudySpec(BaseModel):
     warmup: float | None = Field(default=None, ge=0, le=24 * 3600)
     confidence: float = Field(default=0.95, ge=0.5, le=0.999)
     worthwhile: float = Field(default=0.01, ge=0.0001, le=1.0)
+    goal: Goal = Goal.THROUGHPUT
+    switch: Switch = Switch.RESTART
+    confirm: bool = False
+    aa: bool = False
     seed: int = Field(default=1, ge=0, lt=2**31)
     server_cpus: str | None = None
     load_cpus: str | None = None

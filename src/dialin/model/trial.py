@@ -28,11 +28,25 @@ class TrialState(StrEnum):
     INTERRUPTED = "interrupted"
 
 
+class Purpose(StrEnum):
+    """What a trial is for. Only those of the race decide; those that confirm are fresh, for a figure without selection."""
+
+    RACE = "race"
+    CONFIRM = "confirm"
+
+
 class WarmUpEnd(StrEnum):
     """Why a warm-up ended."""
 
     STEADY = "steady"
     LIMIT = "limit"
+
+
+LOST_GAP = 0.3
+"""Seconds that a host must stand still in one go for the second to be lost: a tenth of that is ordinary scheduling."""
+
+LOST_STOLEN = 0.25
+"""The share of a second's CPU time that a hypervisor must steal for the second to be lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +61,12 @@ class Sample:
         reads: read queries a second.
         writes: write queries a second.
         other: other queries a second (begin, commit).
-        p95_ms: the second's 95th percentile of transaction latency, milliseconds.
+        latency_ms: the second's percentile of transaction latency (`WorkloadSpec.percentile`), milliseconds.
         errors: ignored errors a second (deadlocks, lock wait time-outs).
         reconnects: connections made anew, a second.
+        gap: the longest that the host itself stood still within this second, seconds, as a heartbeat beside the load saw it.
+        stolen: the share of the machine's CPU time that its hypervisor gave to others, 0 to 1; None where that is not told.
+        pressure: the share of the second in which some task waited for a CPU, 0 to 1; None where the kernel does not tell.
     """
 
     second: int
@@ -59,9 +76,17 @@ class Sample:
     reads: float
     writes: float
     other: float
-    p95_ms: float
+    latency_ms: float
     errors: float
     reconnects: float
+    gap: float = 0.0
+    stolen: float | None = None
+    pressure: float | None = None
+
+    @property
+    def lost(self) -> bool:
+        """Whether the host, not the server, spoiled this second: such seconds do not enter the verdict."""
+        return self.gap >= LOST_GAP or (self.stolen or 0.0) >= LOST_STOLEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +139,7 @@ class Trial:
         candidate: the candidate's name.
         state: how it stands.
         started: when it began, seconds since the epoch.
+        purpose: what it is for.
         steps: wall-clock seconds of each step that ended.
         warm_up_end: why the warm-up ended, once it has.
         in_force: every variable that the server reported once it was ready.
@@ -138,3 +164,4 @@ class Trial:
     costs: Costs | None = None
     conditions: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     failure: Failure | None = None
+    purpose: Purpose = Purpose.RACE

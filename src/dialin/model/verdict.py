@@ -11,23 +11,34 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from dialin.model.setting import Value
+from dialin.model.study import Goal
 
 
 class Outcome(StrEnum):
-    """What a study found."""
+    """What a study found.
+
+    A `winner` was shown to be better than every other candidate; `safe_choice` is within what is worthwhile of the best, very
+    probably, though not shown to beat each of the others.
+    """
 
     WINNER = "winner"
+    SAFE_CHOICE = "safe_choice"
     TIE = "tie"
     NO_WORTHWHILE_DIFFERENCE = "no_worthwhile_difference"
     UNRESOLVED = "unresolved"
 
 
 class CandidateState(StrEnum):
-    """How a candidate came out. `open` means that the budget did not suffice to tell."""
+    """How a candidate came out.
+
+    One that `loses` was shown to be worse than the best. One that is `behind` left the race because it is very probably worse
+    by more than is worthwhile, without that proof. `open` means that it was not told apart.
+    """
 
     WINS = "wins"
     TIES = "ties"
     LOSES = "loses"
+    BEHIND = "behind"
     OPEN = "open"
     FAILED = "failed"
 
@@ -56,10 +67,27 @@ class CandidateVerdict(_Part):
     )
     tps: Estimate | None = Field(description="transactions a second")
     ratio: Estimate | None = Field(description="throughput as a ratio to the baseline's")
-    cv: float | None = Field(description="coefficient of variation of the measured seconds, within trials")
+    goal_ratio: Estimate | None = Field(
+        default=None, description="the goal's own measure (throughput, variation, latency) as a ratio to the baseline's"
+    )
+    probability: float | None = Field(
+        default=None, description="of being within what is worthwhile of the best, by the goal; null where nothing is known"
+    )
+    left_after: int | None = Field(default=None, description="the block after which it left the race; null where it stayed")
+    pareto: bool = Field(default=False, description="no other candidate is both faster and steadier")
+    cv: Estimate | None = Field(description="coefficient of variation of a trial's measured seconds, that of a typical trial")
     worst_second_tps: float | None = Field(description="the lowest measured second of any trial")
-    stall_seconds_per_1000: float | None = Field(description="measured seconds below half of their trial's median, per 1000")
-    p95_ms: float | None = Field(description="95th percentile of transaction latency, mean over seconds by transactions")
+    stall_seconds_per_1000: Estimate | None = Field(
+        description="measured seconds below half of their trial's median, per 1000"
+    )
+    latency_ms: Estimate | None = Field(
+        description="percentile of transaction latency (which one, `percentile` says), that of a typical trial"
+    )
+    effective_seconds: float | None = Field(
+        default=None, description="how many independent seconds its measured ones are worth"
+    )
+    lost_seconds: int = Field(default=0, description="seconds left out because the host, not the server, stood still")
+    unsteady: int = Field(default=0, description="trials that did not become steady")
     errors_per_s: float | None = Field(description="errors that the driver ignored (deadlocks and the like), a second")
     trials: int = Field(description="trials that ended well")
     failed: int = Field(description="trials that failed")
@@ -67,6 +95,14 @@ class CandidateVerdict(_Part):
     weaker_durability: list[str] = Field(
         default_factory=list, description="variables by which it can lose commits that the baseline keeps"
     )
+
+
+class Confirmation(_Part):
+    """What fresh trials say of a choice that was made before them, so that choosing does not flatter it."""
+
+    candidate: str
+    ratio: Estimate = Field(description="of the goal's measure to the baseline's; the interval is that of this one comparison")
+    blocks: int
 
 
 class Note(_Part):
@@ -80,8 +116,10 @@ class Note(_Part):
 class Verdict(_Part):
     """What `verdict.json` holds."""
 
-    schema_: Literal["dialin/verdict/1"] = Field(default="dialin/verdict/1", alias="schema")
+    schema_: Literal["dialin/verdict/2"] = Field(default="dialin/verdict/2", alias="schema")
     verdict: Outcome
+    goal: Goal = Field(default=Goal.THROUGHPUT, description="what decides")
+    percentile: int = Field(default=95, description="which percentile `latency_ms` is")
     headline: str = Field(description="the verdict in one sentence")
     reason: str = Field(description="why this is recommended, in words")
     recommended: dict[str, Value] = Field(description="the setting to use")
@@ -97,6 +135,13 @@ class Verdict(_Part):
     detectable: float | None = Field(
         description="the smallest relative difference that this many blocks can tell apart at this noise; null if unknown"
     )
+    detectable_planned: float | None = Field(
+        default=None, description="the same, as it was reckoned before the study began; null if there was nothing to go by"
+    )
+    confirmed: Confirmation | None = Field(
+        default=None, description="the recommended candidate against the baseline in fresh trials, if that was asked for"
+    )
+    lost_seconds: int = Field(default=0, description="measured seconds left out because the host itself stood still")
     trial_noise: float | None = Field(description="standard deviation of one trial within its block, relative")
     warnings: list[Note]
     confounds: list[Note]

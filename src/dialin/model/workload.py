@@ -35,6 +35,7 @@ class WorkloadSpec(BaseModel):
         table_size: rows of each table.
         rand_type: the distribution that row numbers are drawn from; None leaves sysbench's own default.
         rate: transactions a second to ask for; 0 means as many as go.
+        percentile: which percentile of transaction latency the driver reports each second.
         options: further options of the sysbench script, by name without dashes in front.
     """
 
@@ -46,6 +47,7 @@ class WorkloadSpec(BaseModel):
     table_size: int = Field(default=100_000, ge=1)
     rand_type: str | None = None
     rate: int = Field(default=0, ge=0)
+    percentile: int = Field(default=95, ge=1, le=99)
     options: Mapping[str, str] = Field(default_factory=dict)
 
     @property

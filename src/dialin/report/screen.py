@@ -213,7 +213,7 @@ def _running(board: Board, now: float, width: int, *, plain: bool) -> list[Text]
     if not board.seconds:
         return [head]
     newest = board.seconds[-1]
-    figures = [f"{number(newest.tps)} transactions/s", f"p95 {number(newest.p95_ms)} ms"]
+    figures = [f"{number(newest.tps)} transactions/s", f"p95 {number(newest.latency_ms)} ms"]
     if newest.errors:
         figures.append(f"{number(newest.errors)} errors/s")
     values = [sample.tps for sample in board.seconds][-max(1, width) :]

@@ -8,8 +8,18 @@ from __future__ import annotations
 
 from sqlalchemy import JSON, Boolean, Column, Float, ForeignKey, Integer, MetaData, String, Table, Text
 
-FORMAT = 2
-ADDED = (("trial", "real", "JSON NOT NULL DEFAULT '{}'"), ("study", "catalogues", "JSON NOT NULL DEFAULT '{}'"))
+FORMAT = 3
+RENAMED = (("sample", "p95_ms", "latency_ms"),)
+"""The columns that had another name in an older format: table, old name, new name."""
+
+ADDED = (
+    ("trial", "real", "JSON NOT NULL DEFAULT '{}'"),
+    ("study", "catalogues", "JSON NOT NULL DEFAULT '{}'"),
+    ("trial", "purpose", "VARCHAR(20) NOT NULL DEFAULT 'race'"),
+    ("sample", "gap", "FLOAT NOT NULL DEFAULT 0"),
+    ("sample", "stolen", "FLOAT"),
+    ("sample", "pressure", "FLOAT"),
+)
 """The columns that have come since the first format: table, column, and what it is."""
 
 APPLICATION_ID = 0x6469616C
@@ -48,6 +58,7 @@ trial = Table(
     Column("costs", JSON),
     Column("conditions", JSON, nullable=False),
     Column("failure", JSON),
+    Column("purpose", String(20), nullable=False),
 )
 
 sample = Table(
@@ -61,9 +72,12 @@ sample = Table(
     Column("reads", Float, nullable=False),
     Column("writes", Float, nullable=False),
     Column("other", Float, nullable=False),
-    Column("p95_ms", Float, nullable=False),
+    Column("latency_ms", Float, nullable=False),
     Column("errors", Float, nullable=False),
     Column("reconnects", Float, nullable=False),
+    Column("gap", Float, nullable=False),
+    Column("stolen", Float),
+    Column("pressure", Float),
 )
 
 look = Table(

@@ -20,7 +20,7 @@ from sqlalchemy.exc import DatabaseError, OperationalError, SQLAlchemyError
 from dialin.errors import DialinError, UserError
 from dialin.model.record import LogLine, Look, StudyRecord
 from dialin.model.study import StudySpec
-from dialin.model.trial import Costs, Failure, Sample, Step, Trial, TrialState, WarmUpEnd
+from dialin.model.trial import Costs, Failure, Purpose, Sample, Step, Trial, TrialState, WarmUpEnd
 from dialin.model.verdict import Verdict
 from dialin.store import schema
 
@@ -135,6 +135,9 @@ class Store:
         """Give a study of an older dialin the columns that have come since; what an interrupted try added is left as it is."""
         with self._write() as connection:
             connection.exec_driver_sql("BEGIN IMMEDIATE")
+            for table, old, new in schema.RENAMED:
+                if old in {row[1] for row in connection.exec_driver_sql(f"PRAGMA table_info({table})")}:
+                    connection.exec_driver_sql(f"ALTER TABLE {table} RENAME COLUMN {old} TO {new}")
             for table, column, kind in schema.ADDED:
                 if column not in {row[1] for row in connection.exec_driver_sql(f"PRAGMA table_info({table})")}:
                     connection.exec_driver_sql(f"ALTER TABLE {table} ADD COLUMN {column} {kind}")
@@ -287,6 +290,7 @@ def _trial_row(trial: Trial) -> dict[str, Any]:
         "costs": asdict(trial.costs) if trial.costs else None,
         "conditions": {when: dict(figures) for when, figures in trial.conditions.items()},
         "failure": asdict(trial.failure) if trial.failure else None,
+        "purpose": trial.purpose,
     }
 
 
@@ -306,6 +310,7 @@ def _trial(row: Row[Any]) -> Trial:
         costs=Costs(**row.costs) if row.costs else None,
         conditions=row.conditions,
         failure=Failure(**{**row.failure, "step": Step(row.failure["step"])}) if row.failure else None,
+        purpose=Purpose(row.purpose),
     )
 
 
@@ -318,7 +323,10 @@ def _sample(row: Row[Any]) -> Sample:
         reads=row.reads,
         writes=row.writes,
         other=row.other,
-        p95_ms=row.p95_ms,
+        latency_ms=row.latency_ms,
         errors=row.errors,
         reconnects=row.reconnects,
+        gap=row.gap,
+        stolen=row.stolen,
+        pressure=row.pressure,
     )

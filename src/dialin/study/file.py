@@ -11,7 +11,7 @@ import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
@@ -27,7 +27,7 @@ from pydantic import (
 from dialin.errors import UserError
 from dialin.model.cpus import parse_cpus
 from dialin.model.setting import Value, canonical_name, parse_value, same_value
-from dialin.model.study import MAX_CANDIDATES, Attachment, Candidate, StudySpec
+from dialin.model.study import MAX_CANDIDATES, WORTHWHILE, Attachment, Candidate, Goal, StudySpec
 from dialin.model.workload import RAND_TYPES, WorkloadSpec
 from dialin.variables import optionfile
 
@@ -78,6 +78,7 @@ class Question(BaseModel):
     table_size: int = Field(default=100_000, ge=1, description="rows of each table")
     rand_type: str | None = Field(default=None, description="distribution of the rows asked for: " + ", ".join(RAND_TYPES))
     rate: int = Field(default=0, ge=0, description="transactions a second to ask for; 0 for as many as go")
+    percentile: int = Field(default=95, ge=1, le=99, description="the percentile of latency that is reported, such as 95 or 99")
     workload_options: dict[str, str | int | float | bool] = Field(
         default_factory=dict, description="further options of the sysbench script"
     )
@@ -87,7 +88,19 @@ class Question(BaseModel):
     measure: float | None = Field(default=None, ge=2, le=86_400, description="seconds measured in each trial")
     warmup: float | None = Field(default=None, ge=0, le=86_400, description="the most seconds that a trial warms up")
     confidence: Fraction = Field(default=0.95, ge=0.5, le=0.999, description="how sure all intervals together are")
-    worthwhile: Fraction = Field(default=0.01, ge=0.0001, le=1, description="the smallest difference that matters")
+    goal: Goal = Field(
+        default=Goal.THROUGHPUT, description="what the best is best at: throughput, stability (steady seconds) or latency"
+    )
+    worthwhile: Fraction | None = Field(
+        default=None,
+        ge=0.0001,
+        le=1,
+        description="the smallest difference that matters; else 1 % of throughput, 5 % of latency, 25 % of variation",
+    )
+    switch: Literal["auto", "restart", "set"] = Field(
+        default="auto", description="between trials: set dynamic variables in a running server where that is valid, or restart"
+    )
+    confirm: bool = Field(default=False, description="measure the choice afresh against the baseline after it is made")
     seed: int = Field(default=1, ge=0, lt=2**31, description="of the order of trials and of the load")
     server_cpus: str | None = Field(default=None, description="CPUs for the servers, as 0-3,8")
     load_cpus: str | None = Field(default=None, description="CPUs for the load driver, as 0-3,8")
@@ -139,6 +152,7 @@ class Question(BaseModel):
             table_size=self.table_size,
             rand_type=self.rand_type,
             rate=self.rate,
+            percentile=self.percentile,
             options=options,
         )
 
@@ -174,7 +188,9 @@ class Question(BaseModel):
             measure=self.measure,
             warmup=self.warmup,
             confidence=self.confidence,
-            worthwhile=self.worthwhile,
+            goal=self.goal,
+            worthwhile=WORTHWHILE[self.goal] if self.worthwhile is None else self.worthwhile,
+            confirm=self.confirm,
             seed=self.seed,
             server_cpus=self.server_cpus,
             load_cpus=self.load_cpus,

@@ -220,7 +220,7 @@ class _Life:
             reads=second.reads,
             writes=second.writes,
             other=second.other,
-            p95_ms=second.p95_ms,
+            latency_ms=second.latency_ms,
             errors=second.errors,
             reconnects=second.reconnects,
         )

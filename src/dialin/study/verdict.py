@@ -12,7 +12,7 @@ from dialin.model.progress import Standing
 from dialin.model.record import StudyRecord
 from dialin.model.study import StudySpec
 from dialin.model.trial import Sample, Step, Trial, TrialState
-from dialin.model.verdict import CandidateState, CandidateVerdict, Note, Outcome, Verdict
+from dialin.model.verdict import CandidateState, CandidateVerdict, Estimate, Note, Outcome, Verdict
 from dialin.stats.blocks import Observation
 from dialin.stats.decide import Decision, decide
 from dialin.stats.series import Window, window
@@ -168,10 +168,10 @@ def _candidate(
         real={variable: counted[variable] for variable in shown if variable in counted},
         tps=decision.throughput.get(name),
         ratio=decision.ratios.get(name),
-        cv=statistics.fmean(w.cv for w in own) if own else None,
+        cv=_bare(statistics.fmean(w.cv for w in own)) if own else None,
         worst_second_tps=min((w.worst for w in own), default=None),
-        stall_seconds_per_1000=1000 * sum(w.stalls for w in own) / len(seconds) if seconds else None,
-        p95_ms=_p95(seconds),
+        stall_seconds_per_1000=_bare(1000 * sum(w.stalls for w in own) / len(seconds)) if seconds else None,
+        latency_ms=_bare(_p95(seconds) or 0.0) if seconds else None,
         errors_per_s=statistics.fmean(s.errors for s in seconds) if seconds else None,
         trials=len(done),
         failed=sum(t.candidate == name and t.state is TrialState.FAILED for t in record.trials),
@@ -180,10 +180,14 @@ def _candidate(
     )
 
 
+def _bare(mean: float) -> Estimate:
+    return Estimate(mean=mean, low=None, high=None)
+
+
 def _p95(seconds: Sequence[Sample]) -> float | None:
     """Return the mean of the seconds' 95th percentiles, each weighed by its transactions: the driver gives no better."""
     total = sum(sample.tps for sample in seconds)
-    return sum(sample.p95_ms * sample.tps for sample in seconds) / total if total > 0 else None
+    return sum(sample.latency_ms * sample.tps for sample in seconds) / total if total > 0 else None
 
 
 def _warnings(

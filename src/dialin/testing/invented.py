@@ -211,7 +211,7 @@ def _samples(rng: random.Random, shape: Shape, level: float, begins: float, leng
                 reads=round(14 * tps, 2),
                 writes=round(4 * tps, 2),
                 other=round(2 * tps, 2),
-                p95_ms=round(1.7 * 1000 * _THREADS / max(tps, 1.0), 2),
+                latency_ms=round(1.7 * 1000 * _THREADS / max(tps, 1.0), 2),
                 errors=0.02 if second % 50 == 0 else 0.0,
                 reconnects=0.0,
             )
@@ -267,7 +267,7 @@ def _candidate(record: StudyRecord, shape: Shape) -> CandidateVerdict:
         cv=fmean(pstdev(values) / fmean(values) for values in blocks.values()) if blocks else None,
         worst_second_tps=min(seconds) if seconds else None,
         stall_seconds_per_1000=1000 * stalled / len(seconds) if seconds else None,
-        p95_ms=1.7 * 1000 * _THREADS / fmean(seconds) if seconds else None,
+        latency_ms=1.7 * 1000 * _THREADS / fmean(seconds) if seconds else None,
         errors_per_s=0.004 if seconds else None,
         trials=len(blocks),
         failed=sum(1 for trial in record.trials if trial.candidate == shape.name and trial.state is TrialState.FAILED),

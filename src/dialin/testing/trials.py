@@ -75,7 +75,7 @@ def _sample(second: int, at: float, step: Step, tps: float) -> Sample:
         reads=14 * tps,
         writes=4 * tps,
         other=2 * tps,
-        p95_ms=20.0,
+        latency_ms=20.0,
         errors=0.0,
         reconnects=0.0,
     )

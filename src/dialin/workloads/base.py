@@ -33,7 +33,7 @@ class Second:
     reads: float
     writes: float
     other: float
-    p95_ms: float
+    latency_ms: float
     errors: float
     reconnects: float
 

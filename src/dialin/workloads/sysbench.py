@@ -34,7 +34,7 @@ _OPTION = re.compile(r"[a-z][a-z0-9_-]*")
 _LINE = re.compile(
     r"\[ (?P<number>\d+)s \] thds: \d+ tps: (?P<tps>[\d.]+) qps: [\d.]+ "
     r"\(r/w/o: (?P<reads>[\d.]+)/(?P<writes>[\d.]+)/(?P<other>[\d.]+)\) "
-    r"lat \(ms,95%\): (?P<p95_ms>[\d.]+) err/s:? (?P<errors>[\d.]+) reconn/s:? (?P<reconnects>[\d.]+)"
+    r"lat \(ms,\d+%\): (?P<latency_ms>[\d.]+) err/s:? (?P<errors>[\d.]+) reconn/s:? (?P<reconnects>[\d.]+)"
 )
 
 
@@ -207,7 +207,7 @@ class Sysbench:
             UserError: sysbench cannot log in as the account.
         """
         script, *options = self._arguments(target, threads=self._spec.threads)
-        options += ["--time=0", "--events=0", "--report-interval=1", "--percentile=95", f"--rand-seed={seed}"]
+        options += ["--time=0", "--events=0", "--report-interval=1", f"--percentile={self._spec.percentile}", f"--rand-seed={seed}"]
         if self._spec.rate:
             options.append(f"--rate={self._spec.rate}")
         read_end, write_end = os.pipe()
