@@ -1,0 +1,82 @@
+"""Intervals for what is not a comparison of means: the typical trial, and how often the server stalled."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.special import bdtr, gammaincinv
+
+from dialin.model.verdict import Estimate
+from dialin.stats.blocks import WIDEST, t_quantile
+
+_LONGEST_STALL = 10.0
+"""Seconds that a stall may last though none so long was seen: what was not seen has no length of its own."""
+
+
+def typical(values: Sequence[float], alpha: float) -> Estimate:
+    """Return the median of what trials gave, with an interval for the median trial of this candidate.
+
+    From six trials on the interval is that of the order statistics, which takes no distribution for granted (a variation is
+    skewed: one trial in ten has a stall in it). Fewer trials reach no such interval; then it is Student's on the logarithms.
+
+    Args:
+        values: one figure for each trial, each zero or more.
+        alpha: the error that the interval may make.
+
+    Returns:
+        The estimate; without an interval where there is one trial only.
+
+    Raises:
+        ValueError: there is no trial.
+    """
+    if not values:
+        raise ValueError("a typical trial needs at least one")
+    x = np.sort(np.asarray(values, dtype=float))
+    middle = float(np.median(x))
+    outside = _outside(x.size, alpha)
+    if outside is not None:
+        return Estimate(mean=middle, low=float(x[outside]), high=float(x[x.size - 1 - outside]))
+    if x.size < 2:
+        return Estimate(mean=middle, low=None, high=None)
+    logs = np.log(np.maximum(x, 1e-9 * max(float(x[-1]), 1e-9)))
+    half = min(t_quantile(x.size - 1, alpha) * float(logs.std(ddof=1)) / math.sqrt(x.size), WIDEST)
+    centre = float(np.exp(logs.mean()))
+    return Estimate(mean=middle, low=min(middle, centre * math.exp(-half)), high=max(middle, centre * math.exp(half)))
+
+
+def _outside(count: int, alpha: float) -> int | None:
+    """Return how many of so many sorted values lie outside the median's interval on each side; None where none reaches it."""
+    within = [k for k in range(count // 2) if 2 * float(bdtr(k, count, 0.5)) <= alpha]
+    return max(within) if within else None
+
+
+def stall_share(stalls: Sequence[float], seconds: float, longest: float, alpha: float) -> Estimate:
+    """Return the share of seconds in which a server stalled, with an interval.
+
+    Stalls come as they like, and each has a length: a compound Poisson process. The interval is that of Fay and Feuer for a
+    weighted sum of Poisson counts (Statistics in Medicine 16, 1997), conservative, with the length of a stall as its weight.
+
+    Args:
+        stalls: the length of each stall, seconds.
+        seconds: how many seconds were measured.
+        longest: the longest stall that any candidate had, seconds; ten at least is reckoned with.
+        alpha: the error that the interval may make.
+
+    Raises:
+        ValueError: nothing was measured.
+    """
+    if seconds <= 0:
+        raise ValueError("a share needs measured seconds")
+    lengths = np.asarray(stalls, dtype=float)
+    total, squares = float(lengths.sum()), float((lengths**2).sum())
+    most = max(longest, _LONGEST_STALL)
+    low = squares / (2 * total) * _chi2(alpha / 2, 2 * total**2 / squares) if total else 0.0
+    spread = squares + most**2
+    high = spread / (2 * (total + most)) * _chi2(1 - alpha / 2, 2 * (total + most) ** 2 / spread)
+    return Estimate(mean=total / seconds, low=low / seconds, high=min(high / seconds, 1.0))
+
+
+def _chi2(probability: float, dof: float) -> float:
+    return 2 * float(gammaincinv(dof / 2, probability))
