@@ -5,17 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from statistics import median
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 from dialin.model.verdict import Estimate
+from dialin.stats.quantiles import t_quantile, tukey_quantile
 
 _Array = NDArray[np.float64]
 
+_PRIOR_DOF = 4.0
+"""Degrees of freedom by which a candidate's own variance is drawn towards that of all."""
+_UNEVEN = 3.0
+"""The ratio of the largest to the smallest variance above which candidates count as unequally steady."""
 _STANDSTILL = 0.01
 """A trial counts as at least this share of the median of those beside it: a server that stood still has no logarithm."""
 WIDEST = math.log(1e6)
@@ -29,22 +33,23 @@ class Observation:
     Attributes:
         stratum: what ran close together in time and is compared with itself only, e.g. (block, session).
         candidate: the candidate's name.
-        throughput: of the measured window, in any unit that is the same for all trials; zero or more.
+        value: what the trial measured, in any unit that is the same for all trials, the higher the better; zero or more.
     """
 
     stratum: Hashable
     candidate: str
-    throughput: float
+    value: float
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Least squares of log(throughput) = stratum + candidate.
+    """Least squares of log(value) = stratum + candidate.
 
     Attributes:
         names: the candidates, in the order of all that follows.
         effects: of each candidate on the log scale; they sum to zero.
         covariance: of the effects, for a residual variance of one.
+        uneven: the same where candidates differ much in how steady their trials are; else it is `covariance`.
         sd: standard deviation of one trial within its stratum, on the log scale; None where `dof` is 0.
         dof: degrees of freedom of `sd`; 0 where nothing was repeated.
         counts: trials of each candidate.
@@ -56,6 +61,7 @@ class Fit:
     names: tuple[str, ...]
     effects: tuple[float, ...]
     covariance: tuple[tuple[float, ...], ...]
+    uneven: tuple[tuple[float, ...], ...]
     sd: float | None
     dof: int
     counts: Mapping[str, int]
@@ -64,7 +70,7 @@ class Fit:
     paired_dof: tuple[tuple[int, ...], ...]
 
     def ratio(self, a: str, b: str, alpha: float) -> Estimate:
-        """Return the throughput of one candidate as a ratio to another's.
+        """Return the value of one candidate as a ratio to another's.
 
         The interval is Tukey and Kramer's: those of all pairs of candidates hold together with probability 1 - alpha. It is
         widened to the pair's own t interval where that is the wider one, since candidates are not equally steady. Without
@@ -102,10 +108,10 @@ def fit(observations: Iterable[Observation], names: Sequence[str]) -> Fit | None
 
     Returns:
         The fit, or None where the differences cannot be estimated: fewer than two candidates, a candidate without a trial or
-        with none that a chain of common strata connects to the others, or no trial with any throughput.
+        with none that a chain of common strata connects to the others, or no trial with any value above zero.
 
     Raises:
-        ValueError: a throughput is negative or not a number.
+        ValueError: a value is negative or not a number.
     """
     used = _of(observations, names)
     logs = _logs(used)
@@ -125,18 +131,54 @@ def fit(observations: Iterable[Observation], names: Sequence[str]) -> Fit | None
     effects = covariance @ np.bincount(candidates, weights=within(logs))
     residuals = within(logs - effects[candidates])
     dof = len(used) - len(per_stratum) - (k - 1)
+    variance = float(residuals @ residuals) / dof if dof > 0 else 0.0
+    weights = _unevenness(residuals, candidates, per_candidate, variance, dof)
     errors, paired_dof = _paired(strata, candidates, counts, within(logs))
     return Fit(
         names=tuple(names),
         effects=tuple(effects.tolist()),
-        covariance=tuple(tuple(row) for row in covariance.tolist()),
-        sd=math.sqrt(float(residuals @ residuals) / dof) if dof > 0 else None,
+        covariance=_rows(covariance),
+        uneven=_rows(covariance if weights is None else _sandwich(covariance, counts, weights)),
+        sd=math.sqrt(variance) if dof > 0 else None,
         dof=dof,
         counts={name: int(count) for name, count in zip(names, per_candidate, strict=True)},
         strata=len(per_stratum),
-        paired_errors=tuple(tuple(row) for row in errors.tolist()),
-        paired_dof=tuple(tuple(row) for row in paired_dof.tolist()),
+        paired_errors=_rows(errors),
+        paired_dof=_rows(paired_dof),
     )
+
+
+def _rows(matrix: NDArray[Any]) -> tuple[tuple[Any, ...], ...]:
+    return tuple(tuple(row) for row in matrix.tolist())
+
+
+def _unevenness(
+    residuals: _Array, candidates: NDArray[np.intp], per_candidate: _Array, variance: float, dof: int
+) -> _Array | None:
+    """Return each candidate's residual variance over that of all, where they differ much; None where they do not.
+
+    Few trials tell little of a variance, so each is drawn towards that of all by as much as four degrees of freedom (as Smyth
+    does in Statistical Applications in Genetics 3, 2004, there with a number that is estimated).
+    """
+    if dof <= 0 or variance <= 0:
+        return None
+    squares = np.bincount(candidates, weights=residuals**2, minlength=per_candidate.size)
+    own_dof = per_candidate * dof / residuals.size
+    weights: _Array = (_PRIOR_DOF + squares / variance) / (_PRIOR_DOF + own_dof)
+    return weights if float(weights.max() / weights.min()) > _UNEVEN else None
+
+
+def _sandwich(covariance: _Array, counts: _Array, weights: _Array) -> _Array:
+    """Return the covariance of the effects where each candidate's trials have a variance of their own."""
+    per_stratum = counts.sum(axis=1, keepdims=True)
+    # Of the sums of values about their stratum's mean: sum over strata of (I - 1 n'/N) diag(n w) (I - n 1'/N).
+    scores = np.diag((counts * weights).sum(axis=0))
+    share = counts / per_stratum
+    weighted = counts * weights
+    scores -= share.T @ weighted + weighted.T @ share
+    scores += share.T @ (weighted.sum(axis=1, keepdims=True) * share)
+    found: _Array = covariance @ scores @ covariance
+    return found
 
 
 def components(observations: Iterable[Observation], names: Sequence[str]) -> list[tuple[str, ...]]:
@@ -155,8 +197,8 @@ def components(observations: Iterable[Observation], names: Sequence[str]) -> lis
     return sorted(ordered, key=lambda group: names.index(group[0]))
 
 
-def throughput(observations: Iterable[Observation], names: Sequence[str], alpha: float) -> dict[str, Estimate]:
-    """Return the throughput of each candidate that has trials, in the unit of the observations.
+def levels(observations: Iterable[Observation], names: Sequence[str], alpha: float) -> dict[str, Estimate]:
+    """Return the level of each candidate that has trials, in the unit of the observations.
 
     The mean is the geometric mean of its trials. The interval counts drift from block to block as noise, as it must for a
     figure that is not a comparison; that is why it is wider than that of `Fit.ratio`. All of them hold together with
@@ -164,7 +206,7 @@ def throughput(observations: Iterable[Observation], names: Sequence[str], alpha:
     trials.
 
     Raises:
-        ValueError: a throughput is negative or not a number.
+        ValueError: a value is negative or not a number.
     """
     used = _of(observations, names)
     present = [name for name in names if any(one.candidate == name for one in used)]
@@ -183,37 +225,23 @@ def throughput(observations: Iterable[Observation], names: Sequence[str], alpha:
     return {name: _estimate(float(m), float(half)) for name, m, half in zip(present, means, halves, strict=True)}
 
 
-@lru_cache(maxsize=4096)
-def tukey_quantile(candidates: int, dof: int, alpha: float) -> float:
-    """Return how many standard errors of a difference Tukey's simultaneous interval reaches to each side."""
-    from scipy.stats import studentized_range  # takes a second to import, which --help need not wait for
-
-    return float(studentized_range.ppf(1 - alpha, candidates, dof)) / math.sqrt(2)
-
-
-@lru_cache(maxsize=4096)
-def t_quantile(dof: int, alpha: float) -> float:
-    """Return how many standard errors the interval of a single difference reaches to each side."""
-    return float(stdtrit(dof, 1 - alpha / 2))
-
-
 def _of(observations: Iterable[Observation], names: Sequence[str]) -> list[Observation]:
     wanted = frozenset(names)
     return [one for one in observations if one.candidate in wanted]
 
 
 def _logs(observations: Sequence[Observation]) -> _Array | None:
-    values = np.array([one.throughput for one in observations], dtype=float)
+    values = np.array([one.value for one in observations], dtype=float)
     if not np.isfinite(values).all() or (values < 0).any():
-        raise ValueError("throughput must be a number, zero or more")
+        raise ValueError("values must be a number, zero or more")
     moving = values[values > 0]
     if moving.size == 0:
         return None
     overall = median(moving.tolist())
     together: dict[Hashable, list[float]] = {one.stratum: [] for one in observations}
     for one in observations:
-        if one.throughput > 0:
-            together[one.stratum].append(one.throughput)
+        if one.value > 0:
+            together[one.stratum].append(one.value)
     typical = {stratum: median(beside) if beside else overall for stratum, beside in together.items()}
     logs: _Array = np.log(np.maximum(values, [_STANDSTILL * typical[one.stratum] for one in observations]))
     return logs

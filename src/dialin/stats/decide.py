@@ -1,24 +1,23 @@
-"""From trials to a decision: which candidates win, tie or lose, and what the study could have told apart."""
+"""From trials to a decision: which candidates win, tie or lose, which one is safe to choose, and what could be told apart."""
 
 from __future__ import annotations
 
-import math
-from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from statistics import median_low
-
-from scipy.special import stdtrit
+from dataclasses import dataclass, replace
 
 from dialin.model.verdict import CandidateState, Estimate, Outcome
-from dialin.stats.blocks import WIDEST, Fit, Observation, components, fit, t_quantile, throughput, tukey_quantile
+from dialin.stats.blocks import Fit, Observation, components, fit, levels
+from dialin.stats.forecast import blocks_for, detectable
+from dialin.stats.posterior import Chances, chances
 
-_POWER = 0.8
-_MOST_BLOCKS = 1_000_000
-_PLENTY = 100_000
-"""Degrees of freedom that are as good as any number."""
 _ROUNDING = 1e-9
 """Differences smaller than this are the arithmetic's, not the server's."""
+_GIVEN_UP = 0.6
+"""A candidate leaves the race when its chance falls below this share of the accepted error: 3 % at a confidence of 95 %."""
+_EARLY = 0.2
+"""With two blocks only, a choice may err by this share of what is accepted later: a spread of two trials is hardly known."""
+_GOOD_ENOUGH = 0.8
+"""The baseline's chance from which on it is kept though another candidate is the safer choice: a change takes a reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,24 +26,28 @@ class Decision:
 
     Attributes:
         outcome: what was found.
+        choice: the candidate that is safe to use, by the outcome; None while it is unresolved.
         winners: the leader, and those that tie with it; empty unless the outcome is a winner or a tie.
         states: how each candidate came out.
-        ratios: throughput of each candidate as a ratio to the baseline's; None where the two cannot be compared.
-        throughput: of each candidate, in the unit of the observations; None where it has no trial.
+        chances: per candidate, how probable it is to be within what is worthwhile of the best; empty while nothing is known.
+        ratios: value of each candidate as a ratio to the baseline's; None where the two cannot be compared.
+        levels: of each candidate, in the unit of the observations; None where it has no trial.
         sd: standard deviation of one trial within its stratum, on the log scale, or None while it is unknown.
         dof: degrees of freedom of `sd`.
-        blocks: how many trials the typical candidate has.
-        detectable: the smallest relative difference between two candidates that so many blocks would tell apart at this
-            noise four times out of five, or None while the noise is unknown.
-        blocks_needed: after how many complete blocks in all, about, every pair of candidates would be decided at this noise,
-            a million at most; None while the noise is unknown.
+        blocks: how many trials the candidate with most of them has.
+        detectable: the smallest relative difference that so many blocks settle at this noise four times out of five, or None
+            while the noise is unknown.
+        blocks_needed: after how many blocks in all, about, a difference of what is worthwhile would be settled at this noise;
+            None while the noise is unknown.
     """
 
     outcome: Outcome
+    choice: str | None
     winners: tuple[str, ...]
     states: dict[str, CandidateState]
+    chances: dict[str, float]
     ratios: dict[str, Estimate | None]
-    throughput: dict[str, Estimate | None]
+    levels: dict[str, Estimate | None]
     sd: float | None
     dof: int
     blocks: int
@@ -52,54 +55,159 @@ class Decision:
     blocks_needed: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What decides.
+
+    Attributes:
+        worthwhile: the smallest relative difference that matters.
+        confidence: how sure a choice must be, and all intervals together over all looks.
+        choose: whether a safe choice ends the race; without it only what is shown by intervals does (an A/A study).
+    """
+
+    worthwhile: float
+    confidence: float
+    choose: bool = True
+
+    @property
+    def given_up(self) -> float:
+        """The chance below which a candidate leaves the race."""
+        return _GIVEN_UP * (1 - self.confidence)
+
+    def needed(self, blocks: int) -> float:
+        """Return the chance that makes a choice safe after so many blocks."""
+        return 1 - (1 - self.confidence) * (_EARLY if blocks < 3 else 1.0)
+
+
 def decide(
     observations: Sequence[Observation],
     names: Sequence[str],
     baseline: str,
+    rules: Rules,
     *,
     alpha: float,
-    worthwhile: float,
     one: Sequence[frozenset[str]] = (),
 ) -> Decision:
     """Judge all candidates at once.
 
     The leader is the candidate of the highest estimate. Another one is close to it when the interval of their ratio lies
     within 1 / (1 + worthwhile) to 1 + worthwhile, or when both are known to be the same; it loses when its interval lies
-    wholly below 1; else it is open. Nothing depends on the order or the names of candidates, or on the unit of throughput.
+    wholly below 1; else it is open. Where that leaves candidates open, one that is probable enough to be within what is
+    worthwhile of the best is a safe choice. Nothing depends on the order or the names of candidates, or on the unit of values.
 
     Args:
         observations: the trials that ended well.
         names: every candidate of the study. One without an observation has failed and is not compared.
         baseline: the candidate that ratios are taken to.
+        rules: what decides.
         alpha: the error that all intervals together may make at this look.
-        worthwhile: the smallest relative difference that matters.
         one: groups of candidates that are known, before any statistics, to be the same setting in force.
     """
     present = [name for name in names if any(seen.candidate == name for seen in observations)]
     fitted = _widest_fit(observations, present, baseline)
     states = dict.fromkeys(names, CandidateState.FAILED) | dict.fromkeys(present, CandidateState.OPEN)
     group = _groups(names, one)
-    outcome, winners = Outcome.UNRESOLVED, tuple[str, ...]()
+    outcome, winners, choice = Outcome.UNRESOLVED, tuple[str, ...](), None
+    found = _chances(observations, fitted, group, rules)
     if _all_one(names, present, group):
-        outcome = Outcome.NO_WORTHWHILE_DIFFERENCE
+        outcome, choice = Outcome.NO_WORTHWHILE_DIFFERENCE, baseline
         states |= dict.fromkeys(present, CandidateState.TIES)
     elif fitted is not None and fitted.dof > 0:
         leader = _leader(fitted, baseline)
-        states |= _standings(fitted, leader, group, alpha, worthwhile)
+        states |= _standings(fitted, leader, group, alpha, rules.worthwhile)
         outcome, winners, states = _outcome(states, leader)
-    level = throughput(observations, present, alpha)
+        choice = _of_shown(outcome, winners, leader, baseline)
+        if outcome is Outcome.UNRESOLVED and rules.choose and found is not None:
+            outcome, choice = _of_chances(found, fitted, baseline, rules)
+            behind = {name for name, chance in found.near.items() if chance < rules.given_up}
+            states |= {name: CandidateState.BEHIND for name in behind if states[name] is CandidateState.OPEN}
+    level = levels(observations, present, alpha)
+    sd = fitted.sd if fitted else None
+    blocks = max((sum(seen.candidate == name for seen in observations) for name in present), default=0)
+    told = {"confidence": rules.confidence, "worthwhile": rules.worthwhile}
     return Decision(
         outcome=outcome,
+        choice=choice,
         winners=winners,
         states=states,
+        chances=dict(found.near) if found else {},
         ratios={name: _ratio(fitted, name, baseline, alpha) if name in present else None for name in names},
-        throughput={name: level.get(name) for name in names},
-        sd=fitted.sd if fitted else None,
+        levels={name: level.get(name) for name in names},
+        sd=sd,
         dof=fitted.dof if fitted else 0,
-        blocks=median_low([sum(seen.candidate == name for seen in observations) for name in present]) if present else 0,
-        detectable=_detectable(fitted, alpha),
-        blocks_needed=_blocks_needed(fitted, alpha, worthwhile),
+        blocks=blocks,
+        detectable=detectable(sd, len(present), blocks, **told) if sd is not None else None,
+        blocks_needed=blocks_for(rules.worthwhile, sd, len(present), **told) if sd is not None else None,
     )
+
+
+def leaves(
+    observations: Sequence[Observation],
+    racing: Sequence[str],
+    baseline: str,
+    rules: Rules,
+    *,
+    one: Sequence[frozenset[str]] = (),
+) -> frozenset[str]:
+    """Return the candidates that leave the race: very probably worse than the best by more than is worthwhile.
+
+    The baseline never leaves, nor does the leader.
+
+    Args:
+        observations: all trials so far that ended well, those of candidates that left before included.
+        racing: the candidates that are still in the race.
+        baseline: the candidate that ratios are taken to.
+        rules: what decides.
+        one: groups of candidates that are known to be the same setting in force.
+    """
+    names = list(dict.fromkeys(seen.candidate for seen in observations))
+    fitted = _widest_fit(observations, names, baseline)
+    found = _chances(observations, fitted, _groups(names, one), rules)
+    if fitted is None or found is None or not rules.choose:
+        return frozenset()
+    staying = {baseline, _leader(fitted, baseline)}
+    return frozenset(name for name in racing if found.near.get(name, 1.0) < rules.given_up) - staying
+
+
+def _chances(
+    observations: Sequence[Observation], fitted: Fit | None, group: Mapping[str, frozenset[str]], rules: Rules
+) -> Chances | None:
+    """Return the chances of all candidates of a fit; those that are known to be the same share theirs."""
+    if fitted is None or fitted.dof == 0:
+        return None
+    # Of each group the one whose name comes first in the fit stands for all; which one that is decides nothing.
+    stands = {name: next(other for other in fitted.names if other in group[name]) for name in fitted.names}
+    leading = list(dict.fromkeys(stands.values()))
+    if len(leading) == len(fitted.names):
+        return chances(fitted, rules.worthwhile)
+    merged = fit(
+        [replace(seen, candidate=stands[seen.candidate]) for seen in observations if seen.candidate in stands], leading
+    )
+    if merged is None or merged.dof == 0:
+        return None
+    found = chances(merged, rules.worthwhile)
+    return Chances({name: found.near[stands[name]] for name in fitted.names}, found.all_near)
+
+
+def _of_shown(outcome: Outcome, winners: Sequence[str], leader: str, baseline: str) -> str | None:
+    """Return the choice where intervals have shown the outcome."""
+    if outcome is Outcome.NO_WORTHWHILE_DIFFERENCE or baseline in winners:
+        return baseline
+    return leader if outcome in (Outcome.WINNER, Outcome.TIE) else None
+
+
+def _of_chances(found: Chances, fitted: Fit, baseline: str, rules: Rules) -> tuple[Outcome, str | None]:
+    """Return the outcome that chances allow, and the choice; the baseline's own goes before a better one."""
+    needed = rules.needed(fitted.strata)
+    if found.all_near >= needed and baseline in found.near:
+        return Outcome.NO_WORTHWHILE_DIFFERENCE, baseline
+    own = found.near.get(baseline, 0.0)
+    best = max(fitted.names, key=lambda name: (found.near[name], fitted.effects[fitted.names.index(name)]))
+    if own >= needed:
+        return Outcome.SAFE_CHOICE, baseline
+    if found.near[best] >= needed:
+        return Outcome.SAFE_CHOICE, baseline if own >= _GOOD_ENOUGH else best
+    return Outcome.UNRESOLVED, None
 
 
 def _widest_fit(observations: Sequence[Observation], present: Sequence[str], baseline: str) -> Fit | None:
@@ -180,36 +288,3 @@ def _ratio(fitted: Fit | None, name: str, baseline: str, alpha: float) -> Estima
     if fitted is None or name not in fitted.names or baseline not in fitted.names:
         return None
     return fitted.ratio(name, baseline, alpha)
-
-
-def _detectable(fitted: Fit | None, alpha: float) -> float | None:
-    if fitted is None or fitted.sd is None:
-        return None
-    strata = median_low([dof for i, row in enumerate(fitted.paired_dof) for dof in row[:i]])
-    reach = max(tukey_quantile(len(fitted.names), fitted.dof, alpha), t_quantile(strata, alpha) if strata else 0.0)
-    reach += t_quantile(fitted.dof, 2 * (1 - _POWER))
-    return math.expm1(min(reach * fitted.sd * math.sqrt(fitted.typical_variance), WIDEST))
-
-
-def _blocks_needed(fitted: Fit | None, alpha: float, worthwhile: float) -> int | None:
-    """Return after how many complete blocks an interval reaches half of what is worthwhile to each side.
-
-    From there on every pair is decided: a difference larger than that half excludes 1, any other one keeps its interval
-    within the band. Tukey's quantile is taken to follow Bonferroni's from one number of blocks to another, which is quick
-    and right to about a hundredth.
-    """
-    if fitted is None or fitted.sd is None:
-        return None
-    k, sd = len(fitted.names), fitted.sd
-
-    def bonferroni(dof: int) -> float:
-        return float(stdtrit(dof, 1 - alpha / (k * (k - 1))))
-
-    ratio = tukey_quantile(k, _PLENTY, alpha) / bonferroni(_PLENTY)
-
-    def reach(blocks: int) -> float:
-        quantile = max(ratio * bonferroni((blocks - 1) * (k - 1)), float(stdtrit(blocks - 1, 1 - alpha / 2)))
-        return quantile * sd * math.sqrt(2 / blocks)
-
-    counts = range(2, _MOST_BLOCKS)
-    return counts[bisect_left(counts[:-1], -math.log1p(worthwhile) / 2, key=lambda blocks: -reach(blocks))]

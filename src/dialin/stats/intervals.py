@@ -9,7 +9,8 @@ import numpy as np
 from scipy.special import bdtr, gammaincinv
 
 from dialin.model.verdict import Estimate
-from dialin.stats.blocks import WIDEST, t_quantile
+from dialin.stats.blocks import WIDEST
+from dialin.stats.quantiles import t_quantile
 
 _LONGEST_STALL = 10.0
 """Seconds that a stall may last though none so long was seen: what was not seen has no length of its own."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
@@ -16,12 +16,18 @@ _BATCH = 5
 _OUTLIER = 0.4
 """Seconds further than this from the median, relative to it, count as lying at that distance: a stall is no change of level."""
 _MATTERS = 0.02
-"""The change of level, relative, below which a course is called steady whatever else it is: the change across half of the window
-for a trend, its size for a shift, half its swing for an oscillation."""
+"""The change of level, relative, below which a course is called steady whatever else it is: the change across half of the
+window for a trend, its size for a shift, half its swing for an oscillation."""
 _SHORTEST_PERIOD = 6.0
 """Seconds: what swings faster is noise to a window."""
 _FEWEST = 20
-"""Seconds below which no course is told."""
+"""Seconds below which nothing but a plain trend is told."""
+_FEWEST_OF_ALL = 8
+"""Seconds below which nothing is told."""
+_CERTAIN_OF_FEW = 60.0
+"""As `_CERTAIN`, for a trend in fewer than `_FEWEST` seconds."""
+_A_PARAMETER = 1.1
+"""By how much a course must leave less unexplained than another one for each parameter that it has more."""
 _CERTAIN = {"trend": 14.0, "shift": 20.0, "oscillation": 24.0}
 """How much better than a level each course must explain the seconds, in F ratios for their effective number. From simulation
 (benchmarks/warmup_rates.py): so that seconds of a lag-1 correlation up to 0.9 are called anything but steady in few windows."""
@@ -41,7 +47,7 @@ class Shape:
     """What a window looked like.
 
     Attributes:
-        begin: how many seconds at its start are warm-up, by MSER-5; 0 where it never settled.
+        begin: how many seconds at its start are warm-up, by MSER-5; 0 where the whole is steady, or never settled.
         settled: whether the warm-up is less than half of it: else it never became steady, and more seconds are needed.
         course: what the seconds from `begin` on did.
         change: by how much, relative: of a trend from one end to the other, of a shift from before to after, of an oscillation
@@ -78,29 +84,22 @@ def examine(tps: Sequence[float]) -> Shape:
     are worth after it is taken away (their lag-1 correlation allowed for), and its change matters (2 %).
 
     Args:
-        tps: transactions a second, one figure for each second. Fewer than twenty, and those that are zero half of the time, are
-            taken for steady: nothing can be told of them.
+        tps: transactions a second, one figure for each second. Of fewer than twenty only a plain trend is told; fewer than
+            eight, and those that are zero half of the time, are taken for steady: nothing can be told of them.
     """
     x = np.asarray(tps, dtype=float)
     median = float(np.median(x)) if x.size else 0.0
-    if x.size < _FEWEST or median <= 0:
+    if x.size < _FEWEST_OF_ALL or median <= 0:
         return Shape(begin=0, settled=True, course=Course.STEADY)
     relative = np.clip(x / median, 1 - _OUTLIER, 1 + _OUTLIER)
+    whole = _course(relative)
+    if whole.steady or x.size < 2 * _FEWEST:
+        return whole
     begin = mser5(relative)
-    # On few seconds the cut often lies far back for no reason; then the whole shows no course either.
-    settled = begin < x.size // 2 - _BATCH or _course(relative).course is Course.STEADY
-    if not settled or x.size - begin < _FEWEST:
-        begin = 0
-    course = _course(relative[begin:])
-    return Shape(
-        begin=begin,
-        settled=settled,
-        course=course.course,
-        change=course.change,
-        at=None if course.at is None else course.at + begin,
-        period=course.period,
-        cycles=course.cycles,
-    )
+    if begin >= x.size // 2 - _BATCH:
+        return replace(whole, settled=False)
+    rest = _course(relative[begin:])
+    return replace(rest, begin=begin, at=None if rest.at is None else rest.at + begin)
 
 
 def mser5(x: _Array) -> int:
@@ -126,11 +125,13 @@ def _course(x: _Array) -> Shape:
     """Return the course of seconds relative to their median; `begin` is left at 0."""
     level = x - x.mean()
     found = Shape(begin=0, settled=True, course=Course.STEADY)
-    strongest = 0.0
-    for shape, residuals, matters, parameters in (_line(x), _step(x), _wave(x)):
-        ratio = _f_ratio(level, residuals, parameters) / _CERTAIN[shape.course]
-        if matters >= _MATTERS and ratio >= 1 and ratio > strongest:
-            found, strongest = shape, ratio
+    least = float("inf")
+    few = x.size < _FEWEST
+    for shape, residuals, matters, parameters in (_line(x),) if few else (_line(x), _step(x), _wave(x)):
+        certain = _CERTAIN_OF_FEW if few else _CERTAIN[shape.course]
+        left = float(residuals @ residuals) * _A_PARAMETER**parameters
+        if matters >= _MATTERS and left < least and _f_ratio(level, residuals, parameters) >= certain:
+            found, least = shape, left
     return found
 
 
