@@ -30,3 +30,20 @@ def test_a_figure_without_an_interval_is_a_bare_point():
 def test_a_failed_candidate_has_an_empty_line():
     lines = forest.rows(records.failed_candidate().verdict, 60, forest.ASCII)
     assert not set(lines[3]) & {"o", "[", "-"}
+
+
+def test_the_ratio_that_decides_is_drawn():
+    verdict = records.by_stability().verdict
+    line = forest.rows(verdict, 61, forest.ASCII)[1]
+    assert line.index("o") < line.index("|")
+    assert verdict.candidates[1].ratio.mean > 1
+
+
+def test_an_interval_that_dwarfs_all_figures_is_cut_off_without_an_end():
+    verdict = records.winner().verdict
+    one = verdict.candidates[1]
+    wide = one.model_copy(update={"ratio": one.ratio.model_copy(update={"high": 900.0})})
+    candidates = [wide if each is one else each for each in verdict.candidates]
+    lines = forest.rows(verdict.model_copy(update={"candidates": candidates}), 81, forest.ASCII)
+    assert lines[1].rstrip().endswith("--")
+    assert len({line.index("o") for line in lines[1:-1]}) == 6

@@ -10,7 +10,9 @@ from itertools import pairwise
 import pytest
 
 from dialin.model.study import Candidate
-from dialin.report import html
+from dialin.model.trial import Purpose
+from dialin.report import facts, html
+from dialin.report.series import all_series
 from dialin.report.style import HUES, styles
 from dialin.testing import records
 
@@ -137,7 +139,7 @@ def test_the_verdict_stands_first_then_what_to_set_then_the_figures():
             "What to set [mysqld] innodb_buffer_pool_instances = 16",
             "What it gains +25.2 % Throughput against the baseline",
             "What was not shown warning 2 of 35 trials",
-            "Ratio to the baseline",
+            "Throughput against the baseline Highest is 16",
             "1,369 to 1,437",
             "How it was made Order of trials",
         )
@@ -215,3 +217,136 @@ def test_the_most_candidates_still_look_different():
 
 def test_the_same_record_gives_the_same_page():
     assert html.render(records.no_difference()) == html.render(records.no_difference())
+
+
+def traces(name, chart):
+    return page_of(name).data["charts"][chart]["data"]
+
+
+def test_what_decides_is_said_first_and_which_way_is_better():
+    words = page_of("by_stability").words
+    assert "Winner, by stability" in words
+    assert "Variation (CV) against the baseline" in words
+    assert "CV to baseline (lower is better)" in words
+    assert "change of variation (CV) against the baseline (lower is better)" in str(
+        page_of("by_stability").data["charts"]["forest"]
+    )
+    assert words.index("CV to baseline") < words.index("tps to baseline")
+
+
+def test_the_worthwhile_band_of_a_ratio_is_the_same_both_ways():
+    shapes = page_of("by_stability").data["charts"]["forest"]["layout"]["shapes"]
+    assert (shapes[0]["x0"], shapes[0]["x1"]) == (pytest.approx(-20), pytest.approx(25))
+
+
+def test_throughput_against_steadiness_has_both_intervals_and_tells_the_front():
+    words = page_of("by_stability").words
+    assert "Fastest: 64; steadiest: 8; between: 32. Every other one is beaten at both by one of these." in words
+    points = [trace for trace in traces("by_stability", "pareto") if "text" in trace["mode"]]
+    assert len(points) == 4
+    for point in points:
+        assert point["error_x"]["array"][0] > 0
+        assert point["error_y"]["arrayminus"][0] > 0
+        assert "stalls per 1000 s: " in point["hovertext"][0]
+    assert [point["marker"]["symbol"].endswith("-open") for point in points] == [True, False, False, False]
+    assert sum(trace["mode"] == "lines" for trace in traces("by_stability", "pareto")) == 1
+
+
+def test_where_one_is_best_at_both_nothing_is_joined():
+    record = records.by_stability()
+    best = [one.model_copy(update={"pareto": one.name == "8"}) for one in record.verdict.candidates]
+    page = Page(html.render(replace(record, verdict=record.verdict.model_copy(update={"candidates": best}))))
+    assert "8 is both the fastest and the steadiest." in page.words
+    assert all(trace["mode"] != "lines" for trace in page.data["charts"]["pareto"]["data"])
+
+
+def test_one_measured_candidate_alone_has_no_chart_against_another():
+    record = records.failed_candidate()
+    none = {"tps": None, "ratio": None, "goal_ratio": None, "cv": None, "stall_seconds_per_1000": None, "latency_ms": None}
+    alone = [one if place == 0 else one.model_copy(update=none) for place, one in enumerate(record.verdict.candidates)]
+    page = Page(html.render(replace(record, verdict=record.verdict.model_copy(update={"candidates": alone}))))
+    assert "pareto" not in page.data["charts"]
+
+
+def test_an_interval_that_dwarfs_all_figures_does_not_hide_them():
+    record = records.by_stability()
+    one = record.verdict.candidates[1]
+    wide = {
+        "cv": one.cv.model_copy(update={"high": 900.0}),
+        "goal_ratio": one.goal_ratio.model_copy(update={"low": 0.0001, "high": 5000.0}),
+    }
+    candidates = [each.model_copy(update=wide) if each is one else each for each in record.verdict.candidates]
+    page = Page(html.render(replace(record, verdict=record.verdict.model_copy(update={"candidates": candidates}))))
+    assert page.data["charts"]["forest"]["layout"]["xaxis"]["range"][1] < 400
+    assert page.data["charts"]["pareto"]["layout"]["yaxis"]["range"][1] < 60
+
+
+def test_seconds_that_the_host_lost_are_marked_and_told():
+    page = page_of("safe_choice")
+    assert "3 s lost to the host; 6 fresh, to confirm the choice." in page.words
+    assert "A triangle marks a second that the host lost" in page.words
+    assert "5 s lost to the host and left out." in page.words
+    marked = {
+        trial
+        for trace in traces("safe_choice", "combined")
+        if trace["meta"].get("part") == "lost"
+        for trial in trace["meta"]["trials"]
+    }
+    embedded = {int(trial): data["l"] for trial, data in page.data["trials"].items() if "l" in data}
+    assert set(embedded) == marked
+    assert sum(map(len, embedded.values())) == 5
+    record = records.safe_choice()
+    lost = {trial: [s.second for s in samples if s.lost] for trial, samples in record.samples.items()}
+    assert {trial: [second for second, _ in points] for trial, points in embedded.items()} == {
+        t: s for t, s in lost.items() if s
+    }
+
+
+def test_fresh_trials_are_told_apart_from_those_of_the_race():
+    page = page_of("safe_choice")
+    record = records.safe_choice()
+    fresh = {trial.id for trial in record.trials if trial.purpose is Purpose.CONFIRM}
+    dotted = {
+        trial
+        for name, chart in page.data["charts"].items()
+        if name.startswith("over-time")
+        for trace in chart["data"]
+        if trace.get("line", {}).get("dash") == "dot"
+        for trial in trace["meta"]["trials"]
+    }
+    assert dotted == fresh == {int(trial) for trial, data in page.data["trials"].items() if data.get("k") == "fresh"}
+    assert "fresh trials" in str(page.data["charts"]["combined"]["layout"]["annotations"])
+    assert "What it gains +19.2 % Fresh trials (6 blocks) confirm +19.2 % (+15.1 % to +23.3 %)" in page.words
+    assert "In the race it was +15.1 % (+11.9 % to +18.3 %)." in page.words
+    assert "block 8, fresh" in page.words
+
+
+def test_a_trial_that_did_not_become_steady_is_marked():
+    page = page_of("by_stability")
+    rings = [t for t in traces("by_stability", "combined") if t.get("marker", {}).get("symbol") == "circle-open"]
+    assert [text for ring in rings for text in ring["text"]] == [
+        "trial 8, block 2: did not become steady",
+        "trial 15, block 4: did not become steady",
+    ]
+    assert "done, not steady" in page.words
+    assert "2 did not become steady" in page.words
+
+
+def test_who_left_the_race_and_how_probable_each_is_are_told():
+    words = page_of("safe_choice").words
+    assert "Left the race: 2 after block 3; 4 after block 4; 64 after block 5; 8 after block 6." in words
+    assert "How sure 97 % Probability that what is recommended is within 1 % of the best" in words
+    rows = [attrs.get("class") for attrs in page_of("safe_choice").all("tr")]
+    assert rows.count("left") == 4
+
+
+def test_every_trial_is_told_with_what_it_is_for_and_what_the_host_took_of_it():
+    rows = facts.trial_rows(all_series(records.safe_choice()))
+    assert {row.purpose for row in rows} == {"race", "confirm"}
+    assert sorted(row.lost for row in rows if row.lost) == ["2", "3"]
+
+
+def test_the_percentile_of_latency_is_the_verdict_s_own():
+    words = page_of("by_latency").words
+    assert "p99 ms" in words
+    assert "p95" not in words

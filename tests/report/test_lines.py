@@ -2,13 +2,16 @@ import io
 
 import pytest
 
+from dialin.report import series
 from dialin.report.screen import PlainLines
 from dialin.testing import records
+from dialin.testing.driven import drive
+from dialin.text import number
 
 
 def told(record):
     stream = io.StringIO()
-    records.drive(record, PlainLines(stream))
+    drive(record, PlainLines(stream))
     return stream.getvalue().splitlines()
 
 
@@ -43,7 +46,7 @@ def test_hostile_names_cannot_break_a_line_or_act():
 def test_a_log_in_ascii_loses_characters_and_not_the_study():
     raw = io.BytesIO()
     stream = io.TextIOWrapper(raw, encoding="ascii")
-    records.drive(records.winner(), PlainLines(stream))
+    drive(records.winner(), PlainLines(stream))
     assert b"Verdict:" in raw.getvalue()
 
 
@@ -53,4 +56,22 @@ def test_a_reader_that_went_away_does_not_end_the_study(error):
         def write(self, text):
             raise error
 
-    records.drive(records.no_difference(), PlainLines(Gone()))
+    drive(records.no_difference(), PlainLines(Gone()))
+
+
+def test_a_trial_tells_what_the_host_lost_of_it_and_its_figure_leaves_that_out():
+    record = records.safe_choice()
+    trial = next(one for one in series.all_series(record) if one.lost_seconds == 3)
+    line = next(line for line in told(record) if "3 s lost to the host" in line)
+    assert f"ended with {number(trial.box.mean)} transactions/s, 3 s lost to the host" in line
+
+
+def test_trials_are_counted_among_those_still_in_the_race_and_fresh_ones_are_called_so():
+    lines = told(records.safe_choice())
+    last = [line for line in lines if line.startswith("Block 7, trial 1 of") and "begins" in line]
+    assert last[0].startswith("Block 7, trial 1 of 3: ")
+    assert "Block 8, fresh trial 1: innodb_buffer_pool_instances = 16 begins" in "\n".join(lines)
+
+
+def test_a_candidate_that_leaves_the_race_with_its_trial_is_said_to_have_left():
+    assert any(line.endswith("it has left the race.") for line in told(records.safe_choice()))

@@ -3,6 +3,7 @@ import re
 from markdown_it import MarkdownIt
 
 from dialin.report import markdown
+from dialin.report.figures import columns
 from dialin.testing import records
 
 
@@ -20,7 +21,7 @@ def test_the_verdict_what_to_set_and_the_table_come_in_that_order():
 def test_every_row_of_the_table_has_as_many_cells_as_its_head(judged):
     page = as_html(markdown.render(judged))
     rows = re.findall(r"<tr>(.*?)</tr>", page, flags=re.S)
-    assert {row.count("<td") + row.count("<th") for row in rows} == {10}
+    assert {row.count("<td") + row.count("<th") for row in rows} == {len(columns(judged.verdict)) + 2}
     assert len(rows) == len(judged.verdict.candidates) + 1
 
 
@@ -55,3 +56,17 @@ def test_warnings_confounds_and_failures_are_in_it():
 
 def test_a_study_without_a_verdict_has_a_report_too():
     assert markdown.render(records.unfinished()).startswith("# No verdict yet: 6 trials")
+
+
+def test_what_is_to_be_chosen_between_who_left_and_what_fresh_trials_say_are_in_it():
+    text = markdown.render(records.safe_choice())
+    assert "Fresh trials (6 blocks) confirm +19.2 % (+15.1 % to +23.3 %) throughput against the baseline." in text
+    assert "**Trade-off:** Fastest: 16; steadiest: 8; between: 32." in text
+    assert "**Left the race:** 2 after block 3; 4 after block 4; 64 after block 5; 8 after block 6." in text
+    assert "- Goal: throughput; higher is better." in text
+
+
+def test_the_goal_s_ratio_stands_first_with_its_direction():
+    text = markdown.render(records.by_latency())
+    assert "| innodb_io_capacity | p99 to baseline (lower is better) | p99 ms | tps |" in text
+    assert "Latency" not in markdown.render(records.winner())

@@ -4,9 +4,12 @@ from contextlib import suppress
 import pytest
 from rich.console import Console
 
+from dialin.model.progress import Standing
+from dialin.model.trial import Purpose
 from dialin.report import screen
 from dialin.report.board import Board, sparkline
 from dialin.testing import records
+from dialin.testing.driven import drive
 
 
 class Moved:
@@ -46,7 +49,7 @@ def shown_after(record, events, width=100, height=30, plain=False):
             raise EnoughError
 
     with suppress(EnoughError):
-        records.drive(record, live, tick)
+        drive(record, live, tick)
     return [line.plain for line in screen.draw(live._board, clock.now(), width, height, plain=plain)]
 
 
@@ -113,7 +116,7 @@ def test_the_terminal_is_left_as_it_was_found():
 
     def interrupted():
         with screen.LiveScreen(console, Moved()) as watcher:
-            records.drive(records.no_difference(), watcher)
+            drive(records.no_difference(), watcher)
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -129,3 +132,41 @@ def test_a_sparkline_starts_at_zero_so_that_noise_looks_like_noise():
     assert sparkline([990, 1000]) == "██"
     assert sparkline([0, 0]) == "▁▁"
     assert sparkline([]) == ""
+
+
+def test_candidates_that_left_the_race_are_marked_and_dimmed():
+    record = records.safe_choice()
+    clock = Moved()
+    live = screen.LiveScreen(Console(file=io.StringIO()), clock)
+    drive(record, live, clock.to)
+    live._board.verdict = None
+    lines = screen.draw(live._board, clock.now(), 80, 30)
+    rows = {line.plain.split()[0]: line for line in lines if line.plain.split()[:1] and line.plain.split()[0].isdigit()}
+    left = {name for name, line in rows.items() if line.plain.endswith("left")}
+    assert left == {"2", "4", "8", "64"}
+    assert {name for name, line in rows.items() if line.style == "dim"} == left
+
+
+def test_a_low_terminal_keeps_those_in_the_race_before_those_that_left():
+    record = records.safe_choice()
+    board = Board()
+    board.begin(record.spec, 7, 600, now=0)
+    board.end_trial(
+        {
+            name: Standing(3, 0, tps, 1.0, left=tps > 1000)
+            for name, tps in zip(["1", "2", "4", "8", "16", "32", "64"], (1, 2000, 2000, 900, 800, 700, 2000), strict=True)
+        }
+    )
+    assert screen._most_telling(board, record.spec, 4) == {"1", "8", "16"}
+
+
+def test_a_fresh_trial_is_called_so_and_the_last_minute_tells_what_the_host_lost():
+    record = records.safe_choice()
+    fresh = next(trial for trial in record.trials if trial.purpose is Purpose.CONFIRM)
+    board = Board()
+    board.begin(record.spec, 7, 600, now=0)
+    board.begin_trial(fresh, 60, now=0)
+    board.seconds.extend(next(samples for samples in record.samples.values() if sum(s.lost for s in samples) == 3)[-60:])
+    text = "\n".join(line.plain for line in screen.draw(board, 10.0, 100, 30))
+    assert "Fresh trial 1 of the block: innodb_buffer_pool_instances = 16" in text
+    assert "3 s lost to the host" in text

@@ -59,3 +59,30 @@ def test_a_trial_without_samples_is_still_placed_on_the_clock():
     record = records.failed_candidate()
     found = next(one for one in series.all_series(record) if not one.seconds)
     assert found.base == pytest.approx(found.trial.started - record.trials[0].started, abs=0.1)
+
+
+def test_what_the_host_lost_is_kept_apart_and_enters_no_box():
+    record = records.safe_choice()
+    for one in series.all_series(record):
+        lost = [sample for sample in record.samples[one.trial.id] if sample.lost]
+        assert one.lost_seconds == len(lost)
+        assert [second for second, _ in one.lost] == [sample.second for sample in lost]
+        assert not lost or one.box.worst > max(sample.tps for sample in lost)
+
+
+def test_very_many_lost_seconds_are_thinned_and_still_counted():
+    record = long_study(trials=1, length=10_000)
+    spoiled = [replace(sample, gap=1.0) for sample in record.samples[1]]
+    one = series.all_series(replace(record, samples={1: spoiled}))[0]
+    assert one.lost_seconds == 9_990
+    assert len(one.lost) < 100
+    assert one.box is None
+
+
+def test_a_warning_s_data_that_names_no_trials_marks_none():
+    record = records.by_stability()
+    for odd in ("8", 8, [8.5, "8", None], {"8": 1}):
+        note = record.verdict.warnings[0].model_copy(update={"data": {"trials": odd}})
+        found = replace(record, verdict=record.verdict.model_copy(update={"warnings": [note]}))
+        assert series.unsteady(found) == frozenset()
+    assert series.unsteady(record) == {8, 15}

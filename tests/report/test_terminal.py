@@ -31,8 +31,10 @@ def test_no_line_of_the_plot_or_the_table_is_wider_than_the_terminal(record, wid
 
 
 def test_a_wide_terminal_shows_every_figure_with_its_interval():
-    text = printed(records.winner(), 140)
+    text = printed(records.winner(), 220)
     assert "1,403 (1,369 to 1,437)" in text
+    assert "3.8 % (3.4 % to 4.2 %)" in text
+    assert "5 (63.0 effective s)" in text
     assert "+25.2 % (+21.4 % to +29.1 %)" in text
     assert "Left out" not in text
 
@@ -101,3 +103,49 @@ def test_a_value_that_no_option_file_holds_is_said_so():
     record = records.winner()
     verdict = record.verdict.model_copy(update={"recommended": setting})
     assert "init_file cannot be written as a line" in printed(replace(record, verdict=verdict))
+
+
+def test_eighty_columns_hold_the_intervals_of_what_varies_and_the_chance_of_each():
+    text = printed(records.safe_choice(), 80)
+    head = next(line for line in text.splitlines() if line.startswith("value"))
+    row = next(line for line in text.splitlines() if line.startswith("16 ") and "open" in line)
+    assert head.split() == ["value", "tps", "CV", "stalls/1000", "s", "p95", "ms", "chance", "state"]
+    assert row.endswith("97 %  open")
+    assert "3.4 % (3.2–3.6)" in row
+    assert "0 (0–7.2)" in row
+    assert "19.3 (18.9–19.7)" in row
+
+
+def test_the_ratio_that_a_narrow_table_has_no_room_for_is_in_the_plot_with_its_interval():
+    lines = printed(records.safe_choice(), 80).splitlines()
+    assert any(line.startswith("16") and line.endswith("+15.1 % (+11.9 % to +18.3 %)") for line in lines)
+    assert not any("Left out" in line and "baseline" in line for line in lines)
+
+
+def test_who_left_the_race_what_fresh_trials_say_and_what_the_host_took_are_told():
+    text = " ".join(printed(records.safe_choice(), 80).split())
+    assert "Left the race: 2 after block 3; 4 after block 4; 64 after block 5; 8 after block 6." in text
+    assert "Fresh trials (6 blocks) confirm +19.2 % (+15.1 % to +23.3 %) throughput against the baseline." in text
+    assert "5 s lost to the host and left out." in text
+    assert "97 % probability that what is recommended is within 1 % of the best" in text
+    assert "(1.5 % was foreseen before the study began)" in text
+
+
+def test_a_goal_where_lower_is_better_says_so_and_its_ratio_is_plotted():
+    text = printed(records.by_stability(), 100)
+    assert "Goal: stability, by the variation (CV) of seconds; lower is better." in text
+    plot = text[text.index("Variation (CV) against the baseline") :]
+    assert "lower is better; shaded" in plot
+    assert "8     " in plot
+    assert "−89.8 % (−91.0 % to −88.4 %)" in plot
+    assert "Trade-off: Fastest: 64; steadiest: 8; between: 32." in text
+
+
+def test_candidates_out_of_the_race_are_dimmed():
+    text = printed(records.safe_choice(), 80, force_terminal=True, color_system="standard")
+    dim = [line for line in text.splitlines() if line.startswith("\x1b[2m")]
+    assert {"2", "4", "8", "64"} <= {line.removeprefix("\x1b[2m").split()[0] for line in dim}
+
+
+def test_no_trade_off_is_told_where_all_of_it_may_be_chance():
+    assert "Trade-off" not in printed(records.a_a(), 80)

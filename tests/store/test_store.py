@@ -48,6 +48,14 @@ def test_everything_that_is_written_is_read_back(tmp_path, spec):
     assert record.verdict is None
 
 
+@pytest.mark.parametrize(("stolen", "pressure"), [(0.25, 0.5), (0.0, 0.0), (None, None)])
+def test_what_the_host_took_from_a_second_is_read_back(tmp_path, spec, stolen, pressure):
+    hiccup = replace(SAMPLE, gap=2.0, stolen=stolen, pressure=pressure)
+    with make(tmp_path, spec) as store:
+        store.add_sample(store.begin_trial(TRIAL).id, hiccup)
+        assert store.samples() == {1: [hiccup]}
+
+
 def test_a_sample_is_there_for_other_readers_as_soon_as_it_is_written(tmp_path, spec):
     with make(tmp_path, spec) as writer:
         trial = writer.begin_trial(TRIAL)
@@ -121,3 +129,24 @@ def test_a_study_of_the_first_format_is_read_and_goes_on_though_bringing_it_up_t
         store.save_trial(replace(trial, real={"a": "1"}))
     with Store.open(tmp_path) as store:
         assert store.trials()[0].real == {"a": "1"}
+
+
+def test_a_study_of_the_second_format_keeps_its_latencies_and_its_host_is_taken_to_have_run_throughout(tmp_path, spec):
+    with make(tmp_path, spec) as store:
+        trial = store.begin_trial(TRIAL)
+        store.add_sample(trial.id, SAMPLE)
+    with closing(sqlite3.connect(tmp_path / FILE)) as connection:
+        connection.execute("ALTER TABLE sample RENAME COLUMN latency_ms TO p95_ms")
+        for table, column in (("sample", "gap"), ("sample", "stolen"), ("sample", "pressure"), ("trial", "purpose")):
+            connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
+        connection.execute("UPDATE study SET format = 2")
+        connection.commit()
+    hiccup = replace(SAMPLE, second=2, gap=2.0, stolen=0.1, pressure=0.2)
+    with Store.open(tmp_path) as store:
+        assert store.trials() == [trial]
+        assert store.samples() == {1: [SAMPLE]}
+        assert SAMPLE.gap == 0.0
+        assert (SAMPLE.stolen, SAMPLE.pressure) == (None, None)
+        store.add_sample(trial.id, hiccup)
+    with Store.open(tmp_path) as store:
+        assert store.samples() == {1: [SAMPLE, hiccup]}

@@ -1,7 +1,7 @@
 import pytest
 
 from dialin.errors import UserError
-from dialin.model.workload import WorkloadSpec
+from dialin.model.workload import SYSBENCH_SCRIPTS, WorkloadSpec
 from dialin.workloads.base import Second
 from dialin.workloads.sysbench import Sysbench, parse_line
 
@@ -53,3 +53,12 @@ def test_a_script_of_ones_own_is_known_by_its_text(tmp_path):
 def test_bulk_insert_makes_a_table_for_each_thread():
     a, b = (Sysbench(WorkloadSpec(name="bulk_insert", threads=threads)).data_facts() for threads in (1, 2))
     assert a != b
+
+
+@pytest.mark.parametrize("name", SYSBENCH_SCRIPTS)
+def test_loads_that_add_rows_or_take_them_away_are_said_to(name):
+    assert Sysbench(WorkloadSpec(name=name)).grows is (name in ("bulk_insert", "oltp_delete", "oltp_insert"))
+
+
+def test_nobody_knows_what_a_script_of_ones_own_does_to_its_data():
+    assert Sysbench(WorkloadSpec(name="/home/me/load.lua")).grows

@@ -14,7 +14,7 @@ from rich.markup import escape
 from typer.exceptions import TyperException
 
 from dialin import __version__
-from dialin.cli import restore, servers, studies, variables
+from dialin.cli import analyze, doctor, restore, servers, studies, variables
 from dialin.cli.console import errors, say
 from dialin.errors import DialinError, ExitCode
 from dialin.paths import Home
@@ -39,7 +39,9 @@ app = typer.Typer(
 )
 for command in (studies.sweep, studies.compare, studies.run, studies.resume, studies.report):
     app.command()(command)
+app.command()(analyze.analyze)
 app.command()(variables.variables)
+app.command()(doctor.doctor)
 app.command()(restore.restore)
 app.add_typer(servers.app, name="servers")
 

@@ -20,12 +20,14 @@ class Standing:
         failed: trials that failed.
         tps: mean transactions a second of the measured windows, or None.
         ratio: to the baseline, compared within blocks, or None.
+        left: whether it left the race.
     """
 
     trials: int
     failed: int
     tps: float | None
     ratio: float | None
+    left: bool = False
 
 
 class Watcher(Protocol):

@@ -77,9 +77,7 @@ class CandidateVerdict(_Part):
     pareto: bool = Field(default=False, description="no other candidate is both faster and steadier")
     cv: Estimate | None = Field(description="coefficient of variation of a trial's measured seconds, that of a typical trial")
     worst_second_tps: float | None = Field(description="the lowest measured second of any trial")
-    stall_seconds_per_1000: Estimate | None = Field(
-        description="measured seconds below half of their trial's median, per 1000"
-    )
+    stall_seconds_per_1000: Estimate | None = Field(description="measured seconds below half of their trial's median, per 1000")
     latency_ms: Estimate | None = Field(
         description="percentile of transaction latency (which one, `percentile` says), that of a typical trial"
     )

@@ -7,12 +7,18 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import cpuinfo
 import psutil
+
+from dialin.probes.kernel_files import read
+
+_SOME = re.compile(r"^some .*\btotal=(\d+)", re.MULTILINE)
 
 
 def inventory(directory: Path) -> dict[str, Any]:
@@ -31,9 +37,9 @@ def inventory(directory: Path) -> dict[str, Any]:
         "open_files_limit": psutil.Process().rlimit(psutil.RLIMIT_NOFILE)[0],
         **_file_system(directory),
     }
-    if governor := _read(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")):
+    if governor := read(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")):
         found["governor"] = governor
-    if pages := _read(Path("/sys/kernel/mm/transparent_hugepage/enabled")):
+    if pages := read(Path("/sys/kernel/mm/transparent_hugepage/enabled")):
         found["transparent_hugepage"] = pages.partition("[")[2].partition("]")[0] or pages
     return found
 
@@ -49,6 +55,45 @@ def conditions() -> dict[str, float]:
         "steal_seconds": float(getattr(times, "steal", 0.0)),
         "busy_seconds": busy_seconds(),
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """CPU time that programs wanted and did not get, since the start of the machine.
+
+    Attributes:
+        stolen: CPU seconds that a hypervisor gave to others; None where the kernel does not tell.
+        waited: seconds in which at least one task waited for a CPU; None where the kernel does not tell.
+        cpus: how many CPUs the stolen time is of.
+    """
+
+    stolen: float | None
+    waited: float | None
+    cpus: int
+
+
+def lost() -> Lost:
+    """Return the CPU time that was lost so far; cheap enough for each second of a trial."""
+    stolen = getattr(psutil.cpu_times(), "steal", None)
+    return Lost(
+        stolen=None if stolen is None else float(stolen),
+        waited=pressure_total(read(Path("/proc/pressure/cpu"))),
+        cpus=psutil.cpu_count() or 1,
+    )
+
+
+def pressure_total(text: str) -> float | None:
+    """Return the seconds in which some task waited, as a file of /proc/pressure tells them; None where it does not."""
+    found = _SOME.search(text)
+    return int(found[1]) / 1e6 if found else None
+
+
+def share(now: float | None, before: float | None, of: float) -> float | None:
+    """Return the share that a cumulative figure rose by, 0 to 1; None where it is not told."""
+    if now is None or before is None or of <= 0:
+        return None
+    # Counters of stolen time have been seen to go back a little, and no two figures are read at the same instant.
+    return min(1.0, max(0.0, (now - before) / of))
 
 
 def busy_seconds() -> float:
@@ -84,7 +129,7 @@ def cpu_seconds(pid: int) -> float:
 def memory_available() -> int:
     """Return the bytes of memory that can be used without swapping, a container's own limit taken into account."""
     available = int(psutil.virtual_memory().available)
-    limit, used = _read(Path("/sys/fs/cgroup/memory.max")), _read(Path("/sys/fs/cgroup/memory.current"))
+    limit, used = read(Path("/sys/fs/cgroup/memory.max")), read(Path("/sys/fs/cgroup/memory.current"))
     if limit.isdigit() and used.isdigit():
         available = min(available, int(limit) - int(used))
     return available
@@ -112,13 +157,6 @@ def _file_system(directory: Path) -> dict[str, str]:
     with suppress(OSError):
         disk = block.resolve(strict=True)
         disk = disk if (disk / "queue").is_dir() else disk.parent
-        found["disk"] = _read(disk / "device" / "model") or disk.name
-        found["disk_rotational"] = "yes" if _read(disk / "queue" / "rotational") == "1" else "no"
+        found["disk"] = read(disk / "device" / "model") or disk.name
+        found["disk_rotational"] = "yes" if read(disk / "queue" / "rotational") == "1" else "no"
     return found
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:
-        return ""

@@ -75,6 +75,12 @@ class Board:
         """Note that a trial ended."""
         self.trial, self.step, self.standings = None, None, dict(standings)
 
+    @property
+    def racing(self) -> list[str]:
+        """The candidates that have not left the race."""
+        names = [candidate.name for candidate in self.spec.candidates] if self.spec else []
+        return [name for name in names if name not in self.standings or not self.standings[name].left]
+
     def seconds_left(self, now: float) -> float:
         """Return the estimate of what is left, never below nothing."""
         return max(0.0, self.ends - now)

@@ -6,35 +6,74 @@ from collections.abc import Mapping, Sequence
 
 from dialin.model.trial import TrialState
 from dialin.model.verdict import Verdict
+from dialin.report.goal import band, capital, deciding, measure_of
+from dialin.report.pareto import front, placed, trade_off
 from dialin.report.series import Series
 from dialin.report.style import Style
-from dialin.report.words import change_with_interval
-from dialin.text import counted, duration, exact_percent, number, visible
+from dialin.report.words import change_with_interval, lost, with_interval
+from dialin.text import change, counted, duration, number, percent, visible
 
 
 def forest(verdict: Verdict, style: Mapping[str, Style]) -> str:
-    """Return the forest plot in words: the ends of the field, the band, and what has no interval."""
-    rated = [(one.ratio, style[one.name].label) for one in verdict.candidates if one.ratio and one.name != verdict.baseline]
-    band = f"The shaded band, {exact_percent(verdict.worthwhile)} to either side, is too small to matter."
+    """Return the forest plot in words: the ends of the field, which way is better, the band, and what has no interval."""
+    found = [(deciding(one, verdict), style[one.name].label) for one in verdict.candidates if one.name != verdict.baseline]
+    rated = sorted(((ratio, label) for ratio, label in found if ratio), key=lambda pair: pair[0].mean)
+    aim = measure_of(verdict)
+    low, high = band(verdict)
+    shaded = f"The shaded band, {change(low)} to {change(high)}, is too small to matter."
+    better = "" if aim.higher_is_better else f"{capital(aim.noun)}: {aim.direction}. "
     if not rated:
-        return f"No candidate can be compared with the baseline. {band}"
-    rated.sort(key=lambda pair: pair[0].mean)
+        return f"{better}No candidate can be compared with the baseline. {shaded}"
     parts = [f"Highest is {rated[-1][1]} at {change_with_interval(rated[-1][0])}"]
     if len(rated) > 1:
         parts.append(f"lowest is {rated[0][1]} at {change_with_interval(rated[0][0])}")
     bare = sum(1 for ratio, _ in rated if ratio.low is None)
     hollow = f" A hollow mark has no interval yet ({bare} of {len(rated)})." if bare else ""
-    return f"{'; '.join(parts)}. {band}{hollow}"
+    return f"{better}{'; '.join(parts)}. {shaded}{hollow}"
+
+
+def pareto(verdict: Verdict, style: Mapping[str, Style]) -> str:
+    """Return throughput against steadiness in words: what is to be chosen between, with the figures of each."""
+    labels = {name: look.label for name, look in style.items()}
+    best = front(verdict)
+    reading = "Filled marks are beaten at both by no other candidate; lines through a mark are its intervals."
+    figures = "; ".join(
+        f"{labels[one.name]}: {with_interval(one.tps)} transactions/s, CV {with_interval(one.cv, percent)}"
+        for one in (best or placed(verdict))
+    )
+    told = trade_off(verdict, labels)
+    if len(best) == 1:
+        told = f"{labels[best[0].name]} is both the fastest and the steadiest."
+    elif not told:
+        told = "Which is faster and which is steadier may be chance: their intervals overlap, or there are none yet."
+    return f"{told} {reading} {figures}."
+
+
+def key(series: Sequence[Series]) -> str:
+    """Return what the marks mean that the charts over time hold."""
+    marks = [
+        ("A triangle marks a second that the host lost, which counts for nothing.", any(one.lost for one in series)),
+        ("A circle marks the end of a trial that did not become steady.", any(not one.steady for one in series)),
+        ("A cross marks where a trial failed.", any(one.trial.state is TrialState.FAILED for one in series)),
+        ("Dotted lines are fresh trials that confirm the choice.", any(one.is_fresh for one in series)),
+    ]
+    return " ".join(text for text, there in marks if there)
 
 
 def over_time(own: Sequence[Series]) -> str:
-    """Return one candidate's trials in words: how many, their medians and lowest second, and why some failed."""
+    """Return one candidate's trials in words: how many, their medians and lowest second, and what is to be known of some."""
     shown = [one.box for one in own if one.box]
     failed = [one.trial for one in own if one.trial.state is TrialState.FAILED]
     parts = [counted(len(own), "trial")]
     if shown:
         lowest = number(min(one.worst for one in shown))
         parts.append(f"median second {_span([one.median for one in shown])}, lowest {lowest} transactions/s")
+    if gone := sum(one.lost_seconds for one in own):
+        parts.append(lost(gone))
+    if moving := sum(not one.steady for one in own):
+        parts.append(f"{moving} did not become steady")
+    if fresh := sum(one.is_fresh for one in own):
+        parts.append(f"{fresh} fresh, to confirm the choice")
     if failed:
         reasons = dict.fromkeys(visible(trial.failure.reason) for trial in failed if trial.failure)
         parts.append(f"{len(failed)} failed: {', '.join(reasons) or 'the reason is not known'}")
@@ -48,11 +87,15 @@ def combined(series: Sequence[Series]) -> str:
     last = max(one.base + one.seconds[-1] for one in series if one.seconds)
     sessions = len({one.trial.session for one in series})
     resumed = f" It was resumed {counted(sessions - 1, 'time')}; the pauses are left out." if sessions > 1 else ""
-    words = f"{counted(len(series), 'trial')} in {duration(last)}."
+    fresh = sum(one.is_fresh for one in series)
+    shaded = f", {fresh} of them fresh, to confirm the choice (shaded)" if fresh else ""
+    words = f"{counted(len(series), 'trial')} in {duration(last)}{shaded}."
     worst = min(((one.box.worst, one.trial.id) for one in series if one.box), default=None)
-    if worst is None:
-        return words + resumed
-    return f"{words} The lowest measured second, {number(worst[0])}, is in trial {worst[1]}.{resumed}"
+    if worst is not None:
+        words += f" The lowest measured second, {number(worst[0])}, is in trial {worst[1]}."
+    if gone := sum(one.lost_seconds for one in series):
+        words += f" {lost(gone)}, in {counted(sum(one.lost_seconds > 0 for one in series), 'trial')}."
+    return words + resumed
 
 
 def boxes(series: Sequence[Series], style: Mapping[str, Style]) -> str:
@@ -62,8 +105,12 @@ def boxes(series: Sequence[Series], style: Mapping[str, Style]) -> str:
         middle = [one.box.median for one in series if one.trial.candidate == name and one.box]
         if middle:
             parts.append(f"{look.label}: {_span(middle)}")
-    key = "A box holds the middle half of a trial's seconds, its whiskers nine in ten, the tick is the lowest second."
-    return f"{key} Medians of trials: {'; '.join(parts) or 'none yet'}."
+    reading = "A box holds the middle half of a trial's seconds, its whiskers nine in ten, the tick is the lowest second."
+    if any(one.is_fresh for one in series):
+        reading += " A shaded box is a fresh trial that confirms the choice."
+    if any(one.lost_seconds for one in series):
+        reading += " Seconds lost to the host are left out."
+    return f"{reading} Medians of trials: {'; '.join(parts) or 'none yet'}."
 
 
 def _span(values: Sequence[float]) -> str:

@@ -8,9 +8,10 @@ from typing import Any
 
 from dialin.model.record import StudyRecord
 from dialin.model.setting import Value, describe, same_value
-from dialin.model.trial import Step, Trial, TrialState
+from dialin.model.study import Switch
+from dialin.model.trial import Purpose, Step, Trial, TrialState
 from dialin.report.series import Series
-from dialin.report.words import naming
+from dialin.report.words import goal, naming
 from dialin.text import (
     NOTHING,
     clock_time,
@@ -35,6 +36,9 @@ STEP_NAMES = {
     Step.STOP: "stop",
 }
 """A step of a trial, as a noun."""
+
+PURPOSES = {Purpose.RACE: "race", Purpose.CONFIRM: "confirm"}
+"""What a trial is for, in a word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +79,12 @@ class TrialRow:
     id: int
     block: int
     candidate: str
+    purpose: str
     state: str
     started: str
     warm_up: str
     measured: str
+    lost: str
     tps: str
     server_cpu: str
     driver_cpu: str
@@ -95,17 +101,20 @@ class Failed:
     log_tail: str
 
 
+_SWITCHES = {Switch.RESTART: "the server starts anew", Switch.SET: "variables are set in the running server"}
+
 Pairs = list[tuple[str, str]]
 
 
-def block_order(series: Sequence[Series]) -> list[tuple[int, list[Placed]]]:
-    """Return each block with its trials in the order they ran."""
-    blocks: dict[int, list[Placed]] = {}
+def block_order(series: Sequence[Series]) -> list[tuple[str, list[Placed]]]:
+    """Return each block by its name with its trials in the order they ran."""
+    blocks: dict[tuple[bool, int], list[Placed]] = {}
     for one in series:
         trial = one.trial
         figure = number(one.box.mean) if one.box and trial.state is TrialState.DONE else str(trial.state)
-        blocks.setdefault(trial.block, []).append(Placed(trial.candidate, figure, trial.state is TrialState.FAILED))
-    return sorted(blocks.items())
+        placed = Placed(trial.candidate, figure, trial.state is TrialState.FAILED)
+        blocks.setdefault((one.is_fresh, trial.block), []).append(placed)
+    return [(f"block {block}{', fresh' if fresh else ''}", placed) for (fresh, block), placed in sorted(blocks.items())]
 
 
 def time_spent(trials: Sequence[Trial]) -> list[Spent]:
@@ -194,8 +203,12 @@ def settings(record: StudyRecord) -> Pairs:
         ("budget", duration(60 * spec.minutes)),
         ("measured in each trial", "as planned" if spec.measure is None else duration(spec.measure)),
         ("warm-up at most", "as planned" if spec.warmup is None else duration(spec.warmup)),
+        ("goal", goal(record).rstrip(".")),
         ("confidence", exact_percent(spec.confidence)),
         ("smallest difference that matters", exact_percent(spec.worthwhile)),
+        *([("between trials", _SWITCHES[spec.switch])] if spec.attachment is None else []),
+        ("choice confirmed afresh", "yes" if spec.confirm else "no"),
+        *([("A/A study", "yes: one setting under several names")] if spec.aa else []),
         ("seed", str(spec.seed)),
         ("CPUs of the servers", visible(spec.server_cpus or "all")),
         ("CPUs of the load driver", visible(spec.load_cpus or "all")),
@@ -234,10 +247,12 @@ def _trial_row(one: Series) -> TrialRow:
         id=trial.id,
         block=trial.block,
         candidate=visible(trial.candidate),
-        state=str(trial.state),
+        purpose=PURPOSES[trial.purpose],
+        state=str(trial.state) if one.steady else f"{trial.state}, not steady",
         started=clock_time(trial.started),
         warm_up=warm_text,
         measured=duration(trial.steps[Step.MEASURE]) if Step.MEASURE in trial.steps else NOTHING,
+        lost=str(one.lost_seconds) if one.lost_seconds else "",
         tps=number(one.box.mean if one.box else None),
         server_cpu=number(costs.server_cpu / costs.seconds)
         if costs and costs.seconds and costs.server_cpu is not None

@@ -1,15 +1,18 @@
-"""The forest plot in characters: each candidate's ratio to the baseline with its interval, and the worthwhile band."""
+"""The forest plot in characters: each candidate's deciding ratio with its interval, and the worthwhile band."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
+from dialin.model.verdict import Estimate, Verdict
+from dialin.report.goal import band, deciding
 from dialin.text import change
 
 SMALLEST = 16
 """Columns below which the plot says nothing."""
+
+_REACH = 3
+"""How far beyond the outermost figures an interval is shown, in units of the distance between these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,28 +46,34 @@ class Scale:
         return min(self.width - 1, max(0, round(share * (self.width - 1))))
 
 
-def scale(candidates: Sequence[CandidateVerdict], worthwhile: float, width: int) -> Scale:
-    """Return the scale on which all intervals, the baseline and the worthwhile band are seen."""
-    ends = [1 - worthwhile, 1 + worthwhile]
-    for candidate in candidates:
-        if candidate.ratio is not None:
-            ends += [end for end in (candidate.ratio.mean, candidate.ratio.low, candidate.ratio.high) if end is not None]
-    margin = 0.04 * (max(ends) - min(ends))
-    return Scale(max(0.0, min(ends) - margin), max(ends) + margin, width)
+def scale(verdict: Verdict, width: int) -> Scale:
+    """Return the scale on which the baseline, the worthwhile band and all ratios are seen, and their intervals mostly.
+
+    An interval much wider than all that is cut off, for it would leave nothing else to see.
+    """
+    ratios = [ratio for candidate in verdict.candidates if (ratio := deciding(candidate, verdict))]
+    core = [*band(verdict), *(ratio.mean for ratio in ratios)]
+    low, high = min(core), max(core)
+    reach = _REACH * (high - low)
+    ends = [end for ratio in ratios for end in (ratio.low, ratio.high) if end is not None]
+    low, high = min([low, *(max(end, low - reach) for end in ends)]), max([high, *(min(end, high + reach) for end in ends)])
+    margin = 0.04 * (high - low)
+    return Scale(max(0.0, low - margin), high + margin, width)
 
 
 def rows(verdict: Verdict, width: int, marks: Marks) -> list[str]:
     """Return one line of `width` characters per candidate, in the verdict's order, and the axis below them."""
-    axis = scale(verdict.candidates, verdict.worthwhile, width)
-    band = range(axis.column(1 - verdict.worthwhile), axis.column(1 + verdict.worthwhile) + 1)
+    axis = scale(verdict, width)
+    low, high = band(verdict)
+    shaded = range(axis.column(low), axis.column(high) + 1)
     lines = []
     for candidate in verdict.candidates:
-        cells = [marks.band if column in band else " " for column in range(width)]
+        cells = [marks.band if column in shaded else " " for column in range(width)]
         cells[axis.column(1.0)] = marks.zero
         if candidate.name == verdict.baseline:
             cells[axis.column(1.0)] = marks.baseline
-        elif candidate.ratio is not None:
-            _draw(cells, candidate.ratio, axis, marks)
+        elif ratio := deciding(candidate, verdict):
+            _draw(cells, ratio, axis, marks)
         lines.append("".join(cells))
     return [*lines, _axis(axis)]
 
@@ -74,7 +83,8 @@ def _draw(cells: list[str], ratio: Estimate, axis: Scale, marks: Marks) -> None:
         first, last = axis.column(ratio.low), axis.column(ratio.high)
         for column in range(first, last + 1):
             cells[column] = marks.line
-        cells[first], cells[last] = marks.left, marks.right
+        cells[first] = marks.left if ratio.low >= axis.low else marks.line
+        cells[last] = marks.right if ratio.high <= axis.high else marks.line
     cells[axis.column(ratio.mean)] = marks.point
 
 

@@ -18,12 +18,14 @@ from plotly.offline import get_plotlyjs
 
 from dialin.model.record import StudyRecord
 from dialin.model.trial import TrialState
-from dialin.model.verdict import CandidateVerdict, Estimate, Note, Outcome, Verdict
-from dialin.report import charts, facts, words
+from dialin.model.verdict import Note, Outcome, Verdict
+from dialin.report import captions, charts_compared, charts_over_time, facts, words
+from dialin.report.figures import Figure, columns
+from dialin.report.goal import deciding
 from dialin.report.optionfile import changes
 from dialin.report.series import all_series
 from dialin.report.style import Style, styles
-from dialin.text import change, counted, duration, exact_percent, moment, number, percent, visible
+from dialin.text import change, counted, duration, exact_percent, moment, visible
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +38,6 @@ class Tile:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """A cell of the candidates' table: what it shows, its interval, and the figure it is sorted by."""
-
-    text: str
-    interval: str = ""
-    order: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Row:
     """A candidate in the table."""
 
@@ -52,7 +45,8 @@ class Row:
     colour: str
     is_baseline: bool
     is_recommended: bool
-    cells: Sequence[Cell]
+    has_left: bool
+    cells: Sequence[Figure]
     state: str
     remarks: Sequence[str]
 
@@ -67,21 +61,18 @@ class Remark:
     data: facts.Pairs
 
 
-COLUMNS = ("tps", "to baseline", "CV", "worst second", "stalls per 1000\u00a0s", "p95\u00a0ms", "errors/s", "trials", "failed")
-"""The figures of the candidates' table, in order, between the candidate and its state."""
-
-
 def render(record: StudyRecord) -> str:
     """Return the report as one HTML document without any outside reference."""
     series = all_series(record)
     style = styles(record)
     verdict = record.verdict
     counted_in = [one for one in series if one.trial.state is not TrialState.INTERRUPTED]
-    over_time = charts.over_time(record, counted_in, style)
-    combined = charts.combined(record, counted_in, style)
-    boxes = charts.boxes(record, counted_in, style)
-    forest = charts.forest(verdict, style) if verdict else None
-    drawn = [*([forest] if forest else []), *over_time, combined, boxes]
+    over_time = charts_over_time.over_time(record, counted_in, style)
+    combined = charts_over_time.combined(record, counted_in, style)
+    boxes = charts_over_time.boxes(record, counted_in, style)
+    forest = charts_compared.forest(verdict, style) if verdict else None
+    pareto = charts_compared.pareto(verdict, style) if verdict else None
+    drawn = [*(chart for chart in (forest, pareto) if chart), *over_time, combined, boxes]
     script, library = _asset("report.js"), get_plotlyjs()
     page: str = _template().render(
         policy=_policy(script, library),
@@ -90,7 +81,7 @@ def render(record: StudyRecord) -> str:
         library=Markup(library),  # noqa: S704
         data=_embedded(
             {
-                "trials": {one.trial.id: {**one.embedded(), "n": one.trial.block} for one in counted_in},
+                "trials": {one.trial.id: one.embedded() for one in counted_in},
                 "charts": {chart.id: chart.figure for chart in drawn},
             }
         ),
@@ -109,10 +100,16 @@ def render(record: StudyRecord) -> str:
         remarks=_remarks(verdict) if verdict else [],
         scope=words.SCOPE,
         subject=words.naming(record.spec).subject,
-        columns=COLUMNS,
+        columns=[f"{column.title} ({column.better})" if column.better else column.title for column in columns(verdict)]
+        if verdict
+        else [],
         rows=_rows(record, verdict, style) if verdict else [],
+        gone=words.left(verdict, words.naming(record.spec).labels) if verdict else "",
+        within=exact_percent(verdict.worthwhile) if verdict else "",
         forest=forest,
+        pareto=pareto,
         over_time=over_time,
+        marks=captions.key(counted_in),
         combined=combined,
         boxes=boxes,
         style=style,
@@ -133,17 +130,36 @@ def render(record: StudyRecord) -> str:
 
 
 def _tiles(record: StudyRecord, verdict: Verdict) -> list[Tile]:
-    kept = verdict.recommended_candidate == verdict.baseline
-    ratio = words.chosen(verdict).ratio
-    figure = "no change" if kept else change(ratio.mean if ratio else None)
-    sure = "not yet" if verdict.verdict is Outcome.UNRESOLVED else exact_percent(verdict.confidence)
-    told = (
-        ("What it gains", figure, words.gain(record, verdict)),
-        ("How sure", sure, words.sureness(verdict)),
+    figure, gain = _gain(record, verdict)
+    told = [
+        ("What it gains", figure, gain),
+        ("How sure", _sure(verdict), words.sureness(verdict)),
         ("How long it took", duration(60 * verdict.minutes_of_wall_clock), words.length(verdict)),
-        ("What was compared", counted(len(verdict.candidates), "candidate"), words.compared(record)),
-    )
+        (
+            "What was compared",
+            counted(len(verdict.candidates), "candidate"),
+            f"{words.compared(record)} The goal is {words.goal(record)}",
+        ),
+    ]
     return [Tile(question, figure, _after(figure, sentence)) for question, figure, sentence in told]
+
+
+def _gain(record: StudyRecord, verdict: Verdict) -> tuple[str, str]:
+    """Return the gain, large, and its sentence: that of fresh trials where there are any, for choosing flatters the other."""
+    ratio = deciding(words.chosen(verdict), verdict)
+    if verdict.confirmed:
+        told = f"{words.confirmation(verdict)} In the race it was {words.change_with_interval(ratio)}."
+        return change(verdict.confirmed.ratio.mean), told
+    kept = verdict.recommended_candidate == verdict.baseline
+    return "no change" if kept else change(ratio.mean if ratio else None), words.gain(record, verdict)
+
+
+def _sure(verdict: Verdict) -> str:
+    if verdict.verdict is Outcome.UNRESOLVED:
+        return "not yet"
+    if verdict.verdict is Outcome.SAFE_CHOICE:
+        return words.chance(words.chosen(verdict).probability)
+    return exact_percent(verdict.confidence)
 
 
 def _after(figure: str, sentence: str) -> str:
@@ -169,40 +185,13 @@ def _rows(record: StudyRecord, verdict: Verdict, style: Mapping[str, Style]) -> 
             colour=style[candidate.name].colour,
             is_baseline=candidate.name == verdict.baseline,
             is_recommended=candidate.name == verdict.recommended_candidate,
-            cells=_cells(candidate, verdict),
+            has_left=candidate.left_after is not None,
+            cells=[column.of(candidate) for column in columns(verdict)],
             state=words.state_alone(candidate),
             remarks=words.state_remarks(candidate, verdict),
         )
         for candidate in verdict.candidates
     ]
-
-
-def _cells(candidate: CandidateVerdict, verdict: Verdict) -> list[Cell]:
-    ratio = candidate.ratio
-    is_baseline = candidate.name == verdict.baseline
-    return [
-        Cell(number(candidate.tps.mean if candidate.tps else None), _interval(candidate.tps, number), _mean(candidate.tps)),
-        Cell("baseline", "", 1.0)
-        if is_baseline
-        else Cell(change(ratio.mean if ratio else None), _interval(ratio, change), _mean(ratio)),
-        Cell(percent(candidate.cv), order=candidate.cv),
-        Cell(number(candidate.worst_second_tps), order=candidate.worst_second_tps),
-        Cell(number(candidate.stall_seconds_per_1000), order=candidate.stall_seconds_per_1000),
-        Cell(number(candidate.p95_ms), order=candidate.p95_ms),
-        Cell(number(candidate.errors_per_s), order=candidate.errors_per_s),
-        Cell(str(candidate.trials), order=candidate.trials),
-        Cell(str(candidate.failed), order=candidate.failed),
-    ]
-
-
-def _interval(estimate: Estimate | None, show: Any) -> str:
-    if estimate is None or estimate.low is None or estimate.high is None:
-        return "" if estimate is None else "no interval yet"
-    return f"{show(estimate.low)} to {show(estimate.high)}"
-
-
-def _mean(estimate: Estimate | None) -> float | None:
-    return None if estimate is None else estimate.mean
 
 
 def _embedded(data: Mapping[str, Any]) -> Markup:

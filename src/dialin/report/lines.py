@@ -7,9 +7,9 @@ from typing import TextIO
 
 from dialin.model.progress import Standing
 from dialin.model.study import StudySpec
-from dialin.model.trial import Sample, Step, Trial, TrialState
+from dialin.model.trial import Purpose, Sample, Step, Trial, TrialState
 from dialin.model.verdict import Verdict
-from dialin.report.words import naming
+from dialin.report.words import lost, naming
 from dialin.text import about, ascii_only, change, counted, number, visible
 
 
@@ -27,13 +27,16 @@ class PlainLines:
         self._plain = not (getattr(stream, "encoding", None) or "utf-8").lower().startswith("utf")
         self._baseline = ""
         self._names: Mapping[str, str] = {}
+        self._racing = 0
         self._measured: list[float] = []
+        self._lost = 0
 
     def study_began(self, spec: StudySpec, blocks_planned: int, seconds_planned: float) -> None:
         """Say what is compared and how long it will take."""
         self._baseline = spec.baseline
         names = naming(spec)
         self._names = names.full
+        self._racing = len(names.full)
         what = f"{len(names.labels)} values of {names.subject}" if names.subject else f"{len(names.labels)} candidates"
         self._write(f"Study of {what}: {', '.join(names.labels.values())}; the baseline is {names.labels[spec.baseline]}.")
         self._write(f"Load: {spec.workload.describe()}.")
@@ -46,19 +49,25 @@ class PlainLines:
     def trial_began(self, trial: Trial, seconds_left: float) -> None:
         """Say which trial begins and what time is left."""
         self._measured.clear()
+        self._lost = 0
         self._write(f"{self._where(trial)} begins; about {about(seconds_left)} left.")
 
     def step_began(self, trial: Trial, step: Step) -> None:
         """Say nothing."""
 
     def sampled(self, trial: Trial, sample: Sample) -> None:  # noqa: ARG002
-        """Keep the figure of a measured second for the trial's line."""
-        if sample.step is Step.MEASURE:
+        """Keep the figure of a measured second for the trial's line; of those that the host lost, only how many."""
+        if sample.step is not Step.MEASURE:
+            return
+        if sample.lost:
+            self._lost += 1
+        else:
             self._measured.append(sample.tps)
 
     def trial_ended(self, trial: Trial, standings: Mapping[str, Standing]) -> None:
-        """Say how the trial ended, and how its candidate stands."""
+        """Say how the trial ended, what of it the host lost, and how its candidate stands."""
         where = self._where(trial)
+        self._racing = len(self._names) - sum(standing.left for standing in standings.values())
         if trial.state is not TrialState.DONE:
             self._write(f"{where} {trial.state}.")
             return
@@ -67,7 +76,9 @@ class PlainLines:
         so_far = ""
         if standing and standing.ratio is not None and trial.candidate != self._baseline:
             so_far = f"; {change(standing.ratio)} to the baseline after {counted(standing.trials, 'trial')}"
-        self._write(f"{where} ended{figure}{so_far}.")
+        gone = f", {lost(self._lost)}" if self._lost else ""
+        out = "; it has left the race" if standing and standing.left else ""
+        self._write(f"{where} ended{figure}{gone}{so_far}{out}.")
 
     def study_ended(self, verdict: Verdict) -> None:
         """Say the verdict's sentence."""
@@ -75,7 +86,9 @@ class PlainLines:
 
     def _where(self, trial: Trial) -> str:
         name = self._names.get(trial.candidate, trial.candidate)
-        return f"Block {trial.block}, trial {trial.position} of {len(self._names)}: {name}"
+        if trial.purpose is Purpose.CONFIRM:
+            return f"Block {trial.block}, fresh trial {trial.position}: {name}"
+        return f"Block {trial.block}, trial {trial.position} of {max(trial.position, self._racing)}: {name}"
 
     def _write(self, text: str) -> None:
         if self._stream is None:

@@ -9,27 +9,28 @@ from collections.abc import Sequence
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import CandidateVerdict, Verdict
 from dialin.report import facts
+from dialin.report.figures import Column, columns
 from dialin.report.optionfile import changes
+from dialin.report.pareto import trade_off
 from dialin.report.words import (
     SCOPE,
     compared,
+    confirmation,
+    goal,
     headline,
+    left,
     length,
     naming,
     no_change,
     outcome,
-    ratio_of,
     reason,
     state_of,
     sureness,
-    trials_of,
-    with_interval,
 )
-from dialin.text import moment, number, percent, visible, visible_lines
+from dialin.text import moment, visible, visible_lines
 
 _SPECIAL = re.compile(r"[\\`*\[\]<>|~#&]|(?<!\w)_|_(?!\w)|(?<!\w)@")
 _MOST_FAILURES = 8
-_FIGURES = ("tps", "to baseline", "CV", "worst second", "stalls/1000 s", "p95 ms", "errors/s", "trials", "state")
 
 
 def render(record: StudyRecord) -> str:
@@ -37,7 +38,7 @@ def render(record: StudyRecord) -> str:
     verdict = record.verdict
     parts = [f"# {prose(headline(record))}", prose(reason(record)), _setting(record)]
     if verdict is not None:
-        parts += [_table(record, verdict), _remarks(verdict)]
+        parts += [prose(confirmation(verdict)), _table(record, verdict), _race(record, verdict), _remarks(verdict)]
         parts.append(_facts(record, verdict))
     parts.append(_failures(record))
     parts.append(f"Repeat it with:\n\n{fenced(record.command)}")
@@ -71,28 +72,29 @@ def _setting(record: StudyRecord) -> str:
 
 def _table(record: StudyRecord, verdict: Verdict) -> str:
     names = naming(record.spec)
-    head = (names.subject or "candidate", *_FIGURES)
-    rows = [_row(head), "|---|" + "---:|" * 8 + "---|"]
-    rows += [_row(_cells(candidate, verdict, names.labels[candidate.name])) for candidate in verdict.candidates]
+    every = columns(verdict)
+    titles = [f"{column.title} ({column.better})" if column.better else column.title for column in every]
+    rows = [_row((names.subject or "candidate", *titles, "state")), "|---|" + "---:|" * len(every) + "---|"]
+    rows += [_row(_cells(candidate, verdict, every, names.labels[candidate.name])) for candidate in verdict.candidates]
     return "\n".join(rows)
+
+
+def _race(record: StudyRecord, verdict: Verdict) -> str:
+    """Return what is to be chosen between, and who left the race."""
+    labels = naming(record.spec).labels
+    parts = [("Trade-off", trade_off(verdict, labels)), ("Left the race", left(verdict, labels))]
+    return "\n\n".join(f"**{label}:** {prose(text.rstrip('.'))}." for label, text in parts if text)
 
 
 def _row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _cells(candidate: CandidateVerdict, verdict: Verdict, label: str) -> list[str]:
+def _cells(candidate: CandidateVerdict, verdict: Verdict, every: Sequence[Column], label: str) -> list[str]:
     name = prose(label)
     return [
         f"**{name}**" if candidate.name == verdict.recommended_candidate else name,
-        with_interval(candidate.tps),
-        ratio_of(candidate, verdict),
-        percent(candidate.cv),
-        number(candidate.worst_second_tps),
-        number(candidate.stall_seconds_per_1000),
-        number(candidate.p95_ms),
-        number(candidate.errors_per_s),
-        trials_of(candidate),
+        *(prose(column.of(candidate).full) for column in every),
         state_of(candidate, verdict),
     ]
 
@@ -105,6 +107,7 @@ def _remarks(verdict: Verdict) -> str:
 
 def _facts(record: StudyRecord, verdict: Verdict) -> str:
     lines = [
+        f"- Goal: {goal(record)}",
         f"- Compared: {prose(compared(record))}",
         f"- How sure: {prose(sureness(verdict))}",
         f"- Took: {length(verdict)} {facts.time_sentence(record.trials)}",

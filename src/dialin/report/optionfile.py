@@ -8,7 +8,8 @@ from dialin.errors import UserError
 from dialin.model.record import StudyRecord
 from dialin.model.setting import Setting, Value, same_value
 from dialin.model.trial import TrialState
-from dialin.report.words import chosen, compared, gain, length, no_change
+from dialin.report.goal import deciding
+from dialin.report.words import chosen, compared, confirmation, gain, goal, length, no_change
 from dialin.text import visible, wrapped
 from dialin.variables import optionfile
 from dialin.variables.rules import loses
@@ -58,7 +59,8 @@ def render(record: StudyRecord) -> str:
     lines = _comment(f"Written by dialin {record.dialin_version} from the study {record.directory}")
     if verdict is None:
         return _file([*lines, *_comment("There is no verdict yet, so there is nothing to change."), "[mysqld]"])
-    told = [verdict.headline, verdict.reason, compared(record), length(verdict)]
+    told = [verdict.headline, verdict.reason, confirmation(verdict)]
+    told += [f"Goal: {goal(record)}", compared(record), length(verdict)]
     told += [f"Confound: {note.text}" for note in verdict.confounds]
     changed = changes(record)
     if changed:
@@ -66,10 +68,10 @@ def render(record: StudyRecord) -> str:
             told += [f"CAREFUL: {variable} as below gives up durability: {loses(variable)}." for variable in weaker]
     else:
         told.append(no_change(record))
-    lines += [line for text in told for line in _comment(text)]
+    lines += [line for text in told if text for line in _comment(text)]
     lines.append("[mysqld]")
     together = "Together these give " if len(changed) > 1 else "Gives "
-    figure = (together if chosen(verdict).ratio else "") + gain(record, verdict)
+    figure = (together if deciding(chosen(verdict), verdict) else "") + gain(record, verdict)
     for item in changed:
         lines += ["", *_lines_of(item, figure)]
     return _file(lines)

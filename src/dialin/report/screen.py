@@ -15,11 +15,11 @@ from rich.text import Text
 from dialin.clock import Clock
 from dialin.model.progress import Standing
 from dialin.model.study import StudySpec
-from dialin.model.trial import Sample, Step, Trial
+from dialin.model.trial import Purpose, Sample, Step, Trial
 from dialin.model.verdict import Verdict
 from dialin.report.board import SPARK_SECONDS, STEP_WORDS, Board, sparkline
 from dialin.report.lines import PlainLines
-from dialin.report.words import naming
+from dialin.report.words import lost, naming
 from dialin.text import about, ascii_only, change, counted, duration, number, shorten, stopwatch, visible
 
 _PER_SECOND = 4
@@ -33,6 +33,8 @@ class _Column(NamedTuple):
 
 
 _COLUMNS = (_Column("trials", 8, 44), _Column("failed", 8, 56), _Column("tps", 10, 34), _Column("to baseline", 13, 0))
+_LEFT = _Column("race", 7, 40)
+"""Shown once a candidate has left the race."""
 
 
 class LiveScreen:
@@ -156,7 +158,8 @@ def _head(board: Board, spec: StudySpec, now: float, width: int) -> list[Text]:
 
 def _table(board: Board, spec: StudySpec, width: int, rows: int) -> list[Text]:
     names = naming(spec)
-    columns = [column for column in _COLUMNS if width >= column.least]
+    anybody_left = any(standing.left for standing in board.standings.values())
+    columns = [column for column in (*_COLUMNS, *([_LEFT] if anybody_left else [])) if width >= column.least]
     room = max(9, width - sum(column.width for column in columns))
     header = shorten(names.subject or "candidate", room)
     left = min(room, max(cell_len(header), *map(len, names.labels.values())))
@@ -173,25 +176,26 @@ def _table(board: Board, spec: StudySpec, width: int, rows: int) -> list[Text]:
             "failed": str(standing.failed) if standing.failed else "",
             "tps": number(standing.tps),
             "to baseline": "baseline" if is_base else change(standing.ratio),
+            "race": "left" if standing.left else "",
         }
         label = shorten(names.labels[candidate.name], left)
         figures = [(cells[column.title], column.width) for column in columns]
-        lines.append(_row(label, figures, left, "bold cyan" if runs else ""))
+        lines.append(_row(label, figures, left, "bold cyan" if runs else "dim" if standing.left else ""))
     if len(shown) < len(spec.candidates):
         lines.append(Text(f"and {len(spec.candidates) - len(shown)} more", style="dim"))
     return lines
 
 
 def _most_telling(board: Board, spec: StudySpec, rows: int) -> set[str]:
-    """Return the candidates to show: all, or the baseline, the one that runs and the fastest, as many as there are rows for."""
+    """Return the candidates to show: all, or the baseline, the one that runs and the fastest in the race, as rows allow."""
     names = [candidate.name for candidate in spec.candidates]
     if len(names) <= rows:
         return set(names)
     first = [spec.baseline, *([board.trial.candidate] if board.trial else [])]
 
-    def speed(name: str) -> float:
-        standing = board.standings.get(name)
-        return -(standing.tps or 0.0) if standing else 0.0
+    def speed(name: str) -> tuple[bool, float]:
+        standing = board.standings.get(name, Standing(0, 0, None, None))
+        return standing.left, -(standing.tps or 0.0)
 
     return set(list(dict.fromkeys([*first, *sorted(names, key=speed)]))[: max(1, rows - 1)])
 
@@ -207,15 +211,19 @@ def _running(board: Board, now: float, width: int, *, plain: bool) -> list[Text]
         return []
     words = STEP_WORDS[board.step] if board.step else "starting"
     spent = f" for {duration(now - board.step_began)}" if board.step else ""
-    of = len(board.spec.candidates) if board.spec else trial.position
+    of = max(trial.position, len(board.racing) or trial.position)
+    which = f"Trial {trial.position} of {of}" if trial.purpose is Purpose.RACE else f"Fresh trial {trial.position} of the block"
     name = naming(board.spec).full[trial.candidate] if board.spec else visible(trial.candidate)
-    head = Text.assemble(f"Trial {trial.position} of {of}: ", (name, "bold"), f", {words}{spent}")
+    head = Text.assemble(f"{which}: ", (name, "bold"), f", {words}{spent}")
     if not board.seconds:
         return [head]
     newest = board.seconds[-1]
-    figures = [f"{number(newest.tps)} transactions/s", f"p95 {number(newest.latency_ms)} ms"]
+    percentile = board.spec.workload.percentile if board.spec else 95
+    figures = [f"{number(newest.tps)} transactions/s", f"p{percentile} {number(newest.latency_ms)} ms"]
     if newest.errors:
         figures.append(f"{number(newest.errors)} errors/s")
+    if gone := sum(sample.lost for sample in board.seconds):
+        figures.append(lost(gone))
     values = [sample.tps for sample in board.seconds][-max(1, width) :]
     top = f"last {counted(len(values), 'second')}, from 0 to {number(max(values))}"
     spark = Text(sparkline(values, ascii_bars=plain), style="cyan")

@@ -8,19 +8,23 @@ from statistics import fmean, quantiles
 from typing import Any
 
 from dialin.model.record import StudyRecord
-from dialin.model.trial import Sample, Step, Trial, TrialState
+from dialin.model.trial import Purpose, Sample, Step, Trial, TrialState
 from dialin.report.thin import thin
 
 POINTS_OF_A_STUDY = 70_000
 """How many points all charts together may have, so that a report stays a few MB however long the study was."""
 
+UNSTEADY = "not_steady"
+"""The code of the warning whose data names the trials that did not become steady."""
+
 _FEWEST, _MOST = 120, 2_000
+_MOST_LOST = 60
 _PAUSE_SHOWN = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """What a box plot shows of a trial's measured seconds: percentiles, the lowest second and the mean."""
+    """What a box plot shows of a trial's measured seconds but those lost: percentiles, the lowest second and the mean."""
 
     low: float
     first: float
@@ -43,6 +47,9 @@ class Series:
         zero: the last second of the warm-up; measuring began after it.
         base: where the driver's second 0 lies on the study's clock, in seconds.
         box: of the measured seconds of a trial that ended well, or None.
+        lost: measured seconds that the host lost, with their transactions a second; of very many, some.
+        lost_seconds: how many these are in all.
+        steady: whether nothing says that the trial did not become steady.
     """
 
     trial: Trial
@@ -52,16 +59,35 @@ class Series:
     zero: int
     base: float
     box: Box | None
+    lost: Sequence[tuple[int, float]] = ()
+    lost_seconds: int = 0
+    steady: bool = True
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether it confirms a choice that was made before it."""
+        return self.trial.purpose is Purpose.CONFIRM
+
+    @property
+    def remarks(self) -> list[str]:
+        """What is to be known of the trial beside its figures."""
+        return [*(["fresh"] if self.is_fresh else []), *([] if self.steady else ["not steady"])]
 
     def embedded(self) -> dict[str, Any]:
         """Return what the page's script draws from, in short names, for there may be many."""
-        return {
+        own: dict[str, Any] = {
+            "n": self.trial.block,
             "s": list(self.seconds),
             "v": [_short(value) for value in self.tps],
             "w": self.warm,
             "z": self.zero,
             "b": self.base,
         }
+        if self.lost:
+            own["l"] = [[second, _short(value)] for second, value in self.lost]
+        if self.remarks:
+            own["k"] = ", ".join(self.remarks)
+        return own
 
 
 def all_series(record: StudyRecord) -> list[Series]:
@@ -69,7 +95,24 @@ def all_series(record: StudyRecord) -> list[Series]:
     most = min(_MOST, max(_FEWEST, POINTS_OF_A_STUDY // max(1, len(record.trials))))
     shift = pauses(record.trials)
     origin = record.trials[0].started if record.trials else record.created
-    return [_series(trial, record.samples.get(trial.id, ()), most, origin + shift[trial.session]) for trial in record.trials]
+    moving = unsteady(record)
+    return [
+        _series(
+            trial,
+            record.samples.get(trial.id, ()),
+            most,
+            origin + shift[trial.session],
+            steady=trial.id not in moving,
+        )
+        for trial in record.trials
+    ]
+
+
+def unsteady(record: StudyRecord) -> frozenset[int]:
+    """Return the trials that the verdict says did not become steady."""
+    notes = record.verdict.warnings if record.verdict else []
+    named = [note.data.get("trials", []) for note in notes if note.code == UNSTEADY]
+    return frozenset(trial for trials in named if isinstance(trials, (list, tuple)) for trial in trials if type(trial) is int)
 
 
 def pauses(trials: Sequence[Trial]) -> Mapping[int, float]:
@@ -93,12 +136,13 @@ def box(values: Sequence[float]) -> Box | None:
     return Box(cuts[0], cuts[4], cuts[9], cuts[14], cuts[18], min(values), fmean(values))
 
 
-def _series(trial: Trial, samples: Sequence[Sample], most: int, origin: float) -> Series:
+def _series(trial: Trial, samples: Sequence[Sample], most: int, origin: float, *, steady: bool) -> Series:
     warm = [sample for sample in samples if sample.step is Step.WARM_UP]
     measured = [sample for sample in samples if sample.step is Step.MEASURE]
     share = most if not warm else max(_FEWEST // 2, most * len(measured) // (len(warm) + len(measured)))
     drawn_warm = [warm[index] for index in thin([sample.tps for sample in warm], max(_FEWEST // 2, most - share))]
     drawn = [measured[index] for index in thin([sample.tps for sample in measured], share)]
+    lost = [sample for sample in measured if sample.lost]
     first = samples[0] if samples else None
     return Series(
         trial=trial,
@@ -107,7 +151,10 @@ def _series(trial: Trial, samples: Sequence[Sample], most: int, origin: float) -
         warm=len(drawn_warm),
         zero=warm[-1].second if warm else 0,
         base=round((first.at - first.second if first else trial.started) - origin, 1),
-        box=box([sample.tps for sample in measured]) if trial.state is TrialState.DONE else None,
+        box=box([sample.tps for sample in measured if not sample.lost]) if trial.state is TrialState.DONE else None,
+        lost=[(lost[index].second, lost[index].tps) for index in thin([sample.tps for sample in lost], _MOST_LOST)],
+        lost_seconds=len(lost),
+        steady=steady,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len
@@ -11,64 +11,63 @@ from rich.text import Text
 
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import CandidateVerdict, Outcome, Verdict
-from dialin.report import forest
+from dialin.report import forest, words
+from dialin.report.figures import TPS, Column, Figure, columns
+from dialin.report.goal import capital, measure_of
 from dialin.report.optionfile import changes
-from dialin.report.words import (
-    SCOPE,
-    Naming,
-    compared,
-    headline,
-    length,
-    naming,
-    no_change,
-    ratio_of,
-    reason,
-    state_of,
-    sureness,
-    trials_of,
-    with_interval,
-)
-from dialin.text import ascii_only, number, percent, shorten, visible, wrapped
+from dialin.report.page import Page
+from dialin.report.pareto import trade_off
+from dialin.report.words import Naming
+from dialin.text import shorten, visible
 
 _STYLES = {
     Outcome.WINNER: "bold green",
+    Outcome.SAFE_CHOICE: "bold green",
     Outcome.TIE: "bold cyan",
     Outcome.NO_WORTHWHILE_DIFFERENCE: "bold cyan",
     Outcome.UNRESOLVED: "bold yellow",
 }
 _GAP = 2
+_TOLD_BESIDE = 72
+"""Columns of terminal from which on the forest plot tells intervals in figures."""
+
+_INTERVALS = 5
+"""Columns up to this rank are worth their intervals, before those above it are worth a place."""
+
+_Form = Callable[[Figure], str]
+
+
+def _full(figure: Figure) -> str:
+    return figure.full
+
+
+def _compact(figure: Figure) -> str:
+    return figure.compact
+
+
+def _bare(figure: Figure) -> str:
+    return figure.text
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
-    """A column of the table.
+class _Try:
+    """One way to fit the table into the terminal.
 
     Attributes:
-        title: what stands above it.
-        cell: the cell of a candidate.
-        short: the cell where there is little room; the same where it cannot be shorter.
-        rank: what is dropped first where there is little room: the highest; 0 always stays.
+        form: of all cells but those named below.
+        ratio: of the ratio that decides, whose interval the forest plot tells too; None leaves it to the plot.
+        tps: of throughput, whose interval says least.
+        brief_state: the state alone, without what else is to be known of a candidate.
+        narrow: names are shortened.
+        limit: columns of this rank and above are left out.
     """
 
-    title: str
-    cell: Callable[[CandidateVerdict, Verdict], str]
-    short: Callable[[CandidateVerdict, Verdict], str] | None = None
-    rank: int = 0
-
-
-_COLUMNS = (
-    Column("tps", lambda c, _: with_interval(c.tps), lambda c, _: number(c.tps.mean if c.tps else None), rank=1),
-    Column("to baseline", ratio_of, lambda c, v: ratio_of(c, v).partition(" (")[0]),
-    Column("CV", lambda c, _: percent(c.cv), rank=4),
-    Column("worst second", lambda c, _: number(c.worst_second_tps), rank=6),
-    Column("stalls/1000 s", lambda c, _: number(c.stall_seconds_per_1000), rank=5),
-    Column("p95 ms", lambda c, _: number(c.p95_ms), rank=3),
-    Column("errors/s", lambda c, _: number(c.errors_per_s), rank=7),
-    Column("trials", lambda c, _: trials_of(c), rank=2),
-    Column("state", state_of, lambda c, _: str(c.state)),
-)
-_SHORTER = (frozenset[str](), frozenset({"to baseline", "state"}), frozenset({"to baseline", "state", "tps"}))
-"""Which columns show their short cells, step by step; the forest plot tells the ratio's interval too."""
+    form: _Form
+    ratio: _Form | None
+    tps: _Form
+    brief_state: bool
+    narrow: bool
+    limit: int
 
 
 def print_verdict(record: StudyRecord, console: Console) -> None:
@@ -81,67 +80,62 @@ def print_verdict(record: StudyRecord, console: Console) -> None:
     page = _Page(console)
     verdict = record.verdict
     style = _STYLES[verdict.verdict] if verdict else "bold yellow"
-    page.text(headline(record), style)
+    page.text(words.headline(record), style)
     if verdict is None:
-        page.text(reason(record))
+        page.text(words.reason(record))
         return
     page.gap()
     _print_setting(record, page)
-    page.text(reason(record))
+    page.text(words.reason(record))
+    if fresh := words.confirmation(verdict):
+        page.text(fresh)
     page.gap()
-    names = naming(record.spec)
-    _print_forest(verdict, names, page)
+    names = words.naming(record.spec)
+    told = _print_forest(verdict, names, page)
     page.gap()
-    _print_table(verdict, names, page)
+    _print_table(verdict, names, page, told=told)
     page.gap()
+    if choice := trade_off(verdict, names.labels):
+        page.labelled("Trade-off:", choice)
+    if gone := words.left(verdict, names.labels):
+        page.labelled("Left the race:", f"{gone}.")
     for kind, notes, colour in (("Confound", verdict.confounds, "yellow"), ("Warning", verdict.warnings, "yellow")):
         for note in notes:
             page.labelled(f"{kind}:", visible(note.text), colour)
-    page.labelled("Compared:", compared(record))
-    page.labelled("How sure:", sureness(verdict))
-    page.labelled("Took:", length(verdict))
-    page.labelled("Scope:", SCOPE)
+    page.labelled("Goal:", words.goal(record))
+    page.labelled("Compared:", words.compared(record))
+    page.labelled("How sure:", words.sureness(verdict))
+    page.labelled("Took:", words.length(verdict))
+    page.labelled("Scope:", words.SCOPE)
 
 
-class _Page:
-    """A console that is given finished text only: no markup, nothing that its encoding lacks."""
+class _Page(Page):
+    """A page on which a plot is drawn and lines are offered for copying."""
 
-    def __init__(self, console: Console) -> None:
-        self.console = console
-        self.ascii = console.options.ascii_only
-        self.width = max(20, console.width)
+    @property
+    def is_ascii(self) -> bool:
+        return self._ascii
 
-    def fit(self, text: str) -> str:
-        return ascii_only(text) if self.ascii else text
-
-    def text(self, text: str, style: str = "") -> None:
-        for line in wrapped(self.fit(text), self.width):
-            self.console.print(Text(line, style=style), soft_wrap=True)
+    def copyable(self, text: str) -> None:
+        """Print a line as it is, however long, so that it can be copied."""
+        self._console.print(Text(self._fit(text), style="bold"), soft_wrap=True)
 
     def line(self, parts: Sequence[tuple[str, str]]) -> None:
-        line = Text.assemble(*((self.fit(text), style) for text, style in parts))
+        """Print one line of parts with their styles, cut off where the terminal ends."""
+        line = Text.assemble(*((self._fit(text), style) for text, style in parts))
         line.rstrip()
-        self.console.print(line, no_wrap=True, overflow="ellipsis" if not self.ascii else "crop", crop=True)
-
-    def labelled(self, label: str, text: str, style: str = "") -> None:
-        first, *rest = wrapped(f"{label} {self.fit(text)}", self.width)
-        self.console.print(Text.assemble((label, style or "dim"), first[len(label) :]), soft_wrap=True)
-        for line in rest:
-            self.console.print(Text(line), soft_wrap=True)
-
-    def gap(self) -> None:
-        self.console.print()
+        self._console.print(line, no_wrap=True, overflow="crop" if self._ascii else "ellipsis", crop=True)
 
 
 def _print_setting(record: StudyRecord, page: _Page) -> None:
     changed = changes(record)
     if not changed:
-        page.labelled("Set:", no_change(record))
+        page.labelled("Set:", words.no_change(record))
         return
     page.text("Set, under [mysqld] in my.cnf:", "dim")
     for item in changed:
         if item.line is not None:
-            page.console.print(Text(f"    {page.fit(item.line)}", style="bold"), soft_wrap=True)
+            page.copyable(f"    {item.line}")
         elif item.value is None:
             page.text(f"    remove the line that sets {visible(item.name)}")
         else:
@@ -152,44 +146,53 @@ def _labels(verdict: Verdict, names: Naming, width: int) -> list[str]:
     return [shorten(names.labels[candidate.name], width) for candidate in verdict.candidates]
 
 
-def _print_forest(verdict: Verdict, names: Naming, page: _Page) -> None:
-    figures = [ratio_of(candidate, verdict) for candidate in verdict.candidates]
-    if page.width < 72:
+def _print_forest(verdict: Verdict, names: Naming, page: _Page) -> bool:
+    """Print the plot where there is room for it, and return whether it tells the intervals in figures."""
+    figures = [words.deciding_of(candidate, verdict) for candidate in verdict.candidates]
+    if page.width < _TOLD_BESIDE:
         figures = [figure.partition(" (")[0] for figure in figures]
     right = max(map(len, figures))
     labels = _labels(verdict, names, max(8, page.width // 3))
     left = max(map(cell_len, labels))
     room = page.width - left - right - 2 * _GAP
     if room < forest.SMALLEST:
-        return
-    by = f", by {names.subject}" if names.subject else ""
-    page.text(f"Throughput against the baseline{by} (shaded: too small to matter)", "dim")
-    *lines, axis = forest.rows(verdict, min(room, 80), forest.ASCII if page.ascii else forest.UNICODE)
+        return False
+    page.text(_forest_title(verdict, names), "dim")
+    *lines, axis = forest.rows(verdict, min(room, 80), forest.ASCII if page.is_ascii else forest.UNICODE)
     for candidate, label, plot, figure in zip(verdict.candidates, labels, lines, figures, strict=True):
-        style = "bold" if candidate.name == verdict.recommended_candidate else ""
+        style = _style(candidate, verdict)
         gap = " " * (left - cell_len(label) + _GAP)
         page.line([(label + gap, style), (plot, style or "default"), (" " * _GAP, ""), (figure, style)])
     page.line([(" " * (left + _GAP), ""), (axis, "dim")])
+    return page.width >= _TOLD_BESIDE
 
 
-def _print_table(verdict: Verdict, names: Naming, page: _Page) -> None:
-    cells, dropped = _fitting(verdict, names, page.width)
-    left = {0} | {index for index, column in enumerate(cells) if column[0] == "state"}
+def _forest_title(verdict: Verdict, names: Naming) -> str:
+    aim = measure_of(verdict)
+    by = f", by {names.subject}" if names.subject else ""
+    lower = "" if aim.higher_is_better else f"{aim.direction}; "
+    return f"{capital(aim.noun)} against the baseline{by} ({lower}shaded: too small to matter)"
+
+
+def _print_table(verdict: Verdict, names: Naming, page: _Page, *, told: bool) -> None:
+    cells, dropped = _fitting(verdict, names, page.width, told=told)
+    last = len(cells) - 1
     widths = [max(map(cell_len, column)) for column in cells]
     for row in range(len(verdict.candidates) + 1):
         padded = [
-            _pad(column[row], width, left=index in left)
+            _pad(column[row], width, left=index in (0, last))
             for index, (column, width) in enumerate(zip(cells, widths, strict=True))
         ]
-        page.line([((" " * _GAP).join(padded), _row_style(verdict, row))])
+        style = "dim" if row == 0 else _style(verdict.candidates[row - 1], verdict)
+        page.line([((" " * _GAP).join(padded), style)])
     if dropped:
         page.text(f"Left out at this width: {', '.join(dropped)}.", "dim")
 
 
-def _row_style(verdict: Verdict, row: int) -> str:
-    if row == 0:
-        return "dim"
-    return "bold" if verdict.candidates[row - 1].name == verdict.recommended_candidate else ""
+def _style(candidate: CandidateVerdict, verdict: Verdict) -> str:
+    if candidate.name == verdict.recommended_candidate:
+        return "bold"
+    return "dim" if candidate.left_after is not None else ""
 
 
 def _pad(cell: str, width: int, *, left: bool) -> str:
@@ -197,26 +200,43 @@ def _pad(cell: str, width: int, *, left: bool) -> str:
     return cell + space if left else space + cell
 
 
-def _fitting(verdict: Verdict, names: Naming, width: int) -> tuple[list[list[str]], list[str]]:
-    """Return the columns that fit, each a list of cells with its title first, and the titles of those left out.
+def _tries(ranks: Sequence[int], *, told: bool) -> Iterator[_Try]:
+    """Yield the ways to fit a table, the best first: intervals are kept before the columns that say least, and names whole."""
+    everything = ranks[0] + 1
+    yield _Try(_full, _full, _full, brief_state=False, narrow=False, limit=everything)
+    yield _Try(_full, _bare, _full, brief_state=True, narrow=False, limit=everything)
+    yield _Try(_compact, _bare, _compact, brief_state=True, narrow=False, limit=everything)
+    if told:
+        for narrow in (False, True):
+            for limit in [everything, *(rank for rank in ranks if rank > _INTERVALS)]:
+                yield _Try(_compact, _bare, _bare, brief_state=True, narrow=narrow, limit=limit)
+                yield _Try(_compact, None, _bare, brief_state=True, narrow=narrow, limit=limit)
+    yield from (_Try(_bare, _bare, _bare, brief_state=True, narrow=True, limit=limit) for limit in (everything, *ranks))
 
-    Names are shortened first, then cells, and only then columns are dropped.
-    """
+
+def _fitting(verdict: Verdict, names: Naming, width: int, *, told: bool) -> tuple[list[list[str]], list[str]]:
+    """Return the columns that fit, each a list of cells with its title first, and the titles of those left out."""
+    every = columns(verdict)
     longest = max(map(len, _labels(verdict, names, width)))
     narrow = min(longest, max(10, width // 3))
-    steps = [(longest, _SHORTER[0]), *((narrow, shorter) for shorter in _SHORTER)]
-    by_rank = sorted((column.rank for column in _COLUMNS if column.rank), reverse=True)
-    tries = [(name, shorter, by_rank[0] + 1) for name, shorter in steps]
-    tries += [(narrow, _SHORTER[-1], rank) for rank in by_rank]
-    for name_width, shorter, limit in tries:
-        kept = [column for column in _COLUMNS if column.rank < limit]
-        cells = [["candidate", *_labels(verdict, names, name_width)]]
-        cells += [[column.title, *_cells(column, verdict, short=column.title in shorter)] for column in kept]
+    for way in _tries(sorted((column.rank for column in every if column.rank), reverse=True), told=told):
+        head = "value" if names.subject else "candidate"
+        cells = [[head, *_labels(verdict, names, narrow if way.narrow else longest)]]
+        cells += [_cells(column, verdict, way) for column in every if _is_shown(column, way)]
+        cells.append(["state", *(_state(candidate, verdict, way) for candidate in verdict.candidates)])
         if sum(max(map(cell_len, column)) for column in cells) + _GAP * (len(cells) - 1) <= width:
             break
-    return cells, [column.title for column in _COLUMNS if column not in kept]
+    return cells, [column.title for column in every if not _is_shown(column, way) and not column.decides]
 
 
-def _cells(column: Column, verdict: Verdict, *, short: bool) -> list[str]:
-    cell = column.short if short and column.short is not None else column.cell
-    return [cell(candidate, verdict) for candidate in verdict.candidates]
+def _is_shown(column: Column, way: _Try) -> bool:
+    return way.ratio is not None if column.decides else column.rank < way.limit
+
+
+def _cells(column: Column, verdict: Verdict, way: _Try) -> list[str]:
+    form = way.ratio if column.decides else way.tps if column.title == TPS else way.form
+    return [column.title, *((form or _bare)(column.of(candidate)) for candidate in verdict.candidates)]
+
+
+def _state(candidate: CandidateVerdict, verdict: Verdict, way: _Try) -> str:
+    return str(candidate.state) if way.brief_state else words.state_of(candidate, verdict)

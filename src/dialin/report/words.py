@@ -10,10 +10,12 @@ from dialin.model.setting import describe
 from dialin.model.study import StudySpec
 from dialin.model.trial import TrialState
 from dialin.model.verdict import CandidateState, CandidateVerdict, Estimate, Outcome, Verdict
-from dialin.text import NOTHING, change, counted, duration, exact_percent, number, percent, visible
+from dialin.report.goal import deciding, judged, measure, measure_of
+from dialin.text import NOTHING, change, counted, duration, exact_percent, listed, number, percent, visible
 
 OUTCOMES = {
     Outcome.WINNER: "Winner",
+    Outcome.SAFE_CHOICE: "Safe choice",
     Outcome.TIE: "Tie",
     Outcome.NO_WORTHWHILE_DIFFERENCE: "No worthwhile difference",
     Outcome.UNRESOLVED: "Unresolved",
@@ -45,8 +47,8 @@ def chosen(verdict: Verdict) -> CandidateVerdict:
 
 
 def outcome(record: StudyRecord) -> str:
-    """Return the verdict's kind in a word or three."""
-    return OUTCOMES[record.verdict.verdict] if record.verdict else "No verdict yet"
+    """Return the verdict's kind and by what it was found, in a few words."""
+    return f"{OUTCOMES[record.verdict.verdict]}, by {record.verdict.goal}" if record.verdict else "No verdict yet"
 
 
 def headline(record: StudyRecord) -> str:
@@ -65,17 +67,34 @@ def reason(record: StudyRecord) -> str:
 
 
 def gain(record: StudyRecord, verdict: Verdict) -> str:
-    """Return what the recommendation gains over the baseline, with its interval."""
+    """Return what the recommendation gains over the baseline by the goal's measure, with its interval."""
     if verdict.recommended_candidate == verdict.baseline:
         return "The baseline is recommended, so nothing changes."
-    ratio = chosen(verdict).ratio
+    best, aim = chosen(verdict), measure_of(verdict)
+    ratio = deciding(best, verdict)
     if ratio is None:
         return "No figure: no block holds both the recommended candidate and the baseline."
-    against = f"throughput against the baseline, {naming(record.spec).full[verdict.baseline]}"
+    against = f"{aim.told} against the baseline, {naming(record.spec).full[verdict.baseline]}"
+    beside = "" if aim.higher_is_better or best.ratio is None else f" Throughput: {change_with_interval(best.ratio)}."
     if ratio.low is None or ratio.high is None:
-        return f"{change(ratio.mean)} {against}; there is no interval yet."
+        return f"{change(ratio.mean)} {against}; there is no interval yet.{beside}"
     between = f"between {change(ratio.low)} and {change(ratio.high)}"
-    return f"{change(ratio.mean)} {against}; {between} at {exact_percent(verdict.confidence)} confidence."
+    return f"{change(ratio.mean)} {against}; {between} at {exact_percent(verdict.confidence)} confidence.{beside}"
+
+
+def confirmation(verdict: Verdict) -> str:
+    """Return what fresh trials say of the recommendation, or nothing where none were asked for."""
+    fresh = verdict.confirmed
+    if fresh is None:
+        return ""
+    figure = f"{change_with_interval(fresh.ratio)} {measure_of(verdict).told} against the baseline"
+    trials = f"Fresh trials ({counted(fresh.blocks, 'block')})"
+    if fresh.ratio.low is None or fresh.ratio.high is None:
+        return f"{trials} show {figure}; there is no interval yet."
+    found = judged(fresh.ratio, verdict)
+    if found > 0:
+        return f"{trials} confirm {figure}."
+    return f"{trials} {'do not confirm a gain' if found == 0 else 'contradict it'}: {figure}."
 
 
 def no_change(record: StudyRecord) -> str:
@@ -90,21 +109,62 @@ def no_change(record: StudyRecord) -> str:
     return "Keep the options as the baseline has them: there is nothing to change."
 
 
+def goal(record: StudyRecord) -> str:
+    """Return what the best candidate is best at, and which way that is."""
+    spec = record.spec
+    found = measure_of(record.verdict) if record.verdict else measure(spec.goal, spec.workload.percentile)
+    return f"{found.aim}; {found.direction}."
+
+
 def sureness(verdict: Verdict) -> str:
     """Return how sure the verdict is: its confidence, the noise of a trial, and the difference it could have seen."""
-    text = f"The intervals of all candidates hold together at {exact_percent(verdict.confidence)} confidence. "
-    text += f"Compared within {counted(verdict.blocks, 'block')}"
+    best = chosen(verdict)
+    text = ""
+    if verdict.verdict is Outcome.SAFE_CHOICE and best.probability is not None:
+        within = f"within {exact_percent(verdict.worthwhile)} of the best; it was not shown to beat every other one"
+        text = f"{chance(best.probability)} probability that what is recommended is {within}. "
+    text += f"Intervals of throughput and of ratios hold for all candidates together at {exact_percent(verdict.confidence)} "
+    text += f"confidence, all others each by itself. Compared within {counted(verdict.blocks, 'block')}"
     if verdict.trial_noise is not None:
         text += f"; one trial scatters by {percent(verdict.trial_noise)}"
+    planned = verdict.detectable_planned
+    foreseen = "" if planned is None else f"{percent(planned)} was foreseen before the study began"
     if verdict.detectable is not None:
         text += f", so differences of {percent(verdict.detectable)} or more can be told apart"
+        text += f" ({foreseen})" if foreseen else ""
+    elif foreseen:
+        text += f"; what can be told apart is not known yet ({foreseen})"
     return f"{text}. The smallest that matters is {exact_percent(verdict.worthwhile)}."
 
 
 def length(verdict: Verdict) -> str:
-    """Return how long the study took."""
+    """Return how long the study took, and what of it the host spoiled."""
     load, wall = duration(60 * verdict.minutes_of_load), duration(60 * verdict.minutes_of_wall_clock)
-    return f"{load} of measured load in {wall} of wall clock."
+    left_out = f" {lost(verdict.lost_seconds)} and left out." if verdict.lost_seconds else ""
+    return f"{load} of measured load in {wall} of wall clock.{left_out}"
+
+
+def lost(seconds: int) -> str:
+    """Return how many seconds were spoiled because the host itself stood still."""
+    return f"{seconds:,} s lost to the host"
+
+
+def left(verdict: Verdict, labels: Mapping[str, str]) -> str:
+    """Return which candidates left the race after which block, or nothing where none did."""
+    gone: dict[int, list[str]] = {}
+    for candidate in verdict.candidates:
+        if candidate.left_after is not None:
+            gone.setdefault(candidate.left_after, []).append(labels[candidate.name])
+    return "; ".join(f"{listed(names)} after block {block}" for block, names in sorted(gone.items()))
+
+
+def chance(probability: float | None) -> str:
+    """Return a probability in whole per cent; one that was reckoned from a sample is never said to be none or certain."""
+    if probability is None:
+        return NOTHING
+    if probability < 0.01:
+        return "<1 %"
+    return ">99 %" if probability > 0.99 else f"{100 * probability:.0f} %"
 
 
 def compared(record: StudyRecord) -> str:
@@ -116,7 +176,10 @@ def compared(record: StudyRecord) -> str:
     subject = f" of {asked}" if asked else ""
     alike = {**spec.fixed, **spec.held}
     held = f", with {describe(alike)} for all" if alike else ""
-    what = f"{counted(len(spec.candidates), 'candidate')}{subject} on {' and '.join(builds)}"
+    number_of = counted(len(spec.candidates), "candidate")
+    if spec.aa:
+        number_of = f"An A/A study: {len(spec.candidates)} names of one setting"
+    what = f"{number_of}{subject} on {' and '.join(builds)}"
     return visible(f"{what} under {spec.workload.describe()}{held}.")
 
 
@@ -136,24 +199,29 @@ def naming(spec: StudySpec) -> Naming:
     return Naming(asked[0], labels, full)
 
 
-def with_interval(estimate: Estimate | None) -> str:
-    """Return a throughput with its interval: `1,234 (1,220 to 1,248)`."""
-    return _with(estimate, number(estimate.mean) if estimate else NOTHING, number)
+def interval(estimate: Estimate | None, show: Callable[[float], str]) -> str:
+    """Return an interval alone: `1,220 to 1,248`; nothing where there is none, or where it is a point."""
+    if estimate is None or estimate.low is None or estimate.high is None or estimate.low == estimate.high:
+        return ""
+    return f"{show(estimate.low)} to {show(estimate.high)}"
+
+
+def with_interval(estimate: Estimate | None, show: Callable[[float], str] = number) -> str:
+    """Return a figure with its interval: `1,234 (1,220 to 1,248)`."""
+    if estimate is None:
+        return NOTHING
+    ends = interval(estimate, show)
+    return f"{show(estimate.mean)} ({ends})" if ends else show(estimate.mean)
 
 
 def change_with_interval(estimate: Estimate | None) -> str:
     """Return a ratio as a change with its interval: `+5.3 % (+4.1 % to +6.4 %)`."""
-    return _with(estimate, change(estimate.mean) if estimate else NOTHING, change)
+    return with_interval(estimate, change)
 
 
-def ratio_of(candidate: CandidateVerdict, verdict: Verdict) -> str:
-    """Return a candidate's ratio to the baseline for a table; the baseline's own is only its name."""
-    return "baseline" if candidate.name == verdict.baseline else change_with_interval(candidate.ratio)
-
-
-def trials_of(candidate: CandidateVerdict) -> str:
-    """Return the trials of a candidate for a table: those done, and those failed where there are any."""
-    return f"{candidate.trials}, {candidate.failed} failed" if candidate.failed else f"{candidate.trials}"
+def deciding_of(candidate: CandidateVerdict, verdict: Verdict) -> str:
+    """Return the ratio that decides for a chart, with its interval; the baseline's own is only its name."""
+    return "baseline" if candidate.name == verdict.baseline else change_with_interval(deciding(candidate, verdict))
 
 
 def state_of(candidate: CandidateVerdict, verdict: Verdict) -> str:
@@ -163,16 +231,12 @@ def state_of(candidate: CandidateVerdict, verdict: Verdict) -> str:
 
 def state_alone(candidate: CandidateVerdict) -> str:
     """Return how a candidate came out, in a word or two."""
-    return "not resolved" if candidate.state is CandidateState.OPEN else str(candidate.state)
+    return "not told apart" if candidate.state is CandidateState.OPEN else str(candidate.state)
 
 
 def state_remarks(candidate: CandidateVerdict, verdict: Verdict) -> list[str]:
     """Return what is to be known beside a candidate's state."""
     remarks = ["recommended"] if candidate.name == verdict.recommended_candidate else []
+    if candidate.left_after is not None:
+        remarks.append(f"left after block {candidate.left_after}")
     return [*remarks, "weaker durability"] if candidate.weaker_durability else remarks
-
-
-def _with(estimate: Estimate | None, middle: str, show: Callable[[float], str]) -> str:
-    if estimate is None or estimate.low is None or estimate.high is None or estimate.low == estimate.high:
-        return middle
-    return f"{middle} ({show(estimate.low)} to {show(estimate.high)})"

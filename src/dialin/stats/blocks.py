@@ -73,8 +73,8 @@ class Fit:
         """Return the value of one candidate as a ratio to another's.
 
         The interval is Tukey and Kramer's: those of all pairs of candidates hold together with probability 1 - alpha. It is
-        widened to the pair's own t interval where that is the wider one, since candidates are not equally steady. Without
-        degrees of freedom there is none.
+        widened to a t interval by the pair's own differences, their variance drawn towards that of all by four degrees of
+        freedom, where that is the wider one: candidates are not equally steady. Without degrees of freedom there is none.
 
         Raises:
             ValueError: a name is not one of the fit's.
@@ -88,7 +88,8 @@ class Fit:
         variance = self.covariance[i][i] + self.covariance[j][j] - 2 * self.covariance[i][j]
         half = tukey_quantile(len(self.names), self.dof, alpha) * self.sd * math.sqrt(variance)
         if dof := self.paired_dof[i][j]:
-            half = max(half, t_quantile(dof, alpha) * self.paired_errors[i][j])
+            drawn = (_PRIOR_DOF * self.sd**2 * variance + dof * self.paired_errors[i][j] ** 2) / (_PRIOR_DOF + dof)
+            half = max(half, t_quantile(dof + int(_PRIOR_DOF), alpha) * math.sqrt(drawn))
         return _estimate(difference, half)
 
     @property

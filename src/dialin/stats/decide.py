@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dialin.model.verdict import CandidateState, Estimate, Outcome
 from dialin.stats.blocks import Fit, Observation, components, fit, levels
-from dialin.stats.forecast import blocks_for, detectable
+from dialin.stats.forecast import detectable
 from dialin.stats.posterior import Chances, chances
 
 _ROUNDING = 1e-9
 """Differences smaller than this are the arithmetic's, not the server's."""
-_GIVEN_UP = 0.6
-"""A candidate leaves the race when its chance falls below this share of the accepted error: 3 % at a confidence of 95 %."""
-_EARLY = 0.2
-"""With two blocks only, a choice may err by this share of what is accepted later: a spread of two trials is hardly known."""
-_GOOD_ENOUGH = 0.8
+_GIVEN_UP = 0.5
+"""A candidate leaves the race when its chance falls below this share of the accepted error: 2.5 % at a confidence of 95 %."""
+_GOOD_ENOUGH = 0.85
 """The baseline's chance from which on it is kept though another candidate is the safer choice: a change takes a reason."""
+
+_FORESEEN = (1.0, 1.2, 1.5, 2, 2.5, 3, 4, 6, 8, 12, 16, 24, 32, 48)
+"""How many times as many trials a forecast looks at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,7 @@ class Decision:
     Attributes:
         outcome: what was found.
         choice: the candidate that is safe to use, by the outcome; None while it is unresolved.
+        leader: the candidate that is most probably within what is worthwhile of the best; None while nothing is known.
         winners: the leader, and those that tie with it; empty unless the outcome is a winner or a tie.
         states: how each candidate came out.
         chances: per candidate, how probable it is to be within what is worthwhile of the best; empty while nothing is known.
@@ -37,12 +40,11 @@ class Decision:
         blocks: how many trials the candidate with most of them has.
         detectable: the smallest relative difference that so many blocks settle at this noise four times out of five, or None
             while the noise is unknown.
-        blocks_needed: after how many blocks in all, about, a difference of what is worthwhile would be settled at this noise;
-            None while the noise is unknown.
     """
 
     outcome: Outcome
     choice: str | None
+    leader: str | None
     winners: tuple[str, ...]
     states: dict[str, CandidateState]
     chances: dict[str, float]
@@ -52,7 +54,6 @@ class Decision:
     dof: int
     blocks: int
     detectable: float | None
-    blocks_needed: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +74,6 @@ class Rules:
     def given_up(self) -> float:
         """The chance below which a candidate leaves the race."""
         return _GIVEN_UP * (1 - self.confidence)
-
-    def needed(self, blocks: int) -> float:
-        """Return the chance that makes a choice safe after so many blocks."""
-        return 1 - (1 - self.confidence) * (_EARLY if blocks < 3 else 1.0)
 
 
 def decide(
@@ -124,10 +121,10 @@ def decide(
     level = levels(observations, present, alpha)
     sd = fitted.sd if fitted else None
     blocks = max((sum(seen.candidate == name for seen in observations) for name in present), default=0)
-    told = {"confidence": rules.confidence, "worthwhile": rules.worthwhile}
     return Decision(
         outcome=outcome,
         choice=choice,
+        leader=_most_probable(found, fitted) if found and fitted else None,
         winners=winners,
         states=states,
         chances=dict(found.near) if found else {},
@@ -136,41 +133,57 @@ def decide(
         sd=sd,
         dof=fitted.dof if fitted else 0,
         blocks=blocks,
-        detectable=detectable(sd, len(present), blocks, **told) if sd is not None else None,
-        blocks_needed=blocks_for(rules.worthwhile, sd, len(present), **told) if sd is not None else None,
+        detectable=None
+        if sd is None
+        else detectable(sd, len(present), blocks, confidence=rules.confidence, worthwhile=rules.worthwhile),
     )
 
 
-def leaves(
+def leaves(found: Decision, racing: Sequence[str], baseline: str, rules: Rules) -> frozenset[str]:
+    """Return the candidates that leave the race: very probably worse than the best by more than is worthwhile.
+
+    The baseline never leaves: everything is measured against it.
+
+    Args:
+        found: what all trials so far say.
+        racing: the candidates that are still in the race.
+        baseline: the candidate that ratios are taken to.
+        rules: what decides.
+    """
+    if not rules.choose:
+        return frozenset()
+    return frozenset(name for name in racing if found.chances.get(name, 1.0) < rules.given_up) - {baseline}
+
+
+def blocks_to_choose(
     observations: Sequence[Observation],
-    racing: Sequence[str],
+    names: Sequence[str],
     baseline: str,
     rules: Rules,
     *,
     one: Sequence[frozenset[str]] = (),
-) -> frozenset[str]:
-    """Return the candidates that leave the race: very probably worse than the best by more than is worthwhile.
+) -> int | None:
+    """Return after how many blocks in all, about, a choice would be safe if further trials said the same as those so far.
 
-    The baseline never leaves, nor does the leader.
-
-    Args:
-        observations: all trials so far that ended well, those of candidates that left before included.
-        racing: the candidates that are still in the race.
-        baseline: the candidate that ratios are taken to.
-        rules: what decides.
-        one: groups of candidates that are known to be the same setting in force.
+    None where it is not known, or where it takes more than 48 times as many.
     """
-    names = list(dict.fromkeys(seen.candidate for seen in observations))
-    fitted = _widest_fit(observations, names, baseline)
-    found = _chances(observations, fitted, _groups(names, one), rules)
-    if fitted is None or found is None or not rules.choose:
-        return frozenset()
-    staying = {baseline, _leader(fitted, baseline)}
-    return frozenset(name for name in racing if found.near.get(name, 1.0) < rules.given_up) - staying
+    present = [name for name in names if any(seen.candidate == name for seen in observations)]
+    fitted = _widest_fit(observations, present, baseline)
+    group = _groups(names, one)
+    blocks = max((sum(seen.candidate == name for seen in observations) for name in present), default=0)
+    for more in _FORESEEN:
+        found = _chances(observations, fitted, group, rules, more)
+        if found is not None and max(found.near.values()) >= rules.confidence:
+            return math.ceil(blocks * more)
+    return None
 
 
 def _chances(
-    observations: Sequence[Observation], fitted: Fit | None, group: Mapping[str, frozenset[str]], rules: Rules
+    observations: Sequence[Observation],
+    fitted: Fit | None,
+    group: Mapping[str, frozenset[str]],
+    rules: Rules,
+    more: float = 1.0,
 ) -> Chances | None:
     """Return the chances of all candidates of a fit; those that are known to be the same share theirs."""
     if fitted is None or fitted.dof == 0:
@@ -179,13 +192,13 @@ def _chances(
     stands = {name: next(other for other in fitted.names if other in group[name]) for name in fitted.names}
     leading = list(dict.fromkeys(stands.values()))
     if len(leading) == len(fitted.names):
-        return chances(fitted, rules.worthwhile)
+        return chances(fitted, rules.worthwhile, more=more)
     merged = fit(
         [replace(seen, candidate=stands[seen.candidate]) for seen in observations if seen.candidate in stands], leading
     )
     if merged is None or merged.dof == 0:
         return None
-    found = chances(merged, rules.worthwhile)
+    found = chances(merged, rules.worthwhile, more=more)
     return Chances({name: found.near[stands[name]] for name in fitted.names}, found.all_near)
 
 
@@ -196,13 +209,18 @@ def _of_shown(outcome: Outcome, winners: Sequence[str], leader: str, baseline: s
     return leader if outcome in (Outcome.WINNER, Outcome.TIE) else None
 
 
+def _most_probable(found: Chances, fitted: Fit) -> str:
+    """Return the candidate of the best chance; among equal ones that of the highest estimate."""
+    return max(fitted.names, key=lambda name: (found.near[name], fitted.effects[fitted.names.index(name)]))
+
+
 def _of_chances(found: Chances, fitted: Fit, baseline: str, rules: Rules) -> tuple[Outcome, str | None]:
     """Return the outcome that chances allow, and the choice; the baseline's own goes before a better one."""
-    needed = rules.needed(fitted.strata)
+    needed = rules.confidence
     if found.all_near >= needed and baseline in found.near:
         return Outcome.NO_WORTHWHILE_DIFFERENCE, baseline
     own = found.near.get(baseline, 0.0)
-    best = max(fitted.names, key=lambda name: (found.near[name], fitted.effects[fitted.names.index(name)]))
+    best = _most_probable(found, fitted)
     if own >= needed:
         return Outcome.SAFE_CHOICE, baseline
     if found.near[best] >= needed:

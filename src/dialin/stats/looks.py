@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-FIRST_LOOK = 2
-"""The first block after which candidates can be told apart at all: a spread takes two."""
+FIRST_LOOK = 3
+"""The first block after which a study may be decided: the spread of two trials is hardly known."""
+
+FIRST_CUT = 2
+"""The first block after which a candidate may leave the race: that it is far behind shows sooner than which one is best."""
 
 _WITHIN_THE_BUDGET = 0.8
 """The share of the error that is left when a budget begins which its looks may make; the rest is kept for an extension."""

@@ -37,7 +37,7 @@ class Chances:
     all_near: float
 
 
-def chances(fit: Fit, worthwhile: float) -> Chances:
+def chances(fit: Fit, worthwhile: float, *, more: float = 1.0) -> Chances:
     """Return how probable it is for each candidate of a fit to be within what is worthwhile of the best.
 
     The candidates' true effects are taken to scatter about a common one, by a standard deviation that the data tells about;
@@ -47,6 +47,7 @@ def chances(fit: Fit, worthwhile: float) -> Chances:
     Args:
         fit: of the trials so far; without degrees of freedom every chance is unknown.
         worthwhile: the smallest relative difference that matters.
+        more: as if there were so many times as many trials, and they said the same.
 
     Raises:
         ValueError: the fit has no degrees of freedom.
@@ -56,7 +57,7 @@ def chances(fit: Fit, worthwhile: float) -> Chances:
     order = sorted(range(len(fit.names)), key=lambda index: fit.effects[index])
     effects = np.array([fit.effects[index] for index in order])
     covariance = np.array(fit.uneven)[np.ix_(order, order)]
-    drawn = _draw(effects, covariance, fit.sd, fit.dof)
+    drawn = _draw(effects, covariance / more, fit.sd, round(fit.dof * more))
     near = drawn.max(axis=1, keepdims=True) - drawn <= math.log1p(worthwhile)
     shares = near.mean(axis=0)
     return Chances(

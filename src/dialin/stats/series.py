@@ -25,6 +25,7 @@ class Window:
         cv: coefficient of variation: the standard deviation over the mean; 0 for a single second or a mean of zero.
         worst: the lowest second.
         stalls: seconds below half the median, and seconds in which nothing was done at all.
+        stall_lengths: the same, as the length of each stall in seconds.
     """
 
     seconds: int
@@ -34,6 +35,7 @@ class Window:
     cv: float
     worst: float
     stalls: int
+    stall_lengths: tuple[int, ...]
 
 
 def window(tps: Sequence[float]) -> Window:
@@ -52,6 +54,9 @@ def window(tps: Sequence[float]) -> Window:
         raise ValueError("transactions a second must be numbers, zero or more")
     mean, median = float(x.mean()), float(np.median(x))
     varies = x.size > 1 and mean > 0
+    stalled = np.concatenate([[False], (x < _STALL * median) | (x == 0), [False]])
+    edges = np.flatnonzero(np.diff(stalled.astype(np.int8)))
+    lengths = tuple((edges[1::2] - edges[::2]).tolist())
     return Window(
         seconds=x.size,
         mean=mean,
@@ -59,5 +64,6 @@ def window(tps: Sequence[float]) -> Window:
         median=median,
         cv=float(x.std(ddof=1)) / mean if varies else 0.0,
         worst=float(x.min()),
-        stalls=int(np.count_nonzero((x < _STALL * median) | (x == 0))),
+        stalls=sum(lengths),
+        stall_lengths=lengths,
     )

@@ -93,12 +93,14 @@ def examine(tps: Sequence[float]) -> Shape:
         return Shape(begin=0, settled=True, course=Course.STEADY)
     relative = np.clip(x / median, 1 - _OUTLIER, 1 + _OUTLIER)
     whole = _course(relative)
-    if whole.steady or x.size < 2 * _FEWEST:
+    if whole.course is Course.STEADY or x.size < 2 * _FEWEST:
         return whole
     begin = mser5(relative)
     if begin >= x.size // 2 - _BATCH:
-        return replace(whole, settled=False)
+        return replace(whole, settled=whole.steady)
     rest = _course(relative[begin:])
+    if whole.steady and rest.course is not Course.STEADY:  # it swings all the time: there is nothing to leave out
+        return whole
     return replace(rest, begin=begin, at=None if rest.at is None else rest.at + begin)
 
 

@@ -238,6 +238,12 @@ class Store:
                 grouped.setdefault(row.trial, []).append(_sample(row))
         return grouped
 
+    def samples_of(self, trial_id: int) -> list[Sample]:
+        """Return every sample of one trial, in order of time."""
+        of_it = select(schema.sample).where(schema.sample.c.trial == trial_id).order_by(schema.sample.c.second)
+        with self._engine.connect() as connection:
+            return [_sample(row) for row in connection.execute(of_it)]
+
     def looks(self) -> list[Look]:
         """Return every look, in order."""
         with self._engine.connect() as connection:

@@ -15,7 +15,7 @@ from typing import Any
 from dialin.errors import DialinError, ServerError, UserError
 from dialin.model.setting import Value
 from dialin.model.study import Attachment, StudySpec
-from dialin.model.trial import Step
+from dialin.model.trial import Step, Trial
 from dialin.servers.attached.build import AttachedBuild
 from dialin.servers.attached.client_options import find_account
 from dialin.servers.attached.server import Attached
@@ -81,7 +81,7 @@ class AttachedServer:
     restart_command: str | None
 
     @contextmanager
-    def open(self, say: Callable[[str], None]) -> Iterator[Callable[[str], Stage]]:
+    def open(self, say: Callable[[str], None]) -> Iterator[Callable[[Trial], Stage]]:
         """Write down the undo, prepare data in a schema of its own, and put everything back at the end."""
         log = UndoLog(self.workshop.home.undo, self.workshop.clock)
         names = self.spec.set_variables
@@ -106,7 +106,7 @@ class AttachedServer:
                     say(f"Preparing data in the schema {schema}: {self.workload.describe_data()} (removed at the end)")
                     log.make_schema(entry, self.attached)
                     self.workload.prepare(target)
-                yield lambda candidate: AttachedStage(self, {**before, **self.spec.setting_of(candidate)}, target)
+                yield lambda trial: AttachedStage(self, {**before, **self.spec.setting_of(trial.candidate)}, target)
         except BaseException:
             # What ended the study is what the user must hear of; what then stood in the way of the undo is said beside it.
             try:
@@ -169,7 +169,7 @@ class AttachedStage:
         """Return a value as it is: it is the same server in every trial."""
         return value
 
-    def end(self) -> None:
+    def end(self, *, well: bool) -> None:
         """Leave the server as it is; the next trial sets it anew, and the end of the study puts it back."""
 
 
@@ -200,7 +200,11 @@ def check_attached(
     attachment = question.attachment(directory)
     if attachment is None:
         raise RuntimeError("the question is not about an attached server")
-    for option, given in (("--hold", question.hold), ("--server-cpus", question.server_cpus is not None)):
+    for option, given in (
+        ("--hold", question.hold),
+        ("--server-cpus", question.server_cpus is not None),
+        ("--switch", question.switch != "auto"),
+    ):
         if given:
             raise UserError(f"{option} is for sandboxes, which dialin starts itself", "Leave it out")
     attached = connect(attachment, workshop)

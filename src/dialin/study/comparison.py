@@ -71,12 +71,16 @@ def changed_notes(spec: StudySpec, first: Mapping[str, Seen], last: Mapping[str,
     for candidate in spec.candidates:
         if candidate.name not in last:
             continue
-        found = {"first": first[candidate.name], "last": last[candidate.name]}
-        for note in in_force.confounds(_believed(found), (), "first"):
-            if not note.data["inert"]:
-                text = f"{several(spec, [candidate.name])}: {note.data['variable']} changed between its trials"
-                notes.append(Note(code="changed_meanwhile", text=text, data={**note.data, "candidate": candidate.name}))
+        for note in changed(first[candidate.name], last[candidate.name]):
+            text = f"{several(spec, [candidate.name])}: {note.data['variable']} changed between its trials"
+            notes.append(Note(code="changed_meanwhile", text=text, data={**note.data, "candidate": candidate.name}))
     return notes
+
+
+def changed(first: Seen, last: Seen) -> list[Note]:
+    """Return a note for each variable that is another in the second of two looks at one candidate, and could matter."""
+    found = _believed({"first": first, "last": last})
+    return [note for note in in_force.confounds(found, (), "first") if not note.data["inert"]]
 
 
 def deviations(spec: StudySpec, seen: Mapping[str, Seen], catalogues: Mapping[str, Catalogue]) -> list[Note]:

@@ -13,9 +13,12 @@ from dialin.model.build import Build
 from dialin.model.setting import Setting, Value
 from dialin.model.study import StudySpec
 from dialin.servers.connection import global_variables
+from dialin.servers.instance import Instance
 from dialin.servers.objects import counted_by_locks, instrumented, real_objects
 from dialin.study.comparison import Seen, confounds
 from dialin.study.stage import sandbox_options
+from dialin.study.switched import Switched
+from dialin.study.switching import Changes
 from dialin.study.workshop import Workshop
 
 _TRIES = 4
@@ -54,9 +57,30 @@ def inspector(workshop: Workshop, builds: Mapping[str, Build], asked: Iterable[s
 
 
 def _read(workshop: Workshop, build: Build, options: Setting) -> Seen:
-    with workshop.preparer.running(build, options) as sandbox, sandbox.connect() as query:
+    with workshop.preparer.running(build, options) as sandbox:
+        return _seen(sandbox, build)
+
+
+def _seen(server: Instance, build: Build) -> Seen:
+    with server.connect() as query:
         values = global_variables(query)
-        return Seen(values, real_objects(query, sandbox.pid, build, values))
+        return Seen(values, real_objects(query, server.pid, build, values))
+
+
+def look_set(workshop: Workshop, build: Build, changes: Changes) -> dict[str, list[Seen]]:
+    """Return what each candidate comes to on one server that is set to all of them in turn, and to all of them back again.
+
+    Raises:
+        ServerError: the server does not start, or refuses a value.
+    """
+    found: dict[str, list[Seen]] = {}
+    order = list(changes.own)
+    with workshop.preparer.running(build, sandbox_options(changes.boot, build)) as sandbox:
+        switched = Switched(sandbox, changes, workshop.clock)
+        for candidate in [*order, *reversed(order)]:
+            switched.become(candidate)
+            found.setdefault(candidate, []).append(_seen(sandbox, build))
+    return found
 
 
 def look(spec: StudySpec, inspect: Inspect) -> dict[str, Seen]:

@@ -12,7 +12,7 @@ from typing import Any
 from dialin.errors import UserError
 from dialin.model.cpus import parse_cpus
 from dialin.model.setting import same_value
-from dialin.model.study import Candidate, StudySpec
+from dialin.model.study import Candidate, StudySpec, Switch
 from dialin.model.verdict import Note
 from dialin.study.comparison import Seen
 from dialin.study.file import Question, find_baseline
@@ -57,6 +57,7 @@ def settle(
     before: Mapping[str, Mapping[str, str]],
     catalogues: Mapping[str, Catalogue],
     elsewhere: check.Elsewhere,
+    switch: Switch = Switch.RESTART,
 ) -> tuple[StudySpec, Plan, list[Note]]:
     """Decide what a study is, and check all of it that takes no server.
 
@@ -67,6 +68,7 @@ def settle(
         before: per build, the values that hold without the study.
         catalogues: per build, what is known of its variables.
         elsewhere: other builds, asked only where one of these lacks a variable.
+        switch: how its trials follow each other, as far as that is known.
 
     Returns:
         The study, what its budget allows, and what the user should know though nothing is wrong.
@@ -78,9 +80,19 @@ def settle(
     notes = check.check_study(spec, catalogues, elsewhere)
     _check_duplicates(question, candidates)
     _check_cpus(spec)
-    allowed = plan(spec)
+    return *planned(question, spec, switch), notes
+
+
+def planned(question: Question, spec: StudySpec, switch: Switch) -> tuple[StudySpec, Plan]:
+    """Return a study with what its budget allows, where its trials follow each other so.
+
+    Raises:
+        UserError: the budget holds fewer blocks than a verdict needs.
+    """
+    open_to_plan = {"switch": switch, "measure": question.measure, "warmup": question.warmup}
+    allowed = plan(spec.model_copy(update=open_to_plan))
     # Written down with the study: a larger budget, or another dialin, must not change how its trials are made.
-    return spec.model_copy(update={"measure": allowed.measure, "warmup": allowed.warmup}), allowed, notes
+    return spec.model_copy(update={"switch": switch, "measure": allowed.measure, "warmup": allowed.warmup}), allowed
 
 
 def _choose_baseline(asked: str | None, candidates: Sequence[Candidate], before: Mapping[str, Mapping[str, str]]) -> str:

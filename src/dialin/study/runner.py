@@ -7,10 +7,12 @@ from collections.abc import Callable, Sequence
 from dialin.errors import ServerError
 from dialin.model.progress import Standing
 from dialin.model.record import Look
-from dialin.model.trial import Trial, TrialState
+from dialin.model.trial import Purpose, Trial, TrialState
 from dialin.model.verdict import Verdict
-from dialin.stats.looks import allowance, is_look
+from dialin.stats.looks import FIRST_LOOK, allowance
+from dialin.study import race
 from dialin.study import trial as trials
+from dialin.study.figures import Figures, figures
 from dialin.study.plan import block_order
 from dialin.study.trial import Laboratory
 from dialin.study.verdict import judge, standings
@@ -18,8 +20,8 @@ from dialin.study.verdict import judge, standings
 MAY_OVERRUN = 1.03
 """By how much a budget may be overrun to finish a block."""
 
-GIVE_UP_AFTER = 2
-"""A candidate whose first trials all failed is out after this many: the same boot would fail the same way again."""
+CONFIRMING_BLOCKS = 6
+"""Fresh blocks of the choice and the baseline that confirm it; each is two trials."""
 
 
 class Runner:
@@ -38,6 +40,8 @@ class Runner:
         self._session = session
         self._trial_of = run_trial
         self._names = [candidate.name for candidate in laboratory.spec.candidates]
+        self._figures: dict[int, Figures] = {}
+        self._to_go: int | None = None
 
     def run(self) -> Verdict:
         """Run blocks until the study is decided, then keep and return its verdict.
@@ -48,23 +52,33 @@ class Runner:
         lab = self._lab
         lab.watcher.study_began(lab.spec, lab.plan.blocks, self._seconds_left())
         block = 1
-        while not any(look.decided for look in lab.store.looks()):
-            done = lab.store.trials()
-            racing = self._in_the_race(done)
-            if not racing:
+        while not self._decided():
+            inside = self._in_the_race()
+            if not inside:
                 raise self._all_failed()
-            if len(racing) < 2:  # nothing is left to compare it with
+            # With one left nothing is to be compared; what is still missing of a block was begun and is finished.
+            if len(inside) < 2 or not self._run_block(block, inside, Purpose.RACE):
                 break
-            missing = self._missing(block, racing, done)
-            if missing:
-                if not self._fits(len(missing), done):
-                    break
-                for position, name in missing:
-                    self._run_trial(block, position, name)
-                self._check_still_running(block)
             self._look_if_due(block)
             block += 1
-        return self._conclude()
+        verdict = self._conclude()
+        if lab.spec.confirm:
+            verdict = self._confirm(verdict)
+        lab.watcher.study_ended(verdict)
+        return verdict
+
+    def _decided(self) -> bool:
+        return not self._lab.spec.aa and any(look.decided for look in self._lab.store.looks())
+
+    def _run_block(self, block: int, names: Sequence[str], purpose: Purpose) -> bool:
+        """Run what a block still lacks; a trial that the host spoiled is run again. False where the budget does not hold it."""
+        while missing := self._missing(block, names, purpose):
+            if not self._fits(len(missing)):
+                return False
+            for position, name in missing:
+                self._run_trial(block, position, name, purpose)
+            self._check_still_running(block)
+        return True
 
     def _check_still_running(self, block: int) -> None:
         """End a study in which everything fails that did not before: what broke is not a candidate.
@@ -76,25 +90,41 @@ class Runner:
         measured = {t.candidate for t in trials if t.state is TrialState.DONE}
         own = [t for t in trials if t.block == block and t.state is not TrialState.INTERRUPTED]
         failures = [t.failure for t in own if t.failure and t.candidate in measured]
-        if len(failures) == len(own):
+        if own and len(failures) == len(own):
             raise ServerError(
                 f"Every trial of block {block} failed, of candidates that could be measured before: {failures[-1].reason}",
                 "Mend that, then: dialin resume DIR",
                 failures[-1].log_tail,
             )
 
-    def _missing(self, block: int, racing: Sequence[str], done: Sequence[Trial]) -> list[tuple[int, str]]:
+    def _missing(self, block: int, names: Sequence[str], purpose: Purpose) -> list[tuple[int, str]]:
         """Return what a block still lacks, in its order; a finished trial is never run again."""
-        finished = {t.candidate for t in done if t.block == block and t.state in (TrialState.DONE, TrialState.FAILED)}
-        order = block_order(self._lab.spec.seed, block, self._names)
-        return [(place, name) for place, name in enumerate(order, start=1) if name in racing and name not in finished]
+        ended = (TrialState.DONE, TrialState.FAILED)
+        own = [t for t in self._lab.store.trials() if t.block == block and t.purpose is purpose]
+        finished = {t.candidate for t in own if t.state in ended}
+        order = [name for name in block_order(self._lab.spec.seed, block, self._names) if name in names]
+        return [(place, name) for place, name in enumerate(order, start=1) if name not in finished]
 
-    def _in_the_race(self, done: Sequence[Trial]) -> list[str]:
-        """Return the candidates that were not given up."""
-        states = {name: [t.state for t in done if t.candidate == name] for name in self._names}
-        return [name for name, own in states.items() if TrialState.DONE in own or own.count(TrialState.FAILED) < GIVE_UP_AFTER]
+    def _in_the_race(self) -> list[str]:
+        """Return the candidates that have not left the race, and were not given up."""
+        done = self._lab.store.trials()
+        left = self._left(done)
+        raced = race.racing(done)
+        return [name for name in self._names if name not in left and not race.given_up(name, raced)]
 
-    def _run_trial(self, block: int, position: int, name: str) -> None:
+    def _left(self, done: Sequence[Trial]) -> dict[str, int]:
+        return race.left_after(self._lab.spec, done, self._figures_of(done))
+
+    def _figures_of(self, done: Sequence[Trial]) -> dict[int, Figures]:
+        """Return the figures of all trials that ended well; the samples of each are read once."""
+        for trial in done:
+            if trial.state is TrialState.DONE and trial.id not in self._figures:
+                found = figures(self._lab.store.samples_of(trial.id))
+                if found is not None:
+                    self._figures[trial.id] = found
+        return self._figures
+
+    def _run_trial(self, block: int, position: int, name: str, purpose: Purpose) -> None:
         lab = self._lab
         planned = Trial(
             id=0,
@@ -104,15 +134,19 @@ class Runner:
             candidate=name,
             state=TrialState.RUNNING,
             started=lab.clock.now(),
+            purpose=purpose,
         )
         lab.watcher.trial_began(planned, self._seconds_left())
         ended = self._trial_of(lab, planned)
         if ended.failure:
             self.say(f"Trial {ended.id} ({name}) failed at {ended.failure.step}: {ended.failure.reason}")
+        elif ended.state is TrialState.INTERRUPTED:
+            self.say(f"Trial {ended.id} ({name}) is run again: the host itself stood still for most of it")
         lab.watcher.trial_ended(ended, self._standings())
 
     def _standings(self) -> dict[str, Standing]:
-        return standings(self._lab.spec, self._lab.store.trials(), self._lab.store.samples())
+        done = self._lab.store.trials()
+        return standings(self._lab.spec, done, self._figures_of(done), self._left(done))
 
     def say(self, text: str) -> None:
         """Tell the watcher, and the study's log."""
@@ -120,37 +154,55 @@ class Runner:
         self._lab.watcher.said(text)
 
     def _look_if_due(self, block: int) -> None:
-        """Look at the data where a look is due; the last one of the budget is taken when it is over."""
-        lab = self._lab
-        if not is_look(block) or any(look.blocks >= block for look in lab.store.looks()):
-            return
-        done = lab.store.trials()
-        if self._fits(len(self._in_the_race(done)), done):
+        """Tell who left the race, and look at the data; the last look of the budget is taken when it is over."""
+        done = self._lab.store.trials()
+        gone = [name for name, after in self._left(done).items() if after == block]
+        if gone:
+            self.say(f"After block {block} out of the race, very probably not among the best: {', '.join(gone)}")
+        looked = any(look.blocks >= block for look in self._lab.store.looks())
+        if block >= FIRST_LOOK and not looked and self._fits(len(self._in_the_race())):
             self._look(block, last=False)
 
     def _look(self, blocks: int, *, last: bool) -> Verdict:
-        lab = self._lab
-        taken = lab.store.looks()
-        share = self._spent(lab.store.trials()) / (lab.spec.minutes * 60)
-        alpha = allowance(sum(look.alpha for look in taken), 1 - lab.spec.confidence, share, last=last)
+        lab, budget = self._lab, self._lab.spec.minutes * 60
+        taken, done = lab.store.looks(), race.racing(lab.store.trials())
+        before = self._spent([t for t in done if t.block <= taken[-1].blocks]) / budget if taken else 0.0
+        now = max(before, 1.0 if last else self._spent(done) / budget)
+        alpha = allowance(sum(look.alpha for look in taken), 1 - lab.spec.confidence, before, now)
         look = Look(len(taken) + 1, blocks, alpha)
         lab.store.add_look(look)
-        judgement = judge(lab.store.read(), look.alpha)
+        record = lab.store.read()
+        judgement = judge(record, look.alpha)
         lab.store.save_verdict_of(look, judgement.verdict, decided=judgement.decided)
+        self._to_go = None if judgement.decided or lab.spec.aa else race.blocks_to_go(lab.spec, done, self._figures_of(done))
         return judgement.verdict
 
     def _conclude(self) -> Verdict:
         """Return the verdict of all blocks; a look is taken where the last one came before the last trial."""
         lab = self._lab
         taken = lab.store.looks()
-        finished = [t.block for t in lab.store.trials() if t.state is TrialState.DONE]
+        finished = [t.block for t in race.racing(lab.store.trials()) if t.state is TrialState.DONE]
         if not finished:
             raise self._all_failed()
-        record = lab.store.read()
+        verdict = lab.store.read().verdict
         judged = taken and taken[-1].decided is not None and taken[-1].blocks >= max(finished)
-        verdict = record.verdict if record.verdict and judged else self._look(max(finished), last=True)
-        lab.watcher.study_ended(verdict)
-        return verdict
+        return verdict if verdict and judged else self._look(max(finished), last=True)
+
+    def _confirm(self, verdict: Verdict) -> Verdict:
+        """Measure a choice other than the baseline afresh against it, as far as the budget goes; no look is spent on it."""
+        lab, chosen, baseline = self._lab, verdict.recommended_candidate, verdict.baseline
+        if chosen == baseline:
+            return verdict
+        first = max(look.blocks for look in lab.store.looks()) + 1
+        self.say(f"Confirming {chosen} against the baseline in fresh trials")
+        for block in range(first, first + CONFIRMING_BLOCKS):
+            if not self._run_block(block, (chosen, baseline), Purpose.CONFIRM):
+                self.say("The budget is over before all that was to confirm the choice is measured")
+                break
+        look = lab.store.looks()[-1]
+        judgement = judge(lab.store.read(), look.alpha)
+        lab.store.save_verdict_of(look, judgement.verdict, decided=bool(look.decided))
+        return judgement.verdict
 
     def _all_failed(self) -> ServerError:
         failures = [t.failure for t in self._lab.store.trials() if t.failure]
@@ -169,10 +221,15 @@ class Runner:
         own = [sum(t.steps.values()) for t in done if t.state is TrialState.DONE]
         return sum(own) / len(own) if own else self._lab.plan.trial_seconds
 
-    def _fits(self, count: int, done: Sequence[Trial]) -> bool:
+    def _fits(self, count: int) -> bool:
         """Whether the next trials fit the budget; they may overrun it a little."""
+        done = self._lab.store.trials()
         return self._spent(done) + count * self._trial_seconds(done) <= MAY_OVERRUN * self._lab.spec.minutes * 60
 
     def _seconds_left(self) -> float:
-        """The most that is left of the budget; an early decision ends it sooner."""
-        return max(0.0, self._lab.spec.minutes * 60 - self._spent(self._lab.store.trials()))
+        """About how long it will take: the blocks that a decision is expected to need, and no more than the budget holds."""
+        done = self._lab.store.trials()
+        left = max(0.0, self._lab.spec.minutes * 60 - self._spent(done))
+        if self._to_go is None:
+            return left
+        return min(left, self._to_go * len(self._in_the_race()) * self._trial_seconds(done))

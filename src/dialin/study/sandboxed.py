@@ -12,16 +12,19 @@ from dialin.datasets.cache import Dataset, check_space
 from dialin.datasets.prepare import BLANK_SIZE
 from dialin.errors import UserError
 from dialin.model.build import Build
-from dialin.model.setting import Value, describe, same_value
-from dialin.model.study import StudySpec
+from dialin.model.setting import Setting, Value, describe, same_value
+from dialin.model.study import StudySpec, Switch
+from dialin.model.trial import Trial
 from dialin.probes import host
 from dialin.servers import builds, dry_run
-from dialin.study import comparison, inspection
+from dialin.study import comparison, inspection, switching, way
 from dialin.study.comparison import Seen
 from dialin.study.file import Question, Variables, candidates_of
+from dialin.study.lives import Lives, SharedStage
 from dialin.study.plan import Plan
-from dialin.study.ready import Ready, settle
+from dialin.study.ready import Ready, planned, settle
 from dialin.study.stage import SandboxStage, Stage, sandbox_options
+from dialin.study.switching import Changes
 from dialin.study.workshop import Workshop
 from dialin.variables import check, rules
 from dialin.variables.catalogue import Catalogue
@@ -37,15 +40,17 @@ class Sandboxes:
         builds: per build id.
         workload: the load.
         workshop: the tools.
+        changes: what turns a running server from one candidate into another; None where each trial starts one.
     """
 
     spec: StudySpec
     builds: Mapping[str, Build]
     workload: Workload
     workshop: Workshop
+    changes: Changes | None = None
 
     @contextmanager
-    def open(self, say: Callable[[str], None]) -> Iterator[Callable[[str], Stage]]:
+    def open(self, say: Callable[[str], None]) -> Iterator[Callable[[Trial], Stage]]:
         """Prepare the data of every candidate, once; it is kept while the study runs."""
         workshop, spec = self.workshop, self.spec
         preparer = workshop.preparer.telling(say)
@@ -58,14 +63,30 @@ class Sandboxes:
                 datasets[candidate.name] = dataset
             check_space(workshop.home.sandboxes, max(dataset.size for dataset in datasets.values()))
 
-            def stage(candidate: str) -> Stage:
-                build = self.builds[spec.candidate(candidate).server]
-                options = sandbox_options(spec.setting_of(candidate), build)
-                return SandboxStage(
-                    build, datasets[candidate], options, spec.server_cpus, workshop.home, workshop.ledger, workshop.clock
-                )
+            if self.changes is not None:
+                yield self._sharing(self.changes, datasets, held)
+            else:
+                yield lambda trial: self._sandbox(trial.candidate, datasets, spec.setting_of(trial.candidate))
 
-            yield stage
+    def _sandbox(self, candidate: str, datasets: Mapping[str, Dataset], setting: Setting) -> SandboxStage:
+        workshop, build = self.workshop, self.builds[self.spec.candidate(candidate).server]
+        options = sandbox_options(setting, build)
+        return SandboxStage(
+            build, datasets[candidate], options, self.spec.server_cpus, workshop.home, workshop.ledger, workshop.clock
+        )
+
+    def _sharing(self, changes: Changes, datasets: Mapping[str, Dataset], held: ExitStack) -> Callable[[Trial], Stage]:
+        """Return what sets up the stages of trials that share sandboxes; the last of these is gone when `held` is closed."""
+        baseline = self.spec.baseline
+        build = self.builds[self.spec.candidate(baseline).server]
+        lives = Lives(
+            lambda: self._sandbox(baseline, datasets, changes.boot),
+            changes,
+            self.workshop.clock,
+            for_one_block=self.workload.grows,
+        )
+        held.callback(lives.end)
+        return lambda trial: SharedStage(lives, trial, build)
 
 
 def check_sandboxed(
@@ -106,7 +127,9 @@ def check_sandboxed(
         for name, catalogue in catalogues.items()
     }
     elsewhere = {build.id: _asking(workshop, build) for build in installed if build.id not in used}
-    spec, allowed, notes = settle(question, directory, candidates, defaults, catalogues, elsewhere)
+    switch = way.likely(question, question.spec(candidates, candidates[0].name, directory), catalogues)
+    spec, allowed, notes = settle(question, directory, candidates, defaults, catalogues, elsewhere, switch)
+    way.check(question, spec, catalogues)
     for candidate in candidates:
         dry_run.check(used[candidate.server], spec.setting_of(candidate.name))
     _check_memory(spec, defaults)
@@ -120,14 +143,18 @@ def check_sandboxed(
         for candidate in candidates:
             dry_run.check(used[candidate.server], spec.setting_of(candidate.name))
         _check_memory(spec, defaults)
+    build = used[spec.candidates[0].server]
+    taken = way.choose(question, spec, seen, build, catalogues, workshop, grows=workload.grows)
+    if taken.changes is None and spec.switch is Switch.SET:
+        spec, allowed = planned(question, spec, Switch.RESTART)
     return Ready(
         spec=spec,
         plan=allowed,
         servers={build.id: _facts(build) for build in used.values()},
         workload=workload,
-        site=Sandboxes(spec, used, workload, workshop),
-        notes=(*left_out, *(note.text for note in notes), *_found(spec, seen, catalogues)),
-        seen=seen,
+        site=Sandboxes(spec, used, workload, workshop, taken.changes),
+        notes=(*left_out, *(note.text for note in notes), *_found(spec, taken.seen, catalogues), *filter(None, [taken.told])),
+        seen=taken.seen,
         catalogues={name: comparison.excerpt(catalogue, spec.set_variables) for name, catalogue in catalogues.items()},
     )
 
@@ -142,8 +169,11 @@ def sandboxes_again(spec: StudySpec, allowed: Plan, workshop: Workshop, workload
     used = {name: builds.find(name, installed) for name in {candidate.server for candidate in spec.candidates}}
     unseen = spec.model_copy(update={"candidates": tuple(c for c in spec.candidates if c.name not in seen)})
     found = {**seen, **inspection.look(unseen, inspector(spec, used, workshop))}
-    site = Sandboxes(spec, used, workload, workshop)
     servers = {build.id: _facts(build) for build in used.values()}
+    changes = None
+    if spec.switch is Switch.SET:
+        changes = switching.changes(spec, found, workshop.catalogue(used[spec.candidates[0].server]))
+    site = Sandboxes(spec, used, workload, workshop, changes)
     return Ready(spec=spec, plan=allowed, servers=servers, workload=workload, site=site, seen=found)
 
 

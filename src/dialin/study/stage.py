@@ -12,7 +12,7 @@ from dialin.clock import Clock
 from dialin.datasets.cache import Dataset, check_space, copy
 from dialin.model.build import Build
 from dialin.model.setting import Setting, Value
-from dialin.model.trial import Step
+from dialin.model.trial import Step, Trial
 from dialin.paths import Home
 from dialin.servers.capabilities import Capability, Versioned, has
 from dialin.servers.instance import Instance
@@ -55,16 +55,20 @@ class Stage(Protocol):
         """Return a variable's value without what differs from trial to trial."""
         ...
 
-    def end(self) -> None:
-        """Take away what this trial brought about."""
+    def end(self, *, well: bool) -> None:
+        """Take away what this trial brought about.
+
+        Args:
+            well: the trial was measured whole; what it leaves can be built upon.
+        """
         ...
 
 
 class Site(Protocol):
     """Where the trials of a study take place: sandboxes that dialin starts, or a server that it is attached to."""
 
-    def open(self, say: Callable[[str], None]) -> AbstractContextManager[Callable[[str], Stage]]:
-        """Make ready what all trials share (data above all); gives what sets up the stage of a candidate's trial.
+    def open(self, say: Callable[[str], None]) -> AbstractContextManager[Callable[[Trial], Stage]]:
+        """Make ready what all trials share (data above all); gives what sets up the stage of a trial.
 
         Args:
             say: told what is being done, a line at a time.
@@ -127,7 +131,7 @@ class SandboxStage:
         private: tuple[Path, ...] = (self._sandbox.directory, self._sandbox.socket.parent)
         return functools.reduce(lambda text, path: text.replace(str(path), SANDBOX), private, value)
 
-    def end(self) -> None:
+    def end(self, *, well: bool) -> None:  # noqa: ARG002 - the next trial has a sandbox of its own in any case
         """Remove the sandbox."""
         if self._sandbox is not None:
             self._sandbox.remove()

@@ -13,6 +13,7 @@ from dialin.model.progress import Watcher
 from dialin.model.study import StudySpec
 from dialin.model.trial import Costs, Failure, Sample, Step, Trial, TrialState, WarmUpEnd
 from dialin.probes import host
+from dialin.probes.hiccups import HiccupProbe, Hiccups
 from dialin.servers.capabilities import Capability, has
 from dialin.servers.connection import global_variables, status
 from dialin.servers.instance import Instance
@@ -38,8 +39,9 @@ class Laboratory:
     """What every trial of a study shares.
 
     Attributes:
-        stage: sets one up for a trial of a candidate.
+        stage: sets one up for a trial.
         counted: per candidate, the real objects that can be counted only with instruments that no trial runs with.
+        hiccups: watches the host while the load runs.
     """
 
     spec: StudySpec
@@ -48,8 +50,9 @@ class Laboratory:
     store: Store
     watcher: Watcher
     workload: Workload
-    stage: Callable[[str], Stage]
+    stage: Callable[[Trial], Stage]
     counted: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    hiccups: Callable[[Clock], HiccupProbe] = HiccupProbe
 
 
 @dataclass(slots=True)
@@ -107,10 +110,12 @@ class _Life:
         self._lab = laboratory
         self._trial = trial
         self._so_far = progress
-        self._stage = laboratory.stage(trial.candidate)
+        self._stage = laboratory.stage(trial)
         self._load: Load | None = None
+        self._hiccups: Callable[[], Hiccups] = Hiccups
         self._still = 0
         self._seconds = 0
+        self._well = False
 
     def run(self) -> Failure | None:
         """Go through the steps; returns why the trial failed, or None."""
@@ -118,8 +123,11 @@ class _Life:
         try:
             instance = self._stage.ready(self._step)
             self._verify(instance)
-            load = self._warm_up(instance)
-            self._measure(instance, load)
+            with self._lab.hiccups(self._lab.clock) as probe:
+                self._hiccups = probe.taken
+                load = self._warm_up(instance)
+                self._measure(instance, load)
+            self._well = True
         except ServerError as error:
             return self._failure("server", error.what, error.log_tail)
         except WorkloadError as error:
@@ -161,6 +169,7 @@ class _Life:
             limit = lab.clock.monotonic() + lab.plan.warmup
             seed = load_seed(lab.spec.seed, self._trial.block)
             self._load = load = lab.workload.start(self._stage.target(), seed=seed, cpus=lab.spec.load_cpus)
+            self._hiccups()  # what came before the load is none of its seconds'
             series: list[float] = []
             while lab.clock.monotonic() < limit:
                 series.append(self._read(load, Step.WARM_UP).tps)
@@ -212,6 +221,7 @@ class _Life:
         self._seconds += 1
         if second is None:
             raise WorkloadError(f"The load driver reported nothing for {_READ_PATIENCE:.0f} s")
+        hiccups = self._hiccups()
         sample = Sample(
             second=self._seconds,
             at=lab.clock.now(),
@@ -223,6 +233,9 @@ class _Life:
             latency_ms=second.latency_ms,
             errors=second.errors,
             reconnects=second.reconnects,
+            gap=hiccups.gap,
+            stolen=hiccups.stolen,
+            pressure=hiccups.pressure,
         )
         lab.store.add_sample(self._trial.id, sample)
         lab.watcher.sampled(self._trial, sample)
@@ -237,4 +250,4 @@ class _Life:
         with self._step(Step.STOP):
             if self._load is not None:
                 self._load.stop()
-            self._stage.end()
+            self._stage.end(well=self._well)

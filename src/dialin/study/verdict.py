@@ -10,15 +10,16 @@ from dataclasses import dataclass
 from dialin.evidence.limits import client_limits, other_load
 from dialin.model.progress import Standing
 from dialin.model.record import StudyRecord
-from dialin.model.study import StudySpec
-from dialin.model.trial import Sample, Step, Trial, TrialState
-from dialin.model.verdict import CandidateState, CandidateVerdict, Estimate, Note, Outcome, Verdict
-from dialin.stats.blocks import Observation
-from dialin.stats.decide import Decision, decide
-from dialin.stats.series import Window, window
-from dialin.stats.warmup import drifts
-from dialin.study import comparison, words
+from dialin.model.study import Goal, StudySpec
+from dialin.model.trial import Purpose, Step, Trial, TrialState
+from dialin.model.verdict import CandidateState, CandidateVerdict, Confirmation, Estimate, Note, Outcome, Verdict
+from dialin.stats.blocks import fit
+from dialin.stats.decide import Decision, blocks_to_choose, decide
+from dialin.stats.intervals import stall_share, typical
+from dialin.stats.pareto import front
+from dialin.study import caveats, comparison, race, words
 from dialin.study.comparison import Seen
+from dialin.study.figures import Figures, figures, natural, observations
 from dialin.variables import rules
 
 
@@ -30,6 +31,48 @@ class Judgement:
     decided: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """What a verdict is made of.
+
+    Attributes:
+        record: the study as it stands.
+        done: trials of the race that ended well and of which some second counts.
+        found: their figures, by trial id.
+        decision: by the study's goal.
+        speed: by throughput; the same where that is the goal.
+        seen: what each candidate came to in its last trial, and `first` in its first.
+        one: candidates that were one setting in force throughout.
+        left: who left the race, and after which block.
+        weaker: per candidate, the variables by which it gives up durability.
+        confounds: what differed beside what was asked for.
+    """
+
+    record: StudyRecord
+    done: Sequence[Trial]
+    found: Mapping[int, Figures]
+    decision: Decision
+    speed: Decision
+    first: Mapping[str, Seen]
+    seen: Mapping[str, Seen]
+    one: Sequence[frozenset[str]]
+    left: Mapping[str, int]
+    weaker: Mapping[str, Sequence[str]]
+    confounds: Sequence[Note]
+
+    @property
+    def spec(self) -> StudySpec:
+        return self.record.spec
+
+    @property
+    def serious(self) -> list[Note]:
+        return [note for note in self.confounds if note.data["could_explain"]]
+
+    def own(self, name: str) -> list[Figures]:
+        """Return the figures of a candidate's trials."""
+        return [self.found[trial.id] for trial in self.done if trial.candidate == name]
+
+
 def judge(record: StudyRecord, alpha: float) -> Judgement:
     """Return the verdict on all trials that ended well.
 
@@ -37,71 +80,44 @@ def judge(record: StudyRecord, alpha: float) -> Judgement:
         record: the study as it stands.
         alpha: the error that this look is allowed.
     """
-    spec = record.spec
-    done = [trial for trial in record.trials if trial.state is TrialState.DONE]
-    measured = {trial.id: _measured(record.samples.get(trial.id, ())) for trial in done}
-    windows = {trial.id: window([sample.tps for sample in measured[trial.id]]) for trial in done}
+    case = _case(record, alpha)
+    spec, decision = case.spec, case.decision
     names = [candidate.name for candidate in spec.candidates]
-    first = {trial.candidate: Seen(trial.in_force, trial.real) for trial in reversed(done)}
-    seen = {trial.candidate: Seen(trial.in_force, trial.real) for trial in done}
-    # One is only what was one from the first trials to the last.
-    at_first = comparison.same(spec, first)
-    one = [group for group in comparison.same(spec, seen) if group in at_first]
-    decision = decide(
-        [Observation((t.block, t.session), t.candidate, windows[t.id].location) for t in done],
-        names,
-        spec.baseline,
-        alpha=alpha,
-        worthwhile=spec.worthwhile,
-        one=one,
-    )
-    confounds = comparison.confounds(spec, seen)
-    known = {note.data["variable"] for note in confounds}
-    confounds += [note for note in comparison.confounds(spec, first) if note.data["variable"] not in known]
-    forced = {name: seen[name].in_force for name in names if name in seen}
-    weaker = {name: _weaker(name, forced, spec.baseline) for name in forced}
-    serious = [note for note in confounds if note.data["could_explain"]]
-    outcome = decision.outcome
-    states = dict(decision.states)
+    outcome, states = decision.outcome, dict(decision.states)
     # What could explain a difference could hide one as well; only candidates that are one leave no question.
-    if serious and outcome is not Outcome.UNRESOLVED and not any(len(group) == len(names) for group in one):
+    if case.serious and outcome is not Outcome.UNRESOLVED and not any(len(group) == len(names) for group in case.one):
         outcome = Outcome.UNRESOLVED
         states = {name: s if s is CandidateState.FAILED else CandidateState.OPEN for name, s in states.items()}
-    candidates = [
-        _candidate(
-            record,
-            name,
-            decision,
-            [t for t in done if t.candidate == name],
-            measured,
-            windows,
-            state=states[name],
-            weaker=weaker.get(name, []),
-        )
-        for name in names
-    ]
-    winners = list(decision.winners) if outcome is not Outcome.UNRESOLVED else []
-    chosen, reason = words.recommend(spec, outcome, decision, weaker, serious)
-    warnings = _warnings(record, done, measured, decision, first, seen, one, weaker, winners)
-    wall = sum(sum(trial.steps.values()) for trial in record.trials) / 60
+    chosen, reason = words.recommend(spec, outcome, decision, case.weaker, case.serious)
+    best = front(
+        {
+            name: (level.mean, statistics.median(found.window.cv for found in case.own(name)))
+            for name, level in case.speed.levels.items()
+            if level is not None
+        }
+    )
     verdict = Verdict(
         verdict=outcome,
-        headline=words.headline(spec, outcome, decision, one, confounds, weaker),
+        goal=spec.goal,
+        percentile=spec.workload.percentile,
+        headline=words.headline(spec, outcome, decision, case.one, case.confounds, case.weaker),
         reason=reason,
         recommended=dict(spec.candidate(chosen).setting),
         recommended_candidate=chosen,
-        winners=winners,
+        winners=list(decision.winners) if outcome is not Outcome.UNRESOLVED else [],
         baseline=spec.baseline,
-        candidates=candidates,
+        candidates=[_candidate(case, name, states[name], pareto=name in best) for name in names],
         blocks=decision.blocks,
-        minutes_of_load=sum(t.steps.get(Step.MEASURE, 0.0) for t in done) / 60,
-        minutes_of_wall_clock=wall,
+        minutes_of_load=sum(t.steps.get(Step.MEASURE, 0.0) for t in case.done) / 60,
+        minutes_of_wall_clock=sum(sum(trial.steps.values()) for trial in record.trials) / 60,
         confidence=spec.confidence,
         worthwhile=spec.worthwhile,
         detectable=decision.detectable,
+        confirmed=_confirmed(record, chosen),
+        lost_seconds=sum(case.found[trial.id].lost for trial in case.done),
         trial_noise=decision.sd,
-        warnings=warnings,
-        confounds=confounds,
+        warnings=_warnings(case),
+        confounds=list(case.confounds),
         server={"builds": {server: dict(facts) for server, facts in record.servers.items()}},
         host=dict(record.host),
         workload={**spec.workload.model_dump(mode="json"), "text": spec.workload.describe()},
@@ -109,11 +125,54 @@ def judge(record: StudyRecord, alpha: float) -> Judgement:
     return Judgement(verdict, decision.outcome is not Outcome.UNRESOLVED)
 
 
-def standings(spec: StudySpec, trials: Sequence[Trial], samples: Mapping[int, Sequence[Sample]]) -> dict[str, Standing]:
-    """Return each candidate's figures so far, without intervals: for watching, not for deciding."""
+def _case(record: StudyRecord, alpha: float) -> _Case:
+    spec = record.spec
+    raced = race.racing(record.trials)
+    found = figures_of(record, raced)
+    done = [trial for trial in raced if trial.id in found]
+    names = [candidate.name for candidate in spec.candidates]
+    first = {trial.candidate: Seen(trial.in_force, trial.real) for trial in reversed(done)}
+    seen = {trial.candidate: Seen(trial.in_force, trial.real) for trial in done}
+    one = race.same_in_force(spec, done)
+
+    def decided(goal: Goal) -> Decision:
+        return decide(observations(done, found, goal), names, spec.baseline, race.rules(spec), alpha=alpha, one=one)
+
+    decision = decided(spec.goal)
+    confounds = comparison.confounds(spec, seen)
+    known = {note.data["variable"] for note in confounds}
+    confounds += [note for note in comparison.confounds(spec, first) if note.data["variable"] not in known]
+    forced = {name: seen[name].in_force for name in names if name in seen}
+    return _Case(
+        record=record,
+        done=done,
+        found=found,
+        decision=decision,
+        speed=decision if spec.goal is Goal.THROUGHPUT else decided(Goal.THROUGHPUT),
+        first=first,
+        seen=seen,
+        one=one,
+        left=race.left_after(spec, record.trials, found),
+        weaker={name: _weaker(name, forced, spec.baseline) for name in forced},
+        confounds=confounds,
+    )
+
+
+def figures_of(record: StudyRecord, trials: Sequence[Trial]) -> dict[int, Figures]:
+    """Return the figures of trials that ended well and of which some second counts, by trial id."""
     done = [trial for trial in trials if trial.state is TrialState.DONE]
-    level = {t.id: window([s.tps for s in _measured(samples.get(t.id, ()))]).location for t in done}
-    found = {}
+    all_of_them = {trial.id: figures(record.samples.get(trial.id, ())) for trial in done}
+    return {number: found for number, found in all_of_them.items() if found is not None}
+
+
+def standings(
+    spec: StudySpec, trials: Sequence[Trial], found: Mapping[int, Figures], left: Mapping[str, int]
+) -> dict[str, Standing]:
+    """Return each candidate's figures so far, without intervals: for watching, not for deciding."""
+    raced = race.racing(trials)
+    done = [trial for trial in raced if trial.state is TrialState.DONE and trial.id in found]
+    level = {trial.id: found[trial.id].window.location for trial in done}
+    standing = {}
     for candidate in spec.candidates:
         own = [t for t in done if t.candidate == candidate.name]
         logs = [
@@ -122,13 +181,14 @@ def standings(spec: StudySpec, trials: Sequence[Trial], samples: Mapping[int, Se
             for other in done
             if other.candidate == spec.baseline and other.block == t.block and level[t.id] > 0 and level[other.id] > 0
         ]
-        found[candidate.name] = Standing(
+        standing[candidate.name] = Standing(
             trials=len(own),
-            failed=sum(t.candidate == candidate.name and t.state is TrialState.FAILED for t in trials),
+            failed=sum(t.candidate == candidate.name and t.state is TrialState.FAILED for t in raced),
             tps=statistics.fmean(level[t.id] for t in own) if own else None,
             ratio=math.exp(statistics.fmean(logs)) if logs else None,
+            left=candidate.name in left,
         )
-    return found
+    return standing
 
 
 def _weaker(name: str, forced: Mapping[str, Mapping[str, str]], baseline: str) -> list[str]:
@@ -138,81 +198,79 @@ def _weaker(name: str, forced: Mapping[str, Mapping[str, str]], baseline: str) -
     return list(dict.fromkeys(lost))
 
 
-def _measured(samples: Sequence[Sample]) -> list[Sample]:
-    return [sample for sample in samples if sample.step is Step.MEASURE]
-
-
-def _candidate(
-    record: StudyRecord,
-    name: str,
-    decision: Decision,
-    done: Sequence[Trial],
-    measured: Mapping[int, Sequence[Sample]],
-    windows: Mapping[int, Window],
-    *,
-    state: CandidateState,
-    weaker: Sequence[str],
-) -> CandidateVerdict:
+def _candidate(case: _Case, name: str, state: CandidateState, *, pareto: bool) -> CandidateVerdict:
     """Put together what is known of one candidate."""
-    spec = record.spec
-    candidate = spec.candidate(name)
-    own = [windows[trial.id] for trial in done]
-    seconds = [sample for trial in done for sample in measured[trial.id]]
-    values, counted = (done[-1].in_force, done[-1].real) if done else ({}, {})
-    shown = spec.asked_variables
+    spec, alpha = case.spec, 1 - case.spec.confidence
+    candidate, own = spec.candidate(name), case.own(name)
+    latest = case.seen.get(name, Seen({}, {}))
+    latencies = [found.latency for found in own if found.latency is not None]
     return CandidateVerdict(
         name=name,
         server=candidate.server,
         setting=dict(candidate.setting),
-        in_force={variable: values[variable] for variable in shown if variable in values},
-        real={variable: counted[variable] for variable in shown if variable in counted},
-        tps=decision.throughput.get(name),
-        ratio=decision.ratios.get(name),
-        cv=_bare(statistics.fmean(w.cv for w in own)) if own else None,
-        worst_second_tps=min((w.worst for w in own), default=None),
-        stall_seconds_per_1000=_bare(1000 * sum(w.stalls for w in own) / len(seconds)) if seconds else None,
-        latency_ms=_bare(_p95(seconds) or 0.0) if seconds else None,
-        errors_per_s=statistics.fmean(s.errors for s in seconds) if seconds else None,
-        trials=len(done),
-        failed=sum(t.candidate == name and t.state is TrialState.FAILED for t in record.trials),
+        in_force={variable: latest.in_force[variable] for variable in spec.asked_variables if variable in latest.in_force},
+        real={variable: latest.real[variable] for variable in spec.asked_variables if variable in latest.real},
+        tps=case.speed.levels.get(name),
+        ratio=case.speed.ratios.get(name),
+        goal_ratio=natural(case.decision.ratios.get(name), spec.goal),
+        probability=case.decision.chances.get(name),
+        left_after=case.left.get(name),
+        pareto=pareto,
+        cv=typical([found.window.cv for found in own], alpha) if own else None,
+        worst_second_tps=min((found.window.worst for found in own), default=None),
+        stall_seconds_per_1000=_stalls(case, own, alpha),
+        latency_ms=typical(latencies, alpha) if latencies else None,
+        errors_per_s=statistics.fmean(found.errors for found in own) if own else None,
+        effective_seconds=sum(found.effective for found in own) if own else None,
+        lost_seconds=sum(found.lost for found in own),
+        unsteady=sum(not found.shape.steady for found in own),
+        trials=len(own),
+        failed=sum(t.candidate == name and t.state is TrialState.FAILED for t in case.record.trials),
         state=state,
-        weaker_durability=list(weaker),
+        weaker_durability=list(case.weaker.get(name, [])),
     )
 
 
-def _bare(mean: float) -> Estimate:
-    return Estimate(mean=mean, low=None, high=None)
+def _stalls(case: _Case, own: Sequence[Figures], alpha: float) -> Estimate | None:
+    if not own:
+        return None
+    longest = max(length for found in case.found.values() for length in (0, *found.window.stall_lengths))
+    lengths = [length for found in own for length in found.window.stall_lengths]
+    share = stall_share(lengths, sum(found.window.seconds for found in own), longest, alpha)
+    return Estimate(mean=1000 * share.mean, low=1000 * (share.low or 0.0), high=1000 * (share.high or 0.0))
 
 
-def _p95(seconds: Sequence[Sample]) -> float | None:
-    """Return the mean of the seconds' 95th percentiles, each weighed by its transactions: the driver gives no better."""
-    total = sum(sample.tps for sample in seconds)
-    return sum(sample.latency_ms * sample.tps for sample in seconds) / total if total > 0 else None
-
-
-def _warnings(
-    record: StudyRecord,
-    done: Sequence[Trial],
-    measured: Mapping[int, Sequence[Sample]],
-    decision: Decision,
-    first: Mapping[str, Seen],
-    seen: Mapping[str, Seen],
-    one: Sequence[frozenset[str]],
-    weaker: Mapping[str, Sequence[str]],
-    winners: Sequence[str],
-) -> list[Note]:
-    """Return all that keeps the verdict from being taken at face value, the gravest first."""
-    notes: list[Note] = []
+def _confirmed(record: StudyRecord, chosen: str) -> Confirmation | None:
+    """Return what fresh trials say of the candidate that is recommended; None where there are too few."""
     spec = record.spec
-    notes += words.durability_notes(spec, weaker, winners)
-    notes += comparison.deviations(spec, seen, comparison.catalogues_of(record.catalogues))
-    notes += comparison.same_notes(spec, seen, one)
-    notes += comparison.changed_notes(spec, first, seen)
+    fresh = [trial for trial in record.trials if trial.purpose is Purpose.CONFIRM]
+    seen = observations(fresh, figures_of(record, fresh), spec.goal)
+    fitted = fit(seen, (chosen, spec.baseline)) if chosen != spec.baseline else None
+    if fitted is None or fitted.dof == 0:
+        return None
+    ratio = natural(fitted.ratio(chosen, spec.baseline, 1 - spec.confidence), spec.goal)
+    return None if ratio is None else Confirmation(candidate=chosen, ratio=ratio, blocks=fitted.strata)
+
+
+def _warnings(case: _Case) -> list[Note]:
+    """Return all that keeps the verdict from being taken at face value, the gravest first."""
+    spec, decision = case.spec, case.decision
+    notes: list[Note] = []
+    notes += words.durability_notes(spec, case.weaker, decision.winners)
+    notes += caveats.price_notes(spec, decision, case.speed, {name: case.own(name) for name in case.seen})
+    notes += comparison.deviations(spec, case.seen, comparison.catalogues_of(case.record.catalogues))
+    if not spec.aa:
+        notes += comparison.same_notes(spec, case.seen, case.one)
+    notes += comparison.changed_notes(spec, case.first, case.seen)
     notes += words.build_notes(spec)
-    notes += words.failure_notes(record)
-    notes += client_limits(spec, done)
-    notes += other_load(done)
-    notes += words.drift_notes(done, [t for t in done if drifts([sample.tps for sample in measured[t.id]])])
-    if decision.outcome is Outcome.UNRESOLVED:
-        notes += words.unresolved_notes(spec, decision)
+    notes += words.failure_notes(case.record)
+    notes += client_limits(spec, case.done)
+    notes += other_load(case.done)
+    notes += caveats.steadiness_notes(case.done, case.found)
+    notes += caveats.lost_notes(case.done, case.found)
+    if decision.outcome is Outcome.UNRESOLVED and not spec.aa:
+        seen = observations(case.done, case.found, spec.goal)
+        names = [candidate.name for candidate in spec.candidates]
+        needed = blocks_to_choose(seen, names, spec.baseline, race.rules(spec), one=case.one)
+        notes += words.unresolved_notes(spec, decision, needed)
     return notes

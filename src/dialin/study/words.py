@@ -6,12 +6,19 @@ import math
 from collections.abc import Mapping, Sequence
 
 from dialin.model.record import StudyRecord
-from dialin.model.study import StudySpec
-from dialin.model.trial import Trial, TrialState
+from dialin.model.study import Goal, StudySpec
+from dialin.model.trial import TrialState
 from dialin.model.verdict import CandidateState, Estimate, Note, Outcome
 from dialin.stats.decide import Decision
+from dialin.study.figures import natural
 from dialin.text import change, counted, exact_percent, listed, percent
 from dialin.variables import rules
+
+_BEST = {Goal.THROUGHPUT: "the fastest", Goal.STABILITY: "the steadiest", Goal.LATENCY: "the quickest to answer"}
+_MEASURED = {Goal.THROUGHPUT: "throughput ", Goal.STABILITY: "", Goal.LATENCY: ""}
+
+_NAMED = 0.5
+"""The chance from which on a candidate is said to lead an unresolved study."""
 
 
 def interval(estimate: Estimate) -> str:
@@ -52,6 +59,8 @@ def headline(
     serious = [note for note in confounds if note.data["could_explain"]]
     followers = [str(note.data["variable"]) for note in confounds if not note.data["could_explain"] and not note.data["inert"]]
     names = [candidate.name for candidate in spec.candidates]
+    if spec.aa:
+        return _of_one_setting(spec, decision)
     if outcome is Outcome.NO_WORTHWHILE_DIFFERENCE:
         if any(len(group) == len(names) for group in one):
             return "No worthwhile difference: all candidates come to the same setting in force."
@@ -59,12 +68,14 @@ def headline(
     if outcome is Outcome.WINNER:
         (winner,) = decision.winners
         if winner == spec.baseline:
-            return f"{named(spec, winner)}, the baseline, is the fastest; every other candidate is slower."
-        gain = decision.ratios.get(winner)
+            return f"{named(spec, winner)}, the baseline, is {_BEST[spec.goal]}; every other candidate was shown to be worse."
+        gain = gain_in_words(spec, decision, winner)
         along = f" (with {listed(followers)}, which the server derives from it)" if followers else ""
         price = ", but it gives up durability" if weaker.get(winner) else ""
-        figure = f": {interval(gain)} against the baseline" if gain else ""
+        figure = f": {gain} against the baseline" if gain else ""
         return f"{named(spec, winner)} wins{along}{figure}{price}."
+    if outcome is Outcome.SAFE_CHOICE and decision.choice is not None:
+        return _safe(spec, decision, decision.choice, weaker)
     if outcome is Outcome.TIE:
         return f"A tie for the best: {several(spec, decision.winners)}; no worthwhile difference between them."
     if serious:
@@ -75,7 +86,48 @@ def headline(
     leading = _leaders(decision)
     if not leading or decision.sd is None:
         return "Unresolved: there are too few trials to tell the candidates apart."
+    if decision.leader is not None and decision.chances[decision.leader] >= _NAMED:
+        chance = percent(decision.chances[decision.leader])
+        return (
+            f"Unresolved within the budget: {named(spec, decision.leader)} leads, near the best with a probability of {chance}."
+        )
     return f"Unresolved within the budget: {several(spec, leading)} could each be the best."
+
+
+def _safe(spec: StudySpec, decision: Decision, choice: str, weaker: Mapping[str, Sequence[str]]) -> str:
+    """Return the headline of a choice that is safe though it was not shown to beat each of the others."""
+    near = f"{exact_percent(spec.worthwhile)} of the best"
+    chance = decision.chances[choice]
+    if choice != spec.baseline:
+        gain = gain_in_words(spec, decision, choice)
+        figure = f": {gain} against the baseline" if gain else ""
+        price = "; but it gives up durability" if weaker.get(choice) else ""
+        return f"{named(spec, choice)} is a safe choice{figure}; within {near} with a probability of {percent(chance)}{price}."
+    if chance >= spec.confidence:
+        return f"Keep {named(spec, choice)}, the baseline: it is within {near} with a probability of {percent(chance)}."
+    other = named(spec, decision.leader) if decision.leader else "another"
+    return f"Keep {named(spec, choice)}, the baseline: {other} is as safe a choice, but was not shown to be better."
+
+
+def _of_one_setting(spec: StudySpec, decision: Decision) -> str:
+    """Return the headline of an A/A study."""
+    if any(state is CandidateState.LOSES for state in decision.states.values()):
+        return "One setting under several names came out as different: this machine cannot be trusted with a comparison."
+    if decision.sd is None or decision.detectable is None:
+        return "There are too few trials to tell how large the noise is."
+    return (
+        f"One setting under {len(spec.candidates)} names: no difference is claimed. A trial varies by {percent(decision.sd)}; "
+        f"{counted(decision.blocks, 'block')} tell {percent(decision.detectable)} apart."
+    )
+
+
+def gain_in_words(spec: StudySpec, decision: Decision, name: str) -> str:
+    """Return by how much a candidate differs from the baseline in what the study is about; empty where that is not known."""
+    ratio = natural(decision.ratios.get(name), spec.goal)
+    if ratio is None:
+        return ""
+    what = {Goal.STABILITY: "variation ", Goal.LATENCY: f"p{spec.workload.percentile} latency "}.get(spec.goal, "")
+    return f"{what}{interval(ratio)}"
 
 
 def recommend(
@@ -98,34 +150,37 @@ def recommend(
             return base, f"No winner is claimed while another variable differs: keep the baseline, and {how}."
         if failed:
             return base, "The baseline could not be measured, so nothing is recommended: mend it, then begin anew."
-        if any(state is CandidateState.FAILED for state in decision.states.values()) and len(decision.throughput) < 3:
+        if any(state is CandidateState.FAILED for state in decision.states.values()) and len(decision.levels) < 3:
             broken = [name for name, state in decision.states.items() if state is CandidateState.FAILED]
             return base, f"{several(spec, broken)} could not be measured (see the warnings): keep the baseline, or mend that."
+        if spec.aa:
+            return base, "Nothing is recommended: the candidates are one setting."
         return base, "Nothing was shown to be better: keep the baseline, or give the study more minutes."
-    for name in _by_throughput(decision, decision.winners):
+    best = decision.winners or (decision.choice or base,)
+    for name in _by_level(decision, best):
         lost = weaker.get(name, [])
         if lost and not spec.accept_weaker_durability:
             continue
         if name == base:
-            return base, "The baseline is the best of those compared: keep it."
-        gain = decision.ratios.get(name)
-        text = f"{named(spec, name)} gives {interval(gain)} throughput against the baseline." if gain else "It is the best."
+            return base, "The baseline is the best of those compared, or as good as any: keep it."
+        gain = gain_in_words(spec, decision, name)
+        text = f"{named(spec, name)} gives {gain} {_MEASURED[spec.goal]}against the baseline." if gain else "It is the best."
         if lost:
             text += f" It gives up durability, which you accepted: {rules.loses(lost[0])}."
         return name, text
     safe = [
         name
-        for name in _by_throughput(decision, [c.name for c in spec.candidates])
+        for name in _by_level(decision, [c.name for c in spec.candidates])
         if not weaker.get(name) and name != base and _surely_better(decision.ratios.get(name))
     ]
-    lost = weaker[decision.winners[0]]
+    lost = weaker[best[0]]
     refusal = (
-        f"{named(spec, decision.winners[0])} is faster but gives up durability ({', '.join(lost)}: {rules.loses(lost[0])}), "
+        f"{named(spec, best[0])} is better but gives up durability ({', '.join(lost)}: {rules.loses(lost[0])}), "
         "so it is not recommended; --accept-weaker-durability recommends it all the same."
     )
     if safe:
-        gain = decision.ratios[safe[0]]
-        better = f" {named(spec, safe[0])} gives {interval(gain)} and stays as durable as the baseline." if gain else ""
+        gain = gain_in_words(spec, decision, safe[0])
+        better = f" {named(spec, safe[0])} gives {gain} and stays as durable as the baseline." if gain else ""
         return safe[0], refusal + better
     return base, refusal
 
@@ -171,41 +226,32 @@ def failure_notes(record: StudyRecord) -> list[Note]:
     return notes
 
 
-def drift_notes(done: Sequence[Trial], drifting: Sequence[Trial]) -> list[Note]:
-    """Return a warning where trials still grew faster or slower while they were measured."""
-    if not drifting:
-        return []
-    whose = sorted({trial.candidate for trial in drifting})
-    text = (
-        f"{len(drifting)} of {counted(len(done), 'trial')} still grew steadily faster or slower while measured "
-        f"({', '.join(whose)}); begin anew with a longer --warmup"
-    )
-    return [Note(code="not_steady", text=text, data={"trials": [trial.id for trial in drifting], "candidates": whose})]
+def unresolved_notes(spec: StudySpec, decision: Decision, needed: int | None) -> list[Note]:
+    """Return what it would take to resolve the study.
 
-
-def unresolved_notes(spec: StudySpec, decision: Decision) -> list[Note]:
-    """Return what it would take to resolve the study."""
+    Args:
+        spec: the study.
+        decision: what was decided.
+        needed: after how many blocks in all a choice would be safe, about; None where that cannot be told.
+    """
     if decision.detectable is None:
         return []
     text = f"With this noise {counted(decision.blocks, 'block')} can tell differences of {percent(decision.detectable)} apart"
     data: dict[str, float | int] = {"detectable": decision.detectable, "blocks": decision.blocks}
-    if decision.blocks_needed and decision.blocks:
-        minutes = math.ceil(spec.minutes * decision.blocks_needed / decision.blocks)
-        text += (
-            f"; for {exact_percent(spec.worthwhile)} about {decision.blocks_needed:,} are needed: dialin resume DIR "
-            f"--minutes {minutes}. Or begin anew with a larger --worthwhile"
-        )
-        data["blocks_needed"] = decision.blocks_needed
-    return [Note(code="unresolved", text=text, data=data)]
+    if needed and decision.blocks:
+        minutes = math.ceil(spec.minutes * max(1.2, needed / decision.blocks))
+        text += f"; a choice may take about {needed:,}: dialin resume DIR --minutes {minutes}"
+        data["blocks_needed"] = needed
+    return [Note(code="unresolved", text=f"{text}. Or begin anew with a larger --worthwhile", data=data)]
 
 
 def _leaders(decision: Decision) -> list[str]:
     return [name for name, state in decision.states.items() if state in (CandidateState.OPEN, CandidateState.TIES)]
 
 
-def _by_throughput(decision: Decision, names: Sequence[str]) -> list[str]:
+def _by_level(decision: Decision, names: Sequence[str]) -> list[str]:
     def level(name: str) -> float:
-        estimate = decision.throughput.get(name)
+        estimate = decision.levels.get(name)
         return -estimate.mean if estimate else 0.0
 
     return sorted(names, key=level)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from statistics import fmean, median, pstdev, stdev
 from typing import Any
 
 from dialin.model.record import LogLine, Look, StudyRecord
 from dialin.model.setting import Value
-from dialin.model.study import Candidate, StudySpec
-from dialin.model.trial import Costs, Failure, Sample, Step, Trial, TrialState, WarmUpEnd
-from dialin.model.verdict import CandidateState, CandidateVerdict, Estimate, Note, Outcome, Verdict
+from dialin.model.study import WORTHWHILE, Candidate, Goal, StudySpec
+from dialin.model.trial import Costs, Failure, Purpose, Sample, Step, Trial, TrialState, WarmUpEnd
+from dialin.model.verdict import CandidateState, Note, Outcome
 from dialin.model.workload import WorkloadSpec
 
 BEGAN = 1_788_350_400.0
@@ -56,6 +55,9 @@ class Shape:
         state: how it came out.
         weaker: variables by which it gives up durability.
         build: what it runs on.
+        left_after: the block after which it left the race, or None.
+        chance: that it is within what is worthwhile of the best; None for what its state suggests.
+        lost: seconds of its trial of the second block that the host lost.
     """
 
     name: str
@@ -67,6 +69,9 @@ class Shape:
     state: CandidateState = CandidateState.TIES
     weaker: tuple[str, ...] = ()
     build: str = BUILD
+    left_after: int | None = None
+    chance: float | None = None
+    lost: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +89,21 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How long an invented study ran, in blocks and in seconds of each trial."""
+    """What an invented study was about, and how long it ran.
+
+    Attributes:
+        blocks: of the race.
+        warm_up: seconds of each trial.
+        measure: seconds of each trial.
+        seed: of all that is drawn.
+        between: standard deviation between trials, relative.
+        fixed: set alike for all.
+        goal: what decides.
+        percentile: of latency.
+        fresh: blocks that confirm the choice.
+        unsteady: trials that did not become steady.
+        aa: one setting under several names.
+    """
 
     blocks: int = 5
     warm_up: int = 20
@@ -92,25 +111,28 @@ class Plan:
     seed: int = 7
     between: float = 0.006
     fixed: Mapping[str, Value] = field(default_factory=lambda: {"innodb_buffer_pool_size": "8G"})
+    goal: Goal = Goal.THROUGHPUT
+    percentile: int = 95
+    fresh: int = 0
+    unsteady: tuple[int, ...] = ()
+    aa: bool = False
 
 
 def build(shapes: Sequence[Shape], words: Words | None, plan: Plan) -> StudyRecord:
-    """Return the record of a study of these candidates, the first being the baseline; without words it has no verdict yet."""
+    """Return the record of a study of these candidates, the first being the baseline; it has no verdict yet."""
     rng = random.Random(plan.seed)  # noqa: S311
     spec = _spec(shapes, plan)
     trials: list[Trial] = []
     samples: dict[int, list[Sample]] = {}
     at = BEGAN + 41.0
-    for block in range(1, plan.blocks + 1):
-        order = list(shapes)
-        rng.shuffle(order)
+    for block, purpose, order in _blocks(rng, shapes, words, plan):
         for position, shape in enumerate(order, start=1):
             number = len(trials) + 1
             trial, seconds = _trial(rng, shape, plan, number, (block, position), at)
-            trials.append(trial)
-            samples[number] = seconds
+            trials.append(replace(trial, purpose=purpose))
+            samples[number] = _hiccups(seconds, shape.lost if block == 2 else 0, number)
             at += sum(trial.steps.values()) + 0.4
-    record = StudyRecord(
+    return StudyRecord(
         directory="/srv/bench/dialin-pool-instances",
         spec=spec,
         created=BEGAN,
@@ -126,7 +148,34 @@ def build(shapes: Sequence[Shape], words: Words | None, plan: Plan) -> StudyReco
         looks=[Look(number, blocks, 0.005) for number, blocks in enumerate(range(2, plan.blocks + 1), start=1)],
         log=_log(trials),
     )
-    return record if words is None else _with_verdict(record, shapes, words)
+
+
+def _blocks(
+    rng: random.Random, shapes: Sequence[Shape], words: Words | None, plan: Plan
+) -> Iterator[tuple[int, Purpose, list[Shape]]]:
+    """Yield each block with its order: those still in the race, then the choice against the baseline, mirrored."""
+    for block in range(1, plan.blocks + 1):
+        order = list(shapes)
+        rng.shuffle(order)
+        yield block, Purpose.RACE, [shape for shape in order if shape.left_after is None or block <= shape.left_after]
+    pair = [shape for shape in shapes if words and shape.name in (shapes[0].name, words.recommended)]
+    for block in range(plan.blocks + 1, plan.blocks + plan.fresh + 1):
+        yield block, Purpose.CONFIRM, pair if block % 2 else pair[::-1]
+
+
+def _hiccups(samples: Sequence[Sample], count: int, number: int) -> list[Sample]:
+    """Return samples of which so many measured ones are spoiled by the host, every third by its hypervisor."""
+    measured = [index for index, sample in enumerate(samples) if sample.step is Step.MEASURE]
+    spoiled = set(random.Random(number).sample(measured, min(count, len(measured))))  # noqa: S311
+    found = []
+    for index, sample in enumerate(samples):
+        if index not in spoiled:
+            found.append(sample)
+        elif index % 3:
+            found.append(replace(sample, tps=round(0.3 * sample.tps, 2), gap=0.7, stolen=0.01, pressure=0.2))
+        else:
+            found.append(replace(sample, tps=round(0.5 * sample.tps, 2), gap=0.1, stolen=0.45, pressure=0.6))
+    return found
 
 
 def _spec(shapes: Sequence[Shape], plan: Plan) -> StudySpec:
@@ -134,10 +183,14 @@ def _spec(shapes: Sequence[Shape], plan: Plan) -> StudySpec:
         candidates=tuple(Candidate(name=shape.name, setting=dict(shape.setting), server=shape.build) for shape in shapes),
         baseline=shapes[0].name,
         fixed=dict(plan.fixed),
-        workload=WorkloadSpec(threads=_THREADS, tables=8, table_size=1_000_000, rand_type="pareto"),
+        workload=WorkloadSpec(threads=_THREADS, tables=8, table_size=1_000_000, rand_type="pareto", percentile=plan.percentile),
         minutes=60,
         measure=plan.measure,
         warmup=plan.warm_up,
+        goal=plan.goal,
+        worthwhile=WORTHWHILE[plan.goal],
+        confirm=plan.fresh > 0,
+        aa=plan.aa,
     )
 
 
@@ -172,7 +225,7 @@ def _trial(
         started=started,
         steps=steps,
         warm_up_end=(WarmUpEnd.LIMIT if number in (4, 19) else WarmUpEnd.STEADY) if measured else None,
-        in_force=_in_force(shape, plan) if shape.fails is not Step.BOOT else {},
+        in_force=in_force(shape, plan) if shape.fails is not Step.BOOT else {},
         costs=Costs(measured, 0.9 * measured, 11.0 * measured, 12.4 * measured, 32, 8) if done else None,
         conditions={"before": {"load_1m": 0.1}, "after": {"load_1m": 11.0}},
         failure=None if shape.fails is None else _failure(shape, shape.fails),
@@ -187,7 +240,8 @@ def _failure(shape: Shape, step: Step) -> Failure:
     return Failure(step, "server", f"the server died in {step}: killed by signal 9", tail)
 
 
-def _in_force(shape: Shape, plan: Plan) -> dict[str, str]:
+def in_force(shape: Shape, plan: Plan) -> dict[str, str]:
+    """Return what a candidate's server said of its variables."""
     asked = {name: str(value) for name, value in {**plan.fixed, **shape.setting}.items()}
     sizes = {name: str(int(value[:-1]) * 1024**3) for name, value in asked.items() if value[:-1].isdigit() and value[-1] == "G"}
     return {"version": shape.build.partition("@")[2], VARIABLE: "8", "innodb_flush_log_at_trx_commit": "1", **asked, **sizes}
@@ -226,80 +280,3 @@ def _log(trials: Sequence[Trial]) -> list[LogLine]:
         if trial.failure is not None
     ]
     return [LogLine(BEGAN, "Data is prepared: 8 tables of 1,000,000 rows, 1.9 GiB in 38 s."), *failures]
-
-
-def _measured(record: StudyRecord, name: str) -> dict[int, list[float]]:
-    """Return the measured seconds of a candidate's trials that ended well, by block."""
-    return {
-        trial.block: [sample.tps for sample in record.samples[trial.id] if sample.step is Step.MEASURE]
-        for trial in record.trials
-        if trial.candidate == name and trial.state is TrialState.DONE
-    }
-
-
-def _estimate(values: Sequence[float]) -> Estimate | None:
-    if not values:
-        return None
-    mean = fmean(values)
-    if len(values) < 2:
-        return Estimate(mean=mean, low=None, high=None)
-    half = 3.2 * stdev(values) / math.sqrt(len(values))
-    return Estimate(mean=mean, low=mean - half, high=mean + half)
-
-
-def _candidate(record: StudyRecord, shape: Shape) -> CandidateVerdict:
-    blocks = _measured(record, shape.name)
-    base = _measured(record, record.spec.baseline)
-    ratios = [fmean(values) / fmean(base[block]) for block, values in blocks.items() if block in base]
-    ratio = _estimate(ratios)
-    if shape.name == record.spec.baseline and ratio is not None:
-        ratio = Estimate(mean=1.0, low=1.0, high=1.0)
-    seconds = [value for values in blocks.values() for value in values]
-    floors = {block: median(values) / 2 for block, values in blocks.items()}
-    stalled = sum(1 for block, values in blocks.items() for value in values if value < floors[block])
-    return CandidateVerdict(
-        name=shape.name,
-        server=shape.build,
-        setting=dict(shape.setting),
-        in_force={} if shape.fails is Step.BOOT else {name: _in_force(shape, Plan())[name] for name in shape.setting},
-        tps=_estimate([fmean(values) for values in blocks.values()]),
-        ratio=ratio,
-        cv=fmean(pstdev(values) / fmean(values) for values in blocks.values()) if blocks else None,
-        worst_second_tps=min(seconds) if seconds else None,
-        stall_seconds_per_1000=1000 * stalled / len(seconds) if seconds else None,
-        latency_ms=1.7 * 1000 * _THREADS / fmean(seconds) if seconds else None,
-        errors_per_s=0.004 if seconds else None,
-        trials=len(blocks),
-        failed=sum(1 for trial in record.trials if trial.candidate == shape.name and trial.state is TrialState.FAILED),
-        state=shape.state,
-        weaker_durability=list(shape.weaker),
-    )
-
-
-def _with_verdict(record: StudyRecord, shapes: Sequence[Shape], words: Words) -> StudyRecord:
-    loaded = sum(trial.steps.get(Step.MEASURE, 0.0) for trial in record.trials)
-    last = record.trials[-1]
-    blocks = max(trial.block for trial in record.trials)
-    verdict = Verdict(
-        verdict=words.outcome,
-        headline=words.headline,
-        reason=words.reason,
-        recommended=dict(next(shape.setting for shape in shapes if shape.name == words.recommended)),
-        recommended_candidate=words.recommended,
-        winners=list(words.winners),
-        baseline=record.spec.baseline,
-        candidates=[_candidate(record, shape) for shape in shapes],
-        blocks=blocks,
-        minutes_of_load=loaded / 60,
-        minutes_of_wall_clock=(last.started + sum(last.steps.values()) - record.created) / 60,
-        confidence=record.spec.confidence,
-        worthwhile=record.spec.worthwhile,
-        detectable=0.012 if blocks > 1 else None,
-        trial_noise=0.006 if blocks > 1 else None,
-        warnings=list(words.warnings),
-        confounds=list(words.confounds),
-        server={"builds": {name: dict(known) for name, known in record.servers.items()}},
-        host=dict(record.host),
-        workload={**record.spec.workload.model_dump(mode="json"), "text": record.spec.workload.describe()},
-    )
-    return replace(record, verdict=verdict)

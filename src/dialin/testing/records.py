@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from statistics import fmean
 
-from dialin.model.progress import Standing, Watcher
 from dialin.model.record import StudyRecord
-from dialin.model.trial import Step, TrialState
+from dialin.model.study import Goal
+from dialin.model.trial import Step
 from dialin.model.verdict import CandidateState, Note, Outcome
 from dialin.testing.invented import HOSTILE, VARIABLE, Plan, Shape, Words, build
+from dialin.testing.invented_verdict import judged
 
 
 @cache
@@ -43,7 +42,7 @@ def winner() -> StudyRecord:
             ),
         ),
     )
-    return build(shapes, words, Plan())
+    return _judged(shapes, words, Plan())
 
 
 @cache
@@ -56,7 +55,7 @@ def no_difference() -> StudyRecord:
         "The baseline does as well as any other, so there is no reason to change it.",
         shapes[0].name,
     )
-    return build(shapes, words, Plan(blocks=6, between=0.003))
+    return _judged(shapes, words, Plan(blocks=6, between=0.003))
 
 
 @cache
@@ -70,7 +69,7 @@ def unresolved() -> StudyRecord:
         shapes[0].name,
         warnings=(Note(code="few_blocks", text="Only 1 block was complete when the budget ended.", data={"blocks": 1}),),
     )
-    return build(shapes, words, Plan(blocks=1, between=0.03))
+    return _judged(shapes, words, Plan(blocks=1, between=0.03))
 
 
 @cache
@@ -100,7 +99,7 @@ def failed_candidate() -> StudyRecord:
             ),
         ),
     )
-    return build(shapes, words, Plan(blocks=4, fixed={}))
+    return _judged(shapes, words, Plan(blocks=4, fixed={}))
 
 
 @cache
@@ -125,7 +124,7 @@ def weaker_durability() -> StudyRecord:
             ),
         ),
     )
-    return build(shapes, words, Plan(blocks=4, measure=40))
+    return _judged(shapes, words, Plan(blocks=4, measure=40))
 
 
 @cache
@@ -156,7 +155,7 @@ def hostile() -> StudyRecord:
         warnings=(Note(code="log", text=f"The server wrote: {HOSTILE}", data={"line": HOSTILE}),),
         confounds=(Note(code="other_variable_differs", text=f"init_file: {HOSTILE}", data={"values": [HOSTILE]}),),
     )
-    return build(shapes, words, Plan(blocks=3, measure=30))
+    return _judged(shapes, words, Plan(blocks=3, measure=30))
 
 
 @cache
@@ -180,7 +179,122 @@ def builds() -> StudyRecord:
         "mysql@9.7.4",
         ("mysql@9.7.4",),
     )
-    return build(shapes, words, Plan(blocks=4, measure=40))
+    return _judged(shapes, words, Plan(blocks=4, measure=40))
+
+
+@cache
+def safe_choice() -> StudyRecord:
+    """Return a study that stopped when its choice was safe, dropped four values on the way, and confirmed its choice afresh."""
+    gone = {2: 3, 4: 4, 64: 5, 8: 6}
+    levels = {1: 1240, 2: 1262, 4: 1318, 8: 1362, 16: 1404, 32: 1398, 64: 1370}
+    states = {1: CandidateState.LOSES, 2: CandidateState.LOSES, 16: CandidateState.OPEN, 32: CandidateState.OPEN}
+    shapes = [
+        Shape(
+            str(value),
+            {VARIABLE: value},
+            level,
+            noise={1: 0.07, 8: 0.022, 64: 0.06}.get(value, 0.035),
+            stalls=2 if value == 1 else 0,
+            state=states.get(value, CandidateState.BEHIND),
+            left_after=gone.get(value),
+            chance={16: 0.97, 32: 0.78}.get(value),
+            lost={8: 2, 16: 3}.get(value, 0),
+        )
+        for value, level in levels.items()
+    ]
+    words = Words(
+        Outcome.SAFE_CHOICE,
+        f"{VARIABLE} = 16 is a safe choice: within 1 % of the best at 97 % probability.",
+        f"{VARIABLE} = 16 is probably the best or within 1 % of it; not every other value was shown to be slower.",
+        "16",
+        warnings=(Note(code="host_lost", text="The host itself stood still for 5 s of load.", data={"seconds": 5}),),
+    )
+    return _judged(shapes, words, Plan(blocks=7, between=0.01, fresh=6))
+
+
+@cache
+def tie() -> StudyRecord:
+    """Return a study in which two of four values are the best, and alike."""
+    levels = {1: 1180, 8: 1322, 16: 1319, 64: 1240}
+    shapes = [
+        Shape(str(value), {VARIABLE: value}, level, state=CandidateState.TIES if value in (8, 16) else CandidateState.LOSES)
+        for value, level in levels.items()
+    ]
+    words = Words(
+        Outcome.TIE,
+        f"A tie for the best: {VARIABLE} = 8 and 16; no worthwhile difference between them.",
+        f"{VARIABLE} = 8 gives +12 % throughput against the baseline.",
+        "8",
+        ("8", "16"),
+    )
+    return _judged(shapes, words, Plan(blocks=6, between=0.003))
+
+
+@cache
+def by_stability() -> StudyRecord:
+    """Return a study of steadiness: 8 instances remove the stalls, 64 give the most throughput."""
+    levels = {1: 1190, 8: 1290, 32: 1330, 64: 1440}
+    states = {8: CandidateState.WINS, 1: CandidateState.LOSES}
+    shapes = [
+        Shape(
+            str(value),
+            {VARIABLE: value},
+            level,
+            noise={1: 0.08, 8: 0.02, 32: 0.045}.get(value, 0.07),
+            stalls={1: 3, 64: 1}.get(value, 0),
+            state=states.get(value, CandidateState.BEHIND),
+            left_after=4 if value == 64 else None,
+        )
+        for value, level in levels.items()
+    ]
+    words = Words(
+        Outcome.WINNER,
+        f"{VARIABLE} = 8 wins by stability: its seconds vary far less than the baseline's.",
+        f"{VARIABLE} = 8 has the lowest coefficient of variation.",
+        "8",
+        ("8",),
+        warnings=(
+            Note(
+                code="not_steady",
+                text="2 of 22 trials did not become steady (64).",
+                data={"trials": [8, 15], "candidates": ["64"]},
+            ),
+        ),
+    )
+    return _judged(shapes, words, Plan(blocks=6, goal=Goal.STABILITY, unsteady=(8, 15)))
+
+
+@cache
+def by_latency() -> StudyRecord:
+    """Return a study of the 99th percentile of latency, its choice confirmed in a few fresh trials."""
+    variable = "innodb_io_capacity"
+    levels = {200: 1300, 2000: 1402, 20000: 1298}
+    states = {2000: CandidateState.WINS, 20000: CandidateState.BEHIND}
+    shapes = [
+        Shape(str(value), {variable: value}, level, state=states.get(value, CandidateState.LOSES))
+        for value, level in levels.items()
+    ]
+    words = Words(
+        Outcome.WINNER,
+        f"{variable} = 2000 wins by latency: p99 8 % lower than the baseline's.",
+        f"{variable} = 2000 has the lowest p99.",
+        "2000",
+        ("2000",),
+    )
+    return _judged(shapes, words, Plan(blocks=4, measure=40, between=0.02, goal=Goal.LATENCY, percentile=99, fresh=3))
+
+
+@cache
+def a_a() -> StudyRecord:
+    """Return a study of one setting under four names, in which nothing is claimed."""
+    shapes = [Shape(name, {VARIABLE: 8}, 1320) for name in ("same 1", "same 2", "same 3", "same 4")]
+    words = Words(
+        Outcome.NO_WORTHWHILE_DIFFERENCE,
+        "No difference between four names of one setting, as there is none.",
+        "This study shows the noise itself.",
+        shapes[0].name,
+    )
+    return _judged(shapes, words, Plan(blocks=4, measure=40, between=0.004, aa=True))
 
 
 EVERY: Mapping[str, Callable[[], StudyRecord]] = {
@@ -192,72 +306,31 @@ EVERY: Mapping[str, Callable[[], StudyRecord]] = {
     "hostile": hostile,
     "unfinished": unfinished,
     "builds": builds,
+    "safe_choice": safe_choice,
+    "tie": tie,
+    "by_stability": by_stability,
+    "by_latency": by_latency,
+    "a_a": a_a,
 }
 """Every invented study by its name."""
 
 
-def drive(record: StudyRecord, watcher: Watcher, tick: Callable[[float], None] = lambda _: None) -> None:
-    """Tell a watcher a study from its beginning to its end, as if it ran.
-
-    Args:
-        record: the study.
-        watcher: who listens.
-        tick: called before each event with the time of it, seconds since the epoch, to move a clock.
-    """
-    candidates = len(record.spec.candidates)
-    total = sum(sum(trial.steps.values()) for trial in record.trials)
-    tick(record.created)
-    watcher.study_began(record.spec, len(record.trials) // candidates, total)
-    watcher.said(record.log[0].text)
-    left = total
-    for number, trial in enumerate(record.trials, start=1):
-        tick(trial.started)
-        watcher.trial_began(trial, left)
-        at = trial.started
-        for step, spent in trial.steps.items():
-            tick(at)
-            watcher.step_began(trial, step)
-            at += spent
-            for sample in record.samples.get(trial.id, ()):
-                if sample.step is step:
-                    tick(sample.at)
-                    watcher.sampled(trial, sample)
-        left -= sum(trial.steps.values())
-        watcher.trial_ended(trial, _standings(record, number))
-    if record.verdict is not None:
-        watcher.study_ended(record.verdict)
-
-
-def _standings(record: StudyRecord, ended: int) -> dict[str, Standing]:
-    so_far = record.trials[:ended]
-    standings = {}
-    for candidate in record.spec.candidates:
-        means, base = (
-            {
-                trial.block: fmean(sample.tps for sample in record.samples[trial.id] if sample.step is Step.MEASURE)
-                for trial in so_far
-                if trial.candidate == name and trial.state is TrialState.DONE
-            }
-            for name in (candidate.name, record.spec.baseline)
-        )
-        logs = [math.log(mean / base[block]) for block, mean in means.items() if block in base]
-        standings[candidate.name] = Standing(
-            trials=len(means),
-            failed=sum(1 for trial in so_far if trial.candidate == candidate.name and trial.state is TrialState.FAILED),
-            tps=fmean(means.values()) if means else None,
-            ratio=math.exp(fmean(logs)) if logs else None,
-        )
-    return standings
+def _judged(shapes: Sequence[Shape], words: Words, plan: Plan) -> StudyRecord:
+    return judged(build(shapes, words, plan), shapes, words, plan)
 
 
 __all__ = [
     "EVERY",
     "HOSTILE",
+    "a_a",
     "builds",
-    "drive",
+    "by_latency",
+    "by_stability",
     "failed_candidate",
     "hostile",
     "no_difference",
+    "safe_choice",
+    "tie",
     "unfinished",
     "unresolved",
     "weaker_durability",

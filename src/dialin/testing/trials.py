@@ -22,6 +22,8 @@ class SimulatedTrials:
         levels: the true throughput of each candidate, transactions a second.
         noise: relative standard deviation between trials.
         jitter: relative standard deviation between seconds of a trial.
+        jitters: the same for some candidates alone.
+        lost: how many measured seconds of each trial the host stands still in; they come to a tenth of the level.
         in_force: what each candidate's server says of its variables.
         fails: candidates whose server does not start.
         before: called with each trial before it runs; may raise, as a kill would.
@@ -31,6 +33,8 @@ class SimulatedTrials:
     levels: Mapping[str, float]
     noise: float = 0.01
     jitter: float = 0.03
+    jitters: Mapping[str, float] = field(default_factory=dict)
+    lost: int = 0
     in_force: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     fails: frozenset[str] = frozenset()
     before: Callable[[Trial], None] = _nothing
@@ -49,11 +53,13 @@ class SimulatedTrials:
             store.save_trial(ended)
             return ended
         level = self.levels[trial.candidate] * (1 + chance.gauss(0, self.noise))
+        jitter = self.jitters.get(trial.candidate, self.jitter)
         seconds = round(laboratory.plan.measure)
         for second in range(1, 6 + seconds):
             clock.sleep(1)
             step = Step.WARM_UP if second <= 5 else Step.MEASURE
-            store.add_sample(trial.id, _sample(second, clock.now(), step, level * (1 + chance.gauss(0, self.jitter))))
+            sample = _sample(second, clock.now(), step, level * (1 + chance.gauss(0, jitter)))
+            store.add_sample(trial.id, _stood_still(sample) if 5 < second <= 5 + self.lost else sample)
         ended = replace(
             trial,
             state=TrialState.DONE,
@@ -75,7 +81,11 @@ def _sample(second: int, at: float, step: Step, tps: float) -> Sample:
         reads=14 * tps,
         writes=4 * tps,
         other=2 * tps,
-        latency_ms=20.0,
+        latency_ms=20_000 / max(tps, 1.0),
         errors=0.0,
         reconnects=0.0,
     )
+
+
+def _stood_still(sample: Sample) -> Sample:
+    return replace(sample, tps=0.1 * sample.tps, gap=0.9)

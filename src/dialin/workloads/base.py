@@ -89,6 +89,11 @@ class Workload(Protocol):
         """Return about how many bytes the prepared data takes."""
         ...
 
+    @property
+    def grows(self) -> bool:
+        """Whether its data grows or drains without end while it runs, so that trials must not follow each other on it."""
+        ...
+
     def prepare(self, target: Target) -> None:
         """Fill a server with the data.
 

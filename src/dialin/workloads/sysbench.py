@@ -22,6 +22,7 @@ from dialin.servers.account import Account
 from dialin.servers.processes import spawn, tail
 from dialin.workloads import sysbench_account
 from dialin.workloads.base import Second, Target
+from dialin.workloads.sysbench_log import parse_line
 
 BYTES_A_ROW = 270
 """Of sysbench's oltp table with its index in InnoDB, as measured on MySQL 9.7 (DYNAMIC rows, latin1 to utf8mb4 alike)."""
@@ -30,21 +31,11 @@ _LOG_LIMIT = 16 * 1024**2
 """Bytes of a driver's output that are kept, so that one that floods fills no disk."""
 
 _PREPARE_LIMIT = 6 * 3600.0
+
+_GROWING = ("bulk_insert", "oltp_delete", "oltp_insert")
+"""Scripts that add rows, or take them away; the others that write replace each row that they delete."""
+
 _OPTION = re.compile(r"[a-z][a-z0-9_-]*")
-_LINE = re.compile(
-    r"\[ (?P<number>\d+)s \] thds: \d+ tps: (?P<tps>[\d.]+) qps: [\d.]+ "
-    r"\(r/w/o: (?P<reads>[\d.]+)/(?P<writes>[\d.]+)/(?P<other>[\d.]+)\) "
-    r"lat \(ms,\d+%\): (?P<latency_ms>[\d.]+) err/s:? (?P<errors>[\d.]+) reconn/s:? (?P<reconnects>[\d.]+)"
-)
-
-
-def parse_line(line: str) -> Second | None:
-    """Read one interval report of sysbench 1.0.20; None where a line is something else."""
-    match = _LINE.search(line)
-    if not match:
-        return None
-    figures = {name: float(text) for name, text in match.groupdict().items() if name != "number"}
-    return Second(number=int(match["number"]), **figures)
 
 
 class Sysbench:
@@ -150,6 +141,11 @@ class Sysbench:
             facts["threads"] = self._spec.threads
         return facts
 
+    @property
+    def grows(self) -> bool:
+        """Whether its data grows or drains without end: a script of one's own might, and what it does is not known."""
+        return self._own_script is not None or self._spec.name in _GROWING
+
     def expected_bytes(self) -> int:
         """Return about how many bytes the prepared data takes."""
         return self._spec.tables * self._spec.table_size * BYTES_A_ROW
@@ -207,7 +203,13 @@ class Sysbench:
             UserError: sysbench cannot log in as the account.
         """
         script, *options = self._arguments(target, threads=self._spec.threads)
-        options += ["--time=0", "--events=0", "--report-interval=1", f"--percentile={self._spec.percentile}", f"--rand-seed={seed}"]
+        options += [
+            "--time=0",
+            "--events=0",
+            "--report-interval=1",
+            f"--percentile={self._spec.percentile}",
+            f"--rand-seed={seed}",
+        ]
         if self._spec.rate:
             options.append(f"--rate={self._spec.rate}")
         read_end, write_end = os.pipe()

@@ -27,11 +27,20 @@
     const x = [], y = [], text = [];
     for (const id of wanted.trials) {
       const trial = data.trials[id];
+      const place = (second) => wanted.axis === "study" ? (trial.b + second) / 60 : second - trial.z;
+      const words = `trial ${id}, block ${trial.n}${trial.k ? `, ${trial.k}` : ""}, second `;
+      if (wanted.part === "lost") {
+        for (const [second, value] of trial.l || []) {
+          x.push(place(second));
+          y.push(value);
+          text.push(words + second);
+        }
+        continue;
+      }
       const from = wanted.part === "warm_up" ? 0 : trial.w;
       const to = wanted.part === "warm_up" ? Math.min(trial.w + 1, trial.s.length) : trial.s.length;
-      const words = `trial ${id}, block ${trial.n}, second `;
       for (let i = from; i < to; i += 1) {
-        x.push(wanted.axis === "study" ? (trial.b + trial.s[i]) / 60 : trial.s[i] - trial.z);
+        x.push(place(trial.s[i]));
         y.push(trial.v[i]);
         text.push(words + trial.s[i]);
       }

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from dialin.model.setting import Value
-
-Wanted = Mapping[str, Value | None]
-"""Variables with values; None is NULL."""
+from dialin.servers.assign import Wanted
 
 
 class Journal(Protocol):

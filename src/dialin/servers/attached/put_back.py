@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from dialin.errors import DialinError
 from dialin.model.setting import Value
+from dialin.servers.assign import OnlyAtStartError
 from dialin.servers.attached import schema as schemas
-from dialin.servers.attached.assign import OnlyAtStartError
 from dialin.servers.attached.entry import Entry
 from dialin.servers.attached.server import Attached
 from dialin.servers.attached.written import WrittenJournal, is_known, same

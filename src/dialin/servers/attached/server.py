@@ -13,15 +13,15 @@ from dialin.clock import Clock
 from dialin.errors import DialinError, ServerError, UserError
 from dialin.model.setting import Value
 from dialin.servers.account import Account
+from dialin.servers.assign import Scope, Wanted, assign, exact_values, is_dynamic, reset_persisted, variable
 from dialin.servers.attached import process, restart, standing
-from dialin.servers.attached.assign import Scope, assign, is_dynamic, reset_persisted, variable
 from dialin.servers.attached.build import AttachedBuild, Facts, check_same
 from dialin.servers.attached.claim import Claim
-from dialin.servers.attached.journal import Journal, Wanted
-from dialin.servers.attached.setting import Setter
+from dialin.servers.attached.journal import Journal
 from dialin.servers.capabilities import Capability, has
 from dialin.servers.connection import Query, connect, global_variables, status
 from dialin.servers.processes import identity
+from dialin.servers.setter import Setter
 
 PATIENCE = 600.0
 """Seconds that a server may take to come into force with a value, or to answer again after a restart."""
@@ -170,7 +170,10 @@ class Attached:
             UserError: it lacks a variable, or a privilege is missing.
         """
         with self.connect() as query:
-            return [variable(name) for name in names if not is_dynamic(query, name)]
+            return [name for name in map(self._variable, names) if not is_dynamic(query, name)]
+
+    def _variable(self, name: str) -> str:
+        return variable(name, self._first_seen)
 
     def exact_values(self, names: Iterable[str]) -> dict[str, Value | None]:
         """Return variables as SET takes them back: whole where SHOW cuts them off, None where they are NULL.
@@ -179,15 +182,8 @@ class Attached:
             UserError: the server lacks one.
             ServerError: it does not answer.
         """
-        found: dict[str, Value | None] = {}
         with self.connect() as query:
-            shown = global_variables(query)
-            for name in map(variable, names):
-                if name not in shown:
-                    raise UserError(f"The server has no variable {name}", "`dialin variables` lists them")
-                value = query(f"SELECT @@GLOBAL.`{name}`")[0][0]
-                found[name] = None if value is None else str(value) if isinstance(value, str) and value else shown[name]
-        return found
+            return exact_values(query, names)
 
     # Changing it
 
@@ -210,7 +206,7 @@ class Attached:
             ServerError: the server does not answer, is another one than was written down, or refuses for another reason.
         """
         journal = self._must_have_journal()
-        wanted = {variable(name): value for name, value in setting.items()}
+        wanted = {self._variable(name): value for name, value in setting.items()}
         if not wanted:
             return {}
         self.claim.take()
@@ -253,7 +249,7 @@ class Attached:
         """
         journal = self._must_have_journal()
         self.check_persists()
-        wanted = {variable(name): value for name, value in setting.items()}
+        wanted = {self._variable(name): value for name, value in setting.items()}
         with self.to_change() as (query, _):
             journal.about_to_persist(wanted)
             self._persisted_here |= dict.fromkeys(wanted)

@@ -7,29 +7,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from dialin.clock import Clock
 from dialin.errors import UserError
-from dialin.servers.attached.assign import ACCESS_DENIED
+from dialin.servers.assign import ACCESS_DENIED
 from dialin.servers.connection import Query, RefusedError, status
+from dialin.servers.sessions import Session, sessions
 from dialin.text import counted, listed, visible
 
 WATCHED = 1.5
 """Seconds between two looks at how many statements a server was sent."""
 
-_SERVERS_OWN = ("system user", "event_scheduler")
 _MOST_NAMED = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Process:
-    """A row of the list of processes; `host` without its port."""
-
-    id: int
-    user: str
-    host: str
-    command: str
 
 
 def reasons(query: Query, variables: Mapping[str, str], clock: Clock, *, not_others: int | None = None) -> list[str]:
@@ -48,12 +37,12 @@ def reasons(query: Query, variables: Mapping[str, str], clock: Clock, *, not_oth
     """
     check_sees_others(query)
     own = int(query("SELECT CONNECTION_ID()")[0][0])
-    before = processes(query)
+    before = sessions(query)
     asked = _questions(query)
     clock.sleep(WATCHED)
     sent = max(0, _questions(query) - asked - 1)  # this second look is a statement itself
     seen = list(
-        {process.id: process for process in (*before, *processes(query)) if process.id not in (own, not_others)}.values()
+        {session.id: session for session in (*before, *sessions(query)) if session.id not in (own, not_others)}.values()
     )
     return [*_replication(seen), *_clusters(query, variables), *_clients(seen, sent)]
 
@@ -88,24 +77,16 @@ def check_writable(variables: Mapping[str, str]) -> None:
             )
 
 
-def processes(query: Query) -> list[Process]:
-    """Return the list of processes."""
-    return [
-        Process(int(number), str(user), str(host or "").rpartition(":")[0] or str(host or ""), str(command))
-        for number, user, host, _, command, *_ in query("SHOW PROCESSLIST")
-    ]
-
-
 def _questions(query: Query) -> int:
     return int(status(query, "Questions") or 0)
 
 
-def _replication(seen: Sequence[Process]) -> list[str]:
+def _replication(seen: Sequence[Session]) -> list[str]:
     found = []
-    replicas = [process for process in seen if process.command.startswith("Binlog Dump")]
+    replicas = [session for session in seen if session.command.startswith("Binlog Dump")]
     if replicas:
         found.append(f"{counted(len(replicas), 'replica')} of it read its binary log ({_names(replicas)})")
-    if any(process.user == "system user" and process.command != "Daemon" for process in seen):
+    if any(session.user == "system user" and session.command != "Daemon" for session in seen):
         found.append("it is a replica, and its replication runs")
     return found
 
@@ -119,15 +100,11 @@ def _clusters(query: Query, variables: Mapping[str, str]) -> list[str]:
     return found
 
 
-def _clients(seen: Sequence[Process], sent: int) -> list[str]:
-    clients = [
-        process
-        for process in seen
-        if process.user not in _SERVERS_OWN and process.command != "Daemon" and not process.command.startswith("Binlog Dump")
-    ]
+def _clients(seen: Sequence[Session], sent: int) -> list[str]:
+    clients = [session for session in seen if session.is_client]
     found = []
     if clients:
-        busy = sum(process.command != "Sleep" for process in clients)
+        busy = sum(session.command != "Sleep" for session in clients)
         what = f"{busy} of them at work" if busy else "idle at the moment"
         found.append(f"{counted(len(clients), 'other connection')} to it: {_names(clients)}; {what}")
     if sent:
@@ -135,8 +112,8 @@ def _clients(seen: Sequence[Process], sent: int) -> list[str]:
     return found
 
 
-def _names(seen: Sequence[Process]) -> str:
-    names = Counter(f"{visible(process.user)} from {visible(process.host) or 'nowhere'}" for process in seen)
+def _names(seen: Sequence[Session]) -> str:
+    names = Counter(f"{visible(session.user)} from {visible(session.host) or 'nowhere'}" for session in seen)
     told = [f"{name} ({count})" if count > 1 else name for name, count in names.most_common(_MOST_NAMED)]
     rest = len(names) - len(told)
     return listed([*told, f"{rest} more"] if rest else told)

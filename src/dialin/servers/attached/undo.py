@@ -22,9 +22,9 @@ from dialin.clock import Clock, SystemClock
 from dialin.errors import DialinError, ServerError, UserError
 from dialin.model.study import Attachment
 from dialin.paths import replace_text
+from dialin.servers.assign import variable
 from dialin.servers.attached import restart as restarts
 from dialin.servers.attached import schema as schemas
-from dialin.servers.attached.assign import variable
 from dialin.servers.attached.build import AttachedBuild, check_same
 from dialin.servers.attached.entry import Entry, check_same_server, read
 from dialin.servers.attached.locks import Locks
@@ -287,10 +287,11 @@ def find_attached(
 def _describe(
     attached: Attached, attachment: Attachment, names: Collection[str], schema: str | None, *, restart: bool
 ) -> Entry:
-    account, wanted = attached.account, [variable(name) for name in names]
+    account = attached.account
     persisted = attached.persisted() if restart else {}
     file = attachment.defaults_file
     before = attached.variables()
+    wanted = [variable(name, before) for name in names]
     check_same(attached.build.facts, before)
     return Entry(
         id=uuid.uuid4().hex[:12],

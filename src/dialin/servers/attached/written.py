@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
 from dialin.model.setting import Value, same_value
+from dialin.servers.assign import Wanted
 from dialin.servers.attached.entry import Entry
-from dialin.servers.attached.journal import Wanted
 from dialin.text import listed
 from dialin.variables import rules
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Mapping
 from enum import StrEnum
 
 from dialin.errors import DialinError, UserError
 from dialin.model.setting import Value, as_number, canonical_name
-from dialin.servers.connection import Query, RefusedError
+from dialin.servers.connection import Query, RefusedError, global_variables
 from dialin.variables.names import VARIABLE_OF
+
+Wanted = Mapping[str, Value | None]
+"""Variables with values; None is NULL."""
 
 ACCESS_DENIED = 1227
 WRONG_VALUE = 1231
@@ -38,17 +41,26 @@ class OnlyAtStartError(UserError):
     """A variable that only a start can set."""
 
 
-def variable(name: str) -> str:
-    """Return the variable that a name or an option's spelling means.
+def variable(name: str, there: Container[str]) -> str:
+    """Return the variable that a name or an option's spelling means to a server.
+
+    Args:
+        name: as it was written.
+        there: the variables that the server has.
 
     Raises:
         UserError: it cannot be one; such text never reaches SQL.
     """
+    plain = _canonical(name)
+    other = VARIABLE_OF.get(plain, plain)
+    return plain if plain in there or other not in there else other
+
+
+def _canonical(name: str) -> str:
     try:
-        plain = canonical_name(name)
+        return canonical_name(name)
     except ValueError as error:
         raise UserError(str(error), "Write it as the server does, like innodb_io_capacity") from None
-    return VARIABLE_OF.get(plain, plain)
 
 
 def assign(query: Query, scope: Scope, name: str, value: Value | None) -> None:
@@ -64,7 +76,7 @@ def assign(query: Query, scope: Scope, name: str, value: Value | None) -> None:
         UserError: there is no such variable, it takes no such value, only a start can set it, or a privilege is missing.
         RefusedError: anything else that the server refused.
     """
-    wanted = variable(name)
+    wanted = _canonical(name)
     refusal = _try(query, f"SET @@{scope}.{_quoted(wanted)} = %s", value)
     if refusal is not None:
         raise _explained(refusal, scope, wanted, value) from None
@@ -79,7 +91,7 @@ def is_dynamic(query: Query, name: str) -> bool:
     Raises:
         UserError: there is no such variable, it belongs to a session, or a privilege is missing.
     """
-    wanted = variable(name)
+    wanted = _canonical(name)
     quoted = _quoted(wanted)
     try:
         query(f"SET @@GLOBAL.{quoted} = @@GLOBAL.{quoted}, {_NEVER_TRUE}")
@@ -89,6 +101,23 @@ def is_dynamic(query: Query, name: str) -> bool:
         if error.number in (UNKNOWN, SESSION_ONLY, *_NOT_ALLOWED):
             raise _explained(error, Scope.GLOBAL, wanted, None) from None
     return True
+
+
+def exact_values(query: Query, names: Iterable[str]) -> dict[str, Value | None]:
+    """Return variables as SET takes them back: whole where SHOW cuts them off, None where they are NULL.
+
+    Raises:
+        UserError: the server lacks one.
+        ServerError: it does not answer.
+    """
+    found: dict[str, Value | None] = {}
+    shown = global_variables(query)
+    for name in (variable(name, shown) for name in names):
+        if name not in shown:
+            raise UserError(f"The server has no variable {name}", "`dialin variables` lists them")
+        value = query(f"SELECT @@GLOBAL.{_quoted(name)}")[0][0]
+        found[name] = None if value is None else str(value) if isinstance(value, str) and value else shown[name]
+    return found
 
 
 def _try(query: Query, statement: str, value: Value | None) -> RefusedError | None:
@@ -114,7 +143,7 @@ def reset_persisted(query: Query, name: str) -> None:
         RefusedError: the server refused for another reason.
     """
     try:
-        query(f"RESET PERSIST IF EXISTS {_quoted(variable(name))}")
+        query(f"RESET PERSIST IF EXISTS {_quoted(_canonical(name))}")
     except RefusedError as error:
         raise _explained(error, Scope.PERSIST_ONLY, name, None) from None
 

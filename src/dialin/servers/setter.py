@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 from dialin.clock import Clock
 from dialin.errors import DialinError, ServerError
 from dialin.model.setting import Value, same_value
-from dialin.servers.attached.assign import Scope, assign
-from dialin.servers.attached.journal import Wanted
+from dialin.servers.assign import Scope, Wanted, assign
 from dialin.servers.connection import Query, global_variables, status
 
 _POLL = 0.1

@@ -1,0 +1,264 @@
+"""Prints, as a Markdown table, how long the published grid and dialin take to find the best of seven, and how often they err.
+
+    python benchmarks/decide.py [--studies 400] [--seed 1] [--jobs 2] [--only TEXT]
+
+Each study is simulated second by second (benchmarks/world.py) and judged by the functions that a real study calls. The grid
+runs each value once for 10,000 s, one after the other, and compares means by their seconds, as it is published. dialin runs
+blocks, lets candidates leave the race and stops as `dialin sweep` does, with a budget of 240 minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.special import betaincinv, stdtrit
+from world import DYNAMIC, LAST, LEVELS, RESTART, Machine, World, observe, run, truth
+
+from dialin.model.verdict import CandidateState, Estimate, Outcome
+from dialin.stats.blocks import fit
+from dialin.stats.decide import Decision, Rules, decide, leaves
+from dialin.stats.intervals import stall_share, typical
+from dialin.stats.looks import FIRST_CUT, FIRST_LOOK, allowance
+from dialin.study.plan import block_order
+
+RULES = Rules(worthwhile=0.01, confidence=0.95)
+"""What `dialin sweep` decides by where nothing else is asked for."""
+GRID_SECONDS = 10_000
+BUDGET = 240 * 60
+CONFIRMING_BLOCKS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How one study ended.
+
+    Attributes:
+        minutes: of machine time.
+        right: whether the value it chose is within 1 % of the best.
+        false: whether it claimed a difference that is not so.
+        claimed: whether it claimed any difference.
+        resolved: whether it came to a choice within its budget; else the value that leads counts as chosen.
+        missed: for each kind of interval, how many were printed and how many missed the truth.
+    """
+
+    minutes: float
+    right: bool
+    false: bool
+    claimed: bool
+    resolved: bool = True
+    missed: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A design in a world."""
+
+    design: str
+    world: World
+    shape: str
+    difference: float
+    eliminate: bool = True
+
+
+def grid(rng: np.random.Generator, row: Row) -> Ended:
+    """One long run for each value, in order; a difference is claimed by Welch's t on the seconds, as a chart invites to."""
+    world, levels = row.world, LEVELS[row.shape](row.difference)
+    machine = world.begin(rng)
+    runs = [run(rng, machine, GRID_SECONDS, level) for level in levels]
+    means = np.array([run.mean() for run in runs])
+    errors = np.array([run.std(ddof=1) / math.sqrt(run.size) for run in runs])
+    claims = [
+        (i, j)
+        for i in range(len(runs))
+        for j in range(len(runs))
+        if (means[i] - means[j]) / math.hypot(errors[i], errors[j]) > float(stdtrit(GRID_SECONDS, 0.975))
+    ]
+    false = any(levels[i] <= levels[j] for i, j in claims)
+    return Ended(machine.clock / 60, good(levels, int(means.argmax())), false, bool(claims))
+
+
+def dialin(rng: np.random.Generator, row: Row) -> Ended:
+    """Blocks, elimination and stopping as in a study; the seed of the order is the study's number."""
+    world, levels = row.world, LEVELS[row.shape](row.difference)
+    names = [f"c{index}" for index in range(len(levels))]
+    machine, seed = world.begin(rng), int(rng.integers(2**31))
+    racing, seen, spent, before, block = set(names), [], 0.0, 0.0, 0
+    while True:
+        block += 1
+        order = [name for name in block_order(seed, block, names) if name in racing]
+        if machine.clock + len(order) * world.trial_seconds > BUDGET:
+            break
+        seen += [observe(rng, machine, block, name, levels[names.index(name)]) for name in order]
+        if block < FIRST_CUT:
+            continue
+        now, alpha = machine.clock / BUDGET, 0.01
+        if block >= FIRST_LOOK:
+            alpha = allowance(spent, 1 - RULES.confidence, before, now)
+            spent, before = spent + alpha, now
+        found = decide(seen, names, names[0], RULES, alpha=alpha)
+        if block >= FIRST_LOOK and found.outcome is not Outcome.UNRESOLVED:
+            break
+        if row.eliminate:
+            racing -= leaves(found, sorted(racing), names[0], RULES)
+    chosen = found.choice or found.leader or names[0]
+    false, claimed = claims(found, levels, names)
+    missed = misses(found, levels, names, machine)
+    minutes, resolved = machine.clock / 60, found.choice is not None
+    if chosen != names[0]:
+        missed["confirmed gain"] = confirm(rng, machine, levels, chosen, names[0])
+    return Ended(minutes, good(levels, names.index(chosen)), false, claimed, resolved, missed)
+
+
+def good(levels: Sequence[float], chosen: int) -> bool:
+    return levels[chosen] >= max(levels) - math.log1p(RULES.worthwhile) - 1e-9
+
+
+def claims(found: Decision, levels: Sequence[float], names: Sequence[str]) -> tuple[bool, bool]:
+    """Tell whether a verdict claims a difference that is not so, and whether it claims any, by states or ratios."""
+    level = dict(zip(names, levels, strict=True))
+    losing = [name for name, state in found.states.items() if state is CandidateState.LOSES]
+    shown = [(name, ratio) for name, ratio in found.ratios.items() if ratio and ratio.low and ratio.high]
+    better = [name for name, ratio in shown if ratio.low > 1 and name != names[0]]
+    worse = [name for name, ratio in shown if ratio.high < 1]
+    false = any(level[name] >= max(levels) for name in losing)
+    false |= any(level[name] <= level[names[0]] for name in better) or any(level[name] >= level[names[0]] for name in worse)
+    return false, bool(losing or better or worse)
+
+
+def misses(found: Decision, levels: Sequence[float], names: Sequence[str], machine: Machine) -> dict[str, tuple[int, int]]:
+    """Count the intervals of each kind that the verdict prints, and those that miss the truth."""
+    level = dict(zip(names, levels, strict=True))
+    longest = max((length for own in machine.windows.values() for w in own for length in w.stall_lengths), default=0)
+    counted: dict[str, tuple[int, int]] = {}
+
+    def count(kind: str, estimate: Estimate | None, true: float) -> None:
+        if estimate is None or estimate.low is None or estimate.high is None:
+            return
+        printed, missed = counted.get(kind, (0, 0))
+        counted[kind] = printed + 1, missed + (not estimate.low <= true <= estimate.high)
+
+    for name in names:
+        own, alpha = machine.windows[name], 1 - RULES.confidence
+        usual_cv, usual_stalls = truth(machine.world, machine.correlation, machine.world.uneven if name == f"c{LAST}" else 1.0)
+        if name != names[0]:
+            count("ratio to the baseline", found.ratios[name], math.exp(level[name] - level[names[0]]))
+        if name == found.choice and name != names[0]:
+            count("ratio of the choice", found.ratios[name], math.exp(level[name] - level[names[0]]))
+        count("throughput", found.levels[name], 1000 * math.exp(level[name] + float(np.mean(machine.drifts[name]))))
+        count("variation", typical([w.cv for w in own], alpha), usual_cv)
+        lengths = [length for w in own for length in w.stall_lengths]
+        count("stalls", stall_share(lengths, sum(w.seconds for w in own), longest, alpha), usual_stalls)
+    return counted
+
+
+def confirm(rng: np.random.Generator, machine: Machine, levels: Sequence[float], chosen: str, baseline: str) -> tuple[int, int]:
+    """Measure the choice afresh against the baseline, and tell whether the interval of its gain misses the truth."""
+    pair = (chosen, baseline)
+    fresh = [
+        observe(rng, machine, block, name, levels[int(name[1:])])
+        for block in range(CONFIRMING_BLOCKS)
+        for name in (pair if block % 2 else pair[::-1])
+    ]
+    found = fit(fresh, pair)
+    gain = found.ratio(chosen, baseline, 1 - RULES.confidence) if found else None
+    true = math.exp(levels[int(chosen[1:])] - levels[int(baseline[1:])])
+    return 1, int(gain is None or gain.low is None or gain.high is None or not gain.low <= true <= gain.high)
+
+
+DESIGNS = {"grid": grid, "dialin": dialin}
+TRUTHS = (("one", 0.0), ("one", 0.01), ("one", 0.03), ("one", 0.10), ("graded", 0.01), ("graded", 0.03), ("graded", 0.10))
+SANDBOX = World("SET (measured on a sandbox: 4 s to switch)", switch=4.0, restart=0.003)
+REBOOT = World("restart (measured on a sandbox: 12 s to switch)", switch=12.0)
+UNEVEN = World("restart, one candidate three times noisier", uneven=3.0)
+QUIET = World("restart, quiet machine", cv=0.025, restart=0.005)
+LOUD = World("restart, loud machine", cv=0.10, restart=0.02)
+DRIFTING = World("restart, drift 20 %/h", drift=0.20)
+ROWS = (
+    *(Row("grid", RESTART, shape, d) for shape, d in TRUTHS),
+    *(Row("dialin", RESTART, shape, d) for shape, d in TRUTHS),
+    *(Row("dialin", DYNAMIC, shape, d) for shape, d in TRUTHS),
+    *(Row("dialin", RESTART, shape, d, eliminate=False) for shape, d in (("one", 0.03), ("one", 0.10), ("graded", 0.10))),
+    *(Row("dialin", world, shape, d) for world in (REBOOT, SANDBOX) for shape, d in TRUTHS[:4]),
+    *(Row("dialin", world, "one", d) for world in (UNEVEN, QUIET, LOUD, DRIFTING) for d in (0.0, 0.03, 0.10)),
+)
+COLUMNS = (
+    "design",
+    "world",
+    "truth",
+    "minutes: median",
+    "P90",
+    "within the budget",
+    "right choice",
+    "false claim",
+    "any claim",
+)
+
+
+def study(row: Row, seed: int, number: int) -> Ended:
+    return DESIGNS[row.design](np.random.default_rng([seed, number]), row)
+
+
+def rate(count: int, of: int) -> str:
+    """Return a share with its 95 % interval (Clopper and Pearson)."""
+    low = float(betaincinv(count, of - count + 1, 0.025)) if count else 0.0
+    high = float(betaincinv(count + 1, of - count, 0.975)) if count < of else 1.0
+    return f"{count / of:.1%} ({low:.1%} to {high:.1%})"
+
+
+def line(row: Row, ended: Sequence[Ended]) -> str:
+    minutes = [one.minutes for one in ended]
+    true = f"{row.shape} better by {row.difference:.0%}" if row.difference else "all equal"
+    cells = [
+        row.design if row.eliminate else "dialin, nobody leaves",
+        row.world.name,
+        true if row.shape == "one" or not row.difference else f"graded, {row.difference:.0%}",
+        f"{np.median(minutes):.0f}",
+        f"{np.quantile(minutes, 0.9):.0f}",
+        *(rate(sum(getattr(one, what) for one in ended), len(ended)) for what in ("resolved", "right", "false", "claimed")),
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def coverage(every: Sequence[Ended]) -> list[str]:
+    kinds = list(dict.fromkeys(kind for one in every for kind in one.missed))
+    found = []
+    for kind in kinds:
+        printed = sum(one.missed.get(kind, (0, 0))[0] for one in every)
+        missed = sum(one.missed.get(kind, (0, 0))[1] for one in every)
+        found.append(f"| {kind} | {printed:,} | {1 - missed / printed:.1%} |")
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--studies", type=int, default=400, help="studies a row")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--only", default="", help="only rows whose text holds this")
+    options = parser.parse_args()
+    print(f"{options.studies} studies a row; each rate with its 95 % interval.\n")
+    print(f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}")
+    covered: dict[str, list[Ended]] = {}
+    with ProcessPoolExecutor(options.jobs) as pool:
+        for row in ROWS:
+            if options.only not in str(row):
+                continue
+            tasks = [pool.submit(study, row, options.seed, number) for number in range(options.studies)]
+            ended = [task.result() for task in tasks]
+            print(line(row, ended), flush=True)
+            if row.design != "grid":
+                covered.setdefault(row.world.name, []).extend(ended)
+    for world, ended in covered.items():
+        print(f"\nIntervals printed, {world}, {len(ended):,} studies:\n")
+        print("| interval | printed | covers the truth |\n|---|---|---|")
+        print("\n".join(coverage(ended)), flush=True)
+
+
+if __name__ == "__main__":
+    main()

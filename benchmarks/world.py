@@ -1,0 +1,132 @@
+"""A machine whose truth is known: seconds that follow each other, stalls, restarts that move whole trials, and slow drift."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.signal import lfilter
+
+from dialin.stats.blocks import Observation
+from dialin.stats.intervals import typical
+from dialin.stats.series import Window, window
+
+LONG_AGO = 40
+"""Seconds that run before the first one kept, so that the noise has no beginning."""
+CORRELATIONS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
+WAVES = (7_200, 18_000)
+"""The periods of the drift, seconds: two waves of the same steepness."""
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """How a machine behaves, and how long a trial takes on it.
+
+    Attributes:
+        name: for the table.
+        switch: seconds from the end of one trial's measurement to the beginning of the next one's.
+        measured: seconds measured in each trial.
+        cv: coefficient of variation of a second.
+        restart: standard deviation by which a start moves a whole trial, relative.
+        drift: root mean square of the drift's slope, relative, an hour.
+        stalls: an hour.
+        correlations: lag-1 correlations of the seconds; a study has one of them.
+        uneven: by how much the last candidate is noisier than the others, in seconds and restarts.
+    """
+
+    name: str
+    switch: float = 60.0
+    measured: int = 60
+    cv: float = 0.05
+    restart: float = 0.01
+    drift: float = 0.05
+    stalls: float = 6.0
+    correlations: tuple[float, ...] = CORRELATIONS
+    uneven: float = 1.0
+
+    @property
+    def trial_seconds(self) -> float:
+        """How long one trial takes."""
+        return self.switch + self.measured
+
+    def begin(self, rng: np.random.Generator) -> Machine:
+        """Return the machine of one study."""
+        return Machine(self, float(rng.choice(self.correlations)), rng.uniform(0, 2 * math.pi, size=len(WAVES)).tolist())
+
+
+@dataclass(slots=True)
+class Machine:
+    """The machine of one study, with its clock in seconds, and what was measured on it."""
+
+    world: World
+    correlation: float
+    phases: list[float]
+    clock: float = 0.0
+    drifts: dict[str, list[float]] = field(default_factory=dict)
+    windows: dict[str, list[Window]] = field(default_factory=dict)
+
+    def drift(self, at: float) -> float:
+        """Return by how much the machine is faster than usual, on the log scale."""
+        steepness = self.world.drift / 3600 * math.sqrt(2 / len(WAVES))
+        turns = zip(self.phases, (2 * math.pi / period for period in WAVES), strict=True)
+        return sum(steepness / turn * math.sin(phase + turn * at) for phase, turn in turns)
+
+
+RESTART = World("restart (60 s to switch)")
+DYNAMIC = World("SET (8 s to switch)", switch=8.0, restart=0.003)
+LAST = 6
+
+
+def _one(difference: float) -> list[float]:
+    return [0.0, 0.0, 0.0, math.log1p(difference), 0.0, 0.0, 0.0]
+
+
+def _graded(difference: float) -> list[float]:
+    return [math.log1p(difference) * (1 - abs(index - 3) / 3) for index in range(7)]
+
+
+LEVELS: dict[str, Callable[[float], list[float]]] = {"one": _one, "graded": _graded}
+"""True levels of seven candidates on the log scale: one better than the rest, or a peak that falls off to both sides."""
+
+
+def noise(rng: np.random.Generator, world: World, correlation: float, count: int, factor: float = 1.0) -> NDArray[np.float64]:
+    """Return seconds about 1, stalls in them."""
+    shocks = rng.standard_normal(LONG_AGO + count) * math.sqrt(1 - correlation**2)
+    speed = 1 + factor * world.cv * lfilter([1], [1, -correlation], shocks)[LONG_AGO:]
+    for _ in range(rng.poisson(world.stalls * count / 3600)):
+        begin = int(rng.integers(-7, count))
+        speed[max(0, begin) : max(0, begin + int(rng.integers(3, 9)))] *= rng.uniform(0.1, 0.5)
+    return np.maximum(speed, 0.0)
+
+
+def run(rng: np.random.Generator, machine: Machine, count: int, level: float, factor: float = 1.0) -> NDArray[np.float64]:
+    """Return the seconds of one run, whose start moved it as a whole; the clock goes on."""
+    world = machine.world
+    machine.clock += world.switch
+    at = machine.clock + np.arange(count)
+    drift = np.array([machine.drift(float(at[0])), machine.drift(float(at[-1]))]).mean() if count < 600 else None
+    moved = level + rng.normal(scale=world.restart * factor)
+    machine.clock += count
+    shape = drift if drift is not None else np.array([machine.drift(float(second)) for second in at])
+    return np.asarray(1000 * np.exp(moved + shape) * noise(rng, world, machine.correlation, count, factor))
+
+
+def observe(rng: np.random.Generator, machine: Machine, block: int, name: str, level: float) -> Observation:
+    """Run one trial."""
+    factor = machine.world.uneven if name == f"c{LAST}" else 1.0
+    measured = window(run(rng, machine, machine.world.measured, level, factor).tolist())
+    machine.drifts.setdefault(name, []).append(machine.drift(machine.clock - machine.world.measured / 2))
+    machine.windows.setdefault(name, []).append(measured)
+    return Observation(block, name, measured.location)
+
+
+@lru_cache(maxsize=64)
+def truth(world: World, correlation: float, factor: float) -> tuple[float, float]:
+    """Return the coefficient of variation of a typical trial, and the share of seconds that are stalled; from many trials."""
+    rng = np.random.default_rng(20_080_117)
+    trials = [window(noise(rng, world, correlation, world.measured, factor).tolist()) for _ in range(6000)]
+    return typical([trial.cv for trial in trials], 0.5).mean, sum(t.stalls for t in trials) / sum(t.seconds for t in trials)

@@ -1,0 +1,114 @@
+"""`dialin analyze`: a verdict from the logs of runs made elsewhere."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dialin.errors import ExitCode, UserError
+from dialin.model.study import Goal
+
+_REMEDY = 'Write it like "8 instances" = ["*bpi8*"], a line for each candidate'
+
+
+def analyze(
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH...", help="Logs of sysbench, plain or gzip, or directories that hold them.")
+    ],
+    by: Annotated[
+        str | None,
+        typer.Option(metavar="REGEX", help=r"What finds the candidate in a log's name: its groups, as in 'bpi(\d+)'."),
+    ] = None,
+    candidates: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.toml", help='Which logs are of which candidate: lines such as small = ["*bpi8*"].'),
+    ] = None,
+    baseline: Annotated[
+        str | None, typer.Option(metavar="NAME", help="What the others are measured against; else the first.")
+    ] = None,
+    goal: Annotated[Goal, typer.Option(help="What the best is best at: throughput, stability or latency.")] = Goal.THROUGHPUT,
+    worthwhile: Annotated[
+        str | None,
+        typer.Option(help="The smallest difference that matters; else 1 % of throughput, 5 % of latency, 25 % of variation."),
+    ] = None,
+    confidence: Annotated[str, typer.Option(help="How sure all intervals together are.")] = "95%",
+    skip: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", min=0, help="Leave out this much at the start of each run; else its warm-up is found."),
+    ] = None,
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="What varies in the names but changes nothing, such as an id; may be repeated."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the analysis as JSON.")] = False,
+) -> None:
+    r"""Judge runs made elsewhere by their sysbench logs: interval reports for people or as CSV.
+
+    Says what can be claimed of them and what cannot: copies are counted once, candidates with one run have no interval, and
+    whatever else differs between runs is named.
+
+    dialin analyze results/ --by 'bpi(\d+)'
+    """
+    from rich.console import Console
+
+    from dialin.model.verdict import Outcome
+    from dialin.report import analysis_json
+    from dialin.report.analysis import print_analysis
+    from dialin.study.analysis.judge import Request
+    from dialin.study.analysis.judge import analyze as judge
+    from dialin.study.analysis.logs import load
+    from dialin.study.analysis.sort import Rule
+
+    if by is not None and candidates is not None:
+        raise UserError("--by and --candidates cannot be given together", "Name the candidates one way")
+    table = None if candidates is None else _table(candidates)
+    request = Request(
+        rule=Rule(by=by, table=table, where=str(candidates or ""), ignored=tuple(ignore or ())),
+        goal=goal,
+        baseline=baseline,
+        confidence=_share("--confidence", confidence, 0.5, 0.999),
+        worthwhile=None if worthwhile is None else _share("--worthwhile", worthwhile, 0.0001, 1.0),
+        skip=skip,
+    )
+    analysis = judge(*load(paths), request)
+    if json:
+        typer.echo(analysis_json.render(analysis), nl=False)
+    else:
+        print_analysis(analysis, Console(highlight=False))
+    raise typer.Exit(ExitCode.NO_VERDICT if analysis.verdict is Outcome.UNRESOLVED else ExitCode.VERDICT)
+
+
+def _share(option: str, text: str, low: float, high: float) -> float:
+    from dialin.study.file import fraction
+
+    try:
+        share = float(str(fraction(text)))
+    except ValueError as error:
+        raise UserError(f"{option} {text}: {error}", f"Write it like {option} 95%") from None
+    if not low <= share <= high:
+        raise UserError(f"{option} {text} does not lie between {low:.4g} and {high:.4g}", "Write shares like 0.95 or 95%")
+    return share
+
+
+def _table(path: Path) -> dict[str, list[str]]:
+    """Read which logs are of which candidate.
+
+    Raises:
+        UserError: the file cannot be read, or holds something else.
+    """
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}", _REMEDY) from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UserError(f"{path} is not TOML: {error}", _REMEDY) from None
+    table = {name: [patterns] if isinstance(patterns, str) else patterns for name, patterns in data.items()}
+    for name, patterns in table.items():
+        if not name or not patterns or not isinstance(patterns, list) or not all(isinstance(one, str) for one in patterns):
+            raise UserError(f"{path}: {name!r} is not a list of patterns", _REMEDY)
+    if not table:
+        raise UserError(f"{path} names no candidate", _REMEDY)
+    return table

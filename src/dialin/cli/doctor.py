@@ -1,0 +1,133 @@
+"""`dialin doctor`: is this machine fit to measure?"""
+
+from __future__ import annotations
+
+import json as jsonlib
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from dialin.errors import ExitCode, UserError
+from dialin.model.fitness import Finding, Severity
+from dialin.paths import Home
+from dialin.text import ascii_only, counted, wrapped
+
+if TYPE_CHECKING:
+    from dialin.model.fitness import Facts
+
+_STYLES = {Severity.BAD: "bold red", Severity.NOTICE: "yellow", Severity.GOOD: "green"}
+_MARGIN = 1.1
+"""What a study asks for beyond its size; see `datasets.cache.check_space`."""
+
+
+def doctor(
+    directory: Annotated[
+        Path | None,
+        typer.Option("--dir", metavar="DIR", help="The directory whose disk is looked at; else where dialin keeps its data."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print findings and facts as JSON.")] = False,
+) -> None:
+    """Is this machine fit to measure? Says what disturbs a measurement here, what it does, and how to mend it.
+
+    Takes two seconds, writes 20 small blocks to see how long the disk takes, and changes nothing.
+
+    Exit code 1 where something is bad.
+    """
+    from dialin.clock import SystemClock
+    from dialin.evidence import fitness
+    from dialin.probes import fitness as probe
+
+    facts = probe.facts(_place(directory), SystemClock())
+    findings, unknown = fitness.findings(facts, _usual_study()), fitness.not_told(facts)
+    fit = all(finding.severity is not Severity.BAD for finding in findings)
+    if json:
+        typer.echo(jsonlib.dumps(_data(facts, findings, unknown, fit=fit), indent=2))
+    else:
+        _print(findings, unknown, Console(highlight=False))
+    raise typer.Exit(ExitCode.VERDICT if fit else ExitCode.NO_VERDICT)
+
+
+def _place(asked: Path | None) -> Path:
+    """Return the directory to look at: dialin's own, or what is there of the way to it."""
+    if asked is None:
+        root = Home.of().root
+        return next(path for path in (root, *root.parents) if path.is_dir())
+    if not asked.is_dir():
+        raise UserError(f"There is no directory {asked}", "Name the directory that data would lie in, or leave --dir out")
+    return asked.absolute()
+
+
+def _usual_study() -> int:
+    """Return the bytes that a study takes of which nothing is said: the prepared data, and the copy of a trial."""
+    from dialin.datasets.prepare import BLANK_SIZE
+    from dialin.model.workload import WorkloadSpec
+    from dialin.workloads.sysbench import Sysbench
+
+    return round(2 * (BLANK_SIZE + Sysbench(WorkloadSpec()).expected_bytes()) * _MARGIN)
+
+
+def _data(facts: Facts, findings: Sequence[Finding], unknown: Sequence[str], *, fit: bool) -> dict[str, object]:
+    return {
+        "fit": fit,
+        "findings": [asdict(finding) for finding in findings],
+        "not_told": list(unknown),
+        "facts": asdict(facts),
+    }
+
+
+def _print(findings: Sequence[Finding], unknown: Sequence[str], console: Console) -> None:
+    bad, notice, good = ([each for each in findings if each.severity is severity] for severity in _STYLES)
+    page = _Page(console)
+    if bad:
+        page.text(f"Not fit to measure: {_subjects(bad)}. Mend that first.", "bold red")
+    elif notice:
+        page.text(f"Fit to measure, with {counted(len(notice), 'thing')} to know: {_subjects(notice)}.", "bold green")
+    else:
+        page.text("Fit to measure.", "bold green")
+    for finding in bad + notice:
+        console.print()
+        page.labelled(f"{finding.severity}:", f"{finding.subject}: {finding.found}", _STYLES[finding.severity])
+        page.text(finding.effect, indent="  ")
+        page.text(finding.mend, indent="  ")
+        page.command(finding.command)
+    if good:
+        console.print()
+    for finding in good:
+        page.labelled(f"{finding.severity}:", f"{finding.subject}: {finding.found}", _STYLES[finding.severity])
+    if unknown:
+        page.labelled("Not told here:", ", ".join(unknown), "dim")
+
+
+def _subjects(findings: Sequence[Finding]) -> str:
+    return ", ".join(finding.subject for finding in findings)
+
+
+class _Page:
+    """A console that is given finished text only: no markup, nothing that its encoding lacks."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._width = max(20, console.width)
+
+    def _fit(self, text: str) -> str:
+        return ascii_only(text) if self._console.options.ascii_only else text
+
+    def text(self, text: str, style: str = "", indent: str = "") -> None:
+        for line in wrapped(self._fit(text), self._width, indent=indent, hanging=indent):
+            self._console.print(Text(line, style=style), soft_wrap=True)
+
+    def labelled(self, label: str, text: str, style: str) -> None:
+        first, *rest = wrapped(f"{label} {self._fit(text)}", self._width, hanging="  ")
+        self._console.print(Text.assemble((label, style), first[len(label) :]), soft_wrap=True)
+        for line in rest:
+            self._console.print(Text(line), soft_wrap=True)
+
+    def command(self, line: str) -> None:
+        """Print a line to copy, which may be wider than the terminal."""
+        if line:
+            self._console.print(Text(f"    {self._fit(line)}", style="bold"), soft_wrap=True)

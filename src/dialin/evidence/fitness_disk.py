@@ -1,0 +1,140 @@
+"""Facts of a disk → what they do to a measurement. A part of `fitness`."""
+
+from __future__ import annotations
+
+import statistics
+
+from dialin.evidence.limits import FOREIGN
+from dialin.model.fitness import DiskFacts, Finding, Severity
+from dialin.text import number, size, visible
+
+_IN_MEMORY = frozenset({"tmpfs", "ramfs"})
+_SHARED = frozenset({"nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs", "ceph", "glusterfs", "lustre"})
+_COPY_ON_WRITE = frozenset({"btrfs", "zfs", "bcachefs"})
+_WITHOUT_BARRIER = frozenset({"nobarrier", "barrier=0"})
+
+_TURN = 60 / 7200
+"""Seconds of a platter's turn, at the speed that most have."""
+
+_SLOW_FSYNC, _LONG_FSYNC = 0.002, 0.02
+_UNEVEN = 10
+_QUICK_FSYNC = 20e-6
+"""Seconds; less than a device takes to answer."""
+
+_ELSEWHERE = "keep dialin's data on another disk (DIALIN_HOME)."
+_ALIKE = "If your server has it so, measure here; else "
+
+
+def file_system(disk: DiskFacts) -> Finding | None:
+    """Judge the file system of a directory."""
+    kind = disk.file_system
+    if kind is None:
+        return None
+    found = f"{visible(kind)} at {visible(disk.directory)}"
+    severity, mend = Severity.NOTICE, _ALIKE + _ELSEWHERE
+    if kind in _IN_MEMORY:
+        severity, mend = Severity.BAD, f"K{_ELSEWHERE[1:]}"
+        effect = (
+            "Nothing is written to a disk here: durability, flushing and the redo log cost nothing, whatever they are set to."
+        )
+    elif waived := sorted(_WITHOUT_BARRIER.intersection(disk.options or ())):
+        found += f", mounted with {waived[0]}"
+        effect = "fsync does not wait until data is on the medium, so that durable commits cost less than they do elsewhere."
+    elif kind in _SHARED or kind.startswith("fuse"):
+        effect = "What others do to the storage behind it is in the measurement."
+    elif kind in _COPY_ON_WRITE:
+        effect = (
+            "Each changed page goes to a new place, so that a server's random writes scatter its files: a trial may get slower "
+            "the longer it lasts."
+        )
+    elif kind == "overlay":
+        effect = "A container's own layer does not tell which disk it lies on, so that nothing of that disk is judged here."
+        mend = "Keep dialin's data on a volume (DIALIN_HOME)."
+    else:
+        return Finding.good("file system", found)
+    return Finding("file system", found, severity, effect, mend)
+
+
+def device(disk: DiskFacts) -> Finding | None:
+    """Judge the disk that a directory lies on."""
+    if disk.disk is None:
+        return None
+    parts = [visible(disk.disk) + (f" ({visible(disk.model)})" if disk.model else "")]
+    if disk.rotational is not None:
+        parts.append("said to rotate" if disk.rotational else "does not rotate")
+    parts += [f"scheduler {visible(disk.scheduler)}"] if disk.scheduler else []
+    parts += [f"{visible(disk.write_cache)} cache"] if disk.write_cache else []
+    found, queue = ", ".join(parts), f"/sys/block/{disk.disk}/queue"
+    # The quickest tells: a busy machine makes all others longer.
+    quickest = min(disk.fsyncs) if disk.fsyncs else None
+    if disk.rotational and quickest is not None and quickest < _TURN / 10:
+        return Finding(
+            "disk",
+            found,
+            Severity.NOTICE,
+            f"An fsync takes as little as {number(1000 * quickest)} ms, and a platter's turn {number(1000 * _TURN)} ms: "
+            "none is waited for. But MariaDB from 10.4 on believes the kernel, and flushes the neighbours of a page too "
+            "(innodb_flush_neighbors), which it does only on disks that are said to rotate.",
+            "If nothing turns here, tell the kernel. As root:",
+            f"echo 0 | tee {queue}/rotational",
+        )
+    if disk.rotational:
+        effect = "What waits for the disk waits for a platter and its arm; how long depends on where the data came to lie."
+        return Finding("disk", found, Severity.NOTICE, effect, _ALIKE + _ELSEWHERE)
+    if disk.scheduler == "bfq":
+        return Finding(
+            "disk",
+            found,
+            Severity.NOTICE,
+            "By default bfq puts the latency of some processes before throughput, and it costs CPU time for each request (the "
+            "kernel's documentation, block/bfq-iosched).",
+            "Do without it while you measure. As root:",
+            f"echo none | tee {queue}/scheduler",
+        )
+    return Finding.good("disk", found)
+
+
+def fsync(disk: DiskFacts, busy: float | None) -> Finding | None:
+    """Judge how long it takes until a commit is on the disk.
+
+    Args:
+        disk: its facts.
+        busy: the share of the CPUs that was used just before.
+    """
+    if not disk.fsyncs or min(disk.fsyncs) <= 0:
+        return None
+    middle, worst = statistics.median(disk.fsyncs), max(disk.fsyncs)
+    found = f"{number(1000 * middle)} ms (median), {number(1000 * worst)} ms (worst) of {len(disk.fsyncs)} writes of 4 KiB"
+    bound = f"One connection with durable commits does no more than about {number(1 / middle)} of them a second here."
+    if (busy or 0.0) >= FOREIGN:
+        bound += " It may be quicker when the CPUs are not busy with something else."
+    if middle < _QUICK_FSYNC:
+        effect = (
+            "No disk answers as quickly: fsync returns before data is on a medium, and durable commits cost next to nothing."
+        )
+        return Finding("fsync", found, Severity.NOTICE, effect, _ALIKE + _ELSEWHERE)
+    if worst >= _LONG_FSYNC and worst >= _UNEVEN * middle:
+        effect = f"{bound} Now and then the disk keeps it waiting, which looks like a stall of the server."
+        mend = "See what else writes to the disk; a virtual one may be shared or throttled:"
+        return Finding("fsync", found, Severity.NOTICE, effect, mend, "iostat -x 1")
+    if middle >= _SLOW_FSYNC:
+        effect = bound if (busy or 0.0) >= FOREIGN else f"{bound} What writes measures this disk, and hardly anything else."
+        return Finding("fsync", found, Severity.NOTICE, effect, _ALIKE + _ELSEWHERE)
+    return Finding.good("fsync", found, bound)
+
+
+def space(disk: DiskFacts, needed: int) -> Finding | None:
+    """Judge whether a study fits on the disk.
+
+    Args:
+        disk: its facts.
+        needed: bytes that a study takes.
+    """
+    if disk.free is None:
+        return None
+    found = f"{size(disk.free)} on the disk of {visible(disk.directory)}"
+    if disk.free >= needed:
+        return Finding.good("free space", found)
+    effect = f"A study with nothing said of its size takes {size(needed)}: prepared data, and a copy of it for the trial."
+    mend = "Free some, prepare less (--tables, --table-size), or keep dialin's data on a larger disk (DIALIN_HOME)."
+    return Finding("free space", found, Severity.BAD, effect, mend)

@@ -1,0 +1,117 @@
+"""Facts of limits, containers and hypervisors → what they do to a measurement. A part of `fitness`."""
+
+from __future__ import annotations
+
+from dialin.model.fitness import Finding, LimitFacts, PlaceFacts, Severity
+from dialin.model.trial import LOST_GAP
+from dialin.text import counted, size, visible
+
+_FILES_MYSQL, _FILES_MARIADB = 8_161, 32_184
+"""Open files that MySQL 8.0 and 9.7, and MariaDB 10.11 and 11.4, ask for with nothing set, as they told us."""
+
+_AIO_NEEDED = 2_661
+"""Asynchronous requests that a server reserves with nothing set: 2,048 (MariaDB 11.4) to 2,661 (MySQL 5.6), as counted."""
+
+
+def open_files(limits: LimitFacts) -> Finding | None:
+    """Judge whether servers may open the files that they want."""
+    if limits.files is None or limits.files_most is None:
+        return None
+    found = f"{limits.files:,}, and up to {limits.files_most:,} on request"
+    if limits.may_raise:
+        return Finding.good("open files", f"{limits.files:,}, and more on request")
+    mysql, mariadb = (
+        # A server asks for all that it wants, and where that is refused keeps what it has.
+        wanted if limits.files < wanted <= limits.files_most else limits.files
+        for wanted in (_FILES_MYSQL, _FILES_MARIADB)
+    )
+    cuts = [cut for cut in (_mysql_cut(mysql), _mariadb_cut(mariadb)) if cut]
+    if not cuts:
+        return Finding.good("open files", found)
+    mend = "Raise the hard limit and log in anew: nofile in /etc/security/limits.conf, --ulimit nofile=65536 of a container"
+    more = limits.files < limits.files_most
+    return Finding(
+        "open files",
+        found,
+        Severity.NOTICE,
+        f"With nothing set {'; '.join(cuts)}. That is then in force for all candidates, and may not be what your server has.",
+        f"{mend}. Until then take all that is allowed, in the shell that starts dialin:" if more else f"{mend}.",
+        f"ulimit -n {limits.files_most}" if more else "",
+    )
+
+
+def _mysql_cut(files: int) -> str:
+    if files >= _FILES_MYSQL:
+        return ""
+    cache = max(400, (files - 161) // 2)
+    return f"MySQL 8.0 and 9.7 want {_FILES_MYSQL:,}, get {files:,} and cut table_open_cache from 4,000 to {cache:,}"
+
+
+def _mariadb_cut(files: int) -> str:
+    if files >= _FILES_MARIADB:
+        return ""
+    cache = min(2000, max(400, (files - 182) // 2))
+    instances = max(1, (files - 182) // (2 * cache))
+    what = f"table_open_cache from 2,000 to {cache:,} and its instances" if cache < 2000 else "table_open_cache_instances"
+    return f"MariaDB 10.11 and 11.4 want {_FILES_MARIADB:,}, get {files:,} and cut {what} from 8 to {instances}"
+
+
+def aio(limits: LimitFacts) -> Finding | None:
+    """Judge whether a server can reserve asynchronous requests."""
+    used, most = limits.aio_used, limits.aio_most
+    if used is None or most is None:
+        return None
+    found = f"{used:,} of {most:,} requests reserved"
+    if most - used >= _AIO_NEEDED:
+        return Finding.good("asynchronous I/O", found)
+    return Finding(
+        "asynchronous I/O",
+        found,
+        Severity.BAD,
+        f"A server reserves 256 for each InnoDB I/O thread, up to {_AIO_NEEDED:,} with nothing set. Where it cannot, MySQL "
+        "does not start, and MariaDB goes on without asynchronous I/O.",
+        "Raise the limit. As root:",
+        f"sysctl fs.aio-max-nr={max(1_048_576, 2 * most)}",
+    )
+
+
+def container(limits: LimitFacts, place: PlaceFacts, cpus: int) -> Finding:
+    """Judge what a container allows.
+
+    Args:
+        limits: its quotas.
+        place: what hints at it.
+        cpus: how many CPUs may be used at once.
+    """
+    quota = limits.cpu_quota
+    found = f"in {visible(place.container)}" if place.container else "no sign of one"
+    found += ", no CPU quota" if quota is None else f", a quota of {quota:g} CPUs"
+    if limits.memory_limit is not None:
+        found += f", {size(limits.memory_limit)} of memory at most"
+    if quota is None or quota >= cpus:
+        return Finding.good("container", found)
+    return Finding(
+        "container",
+        found,
+        Severity.BAD,
+        f"{counted(cpus, 'CPU')} can be used at once, so that what the quota allows in a period (0.1 s mostly) is used up "
+        "before it ends, and all threads stand still until the next: many short stalls that are not the server's.",
+        "Give the container CPUs instead of a quota: --cpuset-cpus of docker and podman, the static CPU manager of Kubernetes.",
+    )
+
+
+def hypervisor(place: PlaceFacts) -> Finding | None:
+    """Judge whether this machine is one of several on another."""
+    if place.virtual is None:
+        return None
+    maker = f" ({visible(place.maker)})" if place.maker else ""
+    if not place.virtual:
+        return Finding.good("hypervisor", f"none{maker}")
+    return Finding(
+        "hypervisor",
+        f"this is a virtual machine{maker}",
+        Severity.NOTICE,
+        f"Its host can stand still, or be busy with others. Seconds in which this machine stood still for {LOST_GAP:g} s or "
+        "more are left out of a verdict, and counted.",
+        "If your server runs on such a machine, measure here; else on one like your server's. Steal tells what the host takes.",
+    )

@@ -1,0 +1,182 @@
+"""Facts of CPUs, clock and memory → what they do to a measurement. A part of `fitness`."""
+
+from __future__ import annotations
+
+from dialin.model.fitness import CpuFacts, Finding, MemoryFacts, Severity
+from dialin.text import counted, listed, number, percent, size, visible
+
+_FEW_CPUS = 2
+
+_SLOW_CLOCK = 0.5e-6
+"""Seconds; a reading that asks no device takes a fifth of that, the interpreter's own time included."""
+
+_FAST_CLOCKS = ("tsc", "kvm-clock")
+_LEAST_MEMORY = 1024**3
+_READY_TO_SWAP = 10
+_SYS_CPU = "/sys/devices/system/cpu"
+_HUGE_PAGES = "/sys/kernel/mm/transparent_hugepage"
+
+
+def cpus(cpu: CpuFacts) -> Finding:
+    """Judge how many CPUs there are."""
+    found = counted(cpu.usable, "CPU")
+    if cpu.usable > _FEW_CPUS:
+        return Finding.good("CPUs", found)
+    return Finding(
+        "CPUs",
+        found,
+        Severity.NOTICE,
+        "The load driver and the server share them: what the driver burns the server lacks, so that differences come out "
+        "smaller than on a server that has the machine to itself. A study says what the driver took.",
+        "Take a machine with more CPUs and keep the two apart (--server-cpus, --load-cpus), or load a server that runs on "
+        "another one (--attach).",
+    )
+
+
+def governor(cpu: CpuFacts) -> Finding | None:
+    """Judge what chooses the CPUs' clock."""
+    if not cpu.governors:
+        return None
+    names = set(cpu.governors)
+    found = listed([f"{visible(name)} on {counted(count, 'CPU')}" for name, count in cpu.governors.items()])
+    if names == {"performance"}:
+        return Finding.good("CPU governor", found)
+    severity = Severity.NOTICE
+    effect = (
+        "The clock follows the load, so that a second after a stall, or a candidate that leaves CPUs idle, is measured at a "
+        "lower clock than a busy one."
+    )
+    # These two drivers call what follows the load powersave; with all others it is the lowest clock.
+    if "powersave" in names and cpu.driver not in ("intel_pstate", "amd-pstate-epp"):
+        severity = Severity.BAD
+        effect = "powersave keeps CPUs at their lowest clock: then that is what limits a server, whatever it is set to."
+    elif names == {"userspace"}:
+        effect = "The clock is what some program set last, and stays so until it sets another one."
+    mend = "Keep the clock up while you measure. As root:"
+    return Finding(
+        "CPU governor", found, severity, effect, mend, f"echo performance | tee {_SYS_CPU}/cpu*/cpufreq/scaling_governor"
+    )
+
+
+def turbo(cpu: CpuFacts) -> Finding | None:
+    """Judge whether the clock may go above its base."""
+    if cpu.turbo is None or cpu.turbo_switch is None:
+        return None
+    if not cpu.turbo:
+        return Finding.good("turbo", "off")
+    rise = ""
+    if cpu.base_hz and cpu.most_hz and cpu.most_hz > cpu.base_hz:
+        rise = f": from {cpu.base_hz / 1e9:.1f} up to {cpu.most_hz / 1e9:.1f} GHz"
+    off = 1 if cpu.turbo_switch.endswith("no_turbo") else 0
+    return Finding(
+        "turbo",
+        f"on{rise}",
+        Severity.NOTICE,
+        "How far the clock rises depends on how many cores are busy and how warm they are, so that trials after a pause can "
+        "run faster than later ones. Blocks in random order keep that from favouring a candidate; it remains as noise.",
+        "Turn it off while you measure. As root:",
+        f"echo {off} | tee {cpu.turbo_switch}",
+    )
+
+
+def clock(cpu: CpuFacts) -> Finding | None:
+    """Judge how long it takes to read the time."""
+    if cpu.clock_source is None or cpu.clock_read is None:
+        return None
+    found = f"{visible(cpu.clock_source)}, {number(cpu.clock_read * 1e9)} ns a reading"
+    if cpu.clock_read < _SLOW_CLOCK:
+        return Finding.good("clock source", found)
+    effect = (
+        "Server and load driver read the time several times in each transaction: at 10,000 transactions a second, four "
+        f"readings each take {percent(40_000 * cpu.clock_read)} of one CPU."
+    )
+    quick = [name for name in _FAST_CLOCKS if name in (cpu.clock_sources or ()) and name != cpu.clock_source]
+    if not quick:
+        mend = "Where the hypervisor or the firmware offers a quicker one (tsc), choose it there."
+        return Finding("clock source", found, Severity.NOTICE, effect, mend)
+    command = f"echo {quick[0]} | tee /sys/devices/system/clocksource/clocksource0/current_clocksource"
+    return Finding("clock source", found, Severity.NOTICE, effect, "Choose a quicker one. As root:", command)
+
+
+def numa(cpu: CpuFacts) -> Finding | None:
+    """Judge whether memory is nearer to some CPUs than to others."""
+    if not cpu.nodes:
+        return None
+    if len(cpu.nodes) == 1:
+        return Finding.good("NUMA", "one node")
+    server, load = list(cpu.nodes.values())[:2]
+    far = f", the farthest {number(cpu.distance)} times as far as a node's own memory" if cpu.distance else ""
+    return Finding(
+        "NUMA",
+        f"{len(cpu.nodes)} nodes{far}",
+        Severity.NOTICE,
+        "On which node a server's memory and threads come to lie differs from one start to the next, and moves whole trials.",
+        f"Give the server the CPUs of one node and the load those of another: --server-cpus {server} --load-cpus {load}. "
+        "Memory comes from the node that asks for it, as long as it has some.",
+    )
+
+
+def memory(facts: MemoryFacts) -> Finding | None:
+    """Judge whether there is memory for a server."""
+    if facts.available is None:
+        return None
+    found = f"{size(facts.available)} available" + (f" of {size(facts.total)}" if facts.total else "")
+    if facts.available >= _LEAST_MEMORY:
+        return Finding.good("memory", found, "Candidates that need more than that are refused before a study begins.")
+    return Finding(
+        "memory",
+        found,
+        Severity.BAD,
+        "MySQL 9.7 with nothing set takes 0.5 GiB before any load. What does not fit is swapped out or killed.",
+        "Stop what takes the memory, or raise the limit of the container.",
+    )
+
+
+def swap(facts: MemoryFacts, swapped: float | None) -> Finding | None:
+    """Judge whether parts of a server could be swapped out.
+
+    Args:
+        facts: of the memory.
+        swapped: pages that go to swap or come back now, a second.
+    """
+    if facts.swap_total is None:
+        return None
+    if facts.swap_total == 0:
+        return Finding.good("swap", "none")
+    used, moving = facts.swap_used or 0, (swapped or 0) > 0
+    readiness = "" if facts.swappiness is None else f", swappiness {facts.swappiness}"
+    rate = f", {number(swapped)} pages/s go there or come back now" if moving else ""
+    found = f"{size(used)} of {size(facts.swap_total)} in use{readiness}{rate}"
+    if not moving and used == 0 and facts.swappiness is not None and facts.swappiness <= _READY_TO_SWAP:
+        return Finding.good("swap", found)
+    fits = facts.available is not None and used < facts.available
+    return Finding(
+        "swap",
+        found,
+        Severity.BAD if moving else Severity.NOTICE,
+        "A page of the buffer pool that was swapped out comes back at the speed of the disk, which looks like a stall of the "
+        "server. Copying data for each trial fills the page cache, for which the kernel may swap out what is idle.",
+        "Do without it while you measure. As root:" if fits else "Have the kernel use it last. As root:",
+        "swapoff -a" if fits else "sysctl vm.swappiness=1",
+    )
+
+
+def huge_pages(facts: MemoryFacts) -> Finding | None:
+    """Judge when the kernel uses huge pages unasked."""
+    if facts.huge_pages is None:
+        return None
+    found = f"transparent ones: {visible(facts.huge_pages)}"
+    if facts.huge_pages != "always":
+        return Finding.good("huge pages", found)
+    waits = ""
+    if facts.huge_pages_defrag == "always":
+        waits = " With defrag=always a thread that wants one waits until memory is compacted for it."
+    return Finding(
+        "huge pages",
+        found + (f", defrag {visible(facts.huge_pages_defrag)}" if facts.huge_pages_defrag else ""),
+        Severity.NOTICE,
+        "A server gets huge pages where the kernel finds some free, which differs from one start to the next and moves whole "
+        f"trials.{waits}",
+        "Leave them to programs that ask for them. As root:",
+        f"echo madvise | tee {_HUGE_PAGES}/enabled",
+    )

@@ -1,0 +1,91 @@
+"""What the logs of runs made elsewhere say: each run by itself, each candidate, and how far candidates can be told apart.
+
+`Analysis` is the contract of `dialin analyze --json`; its JSON Schema is published in `schema/`.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from dialin.model.study import Goal
+from dialin.model.verdict import CandidateState, Estimate, Note, Outcome
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class RunAnalysis(_Part):
+    """What one run's log carries by itself. Rates are transactions a second, after the warm-up."""
+
+    file: str = Field(description="the log's name, with the directories in which names differ; `#2` is the second run in it")
+    label: str = Field(description="the same without what all names begin and end with")
+    candidate: str | None = Field(description="the candidate that it is a run of; null where it was left out")
+    copy_of: str | None = Field(description="the run that this is a copy of; a copy is not counted")
+    others: dict[str, str] = Field(description="what else its name and its log tell that is not alike in all runs")
+    threads: int
+    interval: float = Field(description="seconds from one line to the next")
+    seconds: float = Field(description="seconds that the log tells of")
+    warm_up_seconds: float = Field(description="seconds left out at its start")
+    warm_up_given: bool = Field(description="whether they were given instead of found")
+    settled: bool = Field(description="whether it became steady before half of it was over")
+    course: str = Field(description="steady, trend, shift or oscillation")
+    change: float = Field(
+        description="relative: of a trend from end to end, of a shift from before to after, of an oscillation to its crest"
+    )
+    shift_at: float | None = Field(description="the second of the log at which the level shifted")
+    period: float | None = Field(description="seconds of one cycle of an oscillation")
+    cycles: float | None = Field(description="how many cycles were measured")
+    tps: float = Field(description="plain mean")
+    location: float = Field(description="mean after seconds below 60 % of the median were lifted to it; what is compared")
+    cv: float = Field(description="coefficient of variation of the lines")
+    worst_tps: float = Field(description="the lowest line")
+    stalls: int = Field(description="times that it fell below half of its median, or to nothing")
+    stall_seconds: float = Field(description="how long these were in all")
+    longest_stall: float
+    latency_ms: float | None = Field(description="mean of the lines' percentiles, by transactions; null where none was logged")
+    percentile: int | None = Field(description="which percentile that is; null where the log does not tell")
+    errors_per_s: float
+    effective_seconds: float = Field(description="how many independent seconds the measured ones are worth")
+
+
+class CandidateAnalysis(_Part):
+    """What the runs of one candidate say. A figure is null where there is nothing to take it from."""
+
+    name: str
+    runs: int = Field(description="distinct runs; copies are not counted")
+    compared: int = Field(description="those that ran as runs of another candidate did, all else alike; 0 where none did")
+    tps: Estimate | None = Field(description="of the typical run: of those compared, else of all")
+    ratio: Estimate | None = Field(description="throughput as a ratio to the baseline's, all else alike")
+    goal_ratio: Estimate | None = Field(description="the goal's own measure as a ratio to the baseline's")
+    cv: Estimate | None = Field(description="coefficient of variation of the typical run; null where logs cannot be compared")
+    stall_seconds_per_1000: Estimate | None = Field(description="measured seconds below half of their run's median, per 1000")
+    worst_tps: float | None
+    latency_ms: Estimate | None
+    state: CandidateState
+
+
+class Analysis(_Part):
+    """What `dialin analyze --json` prints."""
+
+    schema_: Literal["dialin/analysis/1"] = Field(default="dialin/analysis/1", alias="schema")
+    verdict: Outcome
+    goal: Goal
+    headline: str = Field(description="the verdict in one sentence")
+    reason: str = Field(description="what to make of it, in words")
+    winners: list[str]
+    baseline: str
+    confidence: float
+    worthwhile: float
+    run_noise: float | None = Field(
+        description="standard deviation of one run among runs of its candidate, all else alike, relative; null if unknown"
+    )
+    candidates: list[CandidateAnalysis]
+    runs: list[RunAnalysis]
+    findings: list[Note] = Field(description="what these very runs show beside the verdict; no claim about runs to come")
+    confounds: list[Note]
+    warnings: list[Note]
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)

@@ -1,0 +1,70 @@
+"""What the host took from each second of a trial: standstills, stolen CPU time, time in which tasks waited for a CPU.
+
+Cost: that of the heartbeat, and two short reads of /proc for each second. Privileges: none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from dialin.clock import Clock
+from dialin.probes import host
+from dialin.probes.heartbeat import Heartbeat
+from dialin.probes.host import Lost
+
+_SHORTEST = 0.1
+"""Seconds; the kernel counts in hundredths, so that no share can be had of less."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hiccups:
+    """What the host took since the last time it was asked.
+
+    Attributes:
+        gap: the longest that it stood still, seconds.
+        stolen: the share of all CPUs' time that a hypervisor gave to others, 0 to 1; None where that is not told.
+        pressure: the share of the time in which some task waited for a CPU, 0 to 1; None where the kernel does not tell.
+    """
+
+    gap: float = 0.0
+    stolen: float | None = None
+    pressure: float | None = None
+
+
+class HiccupProbe:
+    """Watches the host while a load runs. Use it as a context manager.
+
+    Args:
+        clock: of the heartbeat.
+        lost: reads the host's cumulative figures.
+    """
+
+    def __init__(self, clock: Clock, lost: Callable[[], Lost] = host.lost) -> None:
+        self._clock = clock
+        self._lost = lost
+        self._heartbeat = Heartbeat(clock)
+        self._at, self._before = clock.monotonic(), lost()
+
+    def __enter__(self) -> Self:
+        self._heartbeat.__enter__()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._heartbeat.__exit__(kind, error, trace)
+
+    def taken(self) -> Hiccups:
+        """Return what the host took since the last call."""
+        gap = self._heartbeat.taken()
+        (at, before), now = (self._at, self._before), self._lost()
+        self._at, self._before = self._clock.monotonic(), now
+        seconds = self._at - at
+        if seconds < _SHORTEST:
+            return Hiccups(gap=gap)
+        return Hiccups(
+            gap=gap,
+            stolen=host.share(now.stolen, before.stolen, seconds * now.cpus),
+            pressure=host.share(now.waited, before.waited, seconds),
+        )

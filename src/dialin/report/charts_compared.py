@@ -1,0 +1,226 @@
+"""The charts that compare candidates: the forest plot of what decides, and throughput against steadiness."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
+from dialin.report import captions
+from dialin.report.chart import NARROW_LABEL, Chart, axis, blank, plain, room, safe
+from dialin.report.forest import scale
+from dialin.report.goal import band, capital, deciding, measure_of
+from dialin.report.pareto import front, placed
+from dialin.report.placing import positions
+from dialin.report.style import Style
+from dialin.report.words import deciding_of, with_interval
+from dialin.text import percent, shorten
+
+_MOST_LABELLED = 12
+"""Points of the chart of throughput against steadiness that may all have their names beside them."""
+_PER_CHARACTER = 0.015
+"""How much of the chart's width a character of a name takes, about, between a screen's and a phone's."""
+_REACH = 1.5
+"""How far beyond the outermost points error bars are shown, in units of the distance between these."""
+
+
+def forest(verdict: Verdict, style: Mapping[str, Style]) -> Chart:
+    """Return the forest plot: each candidate's deciding ratio to the baseline, its interval, and the worthwhile band."""
+    rows = list(reversed(verdict.candidates))
+    places = {candidate.name: place for place, candidate in enumerate(rows)}
+    figures = [deciding_of(candidate, verdict) for candidate in rows]
+    labels = [style[candidate.name].label for candidate in rows]
+    aim, ends = measure_of(verdict), scale(verdict, 2)
+    lower = "" if aim.higher_is_better else f" ({aim.direction})"
+    figure = blank(
+        margin={"l": room(labels), "r": room(figures), "t": 12, "b": 44},
+        xaxis={
+            **axis(f"change of {aim.noun} against the baseline{lower}"),
+            "ticksuffix": " %",
+            "zeroline": False,
+            "range": [100 * (ends.low - 1), 100 * (ends.high - 1)],
+        },
+        yaxis={
+            **axis(""),
+            "tickvals": list(places.values()),
+            "ticktext": [_label(candidate, verdict, label) for candidate, label in zip(rows, labels, strict=True)],
+            "range": [-0.6, len(rows) - 0.4],
+            "showgrid": False,
+            "zeroline": False,
+        },
+        yaxis2={
+            "overlaying": "y",
+            "side": "right",
+            "tickvals": list(places.values()),
+            "ticktext": figures,
+            "range": [-0.6, len(rows) - 0.4],
+            "showgrid": False,
+            "zeroline": False,
+            "ticklabelstandoff": 6,
+            "fixedrange": True,
+        },
+        meta={
+            "narrow": {
+                "margin": {"l": room(labels, NARROW_LABEL), "r": 16},
+                "xaxis": {"title": {"text": f"change of {aim.noun}{lower}"}},
+                "yaxis": {
+                    "ticktext": [
+                        _label(candidate, verdict, shorten(label, NARROW_LABEL))
+                        for candidate, label in zip(rows, labels, strict=True)
+                    ]
+                },
+                "yaxis2": {"showticklabels": False},
+            }
+        },
+    )
+    low, high = band(verdict)
+    figure.add_vrect(x0=100 * (low - 1), x1=100 * (high - 1), fillcolor="var(--band)", line_width=0, layer="below")
+    figure.add_vline(x=0, line={"color": "var(--base)", "width": 1.5})
+    for candidate in rows:
+        figure.add_trace(_forest_row(candidate, verdict, style[candidate.name], places[candidate.name]))
+    figure.add_trace(go.Scatter(x=[0], y=[0], yaxis="y2", mode="markers", marker={"opacity": 0}, hoverinfo="skip"))
+    return Chart(
+        "forest",
+        f"{capital(aim.noun)} against the baseline",
+        captions.forest(verdict, style),
+        76 + 36 * len(rows),
+        plain(figure),
+    )
+
+
+def pareto(verdict: Verdict, style: Mapping[str, Style]) -> Chart | None:
+    """Return throughput against the variation of seconds, both with their intervals; None where nothing was measured twice.
+
+    Candidates that no other one beats at both are filled, and joined by the border of what they beat.
+    """
+    shown = placed(verdict)
+    if len(shown) < 2:
+        return None
+    best = front(verdict)
+    across = _range([one.tps for one in shown])
+    up = _range([_percent(one.cv) for one in shown])
+    up = [max(0.0, up[0]), up[1]]
+    figure = blank(
+        margin={"l": 56, "r": 16, "t": 12, "b": 44},
+        xaxis={**axis("transactions/s (higher is better)"), "range": across},
+        yaxis={**axis("CV of seconds, % (lower is better)"), "range": up},
+        meta={"narrow": {"yaxis": {"title": {"text": "CV, % (lower is better)"}}}},
+    )
+    if len(best) > 1:
+        figure.add_trace(
+            go.Scatter(
+                x=[_x(one) for one in best],
+                y=[_y(one) for one in best],
+                mode="lines",
+                line={"color": "var(--ink-2)", "width": 1.2, "dash": "dot", "shape": "vh"},
+                hoverinfo="skip",
+            )
+        )
+    named = {one.name for one in (shown if len(shown) <= _MOST_LABELLED else best)}
+    named |= {verdict.baseline, verdict.recommended_candidate}
+    places = [((_x(one) - across[0]) / (across[1] - across[0]), (_y(one) - up[0]) / (up[1] - up[0])) for one in shown]
+    widths = [_PER_CHARACTER * min(NARROW_LABEL, len(style[one.name].label)) for one in shown]
+    for candidate, side in zip(shown, positions(places, widths), strict=True):
+        figure.add_trace(_point(candidate, verdict, style[candidate.name], side if candidate.name in named else ""))
+    return Chart("pareto", "Throughput against steadiness", captions.pareto(verdict, style), 360, plain(figure))
+
+
+def _label(candidate: CandidateVerdict, verdict: Verdict, label: str) -> str:
+    return f"<b>{safe(label)}</b>" if candidate.name == verdict.recommended_candidate else safe(label)
+
+
+def _forest_row(candidate: CandidateVerdict, verdict: Verdict, look: Style, place: int) -> Any:
+    ratio = deciding(candidate, verdict)
+    marker = {"symbol": look.symbol, "size": 11, "color": look.colour}
+    if ratio is None:
+        return go.Scatter(x=[], y=[])
+    is_baseline = candidate.name == verdict.baseline
+    change = Estimate(
+        mean=100 * (ratio.mean - 1),
+        low=None if ratio.low is None else 100 * (ratio.low - 1),
+        high=None if ratio.high is None else 100 * (ratio.high - 1),
+    )
+    bars = None if is_baseline else _bars(change, look.colour, 2.5)
+    return go.Scatter(
+        x=[change.mean],
+        y=[place],
+        mode="markers",
+        marker=marker if bars or is_baseline else {**marker, "symbol": f"{look.symbol}-open"},
+        error_x=bars,
+        text=[f"{safe(look.label)}<br>{deciding_of(candidate, verdict)}"],
+        hovertemplate="%{text}<extra></extra>",
+    )
+
+
+def _point(candidate: CandidateVerdict, verdict: Verdict, look: Style, side: str) -> Any:
+    told = [
+        safe(look.label),
+        f"{with_interval(candidate.tps)} transactions/s",
+        f"CV {with_interval(candidate.cv, percent)}",
+        f"stalls per 1000 s: {with_interval(candidate.stall_seconds_per_1000)}",
+        f"p{verdict.percentile}: {with_interval(candidate.latency_ms)} ms",
+    ]
+    return go.Scatter(
+        x=[_x(candidate)],
+        y=[_y(candidate)],
+        mode="markers+text" if side else "markers",
+        marker={
+            "symbol": look.symbol if candidate.pareto else f"{look.symbol}-open",
+            "size": 11,
+            "color": look.colour,
+            "line": {"width": 2, "color": look.colour},
+        },
+        error_x=_bars(candidate.tps, look.colour, 1.2),
+        error_y=_bars(_percent(candidate.cv), look.colour, 1.2),
+        opacity=1.0 if candidate.pareto else 0.6,
+        text=[_label(candidate, verdict, shorten(look.label, NARROW_LABEL))],
+        textposition=side or None,
+        textfont={"color": "var(--ink)" if candidate.pareto else "var(--ink-2)"},
+        hovertext=["<br>".join(told)],
+        hovertemplate="%{hovertext}<extra></extra>",
+    )
+
+
+def _bars(estimate: Estimate | None, colour: str, thickness: float) -> dict[str, Any] | None:
+    if estimate is None or estimate.low is None or estimate.high is None:
+        return None
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": [estimate.high - estimate.mean],
+        "arrayminus": [estimate.mean - estimate.low],
+        "color": colour,
+        "thickness": thickness,
+        "width": 6 if thickness > 2 else 3,
+    }
+
+
+def _range(estimates: Sequence[Estimate | None]) -> list[float]:
+    """Return a range that holds all figures, and their intervals unless these are much wider than what lies between them."""
+    means = [one.mean for one in estimates if one]
+    low, high = min(means), max(means)
+    reach = _REACH * max(high - low, 0.02 * high)
+    ends = [end for one in estimates if one for end in (one.low, one.high) if end is not None]
+    low, high = min([low, *(max(end, low - reach) for end in ends)]), max([high, *(min(end, high + reach) for end in ends)])
+    margin = 0.08 * (high - low) or 1.0
+    return [low - margin, high + margin]
+
+
+def _percent(estimate: Estimate | None) -> Estimate | None:
+    if estimate is None:
+        return None
+    return Estimate(
+        mean=100 * estimate.mean,
+        low=None if estimate.low is None else 100 * estimate.low,
+        high=None if estimate.high is None else 100 * estimate.high,
+    )
+
+
+def _x(candidate: CandidateVerdict) -> float:
+    return candidate.tps.mean if candidate.tps else 0.0
+
+
+def _y(candidate: CandidateVerdict) -> float:
+    return 100 * candidate.cv.mean if candidate.cv else 0.0

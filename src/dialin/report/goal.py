@@ -1,0 +1,71 @@
+"""What a verdict is about: the goal's own measure, which way it is better, and the ratio that decides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dialin.model.study import Goal
+from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """What decides.
+
+    Attributes:
+        noun: what a sentence calls it.
+        aim: the goal with what it goes by.
+        short: what a table calls it.
+        higher_is_better: which way is better.
+    """
+
+    noun: str
+    aim: str
+    short: str
+    higher_is_better: bool
+
+    @property
+    def direction(self) -> str:
+        """Which way is better, in words."""
+        return "higher is better" if self.higher_is_better else "lower is better"
+
+    @property
+    def told(self) -> str:
+        """What a sentence calls it before `against the baseline`; its direction is said where lower is better."""
+        return self.noun if self.higher_is_better else f"{self.noun}, {self.direction},"
+
+
+def measure(goal: Goal, percentile: int) -> Measure:
+    """Return what a goal measures; latency by the percentile that the load driver reported."""
+    if goal is Goal.STABILITY:
+        return Measure("variation (CV)", "stability, by the variation (CV) of seconds", "CV", higher_is_better=False)
+    if goal is Goal.LATENCY:
+        return Measure(f"p{percentile} latency", f"latency, by its p{percentile}", f"p{percentile}", higher_is_better=False)
+    return Measure("throughput", "throughput", "tps", higher_is_better=True)
+
+
+def measure_of(verdict: Verdict) -> Measure:
+    """Return what a verdict's goal measures."""
+    return measure(verdict.goal, verdict.percentile)
+
+
+def deciding(candidate: CandidateVerdict, verdict: Verdict) -> Estimate | None:
+    """Return the candidate's ratio to the baseline by which the verdict was found."""
+    return candidate.ratio if verdict.goal is Goal.THROUGHPUT else candidate.goal_ratio
+
+
+def judged(ratio: Estimate, verdict: Verdict) -> int:
+    """Return 1 where the whole interval is better than the baseline, -1 where all of it is worse, else 0."""
+    if ratio.low is None or ratio.high is None or ratio.low <= 1 <= ratio.high:
+        return 0
+    return 1 if (ratio.low > 1) == measure_of(verdict).higher_is_better else -1
+
+
+def band(verdict: Verdict) -> tuple[float, float]:
+    """Return the ratios between which a difference is too small to matter."""
+    return 1 / (1 + verdict.worthwhile), 1 + verdict.worthwhile
+
+
+def capital(noun: str) -> str:
+    """Return a noun as a sentence begins with it; the rest of it stays as it is."""
+    return noun[:1].upper() + noun[1:]

@@ -1,0 +1,33 @@
+"""Who is connected to a server: its list of processes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dialin.servers.connection import Query
+
+_SERVERS_OWN = ("system user", "event_scheduler")
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A row of the list of processes; `host` without its port."""
+
+    id: int
+    user: str
+    host: str
+    command: str
+
+    @property
+    def is_client(self) -> bool:
+        """Whether somebody is connected by it: it is no thread of the server's own, and no replica."""
+        own = self.user in _SERVERS_OWN or self.command == "Daemon"
+        return not own and not self.command.startswith("Binlog Dump")
+
+
+def sessions(query: Query) -> list[Session]:
+    """Return the list of processes."""
+    return [
+        Session(int(number), str(user), str(host or "").rpartition(":")[0] or str(host or ""), str(command))
+        for number, user, host, _, command, *_ in query("SHOW PROCESSLIST")
+    ]

@@ -1,0 +1,21 @@
+"""Which candidates are the best trade between speed and steadiness."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+
+def front(found: Mapping[str, tuple[float, float]]) -> frozenset[str]:
+    """Return the candidates than which no other one is both faster and steadier.
+
+    Args:
+        found: throughput and coefficient of variation, by candidate.
+    """
+    return frozenset(
+        name
+        for name, (speed, variation) in found.items()
+        if not any(
+            (other_speed >= speed and other_variation <= variation) and (other_speed, other_variation) != (speed, variation)
+            for other_speed, other_variation in found.values()
+        )
+    )

@@ -1,0 +1,174 @@
+"""Whose runs they are, which of them count, and what else is not alike in them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dialin.errors import UserError
+from dialin.model.verdict import Note
+from dialin.study.analysis import names as told_by
+from dialin.study.analysis.logs import Run, natural
+from dialin.text import counted, listed
+
+THREADS = "threads"
+_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """How candidates are told from the names of logs: by one of the first two, else each run is a candidate of its own.
+
+    Attributes:
+        by: a regular expression that finds the candidate in a name.
+        table: patterns of names, by candidate.
+        where: the file that the table stands in.
+        ignored: what varies in names but changes nothing.
+    """
+
+    by: str | None = None
+    table: Mapping[str, Sequence[str]] | None = None
+    where: str = ""
+    ignored: tuple[str, ...] = ()
+
+    @property
+    def by_file(self) -> bool:
+        """Whether each run is a candidate of its own."""
+        return self.by is None and self.table is None
+
+
+@dataclass(frozen=True, slots=True)
+class Sorted:
+    """Runs by candidate.
+
+    Attributes:
+        names: the candidates that have runs, in order.
+        labels: a short name of each run.
+        of: the candidate of each run that counts or is a copy of one that does, by the run's name.
+        settings: what else is not alike in the runs that count, for each of them.
+        others: that part of it that must be alike in runs to compare them.
+        ordered: the runs that count in the order of the dates in their names; None where that is not known.
+        confounds: what differs between candidates together with what they are named by.
+        warnings: what was left out, and why.
+    """
+
+    names: tuple[str, ...]
+    labels: Mapping[str, str]
+    of: Mapping[str, str]
+    settings: Mapping[str, Mapping[str, str]]
+    others: Mapping[str, Mapping[str, str]]
+    ordered: Sequence[str] | None
+    confounds: Sequence[Note]
+    warnings: Sequence[Note]
+
+
+def sort(runs: Sequence[Run], rule: Rule) -> Sorted:
+    """Sort runs by candidate; a copy counts for nothing, and one that stands for two candidates takes its original along.
+
+    Raises:
+        UserError: an expression or a pattern is wrong or fits nothing, or no run is left.
+    """
+    labels = told_by.short([run.name for run in runs])
+    of = _candidates(runs, rule, labels)
+    warnings = _copy_notes(runs, of, labels)
+    torn = _torn(runs, of)
+    warnings += [_unassigned([run.name for run in runs if run.name not in of], labels)] if len(of) < len(runs) else []
+    of = {name: candidate for name, candidate in of.items() if name not in torn}
+    counting = [run for run in runs if run.copy_of is None and run.name in of]
+    if not counting:
+        raise UserError(warnings[0].text, "Sort the copies out: a run is of one candidate")
+    told = {run.name: told_by.tell(run.name, rule.by) for run in counting}
+    settings = _with_threads(told_by.varying(told, rule.ignored), counting, of, rule.ignored)
+    others: Mapping[str, Mapping[str, str]] = {name: {} for name in settings} if rule.by_file else settings
+    confounds: list[Note] = []
+    if rule.table is not None:
+        others, confounds = _without_what_defines(settings, of)
+    order = list(rule.table) if rule.table is not None else sorted({*of.values()}, key=natural)
+    return Sorted(
+        names=tuple(name for name in order if any(of[run.name] == name for run in counting)),
+        labels=labels,
+        of=of,
+        settings=settings,
+        others=others,
+        ordered=told_by.ordered(told),
+        confounds=confounds,
+        warnings=warnings,
+    )
+
+
+def _candidates(runs: Sequence[Run], rule: Rule, labels: Mapping[str, str]) -> dict[str, str]:
+    names = [run.name for run in runs]
+    if rule.by is not None:
+        return told_by.by_expression(names, rule.by)
+    if rule.table is not None:
+        return told_by.by_globs(names, rule.table, rule.where)
+    return {run.name: labels[run.copy_of or run.name] for run in runs}
+
+
+def _torn(runs: Sequence[Run], of: Mapping[str, str]) -> set[str]:
+    """Return the runs whose copies stand for other candidates than they do, and these copies: nobody knows whose they are."""
+    found = set()
+    for run in runs:
+        if run.copy_of is not None and of.get(run.name) != of.get(run.copy_of) and run.name in of and run.copy_of in of:
+            found |= {run.copy_of, *(other.name for other in runs if other.copy_of == run.copy_of)}
+    return found
+
+
+def _copy_notes(runs: Sequence[Run], of: Mapping[str, str], labels: Mapping[str, str]) -> list[Note]:
+    torn = _torn(runs, of)
+    notes = []
+    for original in runs:
+        copies = [run for run in runs if run.copy_of == original.name]
+        if not copies:
+            continue
+        alike = "byte for byte" if all(run.exact for run in copies) else "in every figure"
+        named, label = listed([labels[run.name] for run in copies]), labels[original.name]
+        are = "is a copy" if len(copies) == 1 else "are copies"
+        text = f"{named} {are} of {label}, {alike}: counted as one run"
+        data = {"run": original.name, "copies": [run.name for run in copies], "exact": all(run.exact for run in copies)}
+        if original.name in torn:
+            whose = listed(sorted({of[run.name] for run in (original, *copies) if run.name in of}, key=natural))
+            text = f"{named} {are} of {label}, {alike}, yet they stand for {whose}: left out, as nobody knows whose it is"
+        notes.append(Note(code="copy_in_two_candidates" if original.name in torn else "copies", text=text, data=data))
+    return notes
+
+
+def _unassigned(names: Sequence[str], labels: Mapping[str, str]) -> Note:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    text = f"{counted(len(names), 'log')} of no candidate left out: {', '.join(labels[name] for name in names[:_SHOWN])}{more}"
+    return Note(code="left_out", text=text, data={"files": names})
+
+
+def _with_threads(
+    settings: Mapping[str, Mapping[str, str]], runs: Sequence[Run], of: Mapping[str, str], ignored: Sequence[str]
+) -> dict[str, dict[str, str]]:
+    """Add the threads that the logs themselves tell of, where they are not alike and nothing in the names says so."""
+    told = {run.name: str(run.log.threads) for run in runs}
+    known = [{name: of[name] for name in told}, *({name: settings[name][key] for name in told} for key in _keys(settings))]
+    found = {name: dict(values) for name, values in settings.items()}
+    if len(set(told.values())) > 1 and told not in known and THREADS not in ignored:
+        for name, threads in told.items():
+            found[name][THREADS] = threads
+    return found
+
+
+def _without_what_defines(
+    settings: Mapping[str, Mapping[str, str]], of: Mapping[str, str]
+) -> tuple[dict[str, dict[str, str]], list[Note]]:
+    """Take out what is alike in all runs of each candidate: that is what a table's candidates are; several are named."""
+    defining = []
+    for key in _keys(settings):
+        values: dict[str, set[str]] = {}
+        for name, own in settings.items():
+            values.setdefault(of[name], set()).add(own[key])
+        if all(len(own) == 1 for own in values.values()):
+            defining.append(key)
+    others = {name: {key: value for key, value in own.items() if key not in defining} for name, own in settings.items()}
+    if len(defining) < 2:
+        return others, []
+    text = f"{listed(defining)} differ together between candidates: what is found is of all of them, not of one"
+    return others, [Note(code="differ_together", text=text, data={"names": defining})]
+
+
+def _keys(settings: Mapping[str, Mapping[str, str]]) -> list[str]:
+    return list(next(iter(settings.values()), {}))

@@ -1,0 +1,91 @@
+"""What a verdict's figures rest on, in words: unsteady trials, seconds that the host lost, and what a winner costs."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+
+from dialin.model.study import Goal, StudySpec
+from dialin.model.trial import Trial
+from dialin.model.verdict import Note
+from dialin.stats.decide import Decision
+from dialin.stats.steady import Course, Shape
+from dialin.study.figures import Figures
+from dialin.study.words import interval, named
+from dialin.text import change, counted, duration, listed, percent
+
+_MORE_STALLS = 2.0
+"""How many times the baseline's stalls a candidate must have, to be said to stall more."""
+_LEAST_STALLS = 3
+"""Stalled seconds below which nothing is said of them: a few come by chance."""
+
+
+def price_notes(spec: StudySpec, decision: Decision, speed: Decision, found: Mapping[str, Sequence[Figures]]) -> list[Note]:
+    """Return what the candidate that is chosen costs in what the study did not decide by: stalls, or throughput."""
+    choice, base = decision.choice, spec.baseline
+    if choice is None or choice == base or choice not in found or base not in found:
+        return []
+    notes = []
+    ratio = speed.ratios.get(choice)
+    if spec.goal is not Goal.THROUGHPUT and ratio is not None and ratio.mean < 1 - spec.worthwhile:
+        text = f"{named(spec, choice)} costs throughput: {interval(ratio)} against the baseline"
+        notes.append(Note(code="costs_throughput", text=text, data={"candidate": choice, "ratio": ratio.mean}))
+    own, others = (sum(one.window.stalls for one in found[name]) for name in (choice, base))
+    seconds = [sum(one.window.seconds for one in found[name]) for name in (choice, base)]
+    shares = (own / seconds[0], others / seconds[1])
+    if own >= _LEAST_STALLS and shares[0] >= _MORE_STALLS * shares[1]:
+        text = (
+            f"{named(spec, choice)} stalls more than the baseline: {1000 * shares[0]:.1f} seconds in 1000 against "
+            f"{1000 * shares[1]:.1f}. Where steadiness matters, ask with --goal stability"
+        )
+        notes.append(Note(code="more_stalls", text=text, data={"candidate": choice, "share": shares[0], "baseline": shares[1]}))
+    return notes
+
+
+def steadiness_notes(done: Sequence[Trial], found: Mapping[int, Figures]) -> list[Note]:
+    """Return a warning where trials did not become steady though they were measured for longer, by what they looked like."""
+    unsteady = [trial for trial in done if not found[trial.id].shape.steady]
+    if not unsteady:
+        return []
+    shapes = [found[trial.id].shape for trial in unsteady]
+    whose = sorted({trial.candidate for trial in unsteady})
+    seen = listed([_in_words(course, [s for s in shapes if s.course is course]) for course in Course if _any(shapes, course)])
+    cure = (
+        "begin anew with a longer --measure"
+        if any(shape.too_short for shape in shapes)
+        else "begin anew with a longer --warmup"
+    )
+    text = f"{len(unsteady)} of {counted(len(done), 'trial')} did not become steady ({', '.join(whose)}): {seen}; {cure}"
+    data = {"trials": [trial.id for trial in unsteady], "candidates": whose, "courses": sorted({s.course for s in shapes})}
+    return [Note(code="not_steady", text=text, data=data)]
+
+
+def _any(shapes: Sequence[Shape], course: Course) -> bool:
+    return any(shape.course is course for shape in shapes)
+
+
+def _in_words(course: Course, shapes: Sequence[Shape]) -> str:
+    """Return what trials of one course did."""
+    count = len(shapes)
+    if course is Course.OSCILLATION:
+        period = statistics.median(shape.period or 0.0 for shape in shapes)
+        return f"{count} swung with a period of {duration(period)}, and hold less than two of them"
+    if course is Course.SHIFT:
+        return f"in {count} the level shifted ({change(1 + max((s.change for s in shapes), key=abs))} at most)"
+    if course is Course.TREND:
+        return f"{count} still grew faster or slower ({change(1 + max((s.change for s in shapes), key=abs))} at most)"
+    return f"{count} took most of the time to settle"
+
+
+def lost_notes(done: Sequence[Trial], found: Mapping[int, Figures]) -> list[Note]:
+    """Return how many seconds were left out because the host, not the server, stood still."""
+    hit = [trial for trial in done if found[trial.id].lost]
+    if not hit:
+        return []
+    lost = sum(found[trial.id].lost for trial in hit)
+    measured = lost + sum(found[trial.id].window.seconds for trial in done)
+    text = (
+        f"The host itself stood still in {counted(lost, 'measured second')} ({percent(lost / measured)}), in "
+        f"{counted(len(hit), 'trial')}: they are left out. dialin doctor tells what may be done about it"
+    )
+    return [Note(code="host_lost_seconds", text=text, data={"seconds": lost, "trials": [trial.id for trial in hit]})]

@@ -1,0 +1,174 @@
+"""Variables that SET GLOBAL changes, and where that is not what a start with the value gives.
+
+A trial that follows another by SET GLOBAL must find what a server has that was just started with the value: neither a size that
+was read before, nor what the trial before left behind. What settles within a warm-up (dirty pages, the thread cache, the order
+of pages in the pool) is no reason, nor is what each connection reads as it is opened, for a load opens its own.
+
+`manual` is the MySQL Reference Manual, `kb` the MariaDB documentation; `read on` means that a running build was seen to do it;
+`caution` that it was not shown to be as a start leaves it, and a restart costs a little time only.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from dialin.variables import rules
+from dialin.variables.catalogue import Variable
+
+
+@dataclass(frozen=True, slots=True)
+class AtStartOnly:
+    """Variables that are compared by restarts though they are dynamic.
+
+    Attributes:
+        names: of them, a pattern.
+        why: what a variable of them does, without its subject and full stop.
+        source: where this is said.
+    """
+
+    names: re.Pattern[str]
+    why: str
+    source: str
+
+
+def _rule(names: str, why: str, source: str) -> AtStartOnly:
+    return AtStartOnly(re.compile(names), why, source)
+
+
+RULES: tuple[AtStartOnly, ...] = (
+    # Sizes that are changed bit by bit, or were read before.
+    _rule(
+        r"innodb_buffer_pool_(size(_.*)?|chunk_size|instances)",
+        "is resized chunk by chunk while the server runs: its instances stay, and some of its pages",
+        "manual, Configuring InnoDB Buffer Pool Size; kb, innodb_buffer_pool_size",
+    ),
+    _rule(
+        r"innodb_redo_log_capacity|innodb_log_files?_(size|in_group)",
+        "is resized in the background, around what the trial before left in the log",
+        "manual, Redo Log; kb, innodb_log_file_size",
+    ),
+    _rule(
+        r"table_open_cache(_.*)?|table_definition_cache",
+        "closes nothing that is open, and other caches are sized by it when the server starts",
+        "manual, How MySQL Opens and Closes Tables; innodb_open_files and table_definition_cache follow it at the start, read "
+        "on 5.6.24, 8.0.33 and 9.7.4",
+    ),
+    _rule(
+        r"max_connections",
+        "sizes caches when the server starts, that of the dictionary's tables for one",
+        "manual, Dictionary Object Cache; thread_cache_size and the performance schema follow it at the start, read on 5.6.24 "
+        "to 9.7.4",
+    ),
+    _rule(
+        r"(schema|tablespace|stored_program)_definition_cache",
+        "sizes a cache of the dictionary when the server starts",
+        "caution; manual, Dictionary Object Cache",
+    ),
+    _rule(
+        r"flush_time",
+        "does nothing where the server was started without it: its thread is made at the start alone",
+        "threads counted on 5.6.24 and 9.7.4",
+    ),
+    _rule(
+        r"thread_pool_size",
+        "leaves the groups of threads that were made for a larger value",
+        "information_schema.thread_pool_groups on 10.11.19: 8 groups stay when 8 are made 2",
+    ),
+    _rule(
+        r"innodb_(read|write)_io_threads",
+        "is changed while its threads are at work",
+        "caution; MariaDB 10.11 can, MySQL cannot",
+    ),
+    # What is looked at when a table or a file is opened, and stays so.
+    _rule(
+        r"delay_key_write|concurrent_insert|myisam_use_mmap|optimizer_(disk_read|index_block|key|row|rowid)_.*",
+        "is looked at when a table is opened, and tables stay open",
+        "manual, delay_key_write and myisam_use_mmap; kb, The Optimizer Cost Model from MariaDB 11.0; caution",
+    ),
+    _rule(
+        r"aria_log_file_size|binlog_encryption|binlog_gtid_index.*|innodb_log_archive",
+        "takes effect with the next file that the server begins",
+        "manual, binlog_encryption; kb, binlog_gtid_index; caution",
+    ),
+    # What one trial leaves to the next.
+    _rule(
+        r"innodb_adaptive_hash_index(_.*)?",
+        "leaves the index as the trial before it filled or emptied it, and it fills slowly",
+        "manual, innodb_adaptive_hash_index: switched off it is emptied at once, switched on it is filled by what is read",
+    ),
+    _rule(
+        r"query_cache_.*|key_buffer_size|key_cache_.*|aria_pagecache_.*",
+        "leaves the cache as the trial before it filled it, or empties it",
+        "manual, The MyISAM Key Cache and The Query Cache; kb, Aria System Variables",
+    ),
+    _rule(
+        r"innodb_change_buffer(ing|_.*)",
+        "leaves changes that the trial before buffered, to be merged in the next",
+        "manual, Change Buffer",
+    ),
+    _rule(
+        r"innodb_stats_.*",
+        "leaves statistics of tables as the trial before reckoned them",
+        "manual, Configuring Optimizer Statistics for InnoDB",
+    ),
+    _rule(
+        r"innodb_max_purge_lag(_delay)?|innodb_purge_(batch_size|threads)",
+        "leaves old versions of rows that the trial before did not purge",
+        "manual, Purge Configuration: the delay is reckoned from them",
+    ),
+    _rule(
+        r"innodb_(undo_.*|max_undo_log_size|rollback_segments|purge_rseg_truncate_frequency)",
+        "leaves rollback segments and undo files that the trial before made or grew",
+        "manual, Undo Tablespaces, and innodb_rollback_segments: to lower it takes none away",
+    ),
+    _rule(
+        r"innodb_(encrypt.*|.*scrub.*|defragment.*|compression_.*|fill_factor|segment_reserve_factor)",
+        "leaves pages as the trial before wrote them",
+        "manual, Compression for OLTP Workloads, and innodb_segment_reserve_factor; kb, InnoDB Encryption, Data Scrubbing and "
+        "Defragmenting InnoDB Tablespaces",
+    ),
+    _rule(
+        r"innodb_data_file_buffering",
+        "leaves what was read meanwhile in the cache of the system",
+        "kb, innodb_data_file_buffering",
+    ),
+    _rule(
+        r"innodb_log_file_buffering|innodb_(data|log)_file_write_through",
+        "can be switched on while the server runs and not off again, though SET says nothing of it",
+        "innodb_log_file_buffering and the flags of open files on 10.11.19 and 11.4.5; caution",
+    ),
+    # What is no value at all.
+    _rule(
+        r"innodb_.*_(now|abort)|innodb_monitor_.*|innodb_max_purge_lag_wait",
+        "is an order, carried out when it is set",
+        "manual, innodb_monitor_enable and innodb_buffer_pool_load_now; kb, innodb_max_purge_lag_wait",
+    ),
+)
+"""The dynamic variables of 5.5.9 to 9.7.4 and MariaDB 10.1 to 11.4 were gone through; those that are left can be set."""
+
+
+def why_not(name: str, known: Variable | None) -> str | None:
+    """Return why a variable cannot be compared by SET GLOBAL in one server's life, or None where it can.
+
+    Args:
+        name: of the variable, in the server's spelling.
+        known: what the build told of it.
+
+    Returns:
+        What the variable does, without its subject and full stop: `can be set only when the server starts`.
+    """
+    if known is None or known.dynamic is None:
+        return "is not known to be one that can be set while the server runs"
+    if not known.dynamic or known.default is None:
+        return "can be set only when the server starts"
+    rule = rule_of(name)
+    if rule is not None:
+        return rule.why
+    return "decides what prepared data looks like" if name in rules.SHAPES_DATA else None
+
+
+def rule_of(name: str) -> AtStartOnly | None:
+    """Return the rule by which a dynamic variable takes restarts, or None where there is none."""
+    plain = name.rpartition(".")[2]  # a key cache of its own is named `hot.key_buffer_size`
+    return next((rule for rule in RULES if rule.names.fullmatch(plain)), None)

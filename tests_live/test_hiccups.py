@@ -1,0 +1,55 @@
+"""A host that stands still is told from a server that stalls, on a real server under load."""
+
+import os
+import signal
+import time
+
+import pytest
+
+from dialin.clock import SystemClock
+from dialin.model.trial import LOST_GAP, Step
+from dialin.probes.heartbeat import Heartbeat
+from dialin.store.store import Store
+from live import LITTLE, MYSQL, children, measuring, until
+
+LONG = ["--measure", "60", "--warmup", "1", "--minutes", "12"]
+SWEEP = ["sweep", "read_buffer_size=128K,256K", "--server", MYSQL, *LITTLE, *LONG]
+FROZEN = 2.0
+
+
+def measured(directory):
+    """The measured seconds of the first trial."""
+    with Store.open(directory) as store:
+        return [sample for sample in store.samples()[1] if sample.step is Step.MEASURE]
+
+
+def freeze(directory, *pids):
+    """Stop processes for a while; what was measured from then until a second after they went on."""
+    before = len(measured(directory))
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    time.sleep(FROZEN)
+    for pid in pids:
+        os.kill(pid, signal.SIGCONT)
+    went_on = time.time()
+    until(lambda: measured(directory)[-1].at > went_on + 1)
+    return measured(directory)[before:]
+
+
+def test_seconds_in_which_the_host_stood_still_are_lost_and_those_in_which_the_server_stalled_are_not(dialin):
+    out = dialin.directory / "study"
+    process = dialin.start(*SWEEP, "--out", out)
+    measuring(out)
+    running = children(process)
+    with Heartbeat(SystemClock()) as witness:
+        frozen = freeze(out, process.pid, running["load"], running["server"])
+        stalled = freeze(out, running["server"])
+        stood_still = witness.taken()
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    if stood_still >= LOST_GAP / 2:
+        pytest.skip(f"the machine itself stood still for {stood_still:.1f} s meanwhile")
+    (lost,) = [sample for sample in frozen if sample.lost]
+    assert lost.gap == pytest.approx(FROZEN, abs=0.5)
+    assert min(sample.tps for sample in stalled) == 0
+    assert not any(sample.lost for sample in stalled), "a stall of the server is what a study is about"

@@ -1,0 +1,193 @@
+"""Trials that follow each other by SET GLOBAL in one server's life, on real servers under real load."""
+
+import signal
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from dialin.errors import ServerError, UserError
+from dialin.model.study import Switch
+from dialin.model.trial import Step, Trial, TrialState
+from dialin.paths import Home
+from dialin.servers.connection import global_variables
+from dialin.servers.ledger import Ledger
+from dialin.store.store import Store
+from dialin.study.file import Question
+from dialin.study.launch import check_question
+from dialin.study.lives import Lives, SharedStage
+from dialin.study.stage import SandboxStage
+from dialin.study.switching import Changes
+from dialin.study.workshop import Workshop
+from live import INSTALLED, LITTLE, MYSQL, SHORT, children, find, kill, measuring, only_with_all, until
+
+MARIADB = "mariadb@10.11.19"
+CAPACITY, MOST = "innodb_io_capacity", "innodb_io_capacity_max"
+SWEEP = ["sweep", f"{CAPACITY}=300,3000", *SHORT, "--minutes", "3", "--seed", "1"]
+
+on_mysql = pytest.mark.skipif(not MYSQL.startswith("mysql"), reason="the values are MySQL's")
+on_mariadb = pytest.mark.skipif(not find(MARIADB), reason=f"{MARIADB} is not installed")
+
+
+@pytest.fixture(scope="module")
+def workshop():
+    return Workshop.open(lambda text: None)
+
+
+def server_of(process, out, **place):
+    """The process of the server that serves the trial of a place, while its load runs."""
+    trial = measuring(out, **place)
+    return children(process)["server"], trial
+
+
+def stop(process):
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert not [entry for entry in Ledger(Home.of().ledger).entries() if entry.owner == process.pid]
+    return err
+
+
+def trials(out):
+    with Store.open(out) as store:
+        return store.trials()
+
+
+@pytest.mark.parametrize("build", [pytest.param(MYSQL, marks=on_mysql), pytest.param(MARIADB, marks=on_mariadb)])
+def test_one_server_serves_trial_after_trial_and_each_has_its_own_values_in_force(dialin, build):
+    out = dialin.directory / "study"
+    process = dialin.start(*SWEEP, "--server", build, "--out", out)
+    first, _ = server_of(process, out, position=1)
+    second, _ = server_of(process, out, position=2)
+    err = stop(process)
+    assert first == second
+    assert f"{CAPACITY} is dynamic (--switch restart starts a server for each)" in err
+    one, other = trials(out)
+    assert [one.in_force[CAPACITY], other.in_force[CAPACITY]] == [one.candidate, other.candidate]
+    assert {trial.candidate: trial.in_force[MOST] for trial in (one, other)} == (
+        {"300": "600", "3000": "6000"} if build == MYSQL else {"300": "2000", "3000": "6000"}
+    ), "what a start derives is set along"
+    assert [step for step in Step if step in one.steps][:3] == [Step.RESTORE, Step.BOOT, Step.SET]
+    assert [step for step in Step if step in other.steps][:2] == [Step.SET, Step.VERIFY]
+    assert all(str(Home.of().sandboxes) not in value for trial in (one, other) for value in trial.in_force.values())
+
+
+@on_mysql
+def test_a_server_that_is_killed_fails_its_trial_and_the_next_life_begins_with_the_next_as_after_a_resume(dialin):
+    out = dialin.directory / "study"
+    process = dialin.start(*SWEEP, "--server", MYSQL, "--out", out)
+    first, _ = server_of(process, out, position=1)
+    kill(first)
+    second, _ = server_of(process, out, position=2)
+    assert second != first
+    stop(process)
+    failed, interrupted = trials(out)
+    assert (failed.state, failed.failure.fault) == (TrialState.FAILED, "server")
+    assert "SIGKILL" in failed.failure.reason
+    assert interrupted.state is TrialState.INTERRUPTED
+    resumed = dialin.start("resume", out)
+    until(lambda: len(trials(out)) > 2)
+    third, trial = server_of(resumed, out, block=1, position=2)
+    stop(resumed)
+    assert third not in (first, second)
+    assert (trial.session, trial.candidate) == (2, interrupted.candidate)
+    assert trials(out)[2].in_force[CAPACITY] == trial.candidate
+
+
+@contextmanager
+def timed(step):
+    yield
+
+
+@on_mysql
+def test_a_value_that_the_running_server_refuses_fails_its_trial_and_the_next_one_is_served_anew(workshop):
+    build = find(MYSQL)
+    changes = Changes(
+        boot={}, own={"good": {CAPACITY: 300}, "bad": {"innodb_commit_concurrency": 4}}, expected={}, settable=frozenset()
+    )
+    blank = workshop.preparer.blank(build, {})
+    lives = Lives(
+        lambda: SandboxStage(build, blank, {}, None, workshop.home, workshop.ledger, workshop.clock),
+        changes,
+        workshop.clock,
+        for_one_block=False,
+    )
+
+    def serve(candidate):
+        trial = Trial(id=0, block=1, session=1, position=1, candidate=candidate, state=TrialState.RUNNING, started=0.0)
+        stage = SharedStage(lives, trial, build)
+        try:
+            server = stage.ready(timed)
+            with server.connect() as query:
+                assert global_variables(query)[CAPACITY] == "300"
+            stage.end(well=True)
+            return server
+        except ServerError:
+            stage.end(well=False)
+            raise
+
+    try:
+        first = serve("good")
+        with pytest.raises(ServerError, match="innodb_commit_concurrency cannot be 4"):
+            serve("bad")
+        assert first.is_gone()
+        assert not first.directory.exists()
+        second = serve("good")
+        directory = second.directory
+    finally:
+        lives.end()
+    assert not directory.exists()
+
+
+def ready(workshop, build, sweep, switch="auto"):
+    asked = {"server": build, "sweep": sweep, "switch": switch, "tables": 2, "table-size": 10_000, "threads": 8, "minutes": 5}
+    return check_question(Question.model_validate(asked), Path(), workshop)
+
+
+@on_mysql
+def test_what_only_a_start_gives_falls_back_to_starts_and_says_why_and_set_is_refused(workshop):
+    sweep = {"innodb_buffer_pool_size": ["128M", "256M"]}
+    found = ready(workshop, MYSQL, sweep)
+    assert found.spec.switch is Switch.RESTART
+    assert found.site.changes is None
+    assert any("innodb_buffer_pool_size is resized chunk by chunk" in note for note in found.notes)
+    with pytest.raises(UserError, match="--switch set cannot be: innodb_buffer_pool_size is resized"):
+        ready(workshop, MYSQL, sweep, "set")
+
+
+@on_mariadb
+def test_a_server_that_does_not_follow_what_it_is_set_to_is_found_out(workshop):
+    """MariaDB says of innodb_log_file_buffering that it is dynamic, and never switches it off again."""
+    with pytest.raises(UserError, match="redo buffered after a start and data O_DIRECT, redo O_DIRECT after SET GLOBAL"):
+        ready(workshop, MARIADB, {"innodb_flush_log_at_trx_commit": [1, 2]}, "set")
+
+
+@only_with_all
+@pytest.mark.parametrize("build", INSTALLED, ids=lambda build: build.id)
+@pytest.mark.parametrize(
+    "sweep",
+    [
+        {CAPACITY: [100, 400, 40_000]},
+        {"innodb_max_dirty_pages_pct": [5, 75]},
+        {"optimizer_switch": ["index_merge=off", "index_merge_union=off"]},
+        {"transaction_isolation": ["READ-COMMITTED", "SERIALIZABLE"]},
+    ],
+    ids=lambda sweep: next(iter(sweep)),
+)
+def test_every_build_comes_to_the_same_by_set_as_by_a_start(workshop, build, sweep):
+    found = ready(workshop, build.id, sweep, "set")
+    assert found.spec.switch is Switch.SET
+
+
+@only_with_all
+@on_mysql
+def test_a_load_that_grows_its_tables_begins_each_block_with_restored_data(dialin):
+    out = dialin.directory / "study"
+    words = ["sweep", "innodb_flush_log_at_trx_commit=1,2", "--server", MYSQL, *LITTLE, "--workload", "oltp_insert"]
+    _, err = dialin(*words, "--measure", "3", "--warmup", "2", "--minutes", "1.5", "--worthwhile", "100%", "--out", out)
+    assert "in a server's life for each block, as the load changes how much data there is" in err
+    blocks = {}
+    for trial in trials(out):
+        blocks.setdefault(trial.block, []).append(Step.BOOT in trial.steps)
+    assert len(blocks) >= 3
+    assert all(booted == [True, False] for booted in blocks.values())
