@@ -62,6 +62,11 @@ class Home:
         return self.root / "catalogues"
 
     @property
+    def noise(self) -> Path:
+        """How much trials varied in the studies of this machine, newest last."""
+        return self.root / "noise.json"
+
+    @property
     def config(self) -> Path:
         """Directories that the user added with `dialin servers add`."""
         return self.root / "servers.json"

@@ -60,18 +60,19 @@ def conduct(
     return finish(where, lambda watcher: begin(ready, where, workshop, watcher, command), json=json)
 
 
-def go_on(directory: Path, permission: Permission, *, minutes: float | None, json: bool, yes: bool) -> ExitCode:
+def go_on(directory: Path, permission: Permission, *, minutes: float | None, confirm: bool, json: bool, yes: bool) -> ExitCode:
     """Check that a study can go on, ask where it changes a server that is not dialin's, and run it to its verdict.
 
     Args:
         directory: the study's.
         permission: what may be done to a server that dialin did not start.
         minutes: a new budget for the whole study.
+        confirm: measure the choice afresh against the baseline, also where that was not asked for before.
         json: print `verdict.json` alone.
         yes: go on without asking.
     """
     workshop = Workshop.open(say)
-    ready = check_resume(directory, workshop, minutes=minutes, permission=permission)
+    ready = check_resume(directory, workshop, minutes=minutes, confirm=confirm, permission=permission)
     _say_all(ready)
     if ready.changes and not yes and not _agreed(ready):
         say("Nothing was started")
@@ -101,6 +102,8 @@ def _announce(ready: Ready, where: Path) -> None:
         f"At most {spec.minutes:g} minutes of trials: about {plan.blocks} blocks of {len(spec.candidates)} trials, "
         f"each measuring {plan.measure:.0f} s; written to {where}"
     )
+    if ready.promise:
+        say(ready.promise)
     _say_all(ready)
 
 

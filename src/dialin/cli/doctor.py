@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from dialin.cli.options import pairs
 from dialin.errors import ExitCode, UserError
 from dialin.model.fitness import Finding, Severity
 from dialin.paths import Home
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from dialin.model.fitness import Facts
 
 _STYLES = {Severity.BAD: "bold red", Severity.NOTICE: "yellow", Severity.GOOD: "green"}
+_NOISE = "With --noise"
 _MARGIN = 1.1
 """What a study asks for beyond its size; see `datasets.cache.check_space`."""
 
@@ -30,14 +32,46 @@ def doctor(
         Path | None,
         typer.Option("--dir", metavar="DIR", help="The directory whose disk is looked at; else where dialin keeps its data."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print findings and facts as JSON.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print findings and facts as JSON; with --noise, verdict.json.")] = False,
+    noise: Annotated[
+        bool,
+        typer.Option("--noise", help="Run a study of one setting under several names (A/A) and tell how large the noise is."),
+    ] = False,
+    names: Annotated[int, typer.Option(min=2, max=64, help="Under how many names.", rich_help_panel=_NOISE)] = 8,
+    minutes: Annotated[float, typer.Option(min=0.1, help="How long.", rich_help_panel=_NOISE)] = 10.0,
+    server: Annotated[str, typer.Option(metavar="BUILD", help="The build to run.", rich_help_panel=_NOISE)] = "",
+    workload: Annotated[str, typer.Option(help="The load.", rich_help_panel=_NOISE)] = "oltp_read_write",
+    threads: Annotated[int, typer.Option(min=1, help="Connections that work at once.", rich_help_panel=_NOISE)] = 16,
+    tables: Annotated[int, typer.Option(min=1, help="Tables to prepare.", rich_help_panel=_NOISE)] = 4,
+    table_size: Annotated[int, typer.Option(min=1, help="Rows of each table.", rich_help_panel=_NOISE)] = 100_000,
+    fixed: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A variable to set.", rich_help_panel=_NOISE)
+    ] = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the study is written.", rich_help_panel=_NOISE)] = None,
 ) -> None:
     """Is this machine fit to measure? Says what disturbs a measurement here, what it does, and how to mend it.
 
     Takes two seconds, writes 20 small blocks to see how long the disk takes, and changes nothing.
 
-    Exit code 1 where something is bad.
+    With --noise a real study of one setting under several names (A/A) tells how much trials vary here, from one to the next
+    and within themselves, and what budgets can tell apart. Later studies reckon with it.
+
+    Exit code 1 where something is bad, or where one setting under several names comes out as different.
     """
+    if noise:
+        from dialin.cli.noise import measure
+
+        asked = {
+            "server": server,
+            "aa": names,
+            "minutes": minutes,
+            "workload": workload,
+            "threads": threads,
+            "tables": tables,
+            "table-size": table_size,
+            "set": pairs(fixed, "--set"),
+        }
+        raise typer.Exit(measure(asked, out=out, json=json))
     from dialin.clock import SystemClock
     from dialin.evidence import fitness
     from dialin.probes import fitness as probe

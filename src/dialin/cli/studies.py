@@ -20,6 +20,9 @@ Directory = Annotated[Path, typer.Argument(metavar="DIR", help="The study's dire
 TotalMinutes = Annotated[
     float | None, typer.Option(min=0.1, help="A new budget for the whole study, what was spent before included.")
 ]
+Confirm = Annotated[
+    bool, typer.Option("--confirm", help="Measure the choice afresh against the baseline, in trials that did not choose it.")
+]
 
 
 @given.with_load_and_method
@@ -140,6 +143,7 @@ def run(
 def resume(
     directory: Directory,
     minutes: TotalMinutes = None,
+    confirm: Confirm = False,
     json: given.Json = False,
     yes: given.Yes = False,
     restart_command: given.RestartCommand = None,
@@ -148,7 +152,9 @@ def resume(
     """Go on with a study that was stopped, killed, or not resolved; no finished trial is repeated."""
     from dialin.cli.conduct import go_on
 
-    raise typer.Exit(go_on(directory, _permission(restart_command, live=live), minutes=minutes, json=json, yes=yes))
+    raise typer.Exit(
+        go_on(directory, _permission(restart_command, live=live), minutes=minutes, confirm=confirm, json=json, yes=yes)
+    )
 
 
 def report(directory: Directory, json: given.Json = False) -> None:

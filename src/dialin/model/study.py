@@ -80,6 +80,8 @@ class StudySpec(BaseModel):
         goal: what decides.
         switch: how trials on sandboxes follow each other; an attached server has ways of its own.
         confirm: whether a choice other than the baseline is measured afresh against it, after it was made.
+        expected_noise: the standard deviation of a trial that was reckoned with before the study, on the log scale; None where
+            nothing was known of it.
         aa: the candidates are one setting under several names, measured as if they were not: the noise itself is the question.
         seed: of the order of trials and of the load's random numbers.
         server_cpus: CPUs that the servers may use, as `0-3,8`; None for all.
@@ -104,6 +106,7 @@ class StudySpec(BaseModel):
     switch: Switch = Switch.RESTART
     confirm: bool = False
     aa: bool = False
+    expected_noise: float | None = Field(default=None, gt=0)
     seed: int = Field(default=1, ge=0, lt=2**31)
     server_cpus: str | None = None
     load_cpus: str | None = None

@@ -18,6 +18,8 @@ _MORE_STALLS = 2.0
 """How many times the baseline's stalls a candidate must have, to be said to stall more."""
 _LEAST_STALLS = 3
 """Stalled seconds below which nothing is said of them: a few come by chance."""
+_NOISIER = 1.5
+"""How many times the noise that was reckoned with a study must have, to be said to be noisier."""
 
 
 def price_notes(spec: StudySpec, decision: Decision, speed: Decision, found: Mapping[str, Sequence[Figures]]) -> list[Note]:
@@ -75,6 +77,18 @@ def _in_words(course: Course, shapes: Sequence[Shape]) -> str:
     if course is Course.TREND:
         return f"{count} still grew faster or slower ({change(1 + max((s.change for s in shapes), key=abs))} at most)"
     return f"{count} took most of the time to settle"
+
+
+def noise_notes(spec: StudySpec, sd: float | None) -> list[Note]:
+    """Return a warning where trials varied much more than was reckoned with before the study."""
+    expected = spec.expected_noise
+    if sd is None or expected is None or sd < _NOISIER * expected:
+        return []
+    text = (
+        f"Trials varied by {percent(sd)}, and {percent(expected)} was reckoned with from earlier studies: something disturbs "
+        "this machine, so that the budget tells less apart than was said. dialin doctor looks for it"
+    )
+    return [Note(code="noisier_than_expected", text=text, data={"noise": sd, "expected": expected})]
 
 
 def lost_notes(done: Sequence[Trial], found: Mapping[int, Figures]) -> list[Note]:

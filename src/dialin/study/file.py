@@ -69,6 +69,12 @@ class Question(BaseModel):
     sweep: dict[str, list[Value]] = Field(default_factory=dict, description="variables with the values to compare")
     compare: list[str] = Field(default_factory=list, description="option files to compare, relative to this file")
     candidates: dict[str, Variables] = Field(default_factory=dict, description="settings to compare, by name")
+    aa: int | None = Field(
+        default=None,
+        ge=2,
+        le=MAX_CANDIDATES,
+        description="compare one setting under so many names (A/A), to see the noise itself",
+    )
     set: Variables = Field(default_factory=dict, description="variables set alike for all candidates")
     hold: bool = Field(default=False, description="keep still what would differ between candidates though nobody asked")
     baseline: str | None = Field(default=None, description="the candidate that the others are measured against")
@@ -122,7 +128,7 @@ class Question(BaseModel):
 
     @model_validator(mode="after")
     def _one_way_to_name_candidates(self) -> Question:
-        given = [name for name in ("sweep", "compare", "candidates") if getattr(self, name)]
+        given = [name for name in ("sweep", "compare", "candidates", "aa") if getattr(self, name)]
         if len(given) > 1:
             raise ValueError(f"{' and '.join(given)} cannot be given together; candidates come from one of them")
         if self.attach and self.servers:
@@ -130,7 +136,7 @@ class Question(BaseModel):
         if not self.attach and (self.defaults_file or self.login_path or self.database):
             raise ValueError("defaults-file, login-path and database tell of an attached server; give attach as well")
         if not given and len(self.servers) < 2:
-            raise ValueError("nothing is compared; give sweep, compare or candidates, or several servers")
+            raise ValueError("nothing is compared; give sweep, compare, candidates or aa, or several servers")
         return self
 
     @property
@@ -175,6 +181,8 @@ class Question(BaseModel):
             return [(name, _canonical(setting)) for name, setting in self.candidates.items()], []
         if self.compare:
             return _compared([directory / path for path in self.compare], self.compare)
+        if self.aa:
+            return [(f"A{number}", {}) for number in range(1, self.aa + 1)], []
         return [("", {})], []
 
     def spec(self, candidates: Sequence[Candidate], baseline: str, directory: Path) -> StudySpec:
@@ -191,6 +199,7 @@ class Question(BaseModel):
             goal=self.goal,
             worthwhile=WORTHWHILE[self.goal] if self.worthwhile is None else self.worthwhile,
             confirm=self.confirm,
+            aa=self.aa is not None,
             seed=self.seed,
             server_cpus=self.server_cpus,
             load_cpus=self.load_cpus,

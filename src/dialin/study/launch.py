@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -16,6 +17,7 @@ from dialin.model.workload import WorkloadSpec
 from dialin.probes import host
 from dialin.store.lock import sole_runner
 from dialin.store.store import Store
+from dialin.study import noise
 from dialin.study.attaching import NOTHING, Permission, attached_again, check_attached
 from dialin.study.comparison import Seen
 from dialin.study.file import Question
@@ -56,9 +58,16 @@ def check_question(
     workload.check()
     settings, left_out = question.settings(directory)
     if question.attach:
-        return check_attached(question, directory, workshop, workload, settings, left_out, permission)
+        return _expecting(check_attached(question, directory, workshop, workload, settings, left_out, permission), workshop)
     permission.refuse_for_sandboxes()
-    return check_sandboxed(question, directory, workshop, workload, settings, left_out)
+    return _expecting(check_sandboxed(question, directory, workshop, workload, settings, left_out), workshop)
+
+
+def _expecting(ready: Ready, workshop: Workshop) -> Ready:
+    """Return a study with the noise that it may expect, and with what its budget can tell apart."""
+    known = noise.recall(workshop.home.noise, ready.spec)
+    promised = noise.promise(ready.spec, ready.plan, known)
+    return replace(ready, spec=noise.expecting(ready.spec, ready.plan, known), promise=promised)
 
 
 def begin(ready: Ready, out: Path, workshop: Workshop, watcher: Watcher, command: str) -> Verdict:
@@ -92,6 +101,7 @@ def check_resume(
     workshop: Workshop,
     *,
     minutes: float | None = None,
+    confirm: bool = False,
     permission: Permission = NOTHING,
     make_workload: WorkloadMaker = Sysbench,
 ) -> Ready:
@@ -101,6 +111,7 @@ def check_resume(
         directory: the study's.
         workshop: the tools.
         minutes: a new budget for the whole study, what was spent before included; None keeps the old one.
+        confirm: whether the choice is measured afresh, also where that was not asked for before.
         permission: what may be done to a server that dialin did not start.
         make_workload: makes the load.
 
@@ -114,6 +125,7 @@ def check_resume(
     with sole_runner(directory), Store.open(directory) as store:
         record = store.read()
     spec = record.spec if minutes is None else _with_budget(record.spec, minutes)
+    spec = spec.model_copy(update={"confirm": True}) if confirm else spec
     allowed = plan(spec)
     workload = make_workload(spec.workload)
     workload.check()
@@ -164,6 +176,9 @@ def _run(ready: Ready, store: Store, workshop: Workshop, watcher: Watcher) -> Ve
                 stage=stage,
                 counted={name: seen.real for name, seen in ready.seen.items()},
             )
-            return Runner(laboratory, session).run()
+            verdict = Runner(laboratory, session).run()
+        if found := noise.of_study(store.read()):
+            noise.remember(workshop.home.noise, found)
+        return verdict
     except UserError as error:
         raise DialinError(error.what, f"{error.remedy}, then: dialin resume DIR") from error

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dialin.errors import UserError
-from dialin.model.study import StudySpec
+from dialin.model.study import StudySpec, Switch
 
 BLOCKS_WANTED = 6
 """Blocks that a budget is divided into, where nothing else is asked for. More short trials beat fewer long ones: most of the
@@ -16,12 +16,15 @@ spread lies between trials (docs/method.md)."""
 BLOCKS_NEEDED = 3
 """Fewer blocks carry no verdict: their spread cannot be told."""
 
-OVERHEAD = 2.0
-"""Seconds that restoring, booting, verifying and stopping take on a small dataset, until the study has measured its own."""
+OVERHEAD = {Switch.RESTART: 2.0, Switch.SET: 0.5}
+"""Seconds that a trial takes beside its load on a small dataset, until the study has measured its own."""
 
 _MEASURE_LEAST, _MEASURE_MOST = 10.0, 60.0
-_WARMUP_SHARE = 0.6
+_WARMUP_SHARE = {Switch.RESTART: 0.6, Switch.SET: 0.4}
 """Of the measured seconds; the pool is loaded before the load begins, so that what is left to settle settles quickly."""
+
+LONGEST = 2
+"""How many times the planned seconds a trial measures at most, where it is not steady or the host lost some of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +53,13 @@ def plan(spec: StudySpec) -> Plan:
     budget = spec.minutes * 60
     count = len(spec.candidates)
     slot = budget / (count * BLOCKS_WANTED)
-    loaded = slot - OVERHEAD - (spec.warmup if spec.warmup is not None else 0)
-    wanted = loaded if spec.warmup is not None else loaded / (1 + _WARMUP_SHARE)
+    overhead, share = OVERHEAD[spec.switch], _WARMUP_SHARE[spec.switch]
+    loaded = slot - overhead - (spec.warmup if spec.warmup is not None else 0)
+    wanted = loaded if spec.warmup is not None else loaded / (1 + share)
     measure = spec.measure or float(round(min(max(wanted, _MEASURE_LEAST), _MEASURE_MOST)))
-    warmup = spec.warmup if spec.warmup is not None else float(round(_WARMUP_SHARE * measure))
+    warmup = spec.warmup if spec.warmup is not None else float(round(share * measure))
     # Reckoned with the whole warm-up: noisy seconds mostly use it up.
-    trial_seconds = OVERHEAD + warmup + measure
+    trial_seconds = overhead + warmup + measure
     blocks = int(budget // (trial_seconds * count))
     if blocks < BLOCKS_NEEDED:
         least = BLOCKS_NEEDED * trial_seconds * count / 60

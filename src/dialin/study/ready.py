@@ -37,6 +37,7 @@ class Ready:
         changes: what it will change on a server that dialin did not start, in words; the user must agree to it.
         seen: what each candidate came to when it was looked at.
         catalogues: per build id, what it told of the variables that are asked for, as text for the store.
+        promise: what its budget can tell apart, in a sentence; empty where nothing can be said.
     """
 
     spec: StudySpec
@@ -48,6 +49,7 @@ class Ready:
     changes: tuple[str, ...] = ()
     seen: Mapping[str, Seen] = field(default_factory=dict)
     catalogues: Mapping[str, str] = field(default_factory=dict)
+    promise: str = ""
 
 
 def settle(
@@ -123,7 +125,7 @@ def _check_duplicates(question: Question, candidates: Sequence[Candidate]) -> No
     Raises:
         UserError: two are.
     """
-    if question.compare:
+    if question.compare or question.aa:
         return
     if same := check.duplicates(candidates):
         a, b = same[0]

@@ -18,9 +18,10 @@ from dialin.servers.capabilities import Capability, has
 from dialin.servers.connection import global_variables, status
 from dialin.servers.instance import Instance
 from dialin.servers.objects import real_objects
+from dialin.stats.steady import examine
 from dialin.stats.warmup import is_steady
 from dialin.store.store import Store
-from dialin.study.plan import Plan, load_seed
+from dialin.study.plan import LONGEST, Plan, load_seed
 from dialin.study.stage import Stage
 from dialin.workloads.base import Load, Workload
 
@@ -66,13 +67,15 @@ class _Progress:
     real: dict[str, str] = field(default_factory=dict)
     costs: Costs | None = None
     conditions: dict[str, dict[str, float]] = field(default_factory=dict)
+    spoiled: bool = False
 
 
 def run(laboratory: Laboratory, planned: Trial) -> Trial:
     """Run one trial from its beginning to its end, whatever becomes of it.
 
-    A server or a load that fails makes the trial failed. Anything else that ends it (Ctrl-C, a full disk) leaves it
-    interrupted, to be run again, and is raised. The sandbox is gone when this returns.
+    A server or a load that fails makes the trial failed. One in which the host itself lost most of the seconds is interrupted,
+    to be run again; so is what anything else ends (Ctrl-C, a full disk), which is raised. The instance is put away when this
+    returns.
     """
     trial = laboratory.store.begin_trial(planned)
     progress = _Progress()
@@ -84,7 +87,8 @@ def run(laboratory: Laboratory, planned: Trial) -> Trial:
         with suppress(DialinError):
             laboratory.store.save_trial(_as_it_is(trial, progress, TrialState.INTERRUPTED))
         raise
-    ended = _as_it_is(trial, progress, TrialState.FAILED if failure else TrialState.DONE)
+    spoiled = TrialState.INTERRUPTED if progress.spoiled else TrialState.DONE
+    ended = _as_it_is(trial, progress, TrialState.FAILED if failure else spoiled)
     ended = replace(ended, failure=failure)
     laboratory.store.save_trial(ended)
     return ended
@@ -203,8 +207,7 @@ class _Life:
                 host.cpu_seconds(pid) if pid else None,
                 host.busy_seconds(),
             )
-            for _ in range(max(1, round(lab.plan.measure))):
-                self._read(load, Step.MEASURE)
+            self._so_far.spoiled = not self._read_steady_seconds(load)
             cpus = lab.spec.load_cpus
             self._so_far.costs = Costs(
                 seconds=lab.clock.monotonic() - began,
@@ -214,6 +217,20 @@ class _Life:
                 cpus=host.cpu_count(),
                 driver_cpus=len(parse_cpus(cpus)) if cpus else host.cpu_count(),
             )
+
+    def _read_steady_seconds(self, load: Load) -> bool:
+        """Read the planned seconds, and more where they are not steady or the host lost some; False where it lost most."""
+        wanted = max(1, round(self._lab.plan.measure))
+        kept: list[float] = []
+        for second in range(1, LONGEST * wanted + 1):
+            sample = self._read(load, Step.MEASURE)
+            if not sample.lost:
+                kept.append(sample.tps)
+            # Asked at every half of the plan, not each second: an answer that one waits for long enough always comes.
+            enough = len(kept) >= wanted and (second - wanted) % max(1, wanted // 2) == 0
+            if enough and examine(kept).steady:
+                break
+        return 2 * len(kept) >= wanted
 
     def _read(self, load: Load, step: Step) -> Sample:
         lab = self._lab

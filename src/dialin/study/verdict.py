@@ -15,11 +15,13 @@ from dialin.model.trial import Purpose, Step, Trial, TrialState
 from dialin.model.verdict import CandidateState, CandidateVerdict, Confirmation, Estimate, Note, Outcome, Verdict
 from dialin.stats.blocks import fit
 from dialin.stats.decide import Decision, blocks_to_choose, decide
+from dialin.stats.forecast import detectable
 from dialin.stats.intervals import stall_share, typical
 from dialin.stats.pareto import front
 from dialin.study import caveats, comparison, race, words
 from dialin.study.comparison import Seen
 from dialin.study.figures import Figures, figures, natural, observations
+from dialin.study.plan import plan
 from dialin.variables import rules
 
 
@@ -113,6 +115,7 @@ def judge(record: StudyRecord, alpha: float) -> Judgement:
         confidence=spec.confidence,
         worthwhile=spec.worthwhile,
         detectable=decision.detectable,
+        detectable_planned=_planned(spec),
         confirmed=_confirmed(record, chosen),
         lost_seconds=sum(case.found[trial.id].lost for trial in case.done),
         trial_noise=decision.sd,
@@ -240,6 +243,14 @@ def _stalls(case: _Case, own: Sequence[Figures], alpha: float) -> Estimate | Non
     return Estimate(mean=1000 * share.mean, low=1000 * (share.low or 0.0), high=1000 * (share.high or 0.0))
 
 
+def _planned(spec: StudySpec) -> float | None:
+    """Return what the budget was said to tell apart before the study began; None where nothing was known of the noise."""
+    if spec.expected_noise is None:
+        return None
+    count, blocks = len(spec.candidates), plan(spec).blocks
+    return detectable(spec.expected_noise, count, blocks, confidence=spec.confidence, worthwhile=spec.worthwhile)
+
+
 def _confirmed(record: StudyRecord, chosen: str) -> Confirmation | None:
     """Return what fresh trials say of the candidate that is recommended; None where there are too few."""
     spec = record.spec
@@ -268,6 +279,7 @@ def _warnings(case: _Case) -> list[Note]:
     notes += other_load(case.done)
     notes += caveats.steadiness_notes(case.done, case.found)
     notes += caveats.lost_notes(case.done, case.found)
+    notes += caveats.noise_notes(spec, decision.sd)
     if decision.outcome is Outcome.UNRESOLVED and not spec.aa:
         seen = observations(case.done, case.found, spec.goal)
         names = [candidate.name for candidate in spec.candidates]

@@ -1,0 +1,70 @@
+"""`dialin doctor --noise`: a study of one setting under several names, and what it tells of the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from dialin.cli.conduct import conduct
+from dialin.cli.options import spelled
+from dialin.errors import ExitCode
+from dialin.model.record import StudyRecord
+from dialin.model.trial import Step
+from dialin.model.verdict import CandidateState
+from dialin.store.store import Store
+from dialin.study import file, noise
+from dialin.study.attaching import NOTHING
+from dialin.study.race import racing
+from dialin.text import percent
+
+
+def measure(asked: Mapping[str, Any], *, out: Path | None, json: bool) -> ExitCode:
+    """Run the study and print the noise.
+
+    Args:
+        asked: keys as a study file has them.
+        out: the study's directory.
+        json: print `verdict.json` alone.
+
+    Returns:
+        `NO_VERDICT` where one setting came out as different from itself, or there are too few trials.
+    """
+    question = file.question(asked, spelled=spelled, remedy="See: dialin doctor --help")
+    where = out or Path(f"dialin-noise-{datetime.now().astimezone():%Y%m%d-%H%M%S}")
+    conduct(question, Path.cwd(), NOTHING, name="noise", out=where, json=json, yes=True)
+    with Store.open(where) as store:
+        record = store.read()
+    known = noise.of_study(record)
+    if not json:
+        _print(record, known, Console(highlight=False))
+    fooled = record.verdict is None or any(found.state is CandidateState.LOSES for found in record.verdict.candidates)
+    return ExitCode.NO_VERDICT if fooled or known is None else ExitCode.VERDICT
+
+
+def _print(record: StudyRecord, known: noise.Known | None, console: Console) -> None:
+    if known is None:
+        console.print("There are too few trials to tell the noise: give more --minutes, or fewer --names")
+        return
+    spec = record.spec
+    done = [trial for trial in racing(record.trials) if Step.MEASURE in trial.steps]
+    seconds = sum(trial.steps[Step.MEASURE] for trial in done) / len(done)
+    overhead = sum(sum(trial.steps.values()) for trial in done) / len(done) - seconds
+    found = known.noise
+    console.print(
+        f"\nNoise floor: a trial of {seconds:.0f} s varies by {percent(found.of_trial(seconds))} within its block: "
+        f"{percent(found.between)} from one trial to the next (starts, drift), however long it measures, and "
+        f"{percent(found.second / seconds**0.5)} because it holds {seconds:.0f} s only.",
+        soft_wrap=False,
+    )
+    table = Table(title="What budgets tell apart here, four times out of five", title_justify="left")
+    for heading in ("budget", "2 candidates", "4 candidates", "8 candidates"):
+        table.add_column(heading, justify="left" if heading == "budget" else "right")
+    for row in noise.budgets(found, overhead, seconds, spec.confidence, spec.worthwhile):
+        table.add_row(*row)
+    console.print(table)
+    console.print("Later studies with this load reckon with it.")
