@@ -4,7 +4,7 @@
 SETUP := .venv/.setup
 
 help:  ## list the chores
-	@sed -n 's/^\([a-z][a-z-]*\):.*##[ ]*\(.*\)$$/\1|\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{printf "  make %-9s %s\n", $$1, $$2}'
+	@sed -n 's/^\([a-z][a-z-]*\):.*##[ ]*\(.*\)$$/\1|\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 setup: $(SETUP)  ## make .venv, after which .venv/bin/dialin is the command
 	@echo "dialin is set up: .venv/bin/dialin"
@@ -31,6 +31,9 @@ lint: $(SETUP)  ## check style, types, and who imports whom
 bench: $(SETUP)  ## measure what BENCHMARKS.md reports
 	@scripts/bench.sh
 
+bench-decide: $(SETUP)  ## measure how often dialin and the published grid decide rightly, and how soon
+	.venv/bin/python benchmarks/decide.py
+
 builds: $(SETUP)  ## install and try every build, and write docs/builds.md
 	.venv/bin/python scripts/builds.py
 
@@ -44,4 +47,4 @@ lock:  ## choose versions anew and write requirements.lock
 clean:  ## remove what the chores made here; servers, data and studies stay
 	rm -rf .venv .tools dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
-.PHONY: help setup try test test-all lint bench builds docs lock clean
+.PHONY: help setup try test test-all lint bench bench-decide builds docs lock clean

@@ -45,6 +45,8 @@ class Ended:
         claimed: whether it claimed any difference.
         resolved: whether it came to a choice within its budget; else the value that leads counts as chosen.
         missed: for each kind of interval, how many were printed and how many missed the truth.
+        equal: whether it claimed that nothing differs where something does by more than 1 %.
+        noise: standard deviation of a trial within its block, as the verdict prints it.
     """
 
     minutes: float
@@ -53,17 +55,25 @@ class Ended:
     claimed: bool
     resolved: bool = True
     missed: dict[str, tuple[int, int]] = field(default_factory=dict)
+    equal: bool = False
+    noise: float | None = None
+
+    @property
+    def some_missed(self) -> bool:
+        """Whether any ratio to the baseline lies outside its interval; they hold together."""
+        return self.missed.get("ratio to the baseline", (0, 0))[1] > 0
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A design in a world."""
+    """A design in a world; `failing` is the share of trials that fail."""
 
     design: str
     world: World
     shape: str
     difference: float
     eliminate: bool = True
+    failing: float = 0.0
 
 
 def grid(rng: np.random.Generator, row: Row) -> Ended:
@@ -94,7 +104,8 @@ def dialin(rng: np.random.Generator, row: Row) -> Ended:
         order = [name for name in block_order(seed, block, names) if name in racing]
         if machine.clock + len(order) * world.trial_seconds > BUDGET:
             break
-        seen += [observe(rng, machine, block, name, levels[names.index(name)]) for name in order]
+        tried = [observe(rng, machine, block, name, levels[names.index(name)]) for name in order]
+        seen += [one for one in tried if not row.failing or rng.random() >= row.failing]
         if block < FIRST_CUT:
             continue
         now, alpha = machine.clock / BUDGET, 0.01
@@ -112,7 +123,8 @@ def dialin(rng: np.random.Generator, row: Row) -> Ended:
     minutes, resolved = machine.clock / 60, found.choice is not None
     if chosen != names[0]:
         missed["confirmed gain"] = confirm(rng, machine, levels, chosen, names[0])
-    return Ended(minutes, good(levels, names.index(chosen)), false, claimed, resolved, missed)
+    equal = found.outcome is Outcome.NO_WORTHWHILE_DIFFERENCE and not good(levels, int(np.argmin(levels)))
+    return Ended(minutes, good(levels, names.index(chosen)), false, claimed, resolved, missed, equal, found.sd)
 
 
 def good(levels: Sequence[float], chosen: int) -> bool:
@@ -173,9 +185,10 @@ def confirm(rng: np.random.Generator, machine: Machine, levels: Sequence[float],
 
 DESIGNS = {"grid": grid, "dialin": dialin}
 TRUTHS = (("one", 0.0), ("one", 0.01), ("one", 0.03), ("one", 0.10), ("graded", 0.01), ("graded", 0.03), ("graded", 0.10))
-SANDBOX = World("SET (measured on a sandbox: 4 s to switch)", switch=4.0, restart=0.003)
-REBOOT = World("restart (measured on a sandbox: 12 s to switch)", switch=12.0)
+SANDBOX = World("SET, a sandbox on small data (6 s to switch)", switch=6.0, restart=0.003)
+REBOOT = World("restart, a sandbox on small data (8 s to switch)", switch=8.0)
 UNEVEN = World("restart, one candidate three times noisier", uneven=3.0)
+ERRATIC = World("restart, one candidate five times noisier", uneven=5.0)
 QUIET = World("restart, quiet machine", cv=0.025, restart=0.005)
 LOUD = World("restart, loud machine", cv=0.10, restart=0.02)
 DRIFTING = World("restart, drift 20 %/h", drift=0.20)
@@ -186,6 +199,8 @@ ROWS = (
     *(Row("dialin", RESTART, shape, d, eliminate=False) for shape, d in (("one", 0.03), ("one", 0.10), ("graded", 0.10))),
     *(Row("dialin", world, shape, d) for world in (REBOOT, SANDBOX) for shape, d in TRUTHS[:4]),
     *(Row("dialin", world, "one", d) for world in (UNEVEN, QUIET, LOUD, DRIFTING) for d in (0.0, 0.03, 0.10)),
+    Row("dialin", ERRATIC, "one", 0.0),
+    *(Row("dialin", RESTART, "one", d, failing=0.1) for d in (0.0, 0.10)),
 )
 COLUMNS = (
     "design",
@@ -197,6 +212,9 @@ COLUMNS = (
     "right choice",
     "false claim",
     "any claim",
+    "false equality",
+    "some ratio misses",
+    "noise of a trial",
 )
 
 
@@ -214,13 +232,16 @@ def rate(count: int, of: int) -> str:
 def line(row: Row, ended: Sequence[Ended]) -> str:
     minutes = [one.minutes for one in ended]
     true = f"{row.shape} better by {row.difference:.0%}" if row.difference else "all equal"
+    noise = [one.noise for one in ended if one.noise is not None]
     cells = [
         row.design if row.eliminate else "dialin, nobody leaves",
-        row.world.name,
+        row.world.name + (f", {row.failing:.0%} of trials fail" if row.failing else ""),
         true if row.shape == "one" or not row.difference else f"graded, {row.difference:.0%}",
         f"{np.median(minutes):.0f}",
         f"{np.quantile(minutes, 0.9):.0f}",
         *(rate(sum(getattr(one, what) for one in ended), len(ended)) for what in ("resolved", "right", "false", "claimed")),
+        *(rate(sum(getattr(one, what) for one in ended), len(ended)) if noise else "-" for what in ("equal", "some_missed")),
+        f"{np.median(noise):.1%}" if noise else "-",
     ]
     return f"| {' | '.join(cells)} |"
 

@@ -1,11 +1,12 @@
-"""Prints, as Markdown tables, how soon a warm-up is taken for steady, how biased the measured window then is, and what drifts.
+"""Prints, as Markdown tables, how soon a warm-up is taken for steady, how biased what follows is, and what windows are called.
 
     python benchmarks/warmup_rates.py [--series 400] [--seed 1]
 
-Simulated seconds: a known shape times noise with a lag-1 correlation of 0.4. "MSER" stops as soon as White's marginal
-standard error rule cuts less than half of what there is so far, for comparison. The second table says how many measured
-windows are taken for drifting, by the correlation of their seconds and by how much the speed changes from their beginning to
-their end; ten times as many series.
+Simulated seconds: a known shape times noise. In the first table their lag-1 correlation is 0.4, and "MSER" stops as soon as
+White's marginal standard error rule cuts less than half of what there is so far, for comparison. The second table says how
+many measured windows are called anything but steady though nothing changes (of ten times as many series), and how many are
+told for what they are: a trend, a shift of level, an oscillation of three cycles, one that is too short, and a warm-up that is
+left out.
 """
 
 from __future__ import annotations
@@ -17,14 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import lfilter
 
-from dialin.stats.warmup import drifts, is_steady
+from dialin.stats.steady import Course, Shape, examine
+from dialin.stats.warmup import is_steady
 
 Series = NDArray[np.float64]
 LIMIT = 60
 MEASURED = 15
 SECONDS = np.arange(LIMIT + MEASURED) + 0.5
 CORRELATION = 0.4
-CORRELATIONS = (0.0, 0.4, 0.7)
+CORRELATIONS = (0.0, 0.5, 0.7, 0.9)
+WINDOWS = (20, 60, 300)
 SHAPES: dict[str, Series] = {
     "stationary": np.ones(SECONDS.size),
     "from -30 %, time constant 5 s": 1 - 0.3 * np.exp(-SECONDS / 5),
@@ -32,6 +35,22 @@ SHAPES: dict[str, Series] = {
     "from +30 %, time constant 20 s": 1 + 0.3 * np.exp(-SECONDS / 20),
     "grows 60 % to 100 % in 40 s": np.minimum(1, 0.6 + 0.01 * SECONDS),
 }
+
+
+Changing = tuple[str, Callable[[Series], Series], Callable[[Shape], bool]]
+"""What happens, the shape of a window as a function of its seconds from 0 to 1, and whether it was told for that."""
+
+COURSES: tuple[Changing, ...] = (
+    ("trend of 10 %", lambda part: 1 + 0.1 * part, lambda found: found.course is Course.TREND),
+    ("shift by -10 % at two thirds", lambda part: 1 - 0.1 * (part > 2 / 3), lambda found: found.course is Course.SHIFT),
+    (
+        "oscillation of 10 %, three cycles",
+        lambda part: 1 + 0.1 * np.sin(6 * np.pi * part),
+        lambda found: found.course is Course.OSCILLATION and not found.too_short,
+    ),
+    ("the same, 1.3 cycles: too short", lambda part: 1 + 0.1 * np.sin(2.6 * np.pi * part), lambda found: found.too_short),
+    ("a quarter at 70 %: left out", lambda part: 1 - 0.3 * (part < 0.25), lambda found: found.begin > 0 and found.steady),
+)
 
 
 def mser(tps: Sequence[float]) -> bool:
@@ -61,7 +80,7 @@ def main() -> None:
     options = parser.parse_args()
     print_warm_ups(options.series, options.seed)
     print()
-    print_drifts(10 * options.series, options.seed)
+    print_courses(options.series, options.seed)
 
 
 def print_warm_ups(series: int, seed: int) -> None:
@@ -81,17 +100,19 @@ def print_warm_ups(series: int, seed: int) -> None:
             )
 
 
-def print_drifts(series: int, seed: int) -> None:
-    kinds = [(change, correlation) for change in (0.0, 0.1) for correlation in CORRELATIONS]
-    titles = [f"{change:.0%} change, correlation {correlation:g}" for change, correlation in kinds]
-    print(f"| window | CV of seconds | {' | '.join(titles)} |\n|---|---|{'---|' * len(kinds)}")
-    for seconds in (10, 20, 30, 60):
-        for cv in (0.01, 0.02, 0.05, 0.10):
-            shares = []
-            for change, correlation in kinds:
-                simulated = simulate(1 + change * SECONDS[:seconds] / seconds, cv, series, seed, correlation)
-                shares.append(f"{np.mean([drifts(one) for one in simulated]):.1%}")
-            print(f"| {seconds} s | {cv:.0%} | {' | '.join(shares)} |")
+def print_courses(series: int, seed: int) -> None:
+    titles = ["nothing changes: not steady", *(title for title, _, _ in COURSES)]
+    print(f"| window | CV of seconds | correlation | {' | '.join(titles)} |\n|---|---|---|{'---|' * len(titles)}")
+    for seconds in WINDOWS:
+        part = (np.arange(seconds) + 0.5) / seconds
+        for cv in (0.02, 0.05):
+            for correlation in CORRELATIONS:
+                still = simulate(np.ones(seconds), cv, 10 * series, seed, correlation)
+                shares = [f"{np.mean([not examine(one).steady for one in still]):.1%}"]
+                for _, shape, told in COURSES:
+                    moving = simulate(shape(part), cv, series, seed, correlation)
+                    shares.append(f"{np.mean([told(examine(one)) for one in moving]):.0%}")
+                print(f"| {seconds} s | {cv:.0%} | {correlation:g} | {' | '.join(shares)} |")
 
 
 if __name__ == "__main__":

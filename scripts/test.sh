@@ -43,7 +43,7 @@ for part in builds catalogues datasets downloads; do
     mkdir -p "$home/$part"
     ln -s "$home/$part" "$beside/$part"
 done
-studies="tests_live/test_study.py tests_live/test_attached_study.py"
+studies="tests_live/test_study.py tests_live/test_attached_study.py tests_live/test_deciding.py"
 say "tests on $DIALIN_TEST_BUILDS"
 # A shell has its background jobs ignore Ctrl-C, which a test sends.
 # shellcheck disable=SC2086  # these are words

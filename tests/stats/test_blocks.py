@@ -7,11 +7,12 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dialin.stats.blocks import Observation, components, fit, throughput, tukey_quantile
+from dialin.stats.blocks import Observation, components, fit, levels
+from dialin.stats.quantiles import tukey_quantile
 
 
 def table(**candidates):
-    """Observations of a complete design: a list of throughputs by block for each candidate."""
+    """Observations of a complete design: a list of values by block for each candidate."""
     return [Observation((block, 1), name, value) for name, values in candidates.items() for block, value in enumerate(values)]
 
 
@@ -49,24 +50,82 @@ def test_a_complete_design_agrees_with_the_two_way_table_by_hand():
     assert found.typical_variance == pytest.approx(2 / 4)
     ratio = found.ratio("c", "a", 0.05)
     tukey = scipy.stats.studentized_range.ppf(0.95, 3, 6) * sd / 2
-    own = scipy.stats.t.ppf(0.975, 3) * np.std(logs[:, 2] - logs[:, 0], ddof=1) / 2
-    half = max(tukey, own)
+    half = max(tukey, own_half(logs[:, 2] - logs[:, 0], sd))
     assert math.log(ratio.low) == pytest.approx(3.75 - half)
     assert math.log(ratio.high) == pytest.approx(3.75 + half)
 
 
+def own_half(differences, sd):
+    """Half of a pair's own interval: its variance is drawn towards that of all by four degrees of freedom."""
+    count = differences.size
+    variance = (4 * 2 * sd**2 + (count - 1) * np.var(differences, ddof=1)) / (4 + count - 1) / count
+    return scipy.stats.t.ppf(0.975, count - 1 + 4) * math.sqrt(variance)
+
+
 def test_an_interval_is_tukeys_or_the_pairs_own_whichever_is_wider():
     rng = np.random.default_rng(7)
-    steady, erratic = rng.normal(scale=0.001, size=(5, 4)), rng.normal(scale=0.2, size=(5, 1))
+    steady, erratic = rng.normal(scale=0.001, size=(12, 4)), rng.normal(scale=0.2, size=(12, 1))
     logs = np.hstack([steady, erratic])
     names = list("abcde")
     found = fit(table(**{name: np.exp(logs[:, i]) for i, name in enumerate(names)}), names)
-    tukey = scipy.stats.studentized_range.ppf(0.95, 5, 16) * found.sd / math.sqrt(5)
+    tukey = tukey_quantile(5, 44, 0.05) * found.sd * math.sqrt(2 / 12)
     among_steady, to_erratic = found.ratio("a", "b", 0.05), found.ratio("a", "e", 0.05)
     assert math.log(among_steady.high / among_steady.mean) == pytest.approx(tukey)
-    own = scipy.stats.t.ppf(0.975, 4) * np.std(logs[:, 0] - logs[:, 4], ddof=1) / math.sqrt(5)
+    own = own_half(logs[:, 0] - logs[:, 4], found.sd)
     assert math.log(to_erratic.high / to_erratic.mean) == pytest.approx(own)
     assert own > tukey
+
+
+def test_two_candidates_need_no_variance_of_their_own():
+    logs = np.random.default_rng(9).normal(scale=0.02, size=(5, 2))
+    found = fit(table(a=np.exp(logs[:, 0]), b=np.exp(logs[:, 1])), ["a", "b"])
+    expected = scipy.stats.ttest_rel(logs[:, 0], logs[:, 1]).confidence_interval(0.95)
+    ratio = found.ratio("a", "b", 0.05)
+    assert (math.log(ratio.low), math.log(ratio.high)) == (pytest.approx(expected.low), pytest.approx(expected.high))
+
+
+def shares_of_trials(seen, names):
+    """How much each trial's logarithm moves each candidate's effect: what least squares weighs it by."""
+    plain, moved = np.array(fit(seen, names).effects), []
+    for index, one in enumerate(seen):
+        shifted = Observation(one.stratum, one.candidate, one.value * math.exp(0.01))
+        moved.append((np.array(fit([*seen[:index], shifted, *seen[index + 1 :]], names).effects) - plain) / 0.01)
+    return np.array(moved).T
+
+
+@pytest.mark.parametrize("dropped", [set(), {1, 6, 7, 13, 20}])
+def test_where_one_candidate_is_erratic_each_has_a_variance_of_its_own(dropped):
+    names = list("abcd")
+    rng = np.random.default_rng(11)
+    seen = [
+        Observation(block, name, math.exp(rng.normal(scale=0.1 if name == "d" else 0.005)))
+        for block in range(14)
+        for name in names
+        if 4 * block + names.index(name) not in dropped
+    ]
+    found, shares = fit(seen, names), shares_of_trials(seen, names)
+    assert found.covariance == pytest.approx(shares @ shares.T, abs=1e-9)
+    assert found.uneven != found.covariance
+    # Least squares over effects and strata, then one variance for each candidate, drawn towards that of all by four.
+    strata = sorted({one.stratum for one in seen})
+    design = np.array(
+        [[one.stratum == stratum for stratum in strata] + [one.candidate == name for name in names[1:]] for one in seen], float
+    )
+    y = np.log([one.value for one in seen])
+    residuals = y - design @ np.linalg.lstsq(design, y, rcond=None)[0]
+    weight = {
+        name: (4 + sum(residuals[own] ** 2) / found.sd**2) / (4 + len(own) * found.dof / len(seen))
+        for name in names
+        for own in [[index for index, one in enumerate(seen) if one.candidate == name]]
+    }
+    assert weight["d"] > 3 * weight["a"]
+    expected = shares @ np.diag([weight[one.candidate] for one in seen]) @ shares.T
+    assert found.uneven == pytest.approx(expected, abs=1e-9)
+
+
+def test_candidates_of_like_steadiness_share_one_variance():
+    found = fit(random_table(list("abcd"), 8, seed=12), list("abcd"))
+    assert found.uneven == found.covariance
 
 
 def test_within_one_stratum_the_intervals_are_those_of_scipy_tukey_hsd():
@@ -87,7 +146,7 @@ def test_incomplete_strata_agree_with_least_squares_on_dummy_variables():
     design = np.array(
         [[one.stratum == stratum for stratum in strata] + [one.candidate == name for name in names[1:]] for one in seen], float
     )
-    solution, rss, _, _ = np.linalg.lstsq(design, np.log([one.throughput for one in seen]), rcond=None)
+    solution, rss, _, _ = np.linalg.lstsq(design, np.log([one.value for one in seen]), rcond=None)
     found = fit(seen, names)
     assert found.dof == len(seen) - design.shape[1]
     assert found.sd == pytest.approx(math.sqrt(rss[0] / found.dof))
@@ -100,7 +159,7 @@ def test_incomplete_strata_agree_with_least_squares_on_dummy_variables():
 def test_drift_from_block_to_block_changes_nothing():
     names = ["a", "b", "c"]
     calm = random_table(names, 5, seed=3)
-    drifting = [Observation(one.stratum, one.candidate, one.throughput * 3 ** one.stratum[0]) for one in calm]
+    drifting = [Observation(one.stratum, one.candidate, one.value * 3 ** one.stratum[0]) for one in calm]
     before, after = fit(calm, names).ratio("a", "c", 0.05), fit(drifting, names).ratio("a", "c", 0.05)
     assert (after.mean, after.low, after.high) == pytest.approx((before.mean, before.low, before.high))
 
@@ -110,7 +169,7 @@ def test_a_block_that_a_resume_split_is_compared_in_its_parts():
 
     def resumed(factor):
         """The last block's second half runs in another session, on a machine that has become faster by the factor."""
-        second = [Observation((3, 2), one.candidate, one.throughput * factor) for one in whole[-2:]]
+        second = [Observation((3, 2), one.candidate, one.value * factor) for one in whole[-2:]]
         return fit([*whole[:-2], *second], list("abcd"))
 
     assert resumed(2.0).effects == pytest.approx(resumed(1.0).effects)
@@ -172,21 +231,21 @@ def test_a_trial_that_stood_still_counts_as_a_hundredth_of_those_beside_it():
     assert drifting.sd == pytest.approx(0, abs=1e-9)
     found = fit(table(a=[100.0, 100.0, 100.0], b=[0.0, 0.0, 0.0]), ["a", "b"])
     assert found.ratio("b", "a", 0.05).mean == pytest.approx(0.01)
-    assert throughput(table(a=[100.0], b=[0.0]), ["a", "b"], 0.05)["b"].mean == pytest.approx(1.0)
+    assert levels(table(a=[100.0], b=[0.0]), ["a", "b"], 0.05)["b"].mean == pytest.approx(1.0)
 
 
 def test_when_nothing_ever_moved_nothing_is_compared():
     still = table(a=[0.0, 0.0], b=[0.0, 0.0])
     assert fit(still, ["a", "b"]) is None
-    assert throughput(still, ["a", "b"], 0.05)["a"].mean == 0.0
+    assert levels(still, ["a", "b"], 0.05)["a"].mean == 0.0
 
 
 @pytest.mark.parametrize("value", [-1.0, math.nan, math.inf])
-def test_what_is_no_throughput_is_refused(value):
-    with pytest.raises(ValueError, match="throughput"):
+def test_what_is_no_figure_is_refused(value):
+    with pytest.raises(ValueError, match="values"):
         fit(table(a=[100.0, value], b=[1.0, 2.0]), ["a", "b"])
-    with pytest.raises(ValueError, match="throughput"):
-        throughput(table(a=[100.0, value]), ["a"], 0.05)
+    with pytest.raises(ValueError, match="values"):
+        levels(table(a=[100.0, value]), ["a"], 0.05)
 
 
 def test_however_wide_an_interval_is_it_stays_finite():
@@ -196,9 +255,9 @@ def test_however_wide_an_interval_is_it_stays_finite():
     assert 1e5 < ratio.high < math.inf
 
 
-def test_throughput_is_the_geometric_mean_with_bonferroni_intervals():
+def test_a_level_is_the_geometric_mean_with_bonferroni_intervals():
     a, b = [100.0, 110.0, 95.0], [201.0, 212.0, 197.0, 220.0]
-    found = throughput(
+    found = levels(
         [
             *(Observation(i, "a", value) for i, value in enumerate(a)),
             *(Observation(i, "b", value) for i, value in enumerate(b)),
@@ -214,13 +273,9 @@ def test_throughput_is_the_geometric_mean_with_bonferroni_intervals():
     assert found["a"].high == pytest.approx(scipy.stats.gmean(a) * math.exp(half))
 
 
-def test_one_trial_each_gives_throughput_without_intervals():
-    found = throughput(table(a=[100.0], b=[110.0]), ["a", "b"], 0.05)
+def test_one_trial_each_gives_levels_without_intervals():
+    found = levels(table(a=[100.0], b=[110.0]), ["a", "b"], 0.05)
     assert (found["a"].mean, found["a"].low) == (pytest.approx(100.0), None)
-
-
-def test_with_two_candidates_the_quantile_is_the_t_distributions():
-    assert tukey_quantile(2, 7, 0.01) == pytest.approx(scipy.stats.t.ppf(0.995, 7))
 
 
 positive = st.floats(min_value=1.0, max_value=1e4)
@@ -230,7 +285,7 @@ positive = st.floats(min_value=1.0, max_value=1e4)
 @given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from("abc"), positive), min_size=2, max_size=14), st.randoms())
 def test_order_and_unit_change_no_ratio(trials, random):
     seen = [Observation(*trial) for trial in trials]
-    shuffled = [Observation(one.stratum, one.candidate, one.throughput * 1024) for one in random.sample(seen, len(seen))]
+    shuffled = [Observation(one.stratum, one.candidate, one.value * 1024) for one in random.sample(seen, len(seen))]
     found, again = fit(seen, list("abc")), fit(shuffled, list("cab"))
     assert (found is None) == (again is None)
     if found is None or again is None:

@@ -1,86 +1,102 @@
 import math
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialin.stats.looks import allowance, is_look
+from dialin.stats.looks import FIRST_CUT, FIRST_LOOK, allowance
 
 ALPHA = 0.05
 
+shares = st.floats(min_value=0, max_value=2)
+
 
 def allowances(*budgets):
-    """The allowances of all looks of a study whose budget holds so many blocks, and was then extended to so many."""
-    given = []
-    for before, end in zip((0, *budgets), budgets, strict=False):
-        for blocks in range(before + 1, end + 1):
-            if is_look(blocks) or blocks == end:
-                given.append(allowance(sum(given), ALPHA, blocks / end, last=blocks == end))
+    """The allowances of looks after each block, of a study whose budget holds so many blocks and was then extended."""
+    given, at = [], 0
+    for end in budgets:
+        for block in range(max(at + 1, FIRST_LOOK), end + 1):
+            given.append(allowance(sum(given), ALPHA, at / end, block / end))
+            at = block
     return given
 
 
-def test_looks_come_after_three_blocks_and_then_ever_more_rarely():
-    assert [blocks for blocks in range(-1, 130) if is_look(blocks)] == [3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128]
+def test_a_study_is_decided_after_three_blocks_at_the_earliest_and_loses_candidates_after_two():
+    assert (FIRST_CUT, FIRST_LOOK) == (2, 3)
 
 
 def test_a_budget_that_holds_one_look_spends_most_of_the_error_on_it():
     assert allowances(3) == [pytest.approx(0.8 * ALPHA)]
 
 
-@pytest.mark.parametrize(("blocks", "share"), [(4, 0.5), (5, 0.4), (6, 0.5), (7, 0.35), (9, 0.3), (12, 0.4), (24, 0.35)])
-def test_the_last_look_of_a_budget_may_make_a_good_part_of_the_error(blocks, share):
-    *earlier, last = allowances(blocks)
-    assert last > share * ALPHA
-    assert last > max(earlier)
+@pytest.mark.parametrize("blocks", [3, 4, 6, 12, 100])
+def test_a_budgets_looks_may_make_four_fifths_of_the_error_however_many_there_are(blocks):
+    assert sum(allowances(blocks)) == pytest.approx(0.8 * ALPHA)
 
 
-def test_a_long_budget_spends_a_tenth_of_what_is_left_at_each_early_look():
-    first, second, *_ = allowances(192)
-    assert first == pytest.approx(ALPHA / 10)
-    assert second == pytest.approx((ALPHA - first) / 10)
+def test_looks_at_equal_distances_may_make_equal_errors():
+    first, *rest = allowances(12)
+    assert rest == pytest.approx([0.8 * ALPHA / 12] * 9)
+    assert first == pytest.approx(3 * rest[0])  # three blocks went by until then
 
 
-def test_looks_near_the_end_may_make_more_than_early_ones():
-    assert allowance(0, ALPHA, 0.5, last=False) == pytest.approx(ALPHA / 8)
-    assert allowance(0, ALPHA, 1, last=False) == pytest.approx(ALPHA / 2)
+@given(shares, shares, shares)
+def test_a_look_in_between_takes_of_the_next_ones_error_and_adds_none(a, b, c):
+    before, middle, now = sorted((a, b, c))
+    whole = allowance(0, ALPHA, before, now)
+    first = allowance(0, ALPHA, before, middle)
+    assert first + allowance(first, ALPHA, middle, now) == pytest.approx(whole, abs=1e-8)
 
 
 def test_a_budget_that_held_more_blocks_than_planned_counts_as_full():
-    assert allowance(0, ALPHA, 1.4, last=False) == allowance(0, ALPHA, 1, last=False)
+    assert allowance(0, ALPHA, 0.5, 1.4) == allowance(0, ALPHA, 0.5, 1)
+    assert allowance(0, ALPHA, 1.2, 1.4) == pytest.approx(0, abs=1e-8)
 
 
 def test_an_extension_spends_of_what_is_left_and_leaves_the_past_alone():
     before, after = allowances(6), allowances(6, 12)
     assert after[: len(before)] == before
-    assert len(after) == len(before) + 2
-    assert sum(after[len(before) :]) < ALPHA - sum(before)
+    assert 0 < sum(after[len(before) :]) < ALPHA - sum(before)
 
 
-@given(st.lists(st.tuples(st.floats(min_value=0.001, max_value=3), st.booleans()), max_size=200))
+@given(st.lists(st.tuples(shares, shares), max_size=200))
 def test_however_many_looks_and_extensions_there_are_the_error_stays_within_what_is_allowed(looks):
     spent = 0.0
-    for share, last in looks:
-        one = allowance(spent, ALPHA, share, last=last)
-        assert one >= 0
-        spent += one
+    for one, other in looks:
+        made = allowance(spent, ALPHA, min(one, other), max(one, other))
+        assert made > 0
+        spent += made
+    assert spent <= ALPHA + 1e-6
+
+
+@given(st.lists(st.floats(min_value=0, max_value=1), max_size=30), st.lists(st.integers(1, 12), min_size=1, max_size=6))
+def test_a_study_that_is_extended_again_and_again_never_promises_more_than_it_has(cuts, growth):
+    """Each budget is so many times the one before; looks are taken anywhere in it, and at its end."""
+    spent, at, budget = 0.0, 0.0, 1.0
+    for factor in growth:
+        budget *= factor
+        moments = sorted({at, *(at + cut * (budget - at) for cut in cuts), budget})
+        for before, now in pairwise(moments):
+            spent += allowance(spent, ALPHA, before / budget, now / budget)
+        at = budget
     assert spent <= ALPHA + 1e-6
 
 
 @pytest.mark.parametrize(
-    ("spent", "alpha", "share"),
+    ("spent", "alpha", "before", "now"),
     [
-        (0.0, 0.0, 0.5),
-        (0.0, 1.0, 0.5),
-        (0.0, math.nan, 0.5),
-        (-0.01, 0.05, 0.5),
-        (0.06, 0.05, 0.5),
-        (math.nan, 0.05, 0.5),
-        (0.0, 0.05, 0.0),
-        (0.0, 0.05, -1.0),
-        (0.0, 0.05, math.nan),
+        (0.0, 0.0, 0.0, 0.5),
+        (0.0, 1.0, 0.0, 0.5),
+        (0.0, math.nan, 0.0, 0.5),
+        (-0.01, 0.05, 0.0, 0.5),
+        (0.06, 0.05, 0.0, 0.5),
+        (math.nan, 0.05, 0.0, 0.5),
+        (0.0, 0.05, -0.1, 0.5),
+        (0.0, 0.05, 0.6, 0.5),
+        (0.0, 0.05, 0.1, math.nan),
     ],
 )
-@pytest.mark.parametrize("last", [True, False])
-def test_nonsense_is_refused(spent, alpha, share, last):
-    with pytest.raises(ValueError, match=r"alpha|share"):
-        allowance(spent, alpha, share, last=last)
+def test_nonsense_is_refused(spent, alpha, before, now):
+    with pytest.raises(ValueError, match=r"alpha|before"):
+        allowance(spent, alpha, before, now)

@@ -43,6 +43,17 @@ def test_seconds_of_nothing_are_stalls_even_when_they_are_most():
     assert window([0.0, 0.0, 0.0, 10.0, 10.0]).stalls == 3
 
 
+def test_stalls_are_told_apart_by_their_lengths():
+    found = window([0.0, 0.0, 100.0, 100.0, 40.0, 100.0, 100.0, 100.0, 100.0, 100.0, 10.0, 0.0, 49.9])
+    assert found.stall_lengths == (2, 1, 3)
+    assert found.stalls == 6
+
+
+def test_a_server_that_stood_still_stalled_once_and_a_quiet_one_never():
+    assert window([0.0] * 5).stall_lengths == (5,)
+    assert window([100.0, 99.0]).stall_lengths == ()
+
+
 @pytest.mark.parametrize("tps", [[], [1.0, -1.0], [1.0, math.nan], [math.inf]])
 def test_what_is_no_series_of_rates_is_refused(tps):
     with pytest.raises(ValueError, match="second"):
@@ -56,6 +67,13 @@ def test_figures_agree_with_the_standard_library(tps):
     assert found.median == pytest.approx(statistics.median(tps))
     if len(tps) > 1:
         assert found.cv == pytest.approx(statistics.stdev(tps) / statistics.fmean(tps), abs=1e-6)
+
+
+@given(st.lists(st.sampled_from([0.0, 20.0, 90.0, 100.0, 110.0]), min_size=1, max_size=60))
+def test_the_lengths_of_stalls_add_up_to_the_seconds_stalled(tps):
+    found = window(tps)
+    assert sum(found.stall_lengths) == found.stalls == sum(x < 0.5 * found.median or x == 0 for x in tps)
+    assert len(found.stall_lengths) <= (len(tps) + 1) / 2
 
 
 @given(rates, st.floats(min_value=0.01, max_value=100.0))

@@ -1,14 +1,16 @@
 """Studies whose truth is known: what the runner promises, without servers."""
 
+from dataclasses import replace
+
 import pytest
 
 from dialin.errors import ServerError
 from dialin.model.progress import Silent
-from dialin.model.trial import TrialState
+from dialin.model.trial import Purpose, TrialState
 from dialin.model.verdict import CandidateState, Outcome
 from dialin.store.store import Store
 from dialin.study.plan import block_order, plan
-from dialin.study.runner import Runner
+from dialin.study.runner import CONFIRMING_BLOCKS, MAY_OVERRUN, Runner
 from dialin.study.trial import Laboratory
 from dialin.testing.trials import SimulatedTrials
 
@@ -19,8 +21,8 @@ FORCED = {name: {"innodb_buffer_pool_instances": name} for name in ("1", "4", "1
 def study(tmp_path, spec, clock):
     """Run a study, again in the same directory where called again."""
 
-    def run(trials, spec=spec):
-        path = tmp_path / "study"
+    def run(trials, spec=spec, watcher=None, directory="study"):
+        path = tmp_path / directory
         if path.exists():
             store = Store.open(path)
         else:
@@ -33,7 +35,7 @@ def study(tmp_path, spec, clock):
                 plan=plan(spec),
                 clock=clock,
                 store=store,
-                watcher=Silent(),
+                watcher=watcher or Silent(),
                 workload=None,
                 stage=None,
             )
@@ -47,22 +49,80 @@ def simulated(one=1000, four=1000, sixteen=1000, **others):
     return SimulatedTrials({"1": one, "4": four, "16": sixteen}, in_force=FORCED, **others)
 
 
+def shorter(spec, **changes):
+    """A budget of four blocks, which is enough where nothing is to be found."""
+    return spec.model_copy(update={"minutes": 4, **changes})
+
+
+class Listening(Silent):
+    """A watcher that keeps what it hears."""
+
+    def __init__(self):
+        self.left, self.standings, self.said_ = [], [], []
+
+    def trial_began(self, trial, seconds_left):
+        self.left.append(seconds_left)
+
+    def trial_ended(self, trial, standings):
+        self.standings.append((trial.block, {name for name, standing in standings.items() if standing.left}))
+
+    def said(self, text):
+        self.said_.append(text)
+
+
+def raced(record, block=None):
+    """The candidates that ran in the race, or in one block of it, in order."""
+    return [t.candidate for t in record.trials if t.purpose is Purpose.RACE and block in (None, t.block)]
+
+
 def test_a_large_difference_is_found_at_the_first_look(study):
     verdict, record = study(simulated(four=1300))
     assert verdict.verdict is Outcome.WINNER
     assert verdict.winners == ["4"]
     assert verdict.recommended == {"innodb_buffer_pool_instances": 4}
-    assert len(record.trials) == 9
+    assert [look.blocks for look in record.looks] == [3]
     winner = verdict.candidates[1]
     assert winner.state is CandidateState.WINS
     assert winner.ratio.low < 1.3 < winner.ratio.high
 
 
+def test_a_candidate_far_behind_leaves_after_the_second_block_and_the_baseline_stays(study):
+    listening = Listening()
+    verdict, record = study(simulated(four=1300), watcher=listening)
+    assert [sorted(raced(record, block)) for block in (1, 2, 3)] == [["1", "16", "4"], ["1", "16", "4"], ["1", "4"]]
+    assert [one.left_after for one in verdict.candidates] == [None, None, 2]
+    assert verdict.candidates[2].state is CandidateState.LOSES
+    assert verdict.candidates[2].probability < 0.025
+    assert [left for _, left in listening.standings] == [set()] * 5 + [{"16"}] * 3
+    assert any("After block 2 out of the race" in text and text.endswith(": 16") for text in listening.said_)
+    assert any("out of the race" in line.text for line in record.log)
+
+
 def test_blocks_run_in_the_planned_order(study, spec):
     trials = simulated(four=1300)
     study(trials)
-    ran = [trial.candidate for trial in trials.ran]
-    assert ran == [name for block in (1, 2, 3) for name in block_order(spec.seed, block, ["1", "4", "16"])]
+    orders = [block_order(spec.seed, block, ["1", "4", "16"]) for block in (1, 2, 3)]
+    orders[2].remove("16")
+    assert [trial.candidate for trial in trials.ran] == [name for order in orders for name in order]
+
+
+def test_a_study_ends_when_a_choice_is_safe_though_it_was_not_shown_to_be_the_best(study):
+    verdict, record = study(simulated(four=1030))
+    assert verdict.verdict is Outcome.SAFE_CHOICE
+    assert (verdict.recommended_candidate, verdict.winners) == ("4", [])
+    assert verdict.candidates[1].probability >= 0.95
+    assert CandidateState.OPEN in {one.state for one in verdict.candidates}
+    assert "is a safe choice" in verdict.headline
+    assert len(record.looks) == 1
+    assert record.looks[0].decided
+
+
+def test_where_the_baseline_is_the_best_it_is_kept(study):
+    verdict, record = study(simulated(one=1300))
+    assert verdict.recommended_candidate == "1"
+    assert verdict.verdict in (Outcome.WINNER, Outcome.SAFE_CHOICE)
+    assert verdict.candidates[0].left_after is None
+    assert len(record.trials) <= 9
 
 
 def test_equal_candidates_on_a_quiet_machine_are_no_worthwhile_difference_and_keep_the_baseline(study):
@@ -73,11 +133,14 @@ def test_equal_candidates_on_a_quiet_machine_are_no_worthwhile_difference_and_ke
 
 
 def test_a_noisy_machine_ends_unresolved_with_the_budget_and_says_what_it_would_take(study, spec):
-    verdict, record = study(simulated(four=1005, noise=0.05))
+    spec = shorter(spec)
+    verdict, record = study(simulated(four=1005, noise=0.05), spec)
     assert verdict.verdict is Outcome.UNRESOLVED
     assert verdict.recommended_candidate == "1"
     spent = sum(sum(trial.steps.values()) for trial in record.trials) / 60
-    assert spec.minutes * 0.8 < spent < spec.minutes * 1.1
+    assert spec.minutes * 0.8 < spent <= spec.minutes * MAY_OVERRUN
+    assert [look.blocks for look in record.looks] == [3, 4]
+    assert sum(look.alpha for look in record.looks) == pytest.approx(0.8 * (1 - spec.confidence))
     (note,) = [note for note in verdict.warnings if note.code == "unresolved"]
     assert "blocks" in note.text
 
@@ -118,21 +181,37 @@ class Killed(BaseException):
     """As kill -9 would end it: nothing is tidied."""
 
 
-@pytest.mark.parametrize("at", [1, 2, 4, 7, 9])
-def test_a_study_killed_at_any_trial_resumes_and_repeats_no_finished_one(study, at):
+def kill_at(number, **others):
+    """Trials of which one, by its number, is killed as it begins."""
+
     def kill(trial):
-        if trial.id == at:
+        if trial.id == number:
             raise Killed
 
+    return simulated(before=kill, **others)
+
+
+@pytest.mark.parametrize("at", [1, 2, 4, 7, 8])
+def test_a_study_killed_at_any_trial_resumes_and_repeats_no_finished_one(study, at):
     with pytest.raises(Killed):
-        study(simulated(four=1300, before=kill))
+        study(kill_at(at, four=1300))
     second = simulated(four=1300)
     verdict, record = study(second)
-    assert verdict.winners == ["4"]
+    assert verdict.recommended_candidate == "4"
     done = [(trial.block, trial.candidate) for trial in record.trials if trial.state is TrialState.DONE]
-    assert len(done) == len(set(done)) >= 9
+    assert len(done) == len(set(done)) >= 8
     assert len(second.ran) == len(done) - (at - 1)
     assert [trial.state for trial in record.trials].count(TrialState.INTERRUPTED) == 1
+
+
+@pytest.mark.parametrize("at", [7, 8])
+def test_a_study_resumed_after_a_candidate_left_finds_the_same_race(study, at):
+    whole, _ = study(simulated(four=1300), directory="whole")
+    with pytest.raises(Killed):
+        study(kill_at(at, four=1300))
+    verdict, record = study(simulated(four=1300))
+    assert [one.left_after for one in verdict.candidates] == [one.left_after for one in whole.candidates] == [None, None, 2]
+    assert raced(record).count("16") == 2
 
 
 def test_a_finished_study_that_is_resumed_runs_nothing_and_takes_no_further_look(study):
@@ -145,11 +224,11 @@ def test_a_finished_study_that_is_resumed_runs_nothing_and_takes_no_further_look
 
 
 def test_more_minutes_continue_an_unresolved_study(study, spec):
-    study(simulated(four=1004, noise=0.01))
-    more = spec.model_copy(update={"minutes": 12})
-    trials = simulated(four=1004, noise=0.01)
-    _, record = study(trials, more)
-    assert trials.ran
+    _, before = study(simulated(four=1005, noise=0.05), shorter(spec))
+    trials = simulated(four=1005, noise=0.05)
+    _, record = study(trials, spec)
+    assert {trial.block for trial in trials.ran} == {5, 6}
+    assert list(record.looks[: len(before.looks)]) == list(before.looks)
     assert [look.number for look in record.looks] == list(range(1, len(record.looks) + 1))
     assert sum(look.alpha for look in record.looks) <= 1 - spec.confidence
 
@@ -181,13 +260,13 @@ def test_a_confound_that_could_explain_the_result_leaves_no_winner(study):
     assert verdict.winners == []
     assert verdict.confounds[0].data["variable"] == "innodb_buffer_pool_size"
     assert verdict.recommended_candidate == "1"
-    assert len(record.trials) == 9, "more blocks cannot mend it"
+    assert len(record.looks) == 1, "more blocks cannot mend it"
 
 
 def test_the_costs_of_a_study_are_told(study):
     verdict, _ = study(simulated(four=1300))
-    assert verdict.minutes_of_load == pytest.approx(9 * 10 / 60)
-    assert verdict.minutes_of_wall_clock == pytest.approx(9 * 18.1 / 60)
+    assert verdict.minutes_of_load == pytest.approx(8 * 10 / 60)
+    assert verdict.minutes_of_wall_clock == pytest.approx(8 * 18.1 / 60)
 
 
 def test_what_the_server_derives_from_the_variable_is_named_with_the_winner(study):
@@ -262,7 +341,7 @@ def test_a_study_in_which_everything_breaks_ends_at_once_and_can_go_on(study):
     with pytest.raises(ServerError, match="Every trial of block 2 failed"):
         study(from_block(2, fails=frozenset({"1", "4", "16"})))
     verdict, record = study(simulated(four=1300))
-    assert verdict.winners == ["4"]
+    assert verdict.recommended_candidate == "4"
     assert [trial.block for trial in record.trials if trial.state is TrialState.FAILED] == [2, 2, 2]
 
 
@@ -288,3 +367,167 @@ def test_what_only_the_first_trials_had_is_a_confound_as_well(study):
     trials.in_force = other
     verdict, _ = study(trials)
     assert [note.data["variable"] for note in verdict.confounds] == ["sync_binlog"]
+
+
+# Confirming a choice in fresh trials.
+
+
+def fresh(record):
+    return [trial for trial in record.trials if trial.purpose is Purpose.CONFIRM]
+
+
+def test_a_choice_is_confirmed_against_the_baseline_in_fresh_trials_that_decide_nothing(study, spec):
+    plain, race = study(simulated(four=1300), spec.model_copy(update={"minutes": 12}), directory="plain")
+    verdict, record = study(simulated(four=1300), spec.model_copy(update={"minutes": 12, "confirm": True}))
+    assert raced(record) == raced(race)
+    own = fresh(record)
+    assert len(own) == 2 * CONFIRMING_BLOCKS
+    assert {trial.block for trial in own} == set(range(4, 4 + CONFIRMING_BLOCKS))
+    assert all([t.candidate for t in own if t.block == block] in (["1", "4"], ["4", "1"]) for block in range(4, 10))
+    assert (verdict.confirmed.candidate, verdict.confirmed.blocks) == ("4", CONFIRMING_BLOCKS)
+    assert verdict.confirmed.ratio.low < 1.3 < verdict.confirmed.ratio.high
+    assert verdict.candidates == plain.candidates
+    assert (verdict.headline, len(record.looks)) == (plain.headline, 1)
+
+
+def test_a_baseline_that_is_kept_needs_no_confirming(study, spec):
+    verdict, record = study(simulated(one=1300), spec.model_copy(update={"confirm": True}))
+    assert (verdict.recommended_candidate, verdict.confirmed) == ("1", None)
+    assert fresh(record) == []
+
+
+def test_what_the_budget_does_not_hold_is_not_confirmed_and_that_is_said(study, spec):
+    verdict, record = study(simulated(four=1300), shorter(spec, confirm=True))
+    assert verdict.confirmed.blocks == 2
+    assert "The budget is over before all that was to confirm the choice is measured" in [line.text for line in record.log]
+    assert sum(sum(trial.steps.values()) for trial in record.trials) <= MAY_OVERRUN * 240
+
+
+def test_a_study_killed_while_it_confirms_goes_on_with_that(study, spec):
+    question = spec.model_copy(update={"minutes": 12, "confirm": True})
+    with pytest.raises(Killed):
+        study(kill_at(12, four=1300), question)
+    second = simulated(four=1300)
+    verdict, record = study(second, question)
+    done = [(trial.block, trial.candidate) for trial in fresh(record) if trial.state is TrialState.DONE]
+    assert len(done) == len(set(done)) == 2 * CONFIRMING_BLOCKS
+    assert len(second.ran) == 2 * CONFIRMING_BLOCKS - 3
+    assert verdict.confirmed.blocks >= CONFIRMING_BLOCKS
+    assert len(record.looks) == 1
+
+
+def test_a_finished_study_may_be_confirmed_later(study, spec):
+    study(simulated(four=1300))
+    more = spec.model_copy(update={"minutes": 12, "confirm": True})
+    later = simulated(four=1300)
+    verdict, _ = study(later, more)
+    assert {trial.purpose for trial in later.ran} == {Purpose.CONFIRM}
+    assert verdict.confirmed.blocks == CONFIRMING_BLOCKS
+
+
+# One setting under several names.
+
+
+def test_an_a_a_study_runs_its_whole_budget_and_claims_nothing(study, spec):
+    trials = simulated()
+    trials.in_force = {name: {"innodb_buffer_pool_instances": "1"} for name in FORCED}
+    verdict, record = study(trials, shorter(spec, aa=True))
+    assert [sorted(raced(record, block)) for block in (1, 2, 3, 4)] == [["1", "16", "4"]] * 4
+    assert {one.state for one in verdict.candidates} <= {CandidateState.OPEN, CandidateState.TIES}
+    assert {one.left_after for one in verdict.candidates} == {None}
+    assert (verdict.winners, verdict.recommended_candidate) == ([], "1")
+    assert "no difference is claimed" in verdict.headline
+    assert verdict.trial_noise == pytest.approx(0.013, rel=0.5)
+    assert "same_in_force" not in {note.code for note in verdict.warnings}
+
+
+def test_an_a_a_study_in_which_all_come_out_alike_measures_on_too(study, spec):
+    verdict, record = study(simulated(noise=0.0002, jitter=0.0002), shorter(spec, aa=True))
+    assert len(record.trials) == 12
+    assert record.looks[0].decided
+    assert verdict.blocks == 4
+
+
+def test_an_a_a_study_that_finds_a_difference_says_that_the_machine_cannot_be_trusted(study, spec):
+    verdict, record = study(simulated(four=1300), shorter(spec, aa=True))
+    assert len(record.trials) == 12, "nobody leaves"
+    assert "cannot be trusted" in verdict.headline
+
+
+def test_an_a_a_study_that_is_resumed_runs_nothing_twice(study, spec):
+    first, record = study(simulated(), shorter(spec, aa=True))
+    again = simulated()
+    second, after = study(again, shorter(spec, aa=True))
+    assert again.ran == []
+    assert second == first
+    assert after.looks == record.looks
+
+
+# What the host takes away.
+
+
+def spoiling(trials, *spoiled):
+    """Trials of which these (block, candidate) are lost to the host the first time."""
+    left = set(spoiled)
+
+    def run(laboratory, planned):
+        ended = trials(laboratory, planned)
+        if (planned.block, planned.candidate) not in left:
+            return ended
+        left.remove((planned.block, planned.candidate))
+        ended = replace(ended, state=TrialState.INTERRUPTED)
+        laboratory.store.save_trial(ended)
+        return ended
+
+    return run
+
+
+def test_a_trial_that_the_host_spoiled_is_run_again_in_its_block_and_counts_for_nothing(study):
+    listening = Listening()
+    verdict, record = study(spoiling(simulated(four=1300), (1, "4"), (2, "1")), watcher=listening)
+    assert verdict.winners == ["4"]
+    assert [(t.block, t.candidate) for t in record.trials if t.state is TrialState.INTERRUPTED] == [(1, "4"), (2, "1")]
+    for block in (1, 2, 3):
+        done = [t.candidate for t in record.trials if t.block == block and t.state is TrialState.DONE]
+        assert sorted(done) == sorted(set(raced(record, block)))
+    assert [one.trials for one in verdict.candidates] == [3, 3, 2]
+    assert [one.failed for one in verdict.candidates] == [0, 0, 0]
+    assert sum("is run again" in text for text in listening.said_) == 2
+
+
+def test_a_host_that_spoils_every_trial_ends_with_the_budget(study, spec):
+    def always(laboratory, planned):
+        ended = replace(simulated()(laboratory, planned), state=TrialState.INTERRUPTED)
+        laboratory.store.save_trial(ended)
+        return ended
+
+    with pytest.raises(ServerError, match="No candidate could be measured"):
+        study(always, shorter(spec))
+
+
+def test_seconds_that_the_host_lost_are_left_out_and_counted(study):
+    verdict, _ = study(simulated(four=1300, lost=2))
+    assert verdict.winners == ["4"]
+    assert [one.lost_seconds for one in verdict.candidates] == [6, 6, 4]
+    assert verdict.lost_seconds == 16
+    assert verdict.candidates[0].tps.mean == pytest.approx(1000, rel=0.03)
+    assert "host_lost_seconds" in {note.code for note in verdict.warnings}
+
+
+# How long it takes.
+
+
+def test_the_time_left_is_the_budget_until_a_look_tells_how_many_blocks_a_choice_takes(study, spec):
+    question, listening = spec.model_copy(update={"minutes": 60, "seed": 3}), Listening()
+    _, record = study(simulated(four=1015, noise=0.015), question, watcher=listening)
+    assert listening.left[0] == 3600
+    assert listening.left[:9] == [pytest.approx(3600 - 18.1 * trial) for trial in range(9)]
+    assert len(record.trials) > 9
+    assert all(0 < left < 3600 / 2 for left in listening.left[9:])
+    assert all(left >= 18.1 for left in listening.left)
+
+
+def test_the_time_left_is_never_more_than_what_the_budget_holds(study, spec):
+    question, listening = shorter(spec), Listening()
+    study(simulated(four=1005, noise=0.05), question, watcher=listening)
+    assert all(left <= 240 - 18.1 * trial + 1e-6 for trial, left in enumerate(listening.left))

@@ -9,7 +9,7 @@ from dialin.model.progress import Silent
 from dialin.model.trial import Step, Trial, TrialState
 from dialin.probes.hiccups import Hiccups
 from dialin.store.store import Store
-from dialin.study.plan import plan
+from dialin.study.plan import LONGEST, plan
 from dialin.study.trial import Laboratory, run
 from dialin.workloads.base import Second
 
@@ -41,10 +41,10 @@ class FakeStage:
 
 
 class FakeLoad:
-    """The same second again and again; each moves the clock."""
+    """Seconds of a speed; each moves the clock."""
 
-    def __init__(self, clock, seconds):
-        self.clock, self.left = clock, seconds
+    def __init__(self, clock, seconds, speed):
+        self.clock, self.left, self.speed, self.number = clock, seconds, speed, 0
 
     def start(self, target, *, seed, cpus):
         return self
@@ -52,7 +52,8 @@ class FakeLoad:
     def read(self, timeout):
         self.clock.sleep(1)
         self.left -= 1
-        return Second(1, 100.0, 0.0, 0.0, 0.0, 20.0, 0.0, 0.0) if self.left >= 0 else None
+        self.number += 1
+        return Second(1, self.speed(self.number), 0.0, 0.0, 0.0, 20.0, 0.0, 0.0) if self.left >= 0 else None
 
     def cpu_seconds(self):
         return 0.0
@@ -62,10 +63,10 @@ class FakeLoad:
 
 
 class FakeProbe:
-    """Tells a longer standstill each time it is asked."""
+    """Tells a standstill each time it is asked."""
 
-    def __init__(self):
-        self.asked, self.running = 0, False
+    def __init__(self, gaps):
+        self.asked, self.running, self._gaps = 0, False, gaps
 
     def __enter__(self):
         self.running = True
@@ -77,15 +78,15 @@ class FakeProbe:
     def taken(self):
         assert self.running
         self.asked += 1
-        return Hiccups(gap=float(self.asked), stolen=self.asked / 100, pressure=None)
+        return Hiccups(gap=self._gaps(self.asked), stolen=self.asked / 10_000, pressure=None)
 
 
 @pytest.fixture
 def measured(tmp_path, spec, clock):
     """Run one trial under a load of so many seconds; its samples, the trial, and the probe."""
 
-    def call(seconds):
-        probe = FakeProbe()
+    def call(seconds, gaps=lambda asked: asked / 1000, speed=lambda second: 100.0):
+        probe = FakeProbe(gaps)
         with Store.create(tmp_path, spec, created=0, dialin_version="0", command="", host={}, servers={}) as store:
             laboratory = Laboratory(
                 spec=spec,
@@ -93,7 +94,7 @@ def measured(tmp_path, spec, clock):
                 clock=clock,
                 store=store,
                 watcher=Silent(),
-                workload=FakeLoad(clock, seconds),
+                workload=FakeLoad(clock, seconds, speed),
                 stage=lambda candidate: FakeStage(),
                 hiccups=lambda clock: probe,
             )
@@ -107,8 +108,8 @@ def test_each_second_carries_what_the_host_took_from_it_and_the_first_nothing_fr
     samples, trial, probe = measured(1000)
     assert trial.state is TrialState.DONE
     assert {sample.step for sample in samples} == {Step.WARM_UP, Step.MEASURE}
-    assert [sample.gap for sample in samples] == [float(count) for count in range(2, len(samples) + 2)]
-    assert [sample.stolen for sample in samples] == [count / 100 for count in range(2, len(samples) + 2)]
+    assert [sample.gap for sample in samples] == [count / 1000 for count in range(2, len(samples) + 2)]
+    assert [sample.stolen for sample in samples] == [count / 10_000 for count in range(2, len(samples) + 2)]
     assert {sample.pressure for sample in samples} == {None}
     assert not probe.running
 
@@ -118,3 +119,34 @@ def test_the_host_is_watched_no_longer_once_a_trial_has_failed(measured):
     assert trial.state is TrialState.FAILED
     assert len(samples) == 7
     assert not probe.running
+
+
+def measured_seconds(samples):
+    return [sample for sample in samples if sample.step is Step.MEASURE]
+
+
+def test_seconds_that_the_host_lost_are_made_up_for(measured, spec):
+    wanted = round(plan(spec).measure)
+    samples, trial, _ = measured(1000, gaps=lambda asked: 2.0 if asked in (12, 13, 14) else 0.0)
+    assert trial.state is TrialState.DONE
+    assert sum(sample.lost for sample in measured_seconds(samples)) == 3
+    assert wanted <= sum(not sample.lost for sample in measured_seconds(samples)) <= wanted + wanted // 2
+
+
+def test_a_trial_that_the_host_lost_most_of_is_interrupted_to_be_run_again(measured, spec):
+    samples, trial, _ = measured(1000, gaps=lambda asked: 2.0 if asked % 8 else 0.0)
+    assert trial.state is TrialState.INTERRUPTED
+    assert trial.failure is None
+    assert len(measured_seconds(samples)) == LONGEST * round(plan(spec).measure)
+
+
+def test_a_steady_trial_measures_as_long_as_planned(measured, spec):
+    wanted = round(plan(spec).measure)
+    samples, _, _ = measured(1000)
+    assert len(measured_seconds(samples)) == wanted
+
+
+def test_an_unsteady_trial_measures_longer_but_not_for_ever(measured, spec):
+    samples, trial, _ = measured(1000, speed=lambda second: 100.0 * 1.03**second)
+    assert trial.state is TrialState.DONE
+    assert len(measured_seconds(samples)) == LONGEST * round(plan(spec).measure)

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class Step(StrEnum):
-    """The steps of a trial, in their order: a sandbox is restored and booted, an attached server is set."""
+    """The steps of a trial, in their order: a sandbox is restored and booted; a server that runs is set, attached or not."""
 
     RESTORE = "restore"
     BOOT = "boot"

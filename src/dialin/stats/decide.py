@@ -115,7 +115,8 @@ def decide(
         outcome, winners, states = _outcome(states, leader)
         choice = _of_shown(outcome, winners, leader, baseline)
         if outcome is Outcome.UNRESOLVED and rules.choose and found is not None:
-            outcome, choice = _of_chances(found, fitted, baseline, rules)
+            if found.near.keys() == set(present):  # one that could not be compared may be the best
+                outcome, choice = _of_chances(found, fitted, baseline, rules)
             behind = {name for name, chance in found.near.items() if chance < rules.given_up}
             states |= {name: CandidateState.BEHIND for name in behind if states[name] is CandidateState.OPEN}
     level = levels(observations, present, alpha)

@@ -12,7 +12,7 @@ from dialin.model.verdict import Estimate
 from dialin.stats.blocks import WIDEST
 from dialin.stats.quantiles import t_quantile
 
-_LONGEST_STALL = 10.0
+_LONGEST_STALL = 5.0
 """Seconds that a stall may last though none so long was seen: what was not seen has no length of its own."""
 
 
@@ -62,7 +62,7 @@ def stall_share(stalls: Sequence[float], seconds: float, longest: float, alpha: 
     Args:
         stalls: the length of each stall, seconds.
         seconds: how many seconds were measured.
-        longest: the longest stall that any candidate had, seconds; ten at least is reckoned with.
+        longest: the longest stall that any candidate had, seconds; five at least is reckoned with.
         alpha: the error that the interval may make.
 
     Raises:

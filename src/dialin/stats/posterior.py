@@ -73,6 +73,7 @@ def _draw(effects: _Array, covariance: _Array, sd: float, dof: int) -> _Array:
     values, vectors = np.linalg.eigh(covariance)
     values, vectors = values[1:], vectors[:, 1:]
     seen = vectors.T @ effects
+    normal = normal @ vectors  # drawn per candidate: directions of one eigenvalue come in any rotation, candidates do not
     variance = dof * sd**2 / np.asarray(chdtri(dof, noise_at), dtype=float)
     error = variance[:, None] * values  # draws x directions
     total = error[:, None, :] + _SPREADS[None, :, None] ** 2  # draws x spreads x directions
@@ -84,7 +85,7 @@ def _draw(effects: _Array, covariance: _Array, sd: float, dof: int) -> _Array:
     chosen = (upto < spread_at[:, None] * upto[:, -1:]).sum(axis=1)
     spread = _SPREADS[chosen][:, None] ** 2
     share = spread / (spread + error)
-    drawn: _Array = (share * seen + np.sqrt(share * error) * normal[:, : values.size]) @ vectors.T
+    drawn: _Array = (share * seen + np.sqrt(share * error) * normal) @ vectors.T
     return drawn
 
 

@@ -41,8 +41,11 @@ def tukey_quantile(candidates: int, dof: int, alpha: float) -> float:
     def beyond(reach: float) -> float:
         return float(masses @ _range_survival(reach * math.sqrt(2) * scales, candidates)) - alpha
 
-    single = t_quantile(dof, alpha)  # no less than for one difference, no more than Bonferroni allows for all of them
-    return float(brentq(beyond, 0.9 * single, 1.1 * t_quantile(dof, alpha / (candidates * (candidates - 1) / 2)), xtol=1e-8))
+    # No less than for one difference, no more than Bonferroni allows for all of them.
+    least, most = 0.9 * t_quantile(dof, alpha), 1.1 * t_quantile(dof, alpha / (candidates * (candidates - 1) / 2))
+    if beyond(most) >= 0:  # with sixty candidates the quadrature is coarser than an error of 1e-8
+        return most
+    return float(brentq(beyond, least, most, xtol=1e-8))
 
 
 @lru_cache(maxsize=4096)

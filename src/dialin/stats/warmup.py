@@ -1,4 +1,4 @@
-"""Whether seconds are steady: of a warm-up while it runs, and of what was measured after it."""
+"""Whether a warm-up is over, asked while it runs; `steady` looks at what was measured after it."""
 
 from __future__ import annotations
 
@@ -21,10 +21,6 @@ _PRECISION = 0.02
 """The standard error, relative, above which too little is known yet to judge."""
 _ENOUGH = 20
 """Seconds after which a noisy series is judged at whatever precision it has."""
-_DRIFT = 0.02
-"""The change across half of a measured window above which it may drift, relative."""
-_CERTAIN = 4
-"""The change in standard errors above which it is not put down to noise."""
 
 
 def is_steady(tps: Sequence[float], *, minimum: int = 5) -> bool:
@@ -39,26 +35,6 @@ def is_steady(tps: Sequence[float], *, minimum: int = 5) -> bool:
     """
     x = np.asarray(tps, dtype=float)
     return x.size > max(minimum, 3) and _is_flat(x) and _is_flat(x[:-1])
-
-
-def drifts(tps: Sequence[float]) -> bool:
-    """Tell whether the measured seconds of a trial still moved steadily, up or down.
-
-    They did when the straight line through them changes by more than 2 % across half of the window, and by more than 4 of its
-    standard errors. Independent seconds that do not move are said to drift in less than 1 % of windows of 10 s and more,
-    however noisy they are. The standard error takes seconds to be independent. Where each follows the one before, it is too
-    small and slow waves are taken for a drift: with a coefficient of variation of 5 % in about 4 % of windows at a lag-1
-    correlation of 0.4, and in 17 to 32 % at 0.7. A stall counts as a drift where it lies near an end of the window.
-
-    Args:
-        tps: transactions a second, one figure for each measured second. Fewer than six never drift, nor do those that are zero
-            half of the time.
-    """
-    x = np.asarray(tps, dtype=float)
-    if x.size < _FEWEST or (median := float(np.median(x))) <= 0:
-        return False
-    change, error = _trend(x / median)
-    return change > max(_DRIFT, _CERTAIN * error)
 
 
 def _is_flat(tps: NDArray[np.float64]) -> bool:

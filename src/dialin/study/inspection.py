@@ -84,7 +84,11 @@ def look_set(workshop: Workshop, build: Build, changes: Changes) -> dict[str, li
 
 
 def look(spec: StudySpec, inspect: Inspect) -> dict[str, Seen]:
-    """Return what each candidate came to; one whose server did not start is left out."""
+    """Return what each candidate came to; one whose server did not start is left out. In an A/A study one stands for all."""
+    if spec.aa:
+        first = spec.candidates[0]
+        one = inspect(first.name, spec.setting_of(first.name))
+        return {candidate.name: one for candidate in spec.candidates} if one is not None else {}
     found = {candidate.name: inspect(candidate.name, spec.setting_of(candidate.name)) for candidate in spec.candidates}
     return {name: seen for name, seen in found.items() if seen is not None}
 

@@ -177,8 +177,7 @@ def _run(ready: Ready, store: Store, workshop: Workshop, watcher: Watcher) -> Ve
                 counted={name: seen.real for name, seen in ready.seen.items()},
             )
             verdict = Runner(laboratory, session).run()
-        if found := noise.of_study(store.read()):
-            noise.remember(workshop.home.noise, found)
+        noise.remember(workshop.home.noise, store.read())
         return verdict
     except UserError as error:
         raise DialinError(error.what, f"{error.remedy}, then: dialin resume DIR") from error

@@ -64,8 +64,15 @@ def of_study(record: StudyRecord) -> Known | None:
     return Known(noise, spec.candidates[0].server, _load(spec), spec.switch, record.created, dof)
 
 
-def remember(path: Path, known: Known) -> None:
-    """Keep the noise of a study among those of this machine; where that cannot be written, nothing is lost but a forecast."""
+def remember(path: Path, record: StudyRecord) -> None:
+    """Keep the noise of a study among those of this machine, unless other programs disturbed it.
+
+    Where it cannot be written, nothing is lost but a forecast.
+    """
+    known = of_study(record)
+    disturbed = record.verdict is not None and any(note.code == "other_load" for note in record.verdict.warnings)
+    if known is None or disturbed:
+        return
     everything = [*_read(path), known][-_KEPT:]
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -16,7 +16,7 @@ spread lies between trials (docs/method.md)."""
 BLOCKS_NEEDED = 3
 """Fewer blocks carry no verdict: their spread cannot be told."""
 
-OVERHEAD = {Switch.RESTART: 2.0, Switch.SET: 0.5}
+OVERHEAD = {Switch.RESTART: 2.0, Switch.SET: 0.2}
 """Seconds that a trial takes beside its load on a small dataset, until the study has measured its own."""
 
 _MEASURE_LEAST, _MEASURE_MOST = 10.0, 60.0

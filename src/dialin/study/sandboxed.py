@@ -145,8 +145,9 @@ def check_sandboxed(
         _check_memory(spec, defaults)
     build = used[spec.candidates[0].server]
     taken = way.choose(question, spec, seen, build, catalogues, workshop, grows=workload.grows)
-    if taken.changes is None and spec.switch is Switch.SET:
-        spec, allowed = planned(question, spec, Switch.RESTART)
+    switch = Switch.RESTART if taken.changes is None else Switch.SET
+    if spec.switch is not switch:
+        spec, allowed = planned(question, spec, switch)
     return Ready(
         spec=spec,
         plan=allowed,

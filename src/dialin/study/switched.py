@@ -14,7 +14,10 @@ from dialin.servers.setter import Setter
 from dialin.study.switching import Changes
 
 _PATIENCE = 600.0
-"""Seconds that a change may take to come into force, and the transactions of a load that was killed to be rolled back."""
+"""Seconds that a change may take to come into force."""
+
+_ALONE_WITHIN = 120.0
+"""Seconds that the transactions of a load that was ended may take to be rolled back."""
 
 _POLL = 0.02
 
@@ -61,11 +64,11 @@ class Switched:
             ServerError: it does not answer, or the load before does not come to its end.
         """
         with self._server.connect(_PATIENCE) as query:
-            limit = self._clock.monotonic() + _PATIENCE
+            limit = self._clock.monotonic() + _ALONE_WITHIN
             own = int(query("SELECT CONNECTION_ID()")[0][0])
             while any(session.is_client and session.id != own for session in sessions(query)):
                 if self._clock.monotonic() > limit:
-                    raise ServerError(f"Connections of the load before are still open after {_PATIENCE:.0f} s")
+                    raise ServerError(f"Connections of the load before are still open after {_ALONE_WITHIN:.0f} s")
                 self._clock.sleep(_POLL)
             if self._at_boot.get("log_bin", "OFF").upper() in ("ON", "1"):
                 _drop_binary_logs(query)

@@ -1,0 +1,135 @@
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dialin.stats.blocks import Observation, fit
+from dialin.stats.posterior import chances
+
+W = 0.01
+RANDOM_DRAWS = 0.02
+"""What four thousand draws may miss a probability by: two and a half standard errors of a half."""
+
+
+def trials(rng, effects, blocks, sd):
+    """A complete design: candidates of these effects on the log scale, and drift from block to block."""
+    return [
+        Observation(block, name, math.exp(drift + effect + rng.normal(scale=sd)))
+        for block, drift in enumerate(rng.normal(scale=0.1, size=blocks))
+        for name, effect in effects.items()
+    ]
+
+
+def of_two(gap, error, dof):
+    """The exact chances of the better and of the worse of two normal means, by adding up over what is unknown.
+
+    Args:
+        gap: the estimated difference of their logarithms.
+        error: its standard error, from so many degrees of freedom.
+    """
+    unknown = (np.arange(2000) + 0.5) / 2000
+    variance = (error**2 * dof / scipy.stats.chi2.isf(unknown, dof))[:, None]
+    # The difference of two effects that scatter by `spread` about a common one scatters by the root of two times that.
+    spread = np.geomspace(0.0005, 0.5, 25)
+    prior = 2 * spread**2
+    weight = scipy.stats.norm.pdf(gap, 0, np.sqrt(variance + prior)) * spread / (1 + (spread / 0.03) ** 2)
+    weight /= weight.sum(axis=1, keepdims=True)
+    share = prior / (variance + prior)
+    known = scipy.stats.norm(share * gap, np.sqrt(share * variance))
+    band = math.log1p(W)
+    return tuple(float((weight * part).sum(axis=1).mean()) for part in (known.sf(-band), known.cdf(band)))
+
+
+@pytest.mark.parametrize("blocks", [2, 3, 6, 20])
+@pytest.mark.parametrize(("gap", "sd"), [(0.0, 0.02), (0.02, 0.02), (0.03, 0.01), (0.005, 0.003)])
+def test_of_two_candidates_the_draws_agree_with_the_exact_probabilities(blocks, gap, sd):
+    found = fit(trials(np.random.default_rng(blocks), {"a": 0.0, "b": gap}, blocks, sd), ["a", "b"])
+    seen = chances(found, W)
+    estimated = found.effects[1] - found.effects[0]
+    better, worse = ("b", "a") if estimated > 0 else ("a", "b")
+    exact = of_two(abs(estimated), found.sd * math.sqrt(2 / blocks), found.dof)
+    assert (seen.near[better], seen.near[worse]) == pytest.approx(exact, abs=RANDOM_DRAWS)
+    assert seen.all_near == pytest.approx(sum(exact) - 1, abs=RANDOM_DRAWS)
+
+
+@pytest.mark.parametrize(("count", "blocks", "sd"), [(2, 4, 0.02), (4, 3, 0.01)])
+def test_what_is_said_to_be_probable_comes_true_about_as_often(count, blocks, sd):
+    rng, names = np.random.default_rng(3), "abcd"[:count]
+    stated, true, leaders = [], [], []
+    for _ in range(90):
+        spread = min(abs(0.03 * rng.standard_cauchy()), 0.5)
+        effects = dict(zip(names, rng.normal(scale=spread, size=count), strict=True))
+        near = chances(fit(trials(rng, effects, blocks, sd), names), W).near
+        right = {name: max(effects.values()) - effect <= math.log1p(W) for name, effect in effects.items()}
+        stated += near.values()
+        true += [right[name] for name in near]
+        leader = max(near, key=near.get)
+        leaders.append(right[leader] - near[leader])
+    assert np.mean(stated) == pytest.approx(np.mean(true), abs=0.06)
+    assert np.mean(leaders) > -0.04  # above all where it counts: the one that is chosen
+
+
+def test_what_is_far_behind_is_out_and_the_far_better_one_is_sure():
+    found = chances(fit(trials(np.random.default_rng(5), {"a": 0, "b": 0.2, "c": 0.199}, 4, 0.001), "abc"), W)
+    assert found.near == {"a": 0, "b": pytest.approx(1, abs=0.02), "c": pytest.approx(1, abs=0.02)}
+    assert found.all_near == 0
+
+
+def test_equal_candidates_of_quiet_trials_are_all_near():
+    assert chances(fit(trials(np.random.default_rng(6), dict.fromkeys("abcd", 0), 5, 0.0005), "abcd"), W).all_near == 1
+
+
+def test_more_trials_that_say_the_same_make_surer():
+    found = fit(trials(np.random.default_rng(7), {"a": 0, "b": 0.02}, 4, 0.02), "ab")
+    leader = max(chances(found, W).near.values())
+    later = [max(chances(found, W, more=more).near.values()) for more in (2, 8, 48)]
+    assert leader < later[0] < later[1] <= later[2] == pytest.approx(1, abs=0.01)
+    assert chances(found, W, more=1.0) == chances(found, W)
+
+
+def test_a_wider_band_lets_more_be_near():
+    found = fit(trials(np.random.default_rng(8), {"a": 0, "b": 0.02, "c": 0.05}, 4, 0.02), "abc")
+    narrow, wide = chances(found, 0.005), chances(found, 0.03)
+    assert all(wide.near[name] >= narrow.near[name] for name in "abc")
+    assert wide.all_near > narrow.all_near
+
+
+def test_an_erratic_candidate_is_less_surely_behind_than_a_steady_one():
+    """The erratic one's own trials say how little is known of it, where one noise for all would not."""
+    rng, names = np.random.default_rng(9), "abcde"
+    steady = [Observation(b, n, math.exp(rng.normal(scale=0.004))) for b in range(14) for n in "abcd"]
+    seen = [*steady, *(Observation(b, "e", math.exp(-0.04 + rng.normal(scale=0.1))) for b in range(14))]
+    found = fit(seen, names)
+    assert found.uneven != found.covariance
+    pooled = replace(found, uneven=found.covariance)
+    assert chances(found, W).near["e"] > chances(pooled, W).near["e"]
+
+
+def test_nothing_is_probable_without_repeats():
+    with pytest.raises(ValueError, match="repeated"):
+        chances(fit([Observation(1, "a", 1.0), Observation(1, "b", 2.0)], "ab"), W)
+
+
+@settings(max_examples=15)
+@given(st.integers(2, 5), st.integers(0, 1000), st.data())
+def test_names_order_unit_and_drift_change_no_chance_at_all(count, seed, data):
+    names = "abcde"[:count]
+    rng = np.random.default_rng(seed)
+    seen = trials(rng, {name: 0.01 * index for index, name in enumerate(names)}, 4, 0.02)
+    seen = [one for one in seen if rng.random() > 0.1]
+    found = fit(seen, names)
+    if found is None or found.dof == 0:
+        return
+    new = dict(zip(names, data.draw(st.permutations("pqrst")), strict=False))
+    moved = [
+        Observation(("then", one.stratum), new[one.candidate], one.value * 60 * 1.3**one.stratum)
+        for one in data.draw(st.permutations(seen))
+    ]
+    again = chances(fit(moved, data.draw(st.permutations([new[name] for name in names]))), W)
+    plain = chances(found, W)
+    assert again.near == {new[name]: chance for name, chance in plain.near.items()}
+    assert again.all_near == plain.all_near

@@ -1,0 +1,112 @@
+"""How studies on a real server come to their end: what was known before, who leaves, what is confirmed, what noise there is."""
+
+import json
+
+import pytest
+
+from dialin.model.trial import Purpose, TrialState
+from dialin.store.store import Store
+from live import LITTLE, MYSQL, SHORT, SMALL, only_with_all
+
+FLUSH = ["sweep", "innodb_flush_log_at_trx_commit=1,2", "--server", MYSQL, "--set", "sync_binlog=0"]
+WRITES = ["--workload", "oltp_update_non_index", "--threads", "4"]
+
+
+def found_of(verdict, name):
+    return next(found for found in verdict["candidates"] if found["name"] == name)
+
+
+def test_a_choice_is_confirmed_in_fresh_trials_that_did_not_choose_it_also_afterwards(dialin):
+    out = dialin.directory / "study"
+    verdict = dialin.verdict(*FLUSH, *SHORT, *WRITES, "--accept-weaker-durability", "--minutes", "1.5", "--out", out)
+    assert verdict["recommended_candidate"] == "2"
+    assert verdict["confirmed"] is None
+    again = json.loads(dialin("resume", out, "--confirm", "--minutes", "3", "--json")[0])
+    with Store.open(out) as store:
+        trials = store.trials()
+        looks = store.looks()
+    fresh = [trial for trial in trials if trial.purpose is Purpose.CONFIRM]
+    assert len(fresh) == 12
+    assert {trial.candidate for trial in fresh} == {"1", "2"}
+    assert min(trial.block for trial in fresh) > max(trial.block for trial in trials if trial.purpose is Purpose.RACE)
+    assert again["confirmed"]["candidate"] == "2"
+    assert again["confirmed"]["blocks"] == 6
+    assert again["confirmed"]["ratio"]["low"] > 1
+    assert again["candidates"] == verdict["candidates"], "fresh trials decide nothing"
+    assert len(looks) == len([look for look in looks if look.decided is not None])
+
+
+def test_one_setting_under_several_names_is_a_study_of_noise_that_claims_nothing_and_that_later_studies_reckon_with(dialin):
+    load = ["--tables", "2", "--table-size", "10000", "--threads", "6"]
+    out = dialin.directory / "noise"
+    said, log = dialin("doctor", "--noise", "--server", MYSQL, "--names", "2", "--minutes", "2.6", *load, "--out", out)
+    assert "Noise floor: a trial of 10 s varies by" in " ".join(said.split())
+    assert "What budgets tell apart" in said
+    assert "is not known yet" not in log, "an A/A study promises nothing"
+    verdict = json.loads((out / "verdict.json").read_text())
+    assert {found["state"] for found in verdict["candidates"]} <= {"open", "ties"}
+    assert verdict["warnings"] == [note for note in verdict["warnings"] if note["code"] != "same_in_force"]
+    with Store.open(out) as store:
+        done = [trial for trial in store.trials() if trial.state is TrialState.DONE]
+    assert len({trial.candidate for trial in done}) == 2
+    assert sum(sum(trial.steps.values()) for trial in done) > 0.7 * 2.6 * 60, "it spends its budget"
+    sweep = [
+        "sweep",
+        "innodb_io_capacity=200,20000",
+        "--server",
+        MYSQL,
+        *load,
+        "--switch",
+        "restart",
+        "--minutes",
+        "0.5",
+        "--yes",
+    ]
+    _, log = dialin(*sweep, "--measure", "2", "--warmup", "1", code=dialin.any_code)
+    assert "With the noise that trials had here before" in log
+
+
+@pytest.mark.parametrize("goal", ["stability", "latency"])
+def test_a_study_may_ask_for_steadiness_or_latency(dialin, goal):
+    words = [*FLUSH, *SHORT, *WRITES, "--goal", goal, "--percentile", "99", "--minutes", "0.9", "--worthwhile", "20%"]
+    verdict = dialin.verdict(*words, code=dialin.any_code)
+    assert (verdict["goal"], verdict["percentile"], verdict["worthwhile"]) == (goal, 99, 0.2)
+    quicker = found_of(verdict, "2")
+    assert quicker["ratio"]["mean"] > 1.2, "transactions a second stand beside it"
+    if goal == "latency":
+        assert quicker["goal_ratio"]["mean"] < 0.9, "lower is better"
+        assert verdict["verdict"] in ("winner", "safe_choice")
+        assert quicker["latency_ms"]["mean"] < found_of(verdict, "1")["latency_ms"]["mean"]
+
+
+def test_what_is_far_behind_leaves_the_race_and_the_rest_goes_on(dialin):
+    out = dialin.directory / "study"
+    values = "innodb_flush_log_at_trx_commit=0,1,2"
+    words = ["sweep", values, "--server", MYSQL, "--set", "sync_binlog=0", "--baseline", "2", *SMALL, *WRITES]
+    verdict = dialin.verdict(*words, "--minutes", "1.6", "--worthwhile", "0.5%", "--out", out, code=dialin.any_code)
+    slow = found_of(verdict, "1")
+    assert slow["left_after"] is not None
+    assert slow["state"] in ("loses", "behind")
+    assert slow["probability"] < 0.025
+    assert slow["trials"] < max(found["trials"] for found in verdict["candidates"])
+    with Store.open(out) as store:
+        assert any("out of the race" in line.text for line in store.read().log)
+
+
+@only_with_all
+def test_eight_names_of_one_setting_in_ten_minutes_claim_nothing(dialin):
+    out = dialin.directory / "noise"
+    dialin("doctor", "--noise", "--server", MYSQL, "--names", "8", "--minutes", "10", "--out", out, timeout=1500)
+    verdict = json.loads((out / "verdict.json").read_text())
+    assert verdict["verdict"] == "unresolved"
+    assert {found["state"] for found in verdict["candidates"]} == {"open"}
+    for found in verdict["candidates"][1:]:
+        assert found["ratio"]["low"] < 1 < found["ratio"]["high"]
+
+
+@only_with_all
+def test_a_planted_difference_is_found_within_three_minutes(dialin):
+    verdict = dialin.verdict(*FLUSH, *LITTLE, *WRITES, "--minutes", "3")
+    assert verdict["verdict"] == "winner"
+    assert verdict["winners"] == ["2"]
+    assert verdict["minutes_of_wall_clock"] < 3
