@@ -118,7 +118,7 @@ def block_order(series: Sequence[Series]) -> list[tuple[str, list[Placed]]]:
 
 
 def time_spent(trials: Sequence[Trial]) -> list[Spent]:
-    """Return the time that each step took over all trials, and its share of them all; a sandbox is not set, for one."""
+    """Return the time that each step took over all trials, and its share of them all; one that no trial took is left out."""
     taken = [step for step in Step if any(step in trial.steps for trial in trials)]
     totals = {step: sum(trial.steps.get(step, 0.0) for trial in trials) for step in taken}
     whole = sum(totals.values())

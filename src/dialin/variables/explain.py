@@ -9,7 +9,7 @@ from typing import Any
 
 from dialin.model.build import BuildReference, Flavour
 from dialin.model.setting import as_number
-from dialin.variables import memory, owned, rules
+from dialin.variables import memory, owned, rules, set_global
 from dialin.variables.behaviour import Told
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 from dialin.variables.names import OPTION_OF, one_name
@@ -277,6 +277,10 @@ def _rules_of(name: str, having: Sequence[Catalogue]) -> list[Line]:
         lines.append(Line("Effect", f"none on throughput: {reason}", rules.inert_source(name)))
     if name in rules.SHAPES_DATA:
         lines.append(Line("Data", "it decides what data looks like: dialin prepares data anew for each value"))
+    live = any(each.variables[name].dynamic for each in having if name in each.variables)
+    if live and (start := set_global.rule_of(name)):
+        text = f"each starts a server, though it can be set in a running one: it {start.why}"
+        lines.append(Line("Trials", text, start.source))
     if why := owned.reason(name):
         lines.append(Line("Sandbox", f"cannot be chosen: {why}"))
     return lines
@@ -295,6 +299,7 @@ def _rules_as_data(name: str, known: Iterable[str], having: Sequence[Catalogue])
         ),
         "inert": rules.inert(name),
         "shapes_data": name in rules.SHAPES_DATA,
+        "at_start_only": {"why": start.why, "source": start.source} if (start := set_global.rule_of(name)) else None,
         "not_in_a_sandbox": owned.reason(name),
     }
 
