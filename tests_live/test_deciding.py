@@ -6,7 +6,7 @@ import pytest
 
 from dialin.model.trial import Purpose, TrialState
 from dialin.store.store import Store
-from live import LITTLE, MYSQL, SHORT, SMALL, only_with_all
+from live import LITTLE, MYSQL, SHORT, only_with_all
 
 FLUSH = ["sweep", "innodb_flush_log_at_trx_commit=1,2", "--server", MYSQL, "--set", "sync_binlog=0"]
 WRITES = ["--workload", "oltp_update_non_index", "--threads", "4"]
@@ -36,37 +36,25 @@ def test_a_choice_is_confirmed_in_fresh_trials_that_did_not_choose_it_also_after
     assert len(looks) == len([look for look in looks if look.decided is not None])
 
 
-def test_one_setting_under_several_names_is_a_study_of_noise_that_claims_nothing_and_that_later_studies_reckon_with(dialin):
+def test_one_setting_under_several_names_is_a_study_of_noise_that_recommends_nothing(dialin):
     load = ["--tables", "2", "--table-size", "10000", "--threads", "6"]
     out = dialin.directory / "noise"
-    said, log = dialin("doctor", "--noise", "--server", MYSQL, "--names", "2", "--minutes", "2.6", *load, "--out", out)
-    assert "Noise floor: a trial of 10 s varies by" in " ".join(said.split())
+    words = ["doctor", "--noise", "--server", MYSQL, "--names", "2", "--minutes", "0.8", "--measure", "2"]
+    said, log = dialin(*words, *load, "--out", out, code=dialin.any_code)  # one in twenty may be fooled
+    assert "Noise floor: a trial of 2 s varies by" in " ".join(said.split())
     assert "What budgets tell apart" in said
     assert "is not known yet" not in log, "an A/A study promises nothing"
     verdict = json.loads((out / "verdict.json").read_text())
-    assert {found["state"] for found in verdict["candidates"]} <= {"open", "ties"}
+    assert verdict["headline"].startswith("One setting under")
+    assert (verdict["winners"], verdict["recommended"]) == ([], {})
     assert verdict["warnings"] == [note for note in verdict["warnings"] if note["code"] != "same_in_force"]
     with Store.open(out) as store:
         done = [trial for trial in store.trials() if trial.state is TrialState.DONE]
     assert len({trial.candidate for trial in done}) == 2
-    assert sum(sum(trial.steps.values()) for trial in done) > 0.7 * 2.6 * 60, "it spends its budget"
-    sweep = [
-        "sweep",
-        "innodb_io_capacity=200,20000",
-        "--server",
-        MYSQL,
-        *load,
-        "--switch",
-        "restart",
-        "--minutes",
-        "0.5",
-        "--yes",
-    ]
-    _, log = dialin(*sweep, "--measure", "2", "--warmup", "1", code=dialin.any_code)
-    assert "With the noise that trials had here before" in log
+    assert sum(sum(trial.steps.values()) for trial in done) > 0.7 * 0.8 * 60, "it spends its budget"
 
 
-@pytest.mark.parametrize("goal", ["stability", "latency"])
+@pytest.mark.parametrize("goal", [pytest.param("stability", marks=only_with_all), "latency"])
 def test_a_study_may_ask_for_steadiness_or_latency(dialin, goal):
     words = [*FLUSH, *SHORT, *WRITES, "--goal", goal, "--percentile", "99", "--minutes", "0.9", "--worthwhile", "20%"]
     verdict = dialin.verdict(*words, code=dialin.any_code)
@@ -82,13 +70,12 @@ def test_a_study_may_ask_for_steadiness_or_latency(dialin, goal):
 def test_what_is_far_behind_leaves_the_race_and_the_rest_goes_on(dialin):
     out = dialin.directory / "study"
     values = "innodb_flush_log_at_trx_commit=0,1,2"
-    words = ["sweep", values, "--server", MYSQL, "--set", "sync_binlog=0", "--baseline", "2", *SMALL, *WRITES]
-    verdict = dialin.verdict(*words, "--minutes", "1.6", "--worthwhile", "0.5%", "--out", out, code=dialin.any_code)
+    words = ["sweep", values, "--server", MYSQL, "--set", "sync_binlog=0", "--baseline", "2", *SHORT, *WRITES]
+    verdict = dialin.verdict(*words, "--minutes", "1.1", "--worthwhile", "0.5%", "--out", out, code=dialin.any_code)
     slow = found_of(verdict, "1")
     assert slow["left_after"] is not None
     assert slow["state"] in ("loses", "behind")
     assert slow["probability"] < 0.025
-    assert slow["trials"] < max(found["trials"] for found in verdict["candidates"])
     with Store.open(out) as store:
         assert any("out of the race" in line.text for line in store.read().log)
 

@@ -49,20 +49,19 @@ def test_a_complete_design_agrees_with_the_two_way_table_by_hand():
     assert found.sd == pytest.approx(sd)
     assert found.typical_variance == pytest.approx(2 / 4)
     ratio = found.ratio("c", "a", 0.05)
-    tukey = scipy.stats.studentized_range.ppf(0.95, 3, 6) * sd / 2
-    half = max(tukey, own_half(logs[:, 2] - logs[:, 0], sd))
+    quantile = scipy.stats.studentized_range.ppf(0.95, 3, 6) / math.sqrt(2)
+    half = quantile * max(sd / math.sqrt(2), own_half(logs[:, 2] - logs[:, 0], sd))
     assert math.log(ratio.low) == pytest.approx(3.75 - half)
     assert math.log(ratio.high) == pytest.approx(3.75 + half)
 
 
 def own_half(differences, sd):
-    """Half of a pair's own interval: its variance is drawn towards that of all by four degrees of freedom."""
+    """Half of a pair's own interval over Tukey's quantile: its variance is drawn towards that of all by four degrees."""
     count = differences.size
-    variance = (4 * 2 * sd**2 + (count - 1) * np.var(differences, ddof=1)) / (4 + count - 1) / count
-    return scipy.stats.t.ppf(0.975, count - 1 + 4) * math.sqrt(variance)
+    return math.sqrt((4 * 2 * sd**2 + (count - 1) * np.var(differences, ddof=1)) / (4 + count - 1) / count)
 
 
-def test_an_interval_is_tukeys_or_the_pairs_own_whichever_is_wider():
+def test_an_interval_is_tukeys_by_the_variance_of_all_or_of_the_pair_whichever_is_larger():
     rng = np.random.default_rng(7)
     steady, erratic = rng.normal(scale=0.001, size=(12, 4)), rng.normal(scale=0.2, size=(12, 1))
     logs = np.hstack([steady, erratic])
@@ -71,7 +70,7 @@ def test_an_interval_is_tukeys_or_the_pairs_own_whichever_is_wider():
     tukey = tukey_quantile(5, 44, 0.05) * found.sd * math.sqrt(2 / 12)
     among_steady, to_erratic = found.ratio("a", "b", 0.05), found.ratio("a", "e", 0.05)
     assert math.log(among_steady.high / among_steady.mean) == pytest.approx(tukey)
-    own = own_half(logs[:, 0] - logs[:, 4], found.sd)
+    own = tukey_quantile(5, found.dof, 0.05) * own_half(logs[:, 0] - logs[:, 4], found.sd)
     assert math.log(to_erratic.high / to_erratic.mean) == pytest.approx(own)
     assert own > tukey
 

@@ -30,6 +30,19 @@ def test_a_sum_of_autocorrelations_ends_at_the_first_pair_that_is_not_positive()
     assert effective_seconds([1.0, 1.0, -1.0, -1.0]) == pytest.approx(4 / (2 * 1.25 - 1))
 
 
+def test_a_wave_counts_no_second_hump_as_more_correlation():
+    """Each pair of autocorrelations counts as no more than the one before it."""
+    series = np.sin(np.arange(60) / 2) + 3 * np.arange(60) / 60
+    rho, time, pair, lag = autocorrelation(series), -1.0, np.inf, 0
+    humps = 0
+    while lag + 1 < rho.size and (rho[lag] + rho[lag + 1]) > 0:
+        humps += rho[lag] + rho[lag + 1] > pair
+        pair = min(pair, rho[lag] + rho[lag + 1])
+        time, lag = time + 2 * pair, lag + 2
+    assert humps
+    assert effective_seconds(series) == pytest.approx(60 / time)
+
+
 def test_autocorrelations_are_those_of_the_definition():
     x = np.random.default_rng(3).normal(size=31) + np.arange(31) / 10
     centred = x - x.mean()

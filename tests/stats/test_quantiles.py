@@ -13,8 +13,8 @@ def test_a_single_difference_has_students_quantile(dof, alpha):
     assert t_quantile(dof, alpha) == pytest.approx(scipy.stats.t.isf(alpha / 2, dof))
 
 
-@pytest.mark.parametrize("candidates", [3, 7, 16])
-@pytest.mark.parametrize(("dof", "alpha"), [(2, 0.05), (6, 0.01), (30, 0.05), (200, 0.001)])
+@pytest.mark.parametrize("candidates", [3, 16])
+@pytest.mark.parametrize(("dof", "alpha"), [(2, 0.05), (6, 0.01), (200, 0.001)])
 def test_several_candidates_have_the_quantile_of_the_studentized_range(candidates, dof, alpha):
     expected = float(scipy.stats.studentized_range.isf(alpha, candidates, dof)) / math.sqrt(2)
     assert tukey_quantile(candidates, dof, alpha) == pytest.approx(expected, rel=1e-6)

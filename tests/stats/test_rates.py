@@ -72,7 +72,7 @@ def some_interval_misses(seen, truth, budgets=(BLOCKS,)):
 
 @pytest.mark.parametrize("count", [2, 3, 7])
 def test_all_intervals_of_all_looks_hold_together_as_often_as_promised(count):
-    rng, studies = np.random.default_rng(count), 120
+    rng, studies = np.random.default_rng(count), 100
     truth = [100.0, 101.0, 99.0, 104.0, 100.0, 100.0, 90.0][:count]
     missed = sum(some_interval_misses(trials(rng, truth), truth) for _ in range(studies))
     assert missed <= at_most(ALPHA, studies)
@@ -163,7 +163,7 @@ def measured(request):
     rng, machine_of = np.random.default_rng(70), MACHINES[request.param]
     true = dict(zip(names_of(7), worlds.LEVELS["graded"](0.03), strict=True))
     found = []
-    for _ in range(25):
+    for _ in range(16):
         machine = machine_of.begin(rng)
         seen = [
             worlds.observe(rng, machine, block, name, true[name])
@@ -214,7 +214,7 @@ def test_variations_and_stalls_are_covered(measured):
 def truth(world, correlation, factor):
     """The variation of a typical trial and the share of stalled seconds, from many trials."""
     rng = np.random.default_rng(1)
-    own = [window(worlds.noise(rng, world, correlation, world.measured, factor)) for _ in range(1200)]
+    own = [window(worlds.noise(rng, world, correlation, world.measured, factor)) for _ in range(800)]
     return float(np.median([one.cv for one in own])), sum(one.stalls for one in own) / sum(one.seconds for one in own)
 
 
@@ -235,7 +235,7 @@ def test_a_gain_that_is_confirmed_afresh_is_covered_though_its_candidate_was_pic
 def test_whole_studies_choose_rightly_claim_nothing_false_and_end_soon(world, better, minutes, monkeypatch):
     monkeypatch.setattr(studies_of, "misses", lambda *_: {})  # counted above
     row = studies_of.Row("dialin", MACHINES[world], "one", better)
-    ended = [studies_of.dialin(np.random.default_rng([9, number]), row) for number in range(14)]
+    ended = [studies_of.dialin(np.random.default_rng([9, number]), row) for number in range(10)]
     assert sum(one.right for one in ended) >= least(0.96, len(ended))
     assert sum(one.false for one in ended) <= at_most(ALPHA, len(ended))
     assert np.median([one.minutes for one in ended]) <= minutes

@@ -29,7 +29,7 @@ def wave(seconds, period, crest=0.1):
     [(60, 0, 0.01), (60, 0.5, 0.02), (60, 0.7, 0.02), (60, 0.9, 0.08), (300, 0.7, 0.01), (300, 0.9, 0.02), (15, 0.7, 0.02)],
 )
 def test_seconds_that_only_follow_each_other_are_rarely_called_anything_but_steady(seconds, correlation, most):
-    shapes = [examine(one) for one in windows(np.ones(seconds), correlation=correlation, cv=0.05, series=500)]
+    shapes = [examine(one) for one in windows(np.ones(seconds), correlation=correlation, cv=0.05, series=400)]
     assert share(shapes, lambda shape: not shape.steady) <= most
 
 

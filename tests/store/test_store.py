@@ -7,8 +7,11 @@ import pytest
 from dialin.errors import UserError
 from dialin.model.record import Look
 from dialin.model.trial import Costs, Failure, Sample, Step, Trial, TrialState, WarmUpEnd
+from dialin.model.verdict import Verdict
+from dialin.store import upgrade
 from dialin.store.lock import sole_runner
 from dialin.store.store import FILE, Store
+from dialin.testing import records
 
 
 def make(directory, spec):
@@ -139,6 +142,7 @@ def test_a_study_of_the_second_format_keeps_its_latencies_and_its_host_is_taken_
         connection.execute("ALTER TABLE sample RENAME COLUMN latency_ms TO p95_ms")
         for table, column in (("sample", "gap"), ("sample", "stolen"), ("sample", "pressure"), ("trial", "purpose")):
             connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
+        connection.execute("ALTER TABLE look DROP COLUMN trials")
         connection.execute("UPDATE study SET format = 2")
         connection.commit()
     hiccup = replace(SAMPLE, second=2, gap=2.0, stolen=0.1, pressure=0.2)
@@ -150,3 +154,29 @@ def test_a_study_of_the_second_format_keeps_its_latencies_and_its_host_is_taken_
         store.add_sample(trial.id, hiccup)
     with Store.open(tmp_path) as store:
         assert store.samples() == {1: [SAMPLE, hiccup]}
+
+
+def test_the_verdict_of_an_older_study_is_still_read(tmp_path, made_verdict):
+    """As version 1 had it: figures without intervals, and the latency under its percentile's name."""
+    old = made_verdict.model_dump(mode="json", by_alias=True)
+    old["schema"] = "dialin/verdict/1"
+    for name in ("goal", "percentile", "detectable_planned", "confirmed", "lost_seconds"):
+        del old[name]
+    newer = ("goal_ratio", "probability", "left_after", "pareto", "effective_seconds", "lost_seconds", "unsteady", "latency_ms")
+    for found in old["candidates"]:
+        found["p95_ms"] = found["latency_ms"]["mean"]
+        found |= {name: found[name]["mean"] for name in ("cv", "stall_seconds_per_1000")}
+        for name in newer:
+            del found[name]
+    again = Verdict.model_validate(upgrade.verdict(old))
+    assert again.schema_ == "dialin/verdict/2"
+    for before, after in zip(made_verdict.candidates, again.candidates, strict=True):
+        assert after.ratio == after.goal_ratio == before.ratio
+        assert (after.cv.mean, after.cv.low, after.cv.high) == (before.cv.mean, None, None)
+        assert after.latency_ms.mean == before.latency_ms.mean
+    assert upgrade.verdict(old | {"schema": "dialin/verdict/2"}) == old | {"schema": "dialin/verdict/2"}
+
+
+@pytest.fixture
+def made_verdict():
+    return records.winner().verdict

@@ -93,7 +93,7 @@ def assert_same(found, again, names=None):
     assert figures(again, names) == pytest.approx(figures(found), rel=1e-6, abs=1e-9)
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(studies(), st.data())
 def test_names_and_the_order_of_candidates_and_of_trials_change_no_verdict(record, data):
     names = dict(zip([one.name for one in record.spec.candidates], data.draw(st.permutations("pqrs")), strict=False))
@@ -107,7 +107,7 @@ def test_names_and_the_order_of_candidates_and_of_trials_change_no_verdict(recor
     assert pareto[0] == pareto[1]
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(studies(), st.sampled_from([60.0, 0.001, 7.3]), st.sampled_from([1000.0, 0.001]))
 def test_the_unit_changes_no_verdict_and_no_word_of_it(record, unit, other_unit):
     scaled = changed(record, lambda _, one: replace(one, tps=unit * one.tps, latency_ms=other_unit * one.latency_ms))
@@ -119,7 +119,7 @@ def test_the_unit_changes_no_verdict_and_no_word_of_it(record, unit, other_unit)
         assert interval(other.latency_ms) == pytest.approx([other_unit * part for part in interval(one.latency_ms)])
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(studies(), st.floats(0.3, 3), st.lists(st.floats(0.5, 2), min_size=4, max_size=4))
 def test_a_drift_that_all_trials_share_changes_no_comparison(record, always, by_block):
     def drifted(trial, one):

@@ -99,7 +99,7 @@ def _announce(ready: Ready, where: Path) -> None:
     say(f"Comparing {len(spec.candidates)} candidates ({names}; baseline {spec.baseline}) on {', '.join(ready.servers)}")
     say(f"Load: {spec.workload.describe()}")
     say(
-        f"At most {spec.minutes:g} minutes of trials: about {plan.blocks} blocks of {len(spec.candidates)} trials, "
+        f"Up to about {spec.minutes:g} minutes of trials: about {plan.blocks} blocks of {len(spec.candidates)} trials, "
         f"each measuring {plan.measure:.0f} s; written to {where}"
     )
     if ready.promise:

@@ -39,6 +39,9 @@ def doctor(
     ] = False,
     names: Annotated[int, typer.Option(min=2, max=64, help="Under how many names.", rich_help_panel=_NOISE)] = 8,
     minutes: Annotated[float, typer.Option(min=0.1, help="How long.", rich_help_panel=_NOISE)] = 10.0,
+    measure: Annotated[
+        float | None, typer.Option(min=2, help="Seconds measured in each trial; else from --minutes.", rich_help_panel=_NOISE)
+    ] = None,
     server: Annotated[str, typer.Option(metavar="BUILD", help="The build to run.", rich_help_panel=_NOISE)] = "",
     workload: Annotated[str, typer.Option(help="The load.", rich_help_panel=_NOISE)] = "oltp_read_write",
     threads: Annotated[int, typer.Option(min=1, help="Connections that work at once.", rich_help_panel=_NOISE)] = 16,
@@ -59,19 +62,20 @@ def doctor(
     Exit code 1 where something is bad, or where one setting under several names comes out as different.
     """
     if noise:
-        from dialin.cli.noise import measure
+        from dialin.cli.noise import measure_noise
 
         asked = {
             "server": server,
             "aa": names,
             "minutes": minutes,
+            "measure": measure,
             "workload": workload,
             "threads": threads,
             "tables": tables,
             "table-size": table_size,
             "set": pairs(fixed, "--set"),
         }
-        raise typer.Exit(measure(asked, out=out, json=json))
+        raise typer.Exit(measure_noise(asked, out=out, json=json))
     from dialin.clock import SystemClock
     from dialin.evidence import fitness
     from dialin.probes import fitness as probe

@@ -23,7 +23,7 @@ from dialin.study.race import racing
 from dialin.text import percent
 
 
-def measure(asked: Mapping[str, Any], *, out: Path | None, json: bool) -> ExitCode:
+def measure_noise(asked: Mapping[str, Any], *, out: Path | None, json: bool) -> ExitCode:
     """Run the study and print the noise.
 
     Args:

@@ -73,8 +73,8 @@ class Fit:
         """Return the value of one candidate as a ratio to another's.
 
         The interval is Tukey and Kramer's: those of all pairs of candidates hold together with probability 1 - alpha. It is
-        widened to a t interval by the pair's own differences, their variance drawn towards that of all by four degrees of
-        freedom, where that is the wider one: candidates are not equally steady. Without degrees of freedom there is none.
+        widened where the pair's own differences vary more than all do, their variance drawn towards that of all by four degrees
+        of freedom: candidates are not equally steady. Without degrees of freedom there is none.
 
         Raises:
             ValueError: a name is not one of the fit's.
@@ -86,10 +86,10 @@ class Fit:
         if self.sd is None:
             return _estimate(difference, None)
         variance = self.covariance[i][i] + self.covariance[j][j] - 2 * self.covariance[i][j]
-        half = tukey_quantile(len(self.names), self.dof, alpha) * self.sd * math.sqrt(variance)
+        squared = self.sd**2 * variance
         if dof := self.paired_dof[i][j]:
-            drawn = (_PRIOR_DOF * self.sd**2 * variance + dof * self.paired_errors[i][j] ** 2) / (_PRIOR_DOF + dof)
-            half = max(half, t_quantile(dof + int(_PRIOR_DOF), alpha) * math.sqrt(drawn))
+            squared = max(squared, (_PRIOR_DOF * squared + dof * self.paired_errors[i][j] ** 2) / (_PRIOR_DOF + dof))
+        half = tukey_quantile(len(self.names), self.dof, alpha) * math.sqrt(squared)
         return _estimate(difference, half)
 
     @property

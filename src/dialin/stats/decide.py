@@ -107,16 +107,16 @@ def decide(
     outcome, winners, choice = Outcome.UNRESOLVED, tuple[str, ...](), None
     found = _chances(observations, fitted, group, rules)
     if _all_one(names, present, group):
-        outcome, choice = Outcome.NO_WORTHWHILE_DIFFERENCE, baseline
+        outcome, choice = Outcome.NO_WORTHWHILE_DIFFERENCE, baseline if baseline in present else present[0]
         states |= dict.fromkeys(present, CandidateState.TIES)
     elif fitted is not None and fitted.dof > 0:
         leader = _leader(fitted, baseline)
         states |= _standings(fitted, leader, group, alpha, rules.worthwhile)
         outcome, winners, states = _outcome(states, leader)
-        choice = _of_shown(outcome, winners, leader, baseline)
+        choice = _of_shown(outcome, winners, leader, baseline, measured=baseline in present)
         if outcome is Outcome.UNRESOLVED and rules.choose and found is not None:
             if found.near.keys() == set(present):  # one that could not be compared may be the best
-                outcome, choice = _of_chances(found, fitted, baseline, rules)
+                outcome, choice = _of_chances(found, fitted, baseline, rules, alpha)
             behind = {name for name, chance in found.near.items() if chance < rules.given_up}
             states |= {name: CandidateState.BEHIND for name in behind if states[name] is CandidateState.OPEN}
     level = levels(observations, present, alpha)
@@ -143,7 +143,7 @@ def decide(
 def leaves(found: Decision, racing: Sequence[str], baseline: str, rules: Rules) -> frozenset[str]:
     """Return the candidates that leave the race: very probably worse than the best by more than is worthwhile.
 
-    The baseline never leaves: everything is measured against it.
+    The baseline never leaves: everything is measured against it. Nor does its last rival.
 
     Args:
         found: what all trials so far say.
@@ -153,7 +153,10 @@ def leaves(found: Decision, racing: Sequence[str], baseline: str, rules: Rules) 
     """
     if not rules.choose:
         return frozenset()
-    return frozenset(name for name in racing if found.chances.get(name, 1.0) < rules.given_up) - {baseline}
+    gone = {name for name in racing if found.chances.get(name, 1.0) < rules.given_up} - {baseline}
+    if gone and not set(racing) - gone - {baseline}:
+        gone.remove(max(gone, key=lambda name: found.chances[name]))
+    return frozenset(gone)
 
 
 def blocks_to_choose(
@@ -203,10 +206,12 @@ def _chances(
     return Chances({name: found.near[stands[name]] for name in fitted.names}, found.all_near)
 
 
-def _of_shown(outcome: Outcome, winners: Sequence[str], leader: str, baseline: str) -> str | None:
-    """Return the choice where intervals have shown the outcome."""
-    if outcome is Outcome.NO_WORTHWHILE_DIFFERENCE or baseline in winners:
+def _of_shown(outcome: Outcome, winners: Sequence[str], leader: str, baseline: str, *, measured: bool) -> str | None:
+    """Return the choice where intervals have shown the outcome; a baseline that could not be measured is none."""
+    if baseline in winners or (outcome is Outcome.NO_WORTHWHILE_DIFFERENCE and measured):
         return baseline
+    if outcome is Outcome.NO_WORTHWHILE_DIFFERENCE:
+        return leader
     return leader if outcome in (Outcome.WINNER, Outcome.TIE) else None
 
 
@@ -215,8 +220,8 @@ def _most_probable(found: Chances, fitted: Fit) -> str:
     return max(fitted.names, key=lambda name: (found.near[name], fitted.effects[fitted.names.index(name)]))
 
 
-def _of_chances(found: Chances, fitted: Fit, baseline: str, rules: Rules) -> tuple[Outcome, str | None]:
-    """Return the outcome that chances allow, and the choice; the baseline's own goes before a better one."""
+def _of_chances(found: Chances, fitted: Fit, baseline: str, rules: Rules, alpha: float) -> tuple[Outcome, str | None]:
+    """Return the outcome that chances allow, and the choice; the baseline goes before one that was not shown to be better."""
     needed = rules.confidence
     if found.all_near >= needed and baseline in found.near:
         return Outcome.NO_WORTHWHILE_DIFFERENCE, baseline
@@ -225,7 +230,8 @@ def _of_chances(found: Chances, fitted: Fit, baseline: str, rules: Rules) -> tup
     if own >= needed:
         return Outcome.SAFE_CHOICE, baseline
     if found.near[best] >= needed:
-        return Outcome.SAFE_CHOICE, baseline if own >= _GOOD_ENOUGH else best
+        shown = baseline in fitted.names and (fitted.ratio(best, baseline, alpha).low or 0.0) > 1
+        return Outcome.SAFE_CHOICE, baseline if own >= _GOOD_ENOUGH and not shown else best
     return Outcome.UNRESOLVED, None
 
 

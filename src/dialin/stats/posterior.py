@@ -55,15 +55,20 @@ def chances(fit: Fit, worthwhile: float, *, more: float = 1.0) -> Chances:
     if fit.sd is None:
         raise ValueError("chances need repeated trials")
     order = sorted(range(len(fit.names)), key=lambda index: fit.effects[index])
-    effects = np.array([fit.effects[index] for index in order])
-    covariance = np.array(fit.uneven)[np.ix_(order, order)]
-    drawn = _draw(effects, covariance / more, fit.sd, round(fit.dof * more))
+    effects = tuple(fit.effects[index] for index in order)
+    covariance = tuple(tuple(fit.uneven[row][column] / more for column in order) for row in order)
+    shares, all_near = _near(effects, covariance, fit.sd, round(fit.dof * more), worthwhile)
+    return Chances(near={fit.names[index]: share for index, share in zip(order, shares, strict=True)}, all_near=all_near)
+
+
+@lru_cache(maxsize=1024)  # a race is told anew after each trial, block by block from its first
+def _near(
+    effects: tuple[float, ...], covariance: tuple[tuple[float, ...], ...], sd: float, dof: int, worthwhile: float
+) -> tuple[tuple[float, ...], float]:
+    """Return for each candidate the share of draws in which it is near the best, and the share in which all are."""
+    drawn = _draw(np.array(effects), np.array(covariance), sd, dof)
     near = drawn.max(axis=1, keepdims=True) - drawn <= math.log1p(worthwhile)
-    shares = near.mean(axis=0)
-    return Chances(
-        near={fit.names[index]: float(share) for index, share in zip(order, shares, strict=True)},
-        all_near=float(near.all(axis=1).mean()),
-    )
+    return tuple(near.mean(axis=0).tolist()), float(near.all(axis=1).mean())
 
 
 def _draw(effects: _Array, covariance: _Array, sd: float, dof: int) -> _Array:

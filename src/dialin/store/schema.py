@@ -19,6 +19,7 @@ ADDED = (
     ("sample", "gap", "FLOAT NOT NULL DEFAULT 0"),
     ("sample", "stolen", "FLOAT"),
     ("sample", "pressure", "FLOAT"),
+    ("look", "trials", "INTEGER NOT NULL DEFAULT 0"),
 )
 """The columns that have come since the first format: table, column, and what it is."""
 
@@ -87,6 +88,7 @@ look = Table(
     Column("blocks", Integer, nullable=False),
     Column("alpha", Float, nullable=False),
     Column("decided", Boolean),
+    Column("trials", Integer, nullable=False),
 )
 
 log = Table(

@@ -22,7 +22,7 @@ from dialin.model.record import LogLine, Look, StudyRecord
 from dialin.model.study import StudySpec
 from dialin.model.trial import Costs, Failure, Purpose, Sample, Step, Trial, TrialState, WarmUpEnd
 from dialin.model.verdict import Verdict
-from dialin.store import schema
+from dialin.store import schema, upgrade
 
 FILE = "study.db"
 
@@ -141,7 +141,9 @@ class Store:
             for table, column, kind in schema.ADDED:
                 if column not in {row[1] for row in connection.exec_driver_sql(f"PRAGMA table_info({table})")}:
                     connection.exec_driver_sql(f"ALTER TABLE {table} ADD COLUMN {column} {kind}")
-            connection.execute(update(schema.study).values(format=schema.FORMAT))
+            stored = connection.execute(select(schema.study.c.verdict)).scalar_one()
+            verdict = stored and upgrade.verdict(stored)
+            connection.execute(update(schema.study).values(format=schema.FORMAT, verdict=verdict))
 
     def close(self) -> None:
         """Let go of the database."""

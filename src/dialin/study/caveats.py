@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping, Sequence
 
-from dialin.model.study import Goal, StudySpec
+from dialin.model.study import WORTHWHILE, Goal, StudySpec
 from dialin.model.trial import Trial
 from dialin.model.verdict import Note
 from dialin.stats.decide import Decision
@@ -22,15 +22,16 @@ _NOISIER = 1.5
 """How many times the noise that was reckoned with a study must have, to be said to be noisier."""
 
 
-def price_notes(spec: StudySpec, decision: Decision, speed: Decision, found: Mapping[str, Sequence[Figures]]) -> list[Note]:
-    """Return what the candidate that is chosen costs in what the study did not decide by: stalls, or throughput."""
-    choice, base = decision.choice, spec.baseline
-    if choice is None or choice == base or choice not in found or base not in found:
+def price_notes(spec: StudySpec, choice: str, speed: Decision, found: Mapping[str, Sequence[Figures]]) -> list[Note]:
+    """Return what the recommended candidate costs in what the study did not decide by: stalls, or throughput."""
+    base = spec.baseline
+    if choice == base or choice not in found or base not in found:
         return []
     notes = []
     ratio = speed.ratios.get(choice)
-    if spec.goal is not Goal.THROUGHPUT and ratio is not None and ratio.mean < 1 - spec.worthwhile:
-        text = f"{named(spec, choice)} costs throughput: {interval(ratio)} against the baseline"
+    if spec.goal is not Goal.THROUGHPUT and ratio is not None and ratio.mean < 1 - WORTHWHILE[Goal.THROUGHPUT]:
+        shown = ratio.high is not None and ratio.high < 1
+        text = f"{named(spec, choice)} {'costs' if shown else 'may cost'} throughput: {interval(ratio)} against the baseline"
         notes.append(Note(code="costs_throughput", text=text, data={"candidate": choice, "ratio": ratio.mean}))
     own, others = (sum(one.window.stalls for one in found[name]) for name in (choice, base))
     seconds = [sum(one.window.seconds for one in found[name]) for name in (choice, base)]

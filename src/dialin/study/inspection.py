@@ -85,7 +85,7 @@ def look_set(workshop: Workshop, build: Build, changes: Changes) -> dict[str, li
 
 def look(spec: StudySpec, inspect: Inspect) -> dict[str, Seen]:
     """Return what each candidate came to; one whose server did not start is left out. In an A/A study one stands for all."""
-    if spec.aa:
+    if spec.aa and spec.candidates:
         first = spec.candidates[0]
         one = inspect(first.name, spec.setting_of(first.name))
         return {candidate.name: one for candidate in spec.candidates} if one is not None else {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dialin.clock import Clock
+from dialin.errors import ServerError
 from dialin.model.build import Build
 from dialin.model.trial import Step, Trial
 from dialin.servers.instance import Instance
@@ -48,16 +49,19 @@ class Lives:
         """
         instance = self.stage.instance()
         if self._switched is None or instance is None or instance.is_gone() or self._is_over(trial.block):
-            self.end()
-            self._block = trial.block
-            instance = self.stage.ready(timed)
-            with timed(Step.SET):
-                self._switched = Switched(instance, self._changes, self._clock)
+            return self._begin_life(trial, timed)
+        with timed(Step.SET):
+            if tidied := _tidied(self._switched):
                 self._switched.become(trial.candidate)
-        else:
-            with timed(Step.SET):
-                self._switched.tidy()
-                self._switched.become(trial.candidate)
+        return instance if tidied else self._begin_life(trial, timed)
+
+    def _begin_life(self, trial: Trial, timed: Timed) -> Instance:
+        self.end()
+        self._block = trial.block
+        instance = self.stage.ready(timed)
+        with timed(Step.SET):
+            self._switched = Switched(instance, self._changes, self._clock)
+            self._switched.become(trial.candidate)
         return instance
 
     def _is_over(self, block: int) -> bool:
@@ -69,6 +73,15 @@ class Lives:
         if self._stage is not None:
             self._stage.end(well=True)
             self._stage = None
+
+
+def _tidied(switched: Switched) -> bool:
+    """Take away what the last load left behind; False where that fails, which is no fault of the candidate that follows."""
+    try:
+        switched.tidy()
+    except ServerError:
+        return False
+    return True
 
 
 class SharedStage:

@@ -21,7 +21,7 @@ from dialin.text import counted, exact_percent, percent
 
 _KEPT = 50
 """How many studies are remembered."""
-_ENOUGH = 6
+_ENOUGH = 3
 """Degrees of freedom from which on a study's noise is worth remembering."""
 ASSUMED = Noise(between=0.015, second=0.1)
 """Where nothing is known: what an ordinary virtual machine showed (BENCHMARKS.md); 2.3 % for a trial of half a minute."""
@@ -49,11 +49,12 @@ class Known:
 
 
 def of_study(record: StudyRecord) -> Known | None:
-    """Return the noise of a study; None where it has too few trials, or did not compare throughput."""
+    """Return the noise of a study; None where it has too few trials, or did not compare throughput on this machine."""
     verdict = record.verdict
     raced = race.racing(record.trials)
     found = list(figures_of(record, raced).values())
-    if verdict is None or verdict.trial_noise is None or not found or record.spec.goal is not Goal.THROUGHPUT:
+    comparable = record.spec.goal is Goal.THROUGHPUT and record.spec.attachment is None
+    if verdict is None or verdict.trial_noise is None or not found or not comparable:
         return None
     spec = record.spec
     dof = len(found) - len({(trial.block, trial.session) for trial in raced}) - len(spec.candidates) + 1
@@ -73,10 +74,14 @@ def remember(path: Path, record: StudyRecord) -> None:
     disturbed = record.verdict is not None and any(note.code == "other_load" for note in record.verdict.warnings)
     if known is None or disturbed:
         return
-    everything = [*_read(path), known][-_KEPT:]
+    _keep(path, known)
+
+
+def _keep(path: Path, known: Known) -> None:
+    others = [one for one in _read(path) if one.at != known.at]  # a study that went on is the same one
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        replace_text(path, json.dumps([asdict(one) for one in everything], indent=1))
+        replace_text(path, json.dumps([asdict(one) for one in [*others, known][-_KEPT:]], indent=1))
 
 
 def recall(path: Path, spec: StudySpec) -> Known | None:
@@ -84,7 +89,7 @@ def recall(path: Path, spec: StudySpec) -> Known | None:
 
     Of several, one on the same build goes first. None where there was none, or where another figure than throughput decides.
     """
-    if spec.goal is not Goal.THROUGHPUT:
+    if spec.goal is not Goal.THROUGHPUT or spec.attachment is not None:
         return None
     alike = [one for one in _read(path) if one.load == _load(spec) and one.switch == spec.switch]
     return max(alike, key=lambda one: (one.build == spec.candidates[0].server, one.at), default=None)

@@ -62,7 +62,7 @@ class Runner:
             self._look_if_due(block)
             block += 1
         verdict = self._conclude()
-        if lab.spec.confirm:
+        if lab.spec.confirm and not lab.spec.aa:
             verdict = self._confirm(verdict)
         lab.watcher.study_ended(verdict)
         return verdict
@@ -159,18 +159,24 @@ class Runner:
         gone = [name for name, after in self._left(done).items() if after == block]
         if gone:
             self.say(f"After block {block} out of the race, very probably not among the best: {', '.join(gone)}")
-        looked = any(look.blocks >= block for look in self._lab.store.looks())
+        ended = len(_ended(race.racing(done)))
+        looked = any(look.trials >= ended or (not look.trials and look.blocks >= block) for look in self._lab.store.looks())
         if block >= FIRST_LOOK and not looked and self._fits(len(self._in_the_race())):
             self._look(block, last=False)
 
     def _look(self, blocks: int, *, last: bool) -> Verdict:
         lab, budget = self._lab, self._lab.spec.minutes * 60
         taken, done = lab.store.looks(), race.racing(lab.store.trials())
-        before = self._spent([t for t in done if t.block <= taken[-1].blocks]) / budget if taken else 0.0
-        now = max(before, 1.0 if last else self._spent(done) / budget)
-        alpha = allowance(sum(look.alpha for look in taken), 1 - lab.spec.confidence, before, now)
-        look = Look(len(taken) + 1, blocks, alpha)
-        lab.store.add_look(look)
+        ended = _ended(done)
+        if taken and taken[-1].decided is None and taken[-1].trials == len(ended):
+            look = taken[-1]  # dialin was killed between taking it and keeping its verdict
+        else:
+            seen = ended[: taken[-1].trials] if taken else []
+            before = self._spent(seen) / budget
+            now = max(before, 1.0 if last else self._spent(done) / budget)
+            alpha = allowance(sum(look.alpha for look in taken), 1 - lab.spec.confidence, before, now)
+            look = Look(len(taken) + 1, blocks, alpha, trials=len(ended))
+            lab.store.add_look(look)
         record = lab.store.read()
         judgement = judge(record, look.alpha)
         lab.store.save_verdict_of(look, judgement.verdict, decided=judgement.decided)
@@ -185,7 +191,9 @@ class Runner:
         if not finished:
             raise self._all_failed()
         verdict = lab.store.read().verdict
-        judged = taken and taken[-1].decided is not None and taken[-1].blocks >= max(finished)
+        last = taken[-1] if taken else None
+        ended = len(_ended(race.racing(lab.store.trials())))
+        judged = last is not None and last.decided is not None and last.trials in (0, ended) and last.blocks >= max(finished)
         return verdict if verdict and judged else self._look(max(finished), last=True)
 
     def _confirm(self, verdict: Verdict) -> Verdict:
@@ -193,7 +201,8 @@ class Runner:
         lab, chosen, baseline = self._lab, verdict.recommended_candidate, verdict.baseline
         if chosen == baseline:
             return verdict
-        first = max(look.blocks for look in lab.store.looks()) + 1
+        looked = max(look.blocks for look in lab.store.looks())
+        first = looked + 1 + looked % 2  # an odd one, so that each order is followed by its reverse
         self.say(f"Confirming {chosen} against the baseline in fresh trials")
         for block in range(first, first + CONFIRMING_BLOCKS):
             if not self._run_block(block, (chosen, baseline), Purpose.CONFIRM):
@@ -207,10 +216,15 @@ class Runner:
     def _all_failed(self) -> ServerError:
         failures = [t.failure for t in self._lab.store.trials() if t.failure]
         last = failures[-1] if failures else None
+        if last is None:
+            return ServerError(
+                "No candidate could be measured: the host itself stood still for most of every trial",
+                "See dialin doctor; then go on: dialin resume DIR",
+            )
         return ServerError(
-            f"No candidate could be measured; the last failure: {last.reason if last else 'unknown'}",
+            f"No candidate could be measured; the last failure: {last.reason}",
             "See the log lines above and the study's report; mend the setting or the workload, then begin anew",
-            last.log_tail if last else "",
+            last.log_tail,
         )
 
     def _spent(self, done: Sequence[Trial]) -> float:
@@ -233,3 +247,8 @@ class Runner:
         if self._to_go is None:
             return left
         return min(left, self._to_go * len(self._in_the_race()) * self._trial_seconds(done))
+
+
+def _ended(raced: Sequence[Trial]) -> list[Trial]:
+    """Return the trials that count, or will not be run again."""
+    return [trial for trial in raced if trial.state in (TrialState.DONE, TrialState.FAILED)]

@@ -157,7 +157,7 @@ class _Life:
         try:
             yield
         finally:
-            self._so_far.steps[step] = clock.monotonic() - began
+            self._so_far.steps[step] = self._so_far.steps.get(step, 0.0) + clock.monotonic() - began
 
     def _verify(self, instance: Instance) -> None:
         with self._step(Step.VERIFY), instance.connect() as query:
@@ -221,15 +221,17 @@ class _Life:
     def _read_steady_seconds(self, load: Load) -> bool:
         """Read the planned seconds, and more where they are not steady or the host lost some; False where it lost most."""
         wanted = max(1, round(self._lab.plan.measure))
+        enough = wanted
         kept: list[float] = []
-        for second in range(1, LONGEST * wanted + 1):
+        for _ in range(LONGEST * wanted):
             sample = self._read(load, Step.MEASURE)
             if not sample.lost:
                 kept.append(sample.tps)
-            # Asked at every half of the plan, not each second: an answer that one waits for long enough always comes.
-            enough = len(kept) >= wanted and (second - wanted) % max(1, wanted // 2) == 0
-            if enough and examine(kept).steady:
-                break
+            if len(kept) == enough:
+                if examine(kept).steady:
+                    break
+                # Asked again at half of the plan, not each second: an answer that one waits for long enough always comes.
+                enough += max(1, wanted // 2)
         return 2 * len(kept) >= wanted
 
     def _read(self, load: Load, step: Step) -> Sample:

@@ -93,9 +93,9 @@ def judge(record: StudyRecord, alpha: float) -> Judgement:
     chosen, reason = words.recommend(spec, outcome, decision, case.weaker, case.serious)
     best = front(
         {
-            name: (level.mean, statistics.median(found.window.cv for found in case.own(name)))
-            for name, level in case.speed.levels.items()
-            if level is not None
+            name: (speed.mean, statistics.median(found.window.cv for found in case.own(name)))
+            for name, speed in _speeds(case.speed).items()
+            if speed is not None
         }
     )
     verdict = Verdict(
@@ -106,7 +106,7 @@ def judge(record: StudyRecord, alpha: float) -> Judgement:
         reason=reason,
         recommended=dict(spec.candidate(chosen).setting),
         recommended_candidate=chosen,
-        winners=list(decision.winners) if outcome is not Outcome.UNRESOLVED else [],
+        winners=list(decision.winners) if outcome is not Outcome.UNRESOLVED and not spec.aa else [],
         baseline=spec.baseline,
         candidates=[_candidate(case, name, states[name], pareto=name in best) for name in names],
         blocks=decision.blocks,
@@ -119,7 +119,7 @@ def judge(record: StudyRecord, alpha: float) -> Judgement:
         confirmed=_confirmed(record, chosen),
         lost_seconds=sum(case.found[trial.id].lost for trial in case.done),
         trial_noise=decision.sd,
-        warnings=_warnings(case),
+        warnings=_warnings(case, chosen),
         confounds=list(case.confounds),
         server={"builds": {server: dict(facts) for server, facts in record.servers.items()}},
         host=dict(record.host),
@@ -243,6 +243,11 @@ def _stalls(case: _Case, own: Sequence[Figures], alpha: float) -> Estimate | Non
     return Estimate(mean=1000 * share.mean, low=1000 * (share.low or 0.0), high=1000 * (share.high or 0.0))
 
 
+def _speeds(speed: Decision) -> dict[str, Estimate | None]:
+    """Return throughput as it is compared: within blocks where that goes, since levels drift."""
+    return speed.ratios if any(ratio and ratio.mean != 1 for ratio in speed.ratios.values()) else speed.levels
+
+
 def _planned(spec: StudySpec) -> float | None:
     """Return what the budget was said to tell apart before the study began; None where nothing was known of the noise."""
     if spec.expected_noise is None:
@@ -260,15 +265,15 @@ def _confirmed(record: StudyRecord, chosen: str) -> Confirmation | None:
     if fitted is None or fitted.dof == 0:
         return None
     ratio = natural(fitted.ratio(chosen, spec.baseline, 1 - spec.confidence), spec.goal)
-    return None if ratio is None else Confirmation(candidate=chosen, ratio=ratio, blocks=fitted.strata)
+    return None if ratio is None else Confirmation(candidate=chosen, ratio=ratio, blocks=fitted.paired_dof[0][1] + 1)
 
 
-def _warnings(case: _Case) -> list[Note]:
+def _warnings(case: _Case, chosen: str) -> list[Note]:
     """Return all that keeps the verdict from being taken at face value, the gravest first."""
     spec, decision = case.spec, case.decision
     notes: list[Note] = []
     notes += words.durability_notes(spec, case.weaker, decision.winners)
-    notes += caveats.price_notes(spec, decision, case.speed, {name: case.own(name) for name in case.seen})
+    notes += caveats.price_notes(spec, chosen, case.speed, {name: case.own(name) for name in case.seen})
     notes += comparison.deviations(spec, case.seen, comparison.catalogues_of(case.record.catalogues))
     if not spec.aa:
         notes += comparison.same_notes(spec, case.seen, case.one)

@@ -139,12 +139,16 @@ def recommend(
 ) -> tuple[str, str]:
     """Return the candidate to use, and why in words. One that gives up durability is chosen only where that was accepted."""
     base = spec.baseline
+    failed = decision.states[base] is CandidateState.FAILED
+    if spec.aa:
+        return base, "Nothing is recommended: the candidates are one setting."
     if outcome is Outcome.NO_WORTHWHILE_DIFFERENCE:
+        if failed and decision.choice is not None:
+            return decision.choice, "The baseline could not be measured; of the others each is as good as any."
         return base, "Nothing to gain: keep the baseline."
     if outcome is Outcome.TIE and base in decision.winners:
         return base, "The baseline is among the best: keep it."
     if outcome is Outcome.UNRESOLVED:
-        failed = decision.states[base] is CandidateState.FAILED
         if serious:
             how = "begin anew with --hold" if any(note.data["hold"] for note in serious) else "hold that variable fixed"
             return base, f"No winner is claimed while another variable differs: keep the baseline, and {how}."
@@ -153,8 +157,12 @@ def recommend(
         if any(state is CandidateState.FAILED for state in decision.states.values()) and len(decision.levels) < 3:
             broken = [name for name, state in decision.states.items() if state is CandidateState.FAILED]
             return base, f"{several(spec, broken)} could not be measured (see the warnings): keep the baseline, or mend that."
-        if spec.aa:
-            return base, "Nothing is recommended: the candidates are one setting."
+        better = _shown_better(decision, base, weaker)
+        if better:
+            likeliest = max(better, key=lambda name: decision.chances.get(name, 0.0))
+            gain = gain_in_words(spec, decision, likeliest)
+            others = " Which of the better ones is the best was not told apart." if len(better) > 1 else ""
+            return likeliest, f"{named(spec, likeliest)} was shown to be better than the baseline: {gain}.{others}"
         return base, "Nothing was shown to be better: keep the baseline, or give the study more minutes."
     best = decision.winners or (decision.choice or base,)
     for name in _by_level(decision, best):
@@ -164,25 +172,29 @@ def recommend(
         if name == base:
             return base, "The baseline is the best of those compared, or as good as any: keep it."
         gain = gain_in_words(spec, decision, name)
-        text = f"{named(spec, name)} gives {gain} {_MEASURED[spec.goal]}against the baseline." if gain else "It is the best."
+        if gain:
+            text = f"{named(spec, name)} gives {gain} {_MEASURED[spec.goal]}against the baseline."
+        else:
+            text = f"The baseline could not be measured; {named(spec, name)} is the best choice among the others."
         if lost:
             text += f" It gives up durability, which you accepted: {rules.loses(lost[0])}."
         return name, text
-    safe = [
-        name
-        for name in _by_level(decision, [c.name for c in spec.candidates])
-        if not weaker.get(name) and name != base and _surely_better(decision.ratios.get(name))
-    ]
+    safe = _by_level(decision, _shown_better(decision, base, weaker))
     lost = weaker[best[0]]
+    shown = "is better" if _surely_better(decision.ratios.get(best[0])) else "may be better"
     refusal = (
-        f"{named(spec, best[0])} is better but gives up durability ({', '.join(lost)}: {rules.loses(lost[0])}), "
+        f"{named(spec, best[0])} {shown} but gives up durability ({', '.join(lost)}: {rules.loses(lost[0])}), "
         "so it is not recommended; --accept-weaker-durability recommends it all the same."
     )
     if safe:
         gain = gain_in_words(spec, decision, safe[0])
-        better = f" {named(spec, safe[0])} gives {gain} and stays as durable as the baseline." if gain else ""
-        return safe[0], refusal + better
+        return safe[0], f"{refusal} {named(spec, safe[0])} gives {gain} and stays as durable as the baseline."
     return base, refusal
+
+
+def _shown_better(decision: Decision, base: str, weaker: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the candidates that were shown to be better than the baseline and are as durable."""
+    return [name for name, ratio in decision.ratios.items() if name != base and not weaker.get(name) and _surely_better(ratio)]
 
 
 def durability_notes(spec: StudySpec, weaker: Mapping[str, Sequence[str]], winners: Sequence[str]) -> list[Note]:
@@ -251,7 +263,8 @@ def _leaders(decision: Decision) -> list[str]:
 
 def _by_level(decision: Decision, names: Sequence[str]) -> list[str]:
     def level(name: str) -> float:
-        estimate = decision.levels.get(name)
+        # Within blocks where that goes: levels drift.
+        estimate = decision.ratios.get(name) or decision.levels.get(name)
         return -estimate.mean if estimate else 0.0
 
     return sorted(names, key=level)
