@@ -33,25 +33,39 @@ done
 
 export DIALIN_TEST_BUILDS DIALIN_TEST_SERVER=$SERVER
 
-# Studies mostly wait for their seconds, so they run beside the other tests, in a home of their own that shares what is large: no
-# command of the one ends or restores what the other has running.
+# Studies mostly wait for their seconds, so they run beside the other tests, each group in a home of its own that shares what is
+# large: no command of the one ends or restores what the other has running.
 home=${DIALIN_HOME:-${XDG_CACHE_HOME:-$HOME/.cache}/dialin}
 mkdir -p "$home"
-beside=$(mktemp -d "$home/beside-XXXXXX")
-trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$beside"' EXIT
-for part in builds catalogues datasets downloads; do
-    mkdir -p "$home/$part"
-    ln -s "$home/$part" "$beside/$part"
-done
-studies="tests_live/test_study.py tests_live/test_attached_study.py tests_live/test_deciding.py"
+trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$home"/beside-"$$"-*' EXIT
+
+run_beside() { # NAME TEST...: runs tests in the background; their words go into a log
+    local beside=$home/beside-$$-$1 part
+    shift
+    for part in builds catalogues datasets downloads; do
+        mkdir -p "$home/$part" "$beside"
+        ln -s "$home/$part" "$beside/$part"
+    done
+    # A shell has its background jobs ignore Ctrl-C, which a test sends.
+    DIALIN_HOME=$beside env --default-signal=INT .venv/bin/pytest "$@" >"$beside/log" 2>&1 &
+}
+
+studies="tests_live/test_study.py tests_live/test_attached_study.py"
+deciding="tests_live/test_deciding.py tests_live/test_switching.py tests_live/test_hiccups.py"
 say "tests on $DIALIN_TEST_BUILDS"
-# A shell has its background jobs ignore Ctrl-C, which a test sends.
 # shellcheck disable=SC2086  # these are words
-DIALIN_HOME=$beside env --default-signal=INT .venv/bin/pytest $studies >"$beside/studies.log" 2>&1 &
+run_beside studies $studies
+studying=$!
+# shellcheck disable=SC2086
+run_beside deciding $deciding
+deciders=$!
 code=0
 # shellcheck disable=SC2046,SC2086
-.venv/bin/pytest tests_live $(printf -- '--ignore=%s ' $studies) || code=$?
+.venv/bin/pytest tests_live $(printf -- '--ignore=%s ' $studies $deciding) || code=$?
 say "tests of whole studies"
-wait $! || code=$?
-cat "$beside/studies.log"
+wait $studying || code=$?
+cat "$home/beside-$$-studies/log"
+say "tests of how studies decide"
+wait $deciders || code=$?
+cat "$home/beside-$$-deciding/log"
 exit "$code"

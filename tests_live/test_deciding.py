@@ -18,10 +18,10 @@ def found_of(verdict, name):
 
 def test_a_choice_is_confirmed_in_fresh_trials_that_did_not_choose_it_also_afterwards(dialin):
     out = dialin.directory / "study"
-    verdict = dialin.verdict(*FLUSH, *SHORT, *WRITES, "--accept-weaker-durability", "--minutes", "1.5", "--out", out)
+    verdict = dialin.verdict(*FLUSH, *SHORT, *WRITES, "--accept-weaker-durability", "--minutes", "1.2", "--out", out)
     assert verdict["recommended_candidate"] == "2"
     assert verdict["confirmed"] is None
-    again = json.loads(dialin("resume", out, "--confirm", "--minutes", "3", "--json")[0])
+    again = json.loads(dialin("resume", out, "--confirm", "--minutes", "2.6", "--json")[0])
     with Store.open(out) as store:
         trials = store.trials()
         looks = store.looks()
