@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.signal import lfilter
 
-from dialin.stats.correlation import autocorrelation, effective_seconds, mean_error
+from dialin.stats.correlation import autocorrelation, effective_seconds
 
 
 def following(correlation, seconds, seed, series=1):
@@ -55,21 +55,8 @@ def test_a_constant_or_very_short_series_is_worth_all_its_seconds(series):
     assert effective_seconds(series) == len(series)
 
 
-def test_an_empty_series_is_worth_one_second_and_has_no_error():
+def test_an_empty_series_is_worth_one_second():
     assert effective_seconds([]) == 1
-    assert mean_error([]) == 0
-
-
-def test_the_error_of_a_mean_allows_for_correlation():
-    windows = 1000 * (1 + 0.05 * following(0.7, 300, seed=4, series=150))
-    error = np.mean([mean_error(one) for one in windows])
-    assert error == pytest.approx(windows.mean(axis=1).std() / 1000, rel=0.2)
-    assert error > 1.8 * 0.05 / np.sqrt(300)
-
-
-@pytest.mark.parametrize("series", [[100.0], [0.0] * 10, [42.0] * 10])
-def test_what_does_not_vary_has_no_error(series):
-    assert mean_error(series) == 0
 
 
 @given(st.lists(st.floats(0, 1e4), min_size=1, max_size=80), st.sampled_from([0.25, 8.0]))

@@ -32,15 +32,6 @@ def effective_seconds(tps: Sequence[float]) -> float:
     return float(np.clip(x.size / max(time, 1e-9), 1.0, x.size))
 
 
-def mean_error(tps: Sequence[float]) -> float:
-    """Return the standard error of a series' mean relative to it, autocorrelation allowed for; 0 where the mean is zero."""
-    x = np.asarray(tps, dtype=float)
-    mean = float(x.mean()) if x.size else 0.0
-    if mean <= 0 or x.size < 2:
-        return 0.0
-    return float(x.std(ddof=1)) / mean / float(np.sqrt(effective_seconds(x.tolist())))
-
-
 def autocorrelation(x: _Array) -> _Array:
     """Return the autocorrelations of a series that varies, from lag 0 to half of its length, by the biased estimator."""
     centred = x - x.mean()

@@ -30,7 +30,8 @@ def separate(sd: float, errors: Sequence[float], seconds: float) -> Noise:
 
     Args:
         sd: standard deviation of one trial within its block.
-        errors: the standard error of each trial's own mean, autocorrelation allowed for (`correlation.mean_error`).
+        errors: the relative standard error of each trial's own mean: its coefficient of variation over the root of its
+            effective seconds (`correlation.effective_seconds`).
         seconds: how many seconds a trial measures.
     """
     within = math.fsum(error**2 for error in errors) / len(errors)
