@@ -51,7 +51,7 @@ run_beside() { # NAME TEST...: runs tests in the background; their words go into
 }
 
 studies="tests_live/test_study.py tests_live/test_attached_study.py"
-deciding="tests_live/test_deciding.py tests_live/test_switching.py tests_live/test_hiccups.py"
+deciding="tests_live/test_report_in_browser.py tests_live/test_deciding.py tests_live/test_switching.py tests_live/test_hiccups.py"
 say "tests on $DIALIN_TEST_BUILDS"
 # shellcheck disable=SC2086  # these are words
 run_beside studies $studies
@@ -65,7 +65,7 @@ code=0
 say "tests of whole studies"
 wait $studying || code=$?
 cat "$home/beside-$$-studies/log"
-say "tests of how studies decide"
+say "tests of reports, and of how studies decide"
 wait $deciders || code=$?
 cat "$home/beside-$$-deciding/log"
 exit "$code"

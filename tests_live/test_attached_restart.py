@@ -117,7 +117,7 @@ def test_a_server_that_cannot_start_with_what_was_persisted_is_got_back_as_it_is
     attached.persist_only({"back_log": 70})
     path = modern.directory / "data" / "mysqld-auto.cnf"
     path.write_text(path.read_text().replace('"70"', '"oops"'))  # no value that SET takes ends every version
-    attached.patience = 2.0  # a server that is down for long is taken for one that nobody needs by the next dialin
+    attached.patience = 8.0  # a server that is down for long is taken for one that nobody needs by the next dialin
     words = r"what dialin persisted for it \(\w+\).*--persisted-globals-load=OFF.*dialin restore"
     with pytest.raises(ServerError, match=words):
         attached.restart(restart_command)
