@@ -375,7 +375,7 @@ def run_load(server, account, directory):
     server.query(f"DROP DATABASE IF EXISTS {SCHEMA}", f"CREATE DATABASE {SCHEMA}")
     try:
         workload.prepare(target)
-        load = workload.start(target, seed=1, cpus=None)
+        load = workload.start(target, threads=2, seed=1, cpus=None)
         try:
             seconds = [load.read(30), load.read(30)]
             shown = subprocess.run(["ps", "axww", "-o", "args"], capture_output=True, text=True).stdout

@@ -39,7 +39,7 @@ def seconds(sandbox, spec, *, cpus=None):
         query("CREATE DATABASE sbtest")
     target = Target(sandbox.account, sandbox.directory)
     workload.prepare(target)
-    load = workload.start(target, seed=1, cpus=cpus)
+    load = workload.start(target, threads=2, seed=1, cpus=cpus)
     try:
         return [load.read(30), load.read(30)], load.cpu_seconds()
     finally:

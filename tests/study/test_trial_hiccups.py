@@ -46,7 +46,9 @@ class FakeLoad:
     def __init__(self, clock, seconds, speed):
         self.clock, self.left, self.speed, self.number = clock, seconds, speed, 0
 
-    def start(self, target, *, seed, cpus):
+    patience, runs = 30.0, None
+
+    def start(self, target, *, threads, seed, cpus):
         return self
 
     def read(self, timeout):

@@ -18,7 +18,7 @@ _PANELS: dict[str, dict[str, Any]] = {
     "Attached server": {"attach": bool, "defaults_file": str | None, "login_path": str | None, "database": str | None},
     "Load": {
         "workload": str,
-        "threads": int,
+        "threads": str | None,
         "tables": int,
         "table_size": int,
         "rand_type": str | None,
@@ -39,6 +39,7 @@ _PANELS: dict[str, dict[str, Any]] = {
         "hold": bool,
         "accept_weaker_durability": bool,
     },
+    "Why": {"probes": bool, "waits": str | None},
     "Machine": {"server_cpus": str | None, "load_cpus": str | None},
 }
 _SPELLING = {"set": ("--set", "NAME=VALUE"), "workload_options": ("--workload-option", "NAME=VALUE")}

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from dialin.model.evidence import RawWaits, Watched
 from dialin.model.study import StudySpec
 from dialin.model.trial import Sample, Trial
 from dialin.model.verdict import Verdict
@@ -53,6 +54,8 @@ class StudyRecord:
         command: the command line that began it.
         trials: in the order they ran.
         samples: per trial id, in order of time.
+        watched: per trial id, what its probes saw, by probe.
+        waits: per trial id, the raw waits that it collected.
         looks: in order.
         log: in order.
         verdict: the newest, once there is one.
@@ -68,6 +71,8 @@ class StudyRecord:
     catalogues: Mapping[str, str] = field(default_factory=dict)
     trials: Sequence[Trial] = ()
     samples: Mapping[int, Sequence[Sample]] = field(default_factory=dict)
+    watched: Mapping[int, Mapping[str, Watched]] = field(default_factory=dict)
+    waits: Mapping[int, RawWaits] = field(default_factory=dict)
     looks: Sequence[Look] = ()
     log: Sequence[LogLine] = ()
     verdict: Verdict | None = None

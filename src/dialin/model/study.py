@@ -83,6 +83,9 @@ class StudySpec(BaseModel):
         expected_noise: the standard deviation of a trial that was reckoned with before the study, on the log scale; None where
             nothing was known of it.
         aa: the candidates are one setting under several names, measured as if they were not: the noise itself is the question.
+        probes: whether counters and waits are watched while the load is measured.
+        waits: performance schema instruments whose raw waits are collected in trials of their own, as a part of their names
+            or a pattern with `%`; None for none.
         seed: of the order of trials and of the load's random numbers.
         server_cpus: CPUs that the servers may use, as `0-3,8`; None for all.
         load_cpus: CPUs that the load driver may use; None for all.
@@ -107,6 +110,8 @@ class StudySpec(BaseModel):
     confirm: bool = False
     aa: bool = False
     expected_noise: float | None = Field(default=None, gt=0)
+    probes: bool = True
+    waits: str | None = None
     seed: int = Field(default=1, ge=0, lt=2**31)
     server_cpus: str | None = None
     load_cpus: str | None = None

@@ -29,10 +29,14 @@ class TrialState(StrEnum):
 
 
 class Purpose(StrEnum):
-    """What a trial is for. Only those of the race decide; those that confirm are fresh, for a figure without selection."""
+    """What a trial is for. Only those of the race decide; those that confirm are fresh, for a figure without selection.
+
+    Trials for waits run with costly instruments on, so that they tell why and never who.
+    """
 
     RACE = "race"
     CONFIRM = "confirm"
+    WAITS = "waits"
 
 
 class WarmUpEnd(StrEnum):
@@ -51,7 +55,7 @@ LOST_STOLEN = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One second of a trial, as the load driver reported it.
+    """One second of a trial, as the load driver reported it; of a timed query, one run of it.
 
     Attributes:
         second: counted from 1 as they arrive; a driver's own clock may name one twice when it is late.
@@ -67,6 +71,8 @@ class Sample:
         gap: the longest that the host itself stood still within this second, seconds, as a heartbeat beside the load saw it.
         stolen: the share of the machine's CPU time that its hypervisor gave to others, 0 to 1; None where that is not told.
         pressure: the share of the second in which some task waited for a CPU, 0 to 1; None where the kernel does not tell.
+        threads: how many connections worked at once; 0 where an older dialin did not write it down.
+        seconds: that it covers: 1, or what a run of a timed query took.
     """
 
     second: int
@@ -82,6 +88,8 @@ class Sample:
     gap: float = 0.0
     stolen: float | None = None
     pressure: float | None = None
+    threads: int = 0
+    seconds: float = 1.0
 
     @property
     def lost(self) -> bool:
@@ -125,6 +133,18 @@ class Costs:
     machine_busy: float
     cpus: int
     driver_cpus: int
+
+    def plus(self, other: Costs) -> Costs:
+        """Return what two windows of the same machine cost together."""
+        mine, its = self.server_cpu, other.server_cpu
+        return Costs(
+            seconds=self.seconds + other.seconds,
+            driver_cpu=self.driver_cpu + other.driver_cpu,
+            server_cpu=None if mine is None or its is None else mine + its,
+            machine_busy=self.machine_busy + other.machine_busy,
+            cpus=self.cpus,
+            driver_cpus=self.driver_cpus,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,8 @@ class WorkloadSpec(BaseModel):
 
     Attributes:
         name: one of `SYSBENCH_SCRIPTS`, or the path of a sysbench Lua script.
-        threads: connections that work at once.
+        threads: connections that work at once; the most of them, where there are levels.
+        levels: several numbers of threads, each of which every trial measures in turn; empty where there is one only.
         tables: how many tables are prepared.
         table_size: rows of each table.
         rand_type: the distribution that row numbers are drawn from; None leaves sysbench's own default.
@@ -43,6 +44,7 @@ class WorkloadSpec(BaseModel):
 
     name: str = "oltp_read_write"
     threads: int = Field(default=16, ge=1, le=65_535)
+    levels: tuple[int, ...] = ()
     tables: int = Field(default=4, ge=1, le=10_000)
     table_size: int = Field(default=100_000, ge=1)
     rand_type: str | None = None
@@ -73,7 +75,8 @@ class WorkloadSpec(BaseModel):
 
     def describe(self) -> str:
         """Return the workload in one line."""
-        parts = [self.name, f"{self.threads} {'thread' if self.threads == 1 else 'threads'}", self.size]
+        threads = " and ".join(filter(None, [", ".join(map(str, self.levels[:-1])), str(self.threads)]))
+        parts = [self.name, f"{threads} {'thread' if self.threads == 1 else 'threads'}", self.size]
         if self.rand_type:
             parts.append(self.rand_type)
         if self.rate:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from sqlalchemy import JSON, Boolean, Column, Float, ForeignKey, Integer, MetaData, String, Table, Text
 
-FORMAT = 3
+FORMAT = 4
 RENAMED = (("sample", "p95_ms", "latency_ms"),)
 """The columns that had another name in an older format: table, old name, new name."""
 
@@ -20,6 +20,8 @@ ADDED = (
     ("sample", "stolen", "FLOAT"),
     ("sample", "pressure", "FLOAT"),
     ("look", "trials", "INTEGER NOT NULL DEFAULT 0"),
+    ("sample", "threads", "INTEGER NOT NULL DEFAULT 0"),
+    ("sample", "seconds", "FLOAT NOT NULL DEFAULT 1"),
 )
 """The columns that have come since the first format: table, column, and what it is."""
 
@@ -79,6 +81,23 @@ sample = Table(
     Column("gap", Float, nullable=False),
     Column("stolen", Float),
     Column("pressure", Float),
+    Column("threads", Integer, nullable=False),
+    Column("seconds", Float, nullable=False),
+)
+
+watched = Table(
+    "watched",
+    metadata,
+    Column("trial", Integer, ForeignKey("trial.id"), primary_key=True),
+    Column("probe", String(40), primary_key=True),
+    Column("saw", JSON, nullable=False),
+)
+
+waits = Table(
+    "waits",
+    metadata,
+    Column("trial", Integer, ForeignKey("trial.id"), primary_key=True),
+    Column("summary", JSON, nullable=False),
 )
 
 look = Table(

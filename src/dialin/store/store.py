@@ -7,7 +7,7 @@ mode lets reports and the live page read while the study writes.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -18,11 +18,12 @@ from sqlalchemy import URL, Connection, Engine, Row, create_engine, event, func,
 from sqlalchemy.exc import DatabaseError, OperationalError, SQLAlchemyError
 
 from dialin.errors import DialinError, UserError
+from dialin.model.evidence import Gauge, Point, RawWaits, WaitRow, Watched
 from dialin.model.record import LogLine, Look, StudyRecord
 from dialin.model.study import StudySpec
 from dialin.model.trial import Costs, Failure, Purpose, Sample, Step, Trial, TrialState, WarmUpEnd
 from dialin.model.verdict import Verdict
-from dialin.store import schema, upgrade
+from dialin.store import schema, series, upgrade
 
 FILE = "study.db"
 
@@ -135,6 +136,7 @@ class Store:
         """Give a study of an older dialin the columns that have come since; what an interrupted try added is left as it is."""
         with self._write() as connection:
             connection.exec_driver_sql("BEGIN IMMEDIATE")
+            schema.metadata.create_all(connection)
             for table, old, new in schema.RENAMED:
                 if old in {row[1] for row in connection.exec_driver_sql(f"PRAGMA table_info({table})")}:
                     connection.exec_driver_sql(f"ALTER TABLE {table} RENAME COLUMN {old} TO {new}")
@@ -211,6 +213,35 @@ class Store:
         with self._write() as connection:
             connection.execute(insert(schema.sample).values(trial=trial_id, **asdict(sample)))
 
+    def save_watched(self, trial_id: int, watched: Iterable[Watched], points: Iterable[Point]) -> None:
+        """Write what the probes of a trial saw; figures over time go into a file of its own, `evidence/trial-N.parquet`."""
+        with self._write() as connection:
+            for one in watched:
+                row = {"trial": trial_id, "probe": one.probe, "saw": asdict(one)}
+                connection.execute(insert(schema.watched).prefix_with("OR REPLACE").values(**row))
+        try:
+            series.write(self.directory_of_series / series.file_name(trial_id), points)
+        except OSError as error:
+            raise DialinError(
+                f"The study in {self._directory} cannot be written: {error.strerror}",
+                f"Mend that (a full disk?), then go on: dialin resume {self._directory}",
+            ) from error
+
+    @property
+    def directory_of_series(self) -> Path:
+        """Where the figures over time of each trial are."""
+        return self._directory / "evidence"
+
+    @property
+    def directory_of_waits(self) -> Path:
+        """Where the raw waits of trials for waits are, `waits/trial-N.parquet`."""
+        return self._directory / "waits"
+
+    def save_waits(self, trial_id: int, waits: RawWaits) -> None:
+        """Write the summary of the raw waits of a trial."""
+        with self._write() as connection:
+            connection.execute(insert(schema.waits).prefix_with("OR REPLACE").values(trial=trial_id, summary=asdict(waits)))
+
     def add_look(self, look: Look) -> None:
         """Write down that a look was taken, before its verdict is used."""
         with self._write() as connection:
@@ -246,6 +277,19 @@ class Store:
         with self._engine.connect() as connection:
             return [_sample(row) for row in connection.execute(of_it)]
 
+    def watched(self) -> dict[int, dict[str, Watched]]:
+        """Return what the probes saw, by trial and probe."""
+        grouped: dict[int, dict[str, Watched]] = {}
+        with self._engine.connect() as connection:
+            for row in connection.execute(select(schema.watched).order_by(schema.watched.c.trial)):
+                grouped.setdefault(row.trial, {})[row.probe] = _watched(row.saw)
+        return grouped
+
+    def waits(self) -> dict[int, RawWaits]:
+        """Return the summaries of raw waits, by trial."""
+        with self._engine.connect() as connection:
+            return {row.trial: _waits(row.summary) for row in connection.execute(select(schema.waits))}
+
     def looks(self) -> list[Look]:
         """Return every look, in order."""
         with self._engine.connect() as connection:
@@ -272,6 +316,8 @@ class Store:
                 command=row.command,
                 trials=self.trials(),
                 samples=self.samples(),
+                watched=self.watched(),
+                waits=self.waits(),
                 looks=self.looks(),
                 log=[LogLine(line.at, line.text) for line in lines],
                 verdict=Verdict.model_validate(row.verdict) if row.verdict else None,
@@ -337,4 +383,16 @@ def _sample(row: Row[Any]) -> Sample:
         gap=row.gap,
         stolen=row.stolen,
         pressure=row.pressure,
+        threads=row.threads,
+        seconds=row.seconds,
     )
+
+
+def _watched(saw: Mapping[str, Any]) -> Watched:
+    gauges = {name: Gauge(**figures) for name, figures in saw["gauges"].items()}
+    return Watched(**{**saw, "gauges": gauges, "notes": tuple(saw["notes"])})
+
+
+def _waits(summary: Mapping[str, Any]) -> RawWaits:
+    rows = tuple(WaitRow(**{**row, "histogram": tuple(row["histogram"])}) for row in summary["rows"])
+    return RawWaits(**{**summary, "rows": rows, "notes": tuple(summary["notes"])})

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from dialin.model.study import Goal
 from dialin.model.trial import Sample, Step, Trial, TrialState
@@ -41,7 +42,7 @@ class Figures:
 def figures(samples: Sequence[Sample]) -> Figures | None:
     """Sum up a trial; None where no second of it counts."""
     measured = [sample for sample in samples if sample.step is Step.MEASURE]
-    kept = [sample for sample in measured if not sample.lost]
+    kept = _on_one_level([sample for sample in measured if not sample.lost])
     if not kept:
         return None
     shape = examine([sample.tps for sample in kept])
@@ -56,6 +57,28 @@ def figures(samples: Sequence[Sample]) -> Figures | None:
         errors=sum(sample.errors for sample in counted) / len(counted),
         lost=len(measured) - len(kept),
     )
+
+
+def by_threads(samples: Iterable[Sample]) -> dict[int, list[Sample]]:
+    """Return the measured samples that the host did not lose, by how many connections worked."""
+    grouped: dict[int, list[Sample]] = {}
+    for sample in samples:
+        if sample.step is Step.MEASURE and not sample.lost:
+            grouped.setdefault(sample.threads, []).append(sample)
+    return grouped
+
+
+def _on_one_level(kept: Sequence[Sample]) -> list[Sample]:
+    """Return samples as if all had been measured at one number of threads: that of the geometric mean of throughput.
+
+    What a candidate gains at 1 thread and at 64 then counts alike, as a ratio; each second keeps its distance from its level.
+    """
+    grouped = by_threads(kept)
+    levels = {threads: window([sample.tps for sample in own]).location for threads, own in grouped.items()}
+    if len(levels) < 2 or min(levels.values()) <= 0:
+        return list(kept)
+    mean = statistics.geometric_mean(levels.values())
+    return [replace(sample, tps=sample.tps * mean / levels[sample.threads]) for sample in kept]
 
 
 def value(found: Figures, goal: Goal) -> float:

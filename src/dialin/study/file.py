@@ -31,6 +31,7 @@ from dialin.model.study import MAX_CANDIDATES, WORTHWHILE, Attachment, Candidate
 from dialin.model.workload import RAND_TYPES, WorkloadSpec
 from dialin.variables import optionfile
 
+DEFAULT_THREADS = 16
 SCHEMA_ID = "dialin/study/1"
 
 
@@ -45,8 +46,25 @@ def fraction(value: object) -> object:
     return value
 
 
+def whole_numbers(value: object) -> object:
+    """Read one or several whole numbers as people write them: `1,4,16`, 16 and [1, 4, 16]."""
+    if isinstance(value, str):
+        try:
+            return [int(part) for part in value.split(",")]
+        except ValueError:
+            raise ValueError("is not a whole number, or several such as 1,4,16") from None
+    return [value] if isinstance(value, int) and not isinstance(value, bool) else value
+
+
 _SHARE = {"anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"type": "string", "pattern": r"^\s*[0-9.]+\s*%?\s*$"}]}
 Fraction = Annotated[float, BeforeValidator(fraction), WithJsonSchema(_SHARE)]
+Threads = Annotated[
+    tuple[int, ...],
+    BeforeValidator(whole_numbers),
+    WithJsonSchema(
+        {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "array", "items": {"type": "integer"}}, {"type": "string"}]}
+    ),
+]
 Variables = dict[str, Value]
 
 
@@ -79,7 +97,11 @@ class Question(BaseModel):
     hold: bool = Field(default=False, description="keep still what would differ between candidates though nobody asked")
     baseline: str | None = Field(default=None, description="the candidate that the others are measured against")
     workload: str = Field(default="oltp_read_write", description="a sysbench script's name, or the path of a Lua script")
-    threads: int = Field(default=16, ge=1, le=65_535, description="connections that work at once")
+    threads: Threads | None = Field(
+        default=None,
+        description="connections that work at once, 16 unless told (1 for a scan); several, such as 1,4,16, are all measured "
+        "in every trial, and show how each candidate scales",
+    )
     tables: int = Field(default=4, ge=1, le=10_000, description="tables to prepare")
     table_size: int = Field(default=100_000, ge=1, description="rows of each table")
     rand_type: str | None = Field(default=None, description="distribution of the rows asked for: " + ", ".join(RAND_TYPES))
@@ -106,6 +128,11 @@ class Question(BaseModel):
     switch: Literal["auto", "restart", "set"] = Field(
         default="auto", description="between trials: set dynamic variables in a running server where that is valid, or restart"
     )
+    probes: bool = Field(default=True, description="watch counters and waits while load is measured, to explain the verdict")
+    waits: str | None = Field(
+        default=None,
+        description="collect the raw waits of instruments, such as hash_table_locks, in trials of their own after the verdict",
+    )
     confirm: bool = Field(default=False, description="measure the choice afresh against the baseline after it is made")
     seed: int = Field(default=1, ge=0, lt=2**31, description="of the order of trials and of the load")
     server_cpus: str | None = Field(default=None, description="CPUs for the servers, as 0-3,8")
@@ -117,6 +144,22 @@ class Question(BaseModel):
     def _known_distribution(cls, value: str | None) -> str | None:
         if value is not None and value not in RAND_TYPES:
             raise ValueError(f"{value!r} is not a distribution; they are {', '.join(RAND_TYPES)}")
+        return value
+
+    @field_validator("threads")
+    @classmethod
+    def _distinct_levels(cls, value: tuple[int, ...] | None) -> tuple[int, ...] | None:
+        if value is not None and (not value or len(set(value)) != len(value)):
+            raise ValueError("needs one number, or several different ones")
+        if value is not None and not all(1 <= number <= 65_535 for number in value):
+            raise ValueError("must be 1 to 65535")
+        return value
+
+    @field_validator("waits")
+    @classmethod
+    def _pattern_of_instruments(cls, value: str | None) -> str | None:
+        if value is not None and not re.fullmatch(r"[A-Za-z0-9_/%:-]{1,120}", value):
+            raise ValueError("is not a part of an instrument's name, such as hash_table_locks or wait/synch/mutex/innodb/%")
         return value
 
     @field_validator("server_cpus", "load_cpus")
@@ -150,10 +193,12 @@ class Question(BaseModel):
         name = self.workload
         if "/" in name or name.endswith(".lua"):
             name = str((directory / name).absolute())
+        threads = self.threads or (DEFAULT_THREADS,)
         options = {_kebab(key.removeprefix("--")): _option_text(value) for key, value in self.workload_options.items()}
         return WorkloadSpec(
             name=name,
-            threads=self.threads,
+            threads=max(threads),
+            levels=tuple(sorted(threads)) if len(threads) > 1 else (),
             tables=self.tables,
             table_size=self.table_size,
             rand_type=self.rand_type,
@@ -198,6 +243,8 @@ class Question(BaseModel):
             confidence=self.confidence,
             goal=self.goal,
             worthwhile=WORTHWHILE[self.goal] if self.worthwhile is None else self.worthwhile,
+            probes=self.probes,
+            waits=self.waits,
             confirm=self.confirm,
             aa=self.aa is not None,
             seed=self.seed,

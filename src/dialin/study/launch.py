@@ -26,6 +26,7 @@ from dialin.study.ready import Ready
 from dialin.study.runner import Runner
 from dialin.study.sandboxed import check_sandboxed, sandboxes_again
 from dialin.study.trial import Laboratory
+from dialin.study.watching import by_probes, nothing
 from dialin.study.workshop import Workshop
 from dialin.workloads.base import Workload
 from dialin.workloads.sysbench import Sysbench
@@ -174,6 +175,7 @@ def _run(ready: Ready, store: Store, workshop: Workshop, watcher: Watcher) -> Ve
                 watcher=watcher,
                 workload=ready.workload,
                 stage=stage,
+                watch=by_probes(workshop.clock) if ready.spec.probes else nothing,
                 counted={name: seen.real for name, seen in ready.seen.items()},
             )
             verdict = Runner(laboratory, session).run()

@@ -32,8 +32,8 @@ class Plan:
     """What the budget allows.
 
     Attributes:
-        measure: seconds measured in each trial.
-        warmup: the most seconds that a trial warms up.
+        measure: seconds measured in each trial, for each number of threads.
+        warmup: the most seconds that a trial warms up before them.
         blocks: about how many blocks fit the budget.
         trial_seconds: about how long a trial takes in all.
     """
@@ -54,12 +54,13 @@ def plan(spec: StudySpec) -> Plan:
     count = len(spec.candidates)
     slot = budget / (count * BLOCKS_WANTED)
     overhead, share = OVERHEAD[spec.switch], _WARMUP_SHARE[spec.switch]
-    loaded = slot - overhead - (spec.warmup if spec.warmup is not None else 0)
+    levels = max(1, len(spec.workload.levels))
+    loaded = (slot - overhead) / levels - (spec.warmup if spec.warmup is not None else 0)
     wanted = loaded if spec.warmup is not None else loaded / (1 + share)
     measure = spec.measure or float(round(min(max(wanted, _MEASURE_LEAST), _MEASURE_MOST)))
     warmup = spec.warmup if spec.warmup is not None else float(round(share * measure))
     # Reckoned with the whole warm-up: noisy seconds mostly use it up.
-    trial_seconds = overhead + warmup + measure
+    trial_seconds = overhead + levels * (warmup + measure)
     blocks = int(budget // (trial_seconds * count))
     if blocks < BLOCKS_NEEDED:
         least = BLOCKS_NEEDED * trial_seconds * count / 60
@@ -86,6 +87,13 @@ def block_order(seed: int, block: int, names: Sequence[str]) -> list[str]:
     order = list(names)
     random.Random(f"{seed}/{pair}").shuffle(order)  # noqa: S311 - an order, not a secret
     return order if block % 2 else order[::-1]
+
+
+def level_order(seed: int, block: int, levels: Sequence[int]) -> list[int]:
+    """Return the order in which the trials of a block measure several numbers of threads: drawn anew for each block."""
+    order = list(levels)
+    random.Random(f"{seed}/levels/{block}").shuffle(order)  # noqa: S311 - an order, not a secret
+    return order
 
 
 def load_seed(seed: int, block: int) -> int:

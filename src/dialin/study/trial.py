@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
@@ -21,12 +21,10 @@ from dialin.servers.objects import real_objects
 from dialin.stats.steady import examine
 from dialin.stats.warmup import is_steady
 from dialin.store.store import Store
-from dialin.study.plan import LONGEST, Plan, load_seed
+from dialin.study.plan import LONGEST, Plan, level_order, load_seed
 from dialin.study.stage import Stage
+from dialin.study.watching import TrialWatcher, Watching, nothing
 from dialin.workloads.base import Load, Workload
-
-_READ_PATIENCE = 30.0
-"""Seconds without any report after which the driver is called hung."""
 
 _POOL_PATIENCE = 600.0
 """Seconds that the load of the buffer pool's pages may take; the warm-up begins when it is over."""
@@ -43,6 +41,7 @@ class Laboratory:
         stage: sets one up for a trial.
         counted: per candidate, the real objects that can be counted only with instruments that no trial runs with.
         hiccups: watches the host while the load runs.
+        watch: sets up what watches a trial.
     """
 
     spec: StudySpec
@@ -54,6 +53,7 @@ class Laboratory:
     stage: Callable[[Trial], Stage]
     counted: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     hiccups: Callable[[Clock], HiccupProbe] = HiccupProbe
+    watch: TrialWatcher = nothing
 
 
 @dataclass(slots=True)
@@ -118,6 +118,7 @@ class _Life:
         self._load: Load | None = None
         self._hiccups: Callable[[], Hiccups] = Hiccups
         self._still = 0
+        self._threads = 0
         self._seconds = 0
         self._well = False
 
@@ -127,10 +128,17 @@ class _Life:
         try:
             instance = self._stage.ready(self._step)
             self._verify(instance)
-            with self._lab.hiccups(self._lab.clock) as probe:
+            watched = self._lab.watch(self._trial, instance, self._stage.build, self._driver_cpu)
+            with self._lab.hiccups(self._lab.clock) as probe, watched as watching:
                 self._hiccups = probe.taken
-                load = self._warm_up(instance)
-                self._measure(instance, load)
+                with self._step(Step.WARM_UP):
+                    self._await_warm_pool(instance)
+                for threads in self._levels():
+                    load = self._warm_up(threads)
+                    self._measure(instance, load, watching)
+                    load.stop()
+                    self._load = None
+            watching.keep(self._lab.store, self._trial.id)
             self._well = True
         except ServerError as error:
             return self._failure("server", error.what, error.log_tail)
@@ -166,14 +174,27 @@ class _Life:
         self._so_far.in_force = {name: self._stage.hide(value) for name, value in found.items()}
         self._so_far.real = {**self._lab.counted.get(self._trial.candidate, {}), **real}
 
-    def _warm_up(self, instance: Instance) -> Load:
+    def _levels(self) -> Sequence[int]:
+        """Return the numbers of threads that are measured, one after another."""
+        workload = self._lab.spec.workload
+        return level_order(self._lab.spec.seed, self._trial.block, workload.levels) or (workload.threads,)
+
+    def _driver_cpu(self) -> float:
+        return self._load.cpu_seconds() if self._load else 0.0
+
+    def _warm_up(self, threads: int) -> Load:
         lab = self._lab
         with self._step(Step.WARM_UP):
-            self._await_warm_pool(instance)
             limit = lab.clock.monotonic() + lab.plan.warmup
             seed = load_seed(lab.spec.seed, self._trial.block)
-            self._load = load = lab.workload.start(self._stage.target(), seed=seed, cpus=lab.spec.load_cpus)
+            target, cpus = self._stage.target(), lab.spec.load_cpus
+            self._load = load = lab.workload.start(target, threads=threads, seed=seed, cpus=cpus)
+            self._threads = threads
             self._hiccups()  # what came before the load is none of its seconds'
+            if (runs := lab.workload.runs) is not None:
+                for _ in range(runs.warm_up):
+                    self._read(load, Step.WARM_UP)
+                return load
             series: list[float] = []
             while lab.clock.monotonic() < limit:
                 series.append(self._read(load, Step.WARM_UP).tps)
@@ -196,20 +217,20 @@ class _Life:
                     return
                 clock.sleep(0.1)
 
-    def _measure(self, instance: Instance, load: Load) -> None:
+    def _measure(self, instance: Instance, load: Load, watching: Watching) -> None:
         lab, pid = self._lab, instance.pid
         if instance.is_gone():
             raise ServerError(f"The server ended: {instance.last_words()}", log_tail=instance.log_tail())
-        with self._step(Step.MEASURE):
+        with self._step(Step.MEASURE), watching.window():
             began, driver, server, busy = (
                 lab.clock.monotonic(),
                 load.cpu_seconds(),
                 host.cpu_seconds(pid) if pid else None,
                 host.busy_seconds(),
             )
-            self._so_far.spoiled = not self._read_steady_seconds(load)
+            self._so_far.spoiled |= not self._read_enough(load)
             cpus = lab.spec.load_cpus
-            self._so_far.costs = Costs(
+            costs = Costs(
                 seconds=lab.clock.monotonic() - began,
                 driver_cpu=load.cpu_seconds() - driver,
                 server_cpu=host.cpu_seconds(pid) - server if pid and server is not None else None,
@@ -217,6 +238,21 @@ class _Life:
                 cpus=host.cpu_count(),
                 driver_cpus=len(parse_cpus(cpus)) if cpus else host.cpu_count(),
             )
+            self._so_far.costs = costs if self._so_far.costs is None else self._so_far.costs.plus(costs)
+
+    def _read_enough(self, load: Load) -> bool:
+        """Read what a trial measures; False where the host lost most of it."""
+        runs = self._lab.workload.runs
+        return self._read_steady_seconds(load) if runs is None else self._read_runs(load, runs.measured)
+
+    def _read_runs(self, load: Load, wanted: int) -> bool:
+        """Read so many runs of a timed query, and others for those that the host lost."""
+        kept = 0
+        for _ in range(LONGEST * wanted):
+            kept += not self._read(load, Step.MEASURE).lost
+            if kept == wanted:
+                break
+        return 2 * kept >= wanted
 
     def _read_steady_seconds(self, load: Load) -> bool:
         """Read the planned seconds, and more where they are not steady or the host lost some; False where it lost most."""
@@ -236,10 +272,10 @@ class _Life:
 
     def _read(self, load: Load, step: Step) -> Sample:
         lab = self._lab
-        second = load.read(_READ_PATIENCE)
+        second = load.read(lab.workload.patience)
         self._seconds += 1
         if second is None:
-            raise WorkloadError(f"The load driver reported nothing for {_READ_PATIENCE:.0f} s")
+            raise WorkloadError(f"The load driver reported nothing for {lab.workload.patience:.0f} s")
         hiccups = self._hiccups()
         sample = Sample(
             second=self._seconds,
@@ -255,6 +291,8 @@ class _Life:
             gap=hiccups.gap,
             stolen=hiccups.stolen,
             pressure=hiccups.pressure,
+            threads=self._threads,
+            seconds=second.seconds,
         )
         lab.store.add_sample(self._trial.id, sample)
         lab.watcher.sampled(self._trial, sample)

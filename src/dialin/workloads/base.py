@@ -26,7 +26,10 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Second:
-    """What a driver reports of one second; rates are per second, the percentile in milliseconds."""
+    """What a driver reports of one second, or of one run of a timed query, which takes `seconds`.
+
+    Rates are per second, the percentile in milliseconds.
+    """
 
     number: int
     tps: float
@@ -36,6 +39,20 @@ class Second:
     latency_ms: float
     errors: float
     reconnects: float
+    seconds: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """The runs of a timed query that a trial is made of.
+
+    Attributes:
+        warm_up: how many come first and are not measured.
+        measured: how many are.
+    """
+
+    warm_up: int
+    measured: int
 
 
 class Load(Protocol):
@@ -102,11 +119,22 @@ class Workload(Protocol):
         """
         ...
 
-    def start(self, target: Target, *, seed: int, cpus: str | None) -> Load:
+    @property
+    def patience(self) -> float:
+        """Seconds without any report after which its driver is called hung."""
+        ...
+
+    @property
+    def runs(self) -> Runs | None:
+        """How many runs of a timed query a trial is made of; None where it is measured by the second."""
+        ...
+
+    def start(self, target: Target, *, threads: int, seed: int, cpus: str | None) -> Load:
         """Start the load; it runs until it is stopped.
 
         Args:
             target: the server.
+            threads: connections that work at once.
             seed: of the load's random numbers.
             cpus: the CPUs that the driver may use, as `0-3,8`; None for all.
         """

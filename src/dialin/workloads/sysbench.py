@@ -196,13 +196,23 @@ class Sysbench:
             words = tail(log)
             raise WorkloadError(f"sysbench could not prepare its data: {_fatal(words)}", sysbench_account.remedy(words), words)
 
-    def start(self, target: Target, *, seed: int, cpus: str | None) -> SysbenchLoad:
+    @property
+    def patience(self) -> float:
+        """Seconds without any report after which sysbench is called hung; it reports each second."""
+        return 30.0
+
+    @property
+    def runs(self) -> None:
+        """Return None: what sysbench does is measured by the second."""
+        return
+
+    def start(self, target: Target, *, threads: int, seed: int, cpus: str | None) -> SysbenchLoad:
         """Start the load; it runs until it is stopped.
 
         Raises:
             UserError: sysbench cannot log in as the account.
         """
-        script, *options = self._arguments(target, threads=self._spec.threads)
+        script, *options = self._arguments(target, threads=threads)
         options += [
             "--time=0",
             "--events=0",

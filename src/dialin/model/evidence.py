@@ -1,0 +1,132 @@
+"""What probes saw of a trial while its load was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Gauge:
+    """A figure that goes up and down, over a measured window.
+
+    Attributes:
+        first: when the window began.
+        last: when it ended.
+        least: the lowest that was read.
+        most: the highest that was read.
+        mean: of all readings.
+    """
+
+    first: float
+    last: float
+    least: float
+    most: float
+    mean: float
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """What one probe saw over the measured seconds of a trial.
+
+    Attributes:
+        probe: its name, such as `status`.
+        seconds: of wall clock that lie between the first and the last reading of each measured window, all windows together.
+        counters: by how much each cumulative figure rose in these seconds; those that did not move are kept at 0.
+        gauges: figures that go up and down.
+        notes: what could not be read, and why, a sentence each.
+        readings: how often it was read.
+        waited: seconds of wall clock that reading took: what the server spent on it at the most.
+        cpu: CPU seconds that dialin itself spent on it.
+    """
+
+    probe: str
+    seconds: float
+    counters: Mapping[str, float] = field(default_factory=dict)
+    gauges: Mapping[str, Gauge] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    readings: int = 0
+    waited: float = 0.0
+    cpu: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One figure at one time: a counter's rate a second since the reading before, or a gauge's value.
+
+    Attributes:
+        at: seconds since the epoch.
+        probe: what read it.
+        name: of the figure.
+        value: its rate or value.
+    """
+
+    at: float
+    probe: str
+    name: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class WaitRow:
+    """The raw waits of one instrument and operation in one trial; times are picoseconds, as the performance schema tells them.
+
+    Attributes:
+        instrument: such as `wait/synch/sxlock/innodb/hash_table_locks`.
+        operation: such as `shared_lock`; `(all)` for all operations of the instrument together.
+        count: how many waits.
+        mean: of their times.
+        p50: median.
+        p90: nine in ten were no longer.
+        p99: 99 in 100 were no longer.
+        p999: 999 in 1000 were no longer.
+        most: the longest.
+        total: all of them together.
+        worst_share: the share of the total that the longest 1 % are, 0 to 1.
+        ten_share: the share of the total that the ten longest are, 0 to 1.
+        histogram: how many waits fell into each power of two of nanoseconds: element i counts those of 2**i ns or more and less
+            than 2**(i+1) ns; those below 1 ns are in the first.
+    """
+
+    instrument: str
+    operation: str
+    count: int
+    mean: float
+    p50: float
+    p90: float
+    p99: float
+    p999: float
+    most: float
+    total: float
+    worst_share: float
+    ten_share: float
+    histogram: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RawWaits:
+    """The raw waits that one trial collected.
+
+    Attributes:
+        pattern: what was asked for, as the user wrote it.
+        seconds: in which they were collected.
+        events: how many were kept.
+        lost: how many the server counted and the ring no longer held when it was read.
+        timer: the timer that measured them, such as `CYCLE`.
+        frequency: its ticks a second, to tell times in cycles; 0 where the server does not tell.
+        rows: by instrument and operation, the largest total first; each instrument has a row `(all)`.
+        notes: what stood in the way, a sentence each.
+    """
+
+    pattern: str
+    seconds: float
+    events: int
+    lost: int
+    timer: str
+    frequency: float
+    rows: tuple[WaitRow, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def cycles(self, picoseconds: float) -> float:
+        """Return a time in ticks of the timer."""
+        return picoseconds * self.frequency / 1e12

@@ -1,0 +1,156 @@
+"""Why a verdict came out as it did: what `dialin explain` and the reports tell."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from dialin.model.verdict import Estimate
+
+Values = dict[str, list[float]]
+"""A figure by candidate: one value for each trial, in the order that they ran."""
+
+
+class ReasonKind(StrEnum):
+    """What sort of fact a reason is.
+
+    `moved` differed between candidates together with the verdict; that is correlation, and is called so. `unused` is memory or
+    room set aside and never used; `limit` is a limit that was hit: both hold whether or not candidates differ.
+    """
+
+    MOVED = "moved"
+    UNUSED = "unused"
+    LIMIT = "limit"
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Chart(_Part):
+    """What is drawn beside a reason: a dot for each trial, by candidate."""
+
+    title: str
+    unit: str
+    values: Values
+
+
+class Reason(_Part):
+    """One fact that explains a verdict."""
+
+    code: str = Field(description="the rule that found it, for scripts")
+    kind: ReasonKind
+    text: str = Field(description="the fact with its figures, a sentence or two")
+    source: str = Field(description="where the rule comes from")
+    strength: float = Field(description="how far it stands out: the difference in half-widths of its interval; 0 where none is")
+    correlation: float | None = Field(
+        default=None,
+        description="Pearson correlation of the figure with the goal's, over trials less their block; null if unknown",
+    )
+    chart: Chart | None = None
+
+
+class CostRow(_Part):
+    """What one query, or one transaction, costs of something; by candidate."""
+
+    name: str = Field(description="such as `server CPU`")
+    unit: str = Field(description="such as `µs`")
+    per_query: dict[str, float]
+    per_transaction: dict[str, float]
+    ratio: dict[str, Estimate] = Field(
+        description="to the baseline's, with its interval; the same for queries and transactions"
+    )
+
+
+class ScalingPoint(_Part):
+    """Throughput at a number of threads."""
+
+    threads: int
+    tps: Estimate
+
+
+class Usl(_Part):
+    """Gunther's universal scalability law fitted to the points: X(n) = lambda n / (1 + sigma (n-1) + kappa n (n-1))."""
+
+    rate: float = Field(description="lambda: throughput of one thread")
+    contention: float = Field(description="sigma: the share that is done one after the other")
+    coherency: float = Field(description="kappa: the price of agreement between each two threads")
+    peak: float | None = Field(description="threads at which throughput is highest; null where it rises without end")
+    relative_error: float = Field(description="typical deviation of the points from the curve, relative")
+
+
+class Scaling(_Part):
+    """How one candidate's throughput grows with threads."""
+
+    candidate: str
+    points: list[ScalingPoint]
+    usl: Usl | None = Field(description="null where there are fewer than four thread counts, or no curve fits")
+
+
+class WaitSummary(_Part):
+    """The raw waits of one instrument and operation of one candidate; times in nanoseconds and in the timer's ticks."""
+
+    candidate: str
+    instrument: str
+    operation: str
+    count: int
+    per_second: float
+    mean_ns: float
+    p50_ns: float
+    p90_ns: float
+    p99_ns: float
+    p999_ns: float
+    max_ns: float
+    mean_cycles: float
+    p50_cycles: float
+    p90_cycles: float
+    p99_cycles: float
+    p999_cycles: float
+    max_cycles: float
+    total_ms: float
+    worst_share: float = Field(description="the share of the total that the longest 1 % are, 0 to 1")
+    ten_share: float = Field(description="the share of the total that the ten longest are, 0 to 1")
+    histogram: list[int] = Field(description="waits by power of two of nanoseconds")
+
+
+class WaitTrial(_Part):
+    """A trial that collected raw waits, and what that cost it."""
+
+    candidate: str
+    pattern: str
+    seconds: float
+    events: int
+    lost: int
+    timer: str
+    ticks_per_second: float
+    tps: float | None
+    slowdown: float | None = Field(
+        description="share of throughput that collecting cost, against the candidate's clean trials; null where unknown"
+    )
+
+
+class ProbeCost(_Part):
+    """What one probe cost, over all trials that it watched."""
+
+    probe: str
+    readings: int
+    waited_ms_per_s: float = Field(description="milliseconds of each measured second in which the server was asked")
+    cpu_ms_per_s: float = Field(description="milliseconds of CPU that dialin itself spent, of each measured second")
+    notes: list[str]
+
+
+class Why(_Part):
+    """What `dialin explain --json` prints."""
+
+    schema_: Literal["dialin/why/1"] = Field(default="dialin/why/1", alias="schema")
+    summary: str = Field(description="what moved with the verdict, in one sentence; or that nothing did")
+    reasons: list[Reason] = Field(description="strongest first; those of kind `unused` and `limit` follow")
+    costs: list[CostRow]
+    scaling: list[Scaling]
+    waits: list[WaitSummary]
+    wait_trials: list[WaitTrial]
+    probes: list[ProbeCost]
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)

@@ -1,0 +1,41 @@
+"""The figures of a trial over time, in Parquet: many, alike, and read seldom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from dialin.model.evidence import Point
+
+
+def file_name(trial_id: int) -> str:
+    """Return the name of a trial's file."""
+    return f"trial-{trial_id}.parquet"
+
+
+def write(path: Path, points: Iterable[Point]) -> None:
+    """Write points to a file that is there whole or not at all; none where there are no points.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    import polars as pl
+
+    rows = [(point.at, point.probe, point.name, point.value) for point in points]
+    if not rows:
+        return
+    schema = {"at": pl.Float64, "probe": pl.Categorical, "name": pl.Categorical, "value": pl.Float64}
+    path.parent.mkdir(exist_ok=True)
+    making = path.with_suffix(".making")
+    pl.DataFrame(rows, schema=schema, orient="row").write_parquet(making, compression="zstd")
+    making.replace(path)
+
+
+def read(path: Path) -> list[Point]:
+    """Return the points of a file in the order that they were read; none where there is no such file."""
+    import polars as pl
+
+    if not path.is_file():
+        return []
+    frame = pl.read_parquet(path)
+    return [Point(at, str(probe), str(name), value) for at, probe, name, value in frame.iter_rows()]

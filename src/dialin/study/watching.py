@@ -1,0 +1,140 @@
+"""What is watched in every trial: the probes that suit a server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from dialin.clock import Clock
+from dialin.errors import ServerError
+from dialin.model.trial import Trial
+from dialin.probes.base import Probe
+from dialin.probes.watch import Watch
+from dialin.servers.capabilities import Versioned
+from dialin.servers.connection import Query
+from dialin.servers.instance import Instance
+from dialin.store.store import Store
+
+PATIENCE = 5.0
+"""Seconds after which a reading is given up: a probe must never hold a statement open on a server that is in trouble."""
+
+
+ClientCpu = Callable[[], float]
+"""Tells the CPU seconds that the load driver has used so far."""
+
+
+class Watching(Protocol):
+    """What watches a trial."""
+
+    def window(self) -> AbstractContextManager[None]:
+        """Watch while this is open: the load is measured then."""
+        ...
+
+    def keep(self, store: Store, trial_id: int) -> None:
+        """Write down what was seen.
+
+        Raises:
+            DialinError: it cannot be written.
+        """
+        ...
+
+
+TrialWatcher = Callable[[Trial, Instance, Versioned, ClientCpu], AbstractContextManager[Watching]]
+"""Sets up what watches a trial; opened before its load starts and closed after it was measured."""
+
+
+class Nothing:
+    """Watches nothing."""
+
+    def window(self) -> AbstractContextManager[None]:
+        """Do nothing."""
+        return nullcontext()
+
+    def keep(self, store: Store, trial_id: int) -> None:
+        """Do nothing."""
+
+
+def nothing(_trial: Trial, _instance: Instance, _build: Versioned, _client_cpu: ClientCpu) -> AbstractContextManager[Watching]:
+    """Return what watches nothing."""
+    return nullcontext(Nothing())
+
+
+class Probed:
+    """Watches by probes.
+
+    Args:
+        watch: reads them.
+    """
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+
+    def window(self) -> AbstractContextManager[None]:
+        """Read them while this is open."""
+        return self._watch.window()
+
+    def keep(self, store: Store, trial_id: int) -> None:
+        """Write down what they saw."""
+        store.save_watched(trial_id, self._watch.taken(), self._watch.points())
+
+
+def by_probes(clock: Clock) -> TrialWatcher:
+    """Return what watches trials by every probe that suits their server."""
+
+    @contextmanager
+    def watcher(_trial: Trial, instance: Instance, build: Versioned, client_cpu: ClientCpu) -> Iterator[Watching]:
+        with Session(instance) as session, Watch(probes_of(session, instance.pid, client_cpu, None), clock) as watch:
+            yield Probed(watch)
+
+    return watcher
+
+
+class Session:
+    """A connection of the probes' own, made when it is first used and anew after it broke. Use it as a context manager."""
+
+    def __init__(self, instance: Instance) -> None:
+        self._instance = instance
+        self._connection: AbstractContextManager[Query] | None = None
+        self._query: Query | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def __call__(self, statement: str, arguments: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+        """Run one statement.
+
+        Raises:
+            ServerError: it is refused, or takes longer than a probe may.
+        """
+        if self._query is None:
+            self._connection = self._instance.connect(PATIENCE)
+            self._query = self._connection.__enter__()
+        try:
+            return self._query(statement, arguments)
+        except ServerError:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        if self._connection is not None:
+            self._connection.__exit__(None, None, None)
+        self._connection = self._query = None
+
+
+def probes_of(query: Query, pid: int | None, client_cpu: ClientCpu, directory: Path | None) -> Sequence[Probe]:
+    """Return the probes of a trial; each finds out for itself what this server lets it read.
+
+    Args:
+        query: asks the server.
+        pid: its process; None where it runs elsewhere.
+        client_cpu: of the load driver.
+        directory: the server's data directory, where that is on this machine.
+    """
+    return []
