@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 Query = Callable[..., list[tuple[Any, ...]]]
-"""Runs one statement, with arguments for its `%s`, and returns its rows; raises `ServerError` where that fails or takes long."""
+"""Runs one statement, with arguments for its `%s`, and returns its rows; raises `ServerError` where that fails or is slow."""
 
 
 @dataclass(frozen=True, slots=True)

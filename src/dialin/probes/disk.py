@@ -64,6 +64,17 @@ def facts(directory: Path, clock: Clock, root: Path = Path("/")) -> DiskFacts:
     )
 
 
+def below(directory: Path, root: Path = Path("/")) -> Path | None:
+    """Return where the kernel tells of the whole disk below a directory; None where there is none that can be told.
+
+    Args:
+        directory: which one.
+        root: what /proc and /sys are found under.
+    """
+    mount = _mount_of(directory.resolve(), root)
+    return _device(mount, root) if mount else None
+
+
 def fsyncs(directory: Path, clock: Clock) -> tuple[float, ...] | None:
     """Return how long each of some small fsyncs takes, in seconds; None where nothing can be written there.
 

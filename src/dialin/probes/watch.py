@@ -1,7 +1,8 @@
 """Reads the probes of a trial beside its load, each at its own pace, and sums up what they saw.
 
 A probe is read at both ends of every measured window and, where it has a period, in between. One that answers slowly is asked
-less often, so that reading it never takes more than a twentieth of the time; one that fails twice in a row is left alone.
+less often, so that reading it never takes more than a twentieth of the time; one that fails twice in a row is left alone. What
+a probe does wrong is noted and never costs a trial.
 
 Cost: that of its probes, which is measured and kept with what they saw. Privileges: theirs.
 """
@@ -96,18 +97,23 @@ class Watch:
 
     @contextmanager
     def window(self) -> Iterator[None]:
-        """Watch while this is open; what happens between two windows is nobody's."""
+        """Watch while this is open; what happens between two windows is nobody's.
+
+        Where an error ends it, probes are not asked again: the server may be in trouble, and nobody will read what they say.
+        """
         with self._lock:
             for account in self._accounts:
                 account.last = None
                 self._read(account)
             self._open = True
+        ended_well = False
         try:
             yield
+            ended_well = True
         finally:
             with self._lock:
                 self._open = False
-                for account in self._accounts:
+                for account in self._accounts if ended_well else ():
                     self._read(account)
 
     def taken(self) -> list[Watched]:
@@ -144,48 +150,65 @@ class Watch:
                         self._read(account)
 
     def _read(self, account: _Account) -> None:
-        """Read a probe once; what it says is added to its account where a reading came before it in this window."""
+        """Read a probe once, unless it is left alone, and count what that costs."""
         if account.failures >= _TRIES:
             return
         began, cpu = self._clock.monotonic(), self._thread_cpu()
+        reading = self._asked(account)
+        ended = self._clock.monotonic()
+        account.readings += 1
+        account.waited += ended - began
+        account.due = began + max(account.probe.period, (ended - began) / _SHARE)
+        if reading is not None:
+            # Halfway is the best guess of when the server looked.
+            self._take(account, reading, (began + ended) / 2, self._clock.now() - (ended - began) / 2)
+        account.cpu += self._thread_cpu() - cpu
+
+    def _asked(self, account: _Account) -> Reading | None:
+        """Return what a probe says; None, and a note, where it fails."""
         try:
             reading = account.probe.read()
-        except DialinError as error:
+        except Exception as error:
             account.failures += 1
-            account.notes[f"{account.probe.name} could not be read: {error.what}"] = None
-            return
-        finally:
-            ended = self._clock.monotonic()
-            account.readings += 1
-            account.waited += ended - began
-            account.cpu += self._thread_cpu() - cpu
-            account.due = began + max(account.probe.period, (ended - began) / _SHARE)
+            why = error.what if isinstance(error, DialinError) else f"a fault of dialin, {error!r}"
+            account.notes[f"{account.probe.name} could not be read: {why}"] = None
+            return None
         account.failures = 0
+        return reading
+
+    def _take(self, account: _Account, reading: Reading, at: float, noted: float) -> None:
+        """Add a reading to its account, and the rises since the one before it in this window.
+
+        Args:
+            account: the probe's.
+            reading: what it said.
+            at: when, by the clock that never jumps.
+            noted: when, in seconds since the epoch.
+        """
         account.notes.update(dict.fromkeys(reading.notes))
-        # Halfway is the best guess of when the server looked.
-        at = (began + ended) / 2
         for name, value in reading.gauges.items():
             if name in account.gauges:
                 account.gauges[name].add(value)
             else:
                 account.gauges[name] = _Span(value, value, value, value, value, 1)
-            self._note(account.probe.name, name, value)
+            self._note(noted, account.probe.name, name, value)
         if account.last is not None:
-            self._add_rises(account, *account.last, at, reading.counters)
+            before, past = account.last
+            account.seconds += at - before
+            self._add_rises(account, past, reading.counters, at - before, noted)
         account.last = (at, reading)
 
-    def _add_rises(self, account: _Account, before: float, past: Reading, at: float, counters: Mapping[str, float]) -> None:
-        account.seconds += at - before
+    def _add_rises(self, account: _Account, past: Reading, counters: Mapping[str, float], seconds: float, noted: float) -> None:
         for name, value in counters.items():
             # One that is new began at nothing; one that fell was reset meanwhile (FLUSH STATUS, a table that was truncated).
             rise = value - past.counters.get(name, 0.0)
             rise = value if rise < 0 else rise
             account.counters[name] = account.counters.get(name, 0.0) + rise
-            if rise > 0 and at > before:
-                self._note(account.probe.name, name, rise / (at - before))
+            if rise > 0 and seconds > 0:
+                self._note(noted, account.probe.name, name, rise / seconds)
 
-    def _note(self, probe: str, name: str, value: float) -> None:
-        self._at.append(self._clock.now())
+    def _note(self, noted: float, probe: str, name: str, value: float) -> None:
+        self._at.append(noted)
         self._which.append(self._names.setdefault((probe, name), len(self._names)))
         self._value.append(value)
 

@@ -1,0 +1,119 @@
+"""What InnoDB tells of itself in words: SHOW ENGINE INNODB STATUS.
+
+Cost: one statement each 5 s. With 32 threads on two CPUs that took 0.7 to 3 ms; the list of transactions is locked while it is
+written. The text has some KiB, 1 MiB at the most, and takes dialin about 0.5 ms for each 20 KiB. Privileges: PROCESS.
+
+Each asking starts the averages in the text anew, for everybody who asks that server: the rates of index searches are those
+since somebody asked last. Pending reads and writes are those of the buffer pool, which every build tells.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from dialin.probes import innodb_text
+from dialin.probes.base import Query, Reading
+from dialin.probes.innodb_text import InnodbStatus, Pool, Semaphores
+from dialin.probes.source import Source
+
+STATEMENT = "SHOW ENGINE INNODB STATUS"
+
+
+class InnodbStatusProbe:
+    """Reads the status text of InnoDB.
+
+    Who waits at a semaphore is told for one instant only, so the probe adds up what it saw over its readings.
+
+    Args:
+        query: asks the server.
+    """
+
+    name = "innodb"
+    period = 5.0
+
+    def __init__(self, query: Query) -> None:
+        self._source = Source(query, STATEMENT, "InnoDB's log, pools and semaphores", "PROCESS", [STATEMENT])
+        self._threads: Counter[str] = Counter()
+        self._seconds: defaultdict[str, float] = defaultdict(float)
+
+    def read(self) -> Reading:
+        """Read it once.
+
+        Raises:
+            ServerError: the server does not answer.
+        """
+        rows = self._source.rows()
+        if self._source.note:
+            return Reading(notes=(self._source.note,))
+        status = innodb_text.parse(text_of(rows))
+        counters, gauges = dict(_counters(status)), dict(_gauges(status))
+        if status.semaphores is not None:
+            gauges |= self._waiting(status.semaphores)
+            counters |= {f"semaphore_seen/{place}": float(threads) for place, threads in self._threads.items()}
+            counters |= {f"semaphore_waited/{place}": seconds for place, seconds in self._seconds.items()}
+        return Reading(counters, gauges, tuple(_notes(status)))
+
+    def _waiting(self, semaphores: Semaphores) -> dict[str, float]:
+        """Return how many threads wait at each place now, 0 where some did before; they are added to what was seen."""
+        now: Counter[str] = Counter()
+        for wait in semaphores.waits:
+            place = f"{wait.file}:{wait.line}/{wait.kind}"
+            now[place] += 1
+            self._seconds[place] += wait.seconds
+        self._threads.update(now)
+        return {f"semaphore/{place}": float(now[place]) for place in self._threads}
+
+
+def text_of(rows: Sequence[Sequence[Any]]) -> str:
+    """Return the text in the answer of the statement; empty where the server has no InnoDB."""
+    return str(rows[0][2]) if rows else ""
+
+
+def _counters(status: InnodbStatus) -> Iterator[tuple[str, float]]:
+    if status.log is not None:
+        yield "log_bytes", status.log.sequence
+    if status.semaphores is not None:
+        for kind, spins in status.semaphores.spins.items():
+            yield f"spin/{kind}/spins", spins.spins
+            yield f"spin/{kind}/rounds", spins.rounds
+            yield f"spin/{kind}/os_waits", spins.os_waits
+
+
+def _gauges(status: InnodbStatus) -> Iterator[tuple[str, float]]:
+    told: dict[str, float | None] = {"history_list": status.history}
+    if status.log is not None:
+        told["checkpoint_age"] = status.log.checkpoint_age
+    if status.insert_buffer is not None:
+        told["ibuf_size_pages"] = status.insert_buffer.size
+        told["ibuf_segment_pages"] = status.insert_buffer.segment
+        told["ibuf_free_pages"] = status.insert_buffer.free
+    # Averages over less than a second are divided by next to nothing.
+    if status.searches is not None and status.seconds:
+        told["ahi_hash_searches_per_s"] = status.searches.hash
+        told["ahi_other_searches_per_s"] = status.searches.other
+    if status.admission is not None:
+        told["queries_inside"] = status.admission.inside
+        told["queries_queued"] = status.admission.queued
+    if status.pool is not None:
+        told["pending_reads"] = status.pool.pending_reads
+        told["pending_writes"] = status.pool.pending_writes
+        told["pool_size_pages"] = status.pool.pages
+        told |= _pages(status.pool, "")
+    for number, pool in status.pools.items():
+        told |= _pages(pool, f"pool/{number}/")
+    yield from ((name, value) for name, value in told.items() if value is not None)
+
+
+def _pages(pool: Pool, prefix: str) -> dict[str, float | None]:
+    return {f"{prefix}free_pages": pool.free, f"{prefix}dirty_pages": pool.dirty}
+
+
+def _notes(status: InnodbStatus) -> Iterator[str]:
+    if status.log is None and status.pool is None and status.semaphores is None:
+        yield f"{STATEMENT} told nothing that dialin can read"
+    elif status.semaphores is not None and not status.semaphores.told:
+        yield "This server leaves the section SEMAPHORES of its status empty: waits for InnoDB's own locks are not seen there"
+    elif status.cut:
+        yield f"The end of {STATEMENT} was cut: what stands behind the statements of users was not read"

@@ -1,0 +1,74 @@
+"""The machine as a whole: its scheduler, what a hypervisor stole, what tasks waited for, and the disk below the data.
+
+Cost: five short reads of /proc and /sys a second, about 0.1 ms of CPU. Privileges: none.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from dialin.probes import disk
+from dialin.probes.base import Reading
+from dialin.probes.host import pressure_total
+from dialin.probes.kernel_files import read
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+_SECTOR = 512
+_STEAL = 8
+"""The place of stolen time in the line of all CPUs, its name included."""
+
+_PRESSURES = ("cpu", "io", "memory")
+
+
+class MachineProbe:
+    """Reads the machine that dialin runs on.
+
+    Args:
+        directory: the server's data directory; None where that is elsewhere, or not known.
+        root: what /proc and /sys are found under.
+    """
+
+    name = "machine"
+    period = 1.0
+
+    def __init__(self, directory: Path | None, root: Path = Path("/")) -> None:
+        self._root = root
+        self._disk = disk.below(directory, root) if directory else None
+        self._notes = () if self._disk else (f"No disk is known below {directory or 'the data'}, so the disk is not told",)
+
+    def read(self) -> Reading:
+        """Read it; what this kernel does not tell is left out."""
+        counters: dict[str, float] = {}
+        gauges: dict[str, float] = {}
+        for line in read(self._root / "proc/stat").splitlines():
+            name, _, rest = line.partition(" ")
+            if name == "cpu" and len(fields := rest.split()) >= _STEAL:
+                counters["steal_seconds"] = int(fields[_STEAL - 1]) / _TICKS
+            elif name == "ctxt":
+                counters["context_switches"] = float(rest)
+            elif name == "procs_running":
+                gauges["run_queue"] = max(0.0, float(rest) - 1)  # the reader itself runs
+        for what in _PRESSURES:
+            if (total := pressure_total(read(self._root / f"proc/pressure/{what}"))) is not None:
+                counters[f"pressure_{what}_seconds"] = total
+        if self._disk:
+            counters |= _disk(read(self._disk / "stat"))
+        return Reading(counters, gauges, self._notes)
+
+
+def _disk(text: str) -> dict[str, float]:
+    """Return a disk's figures from its file `stat`, which counts sectors of 512 bytes and milliseconds, whatever the disk."""
+    fields = text.split()
+    if len(fields) < 10:
+        return {}
+    reads, _, read_sectors, read_ms, writes, _, written_sectors, write_ms, _, busy_ms = map(int, fields[:10])
+    return {
+        "disk_reads": float(reads),
+        "disk_writes": float(writes),
+        "disk_read_bytes": float(read_sectors * _SECTOR),
+        "disk_write_bytes": float(written_sectors * _SECTOR),
+        "disk_read_seconds": read_ms / 1000,
+        "disk_write_seconds": write_ms / 1000,
+        "disk_busy_seconds": busy_ms / 1000,
+    }

@@ -1,0 +1,105 @@
+"""A table of the server that a probe reads for as long as the server lets it; what stands in the way is told in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dialin.errors import ServerError
+from dialin.probes.base import Query
+
+_UNKNOWN_COLUMN = (1054,)
+_ABSENT = (1109, 1146, 1193)
+_FORBIDDEN = (1044, 1142, 1143, 1227)
+"""The server's own numbers of errors; they are the same in every build from MySQL 5.5.9 to 9.7.4 and MariaDB 11.4.5."""
+
+
+class Source:
+    """Rows of one table.
+
+    Args:
+        query: asks the server.
+        name: of the table, with its schema.
+        told: what it tells, in the plural, for the sentence that says it is not told.
+        privilege: what an account needs to read it.
+        statements: that read it; the next one is taken where this build lacks a column of the one before.
+        without: what is not told without that privilege, where it is more than what this table tells.
+    """
+
+    def __init__(
+        self, query: Query, name: str, told: str, privilege: str, statements: Sequence[str], without: str = ""
+    ) -> None:
+        self._query = query
+        self._name = name
+        self._told = told
+        self._privilege = privilege
+        self._statements = list(statements)
+        self._without = without or told
+        self.note: str | None = None
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """Return its rows; none, and a `note`, where this server has no such table or the account may not read it.
+
+        Raises:
+            ServerError: it could not be read this time.
+        """
+        while self.note is None:
+            try:
+                return self._query(self._statements[0])
+            except ServerError as error:
+                number = number_of(error)
+                if number in _UNKNOWN_COLUMN and len(self._statements) > 1:
+                    del self._statements[0]
+                elif number in _ABSENT:
+                    self.note = f"This server has no {self._name}, so {self._told} are not told"
+                elif number in _FORBIDDEN:
+                    self.note = f"The account lacks {self._privilege}, so {self._without} are not told"
+                else:
+                    raise
+        return []
+
+
+def number_of(error: ServerError) -> int:
+    """Return the server's own number of an error; 0 where it is none of the server's."""
+    return int(getattr(error, "number", 0))
+
+
+_ALL_OF_IT = "waits and statements"
+
+
+class PerformanceSchema:
+    """Tells whether the performance schema runs, and reads its tables.
+
+    Args:
+        query: asks the server.
+    """
+
+    def __init__(self, query: Query) -> None:
+        self._query = query
+        self._runs: bool | None = None
+        self.note: str | None = None
+
+    def runs(self) -> bool:
+        """Tell whether it runs; the `note` says so where it does not. The server is asked once.
+
+        Raises:
+            ServerError: the server could not be asked.
+        """
+        if self._runs is None:
+            source = Source(self._query, "performance schema", _ALL_OF_IT, "", ["SELECT @@performance_schema"])
+            rows = source.rows()
+            self._runs = bool(rows and int(rows[0][0]))
+            if not self._runs:
+                off = f"The performance schema is off (performance_schema=OFF), so {_ALL_OF_IT} are not told"
+                self.note = source.note or off
+        return self._runs
+
+    def table(self, name: str, told: str, *statements: str) -> Source:
+        """Return one of its tables; see `Source`. What an account may not read is one sentence for all of them."""
+        privilege = "SELECT on performance_schema"
+        return Source(self._query, f"performance_schema.{name}", told, privilege, statements, without=_ALL_OF_IT)
+
+
+def notes_of(*sources: Source) -> tuple[str, ...]:
+    """Return what stands in the way of some tables, each sentence once."""
+    return tuple(dict.fromkeys(source.note for source in sources if source.note))

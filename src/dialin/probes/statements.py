@@ -1,0 +1,105 @@
+"""The performance schema's summary of statements by digest, and the histogram of their times where the server has one.
+
+Cost: three statements at either end of a measured window, under 1 ms together; a server that keeps thousands of digests takes
+longer. Privileges: SELECT on performance_schema. What dialin's probes themselves ask is left out of the digests; the histogram,
+which MySQL 8.0 and later have, counts it too: some statements a second.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from dialin.probes.base import Query, Reading
+from dialin.probes.source import PerformanceSchema, notes_of
+
+_PICOSECONDS = 1e12
+_LONGEST = 200
+"""Characters of a digest's text that are its name."""
+
+_OTHERS = "(statements beyond the digests that the server can keep)"
+_PREPARED = "(prepared statements together)"
+_PREPARED_NOTE = "This server does not tell prepared statements one from another, so their executions are told together"
+_EXECUTION = "EXECUTE "
+"""What the text of a prepared statement's executions begins with, where they have a digest of their own: in MySQL 9."""
+
+_NOT_BOUNDED = 1 << 63
+"""The last bucket of the histogram ends at the largest number of the server's."""
+
+_SUMS = "COUNT_STAR, SUM_TIMER_WAIT, SUM_ROWS_EXAMINED, SUM_ROWS_SENT, SUM_LOCK_TIME, SUM_CREATED_TMP_DISK_TABLES"
+_DIGESTS = f"SELECT SCHEMA_NAME, LEFT(DIGEST_TEXT, 400), {_SUMS} FROM performance_schema.events_statements_summary_by_digest"  # noqa: S608
+# On MySQL 5.6 and 8.0.33 and on MariaDB, what clients execute as prepared statements (sysbench does) has no digest.
+_EXECUTIONS = (
+    f"SELECT NULL, NULL, {_SUMS} FROM performance_schema.events_statements_summary_global_by_event_name "  # noqa: S608
+    "WHERE EVENT_NAME = 'statement/com/Execute' AND COUNT_STAR > 0"
+)
+_BUCKETS = (
+    "SELECT BUCKET_TIMER_HIGH, COUNT_BUCKET FROM performance_schema.events_statements_histogram_global WHERE COUNT_BUCKET > 0"
+)
+_OURS = re.compile(r"SHOW |SELECT .*\b(performance_schema|information_schema)\b|SELECT @@")
+"""What probes ask, on a connection without a schema of its own."""
+
+
+class StatementProbe:
+    """Reads how often each statement ran, and what it cost.
+
+    Args:
+        query: asks the server.
+    """
+
+    name = "statements"
+    period = 0.0
+
+    def __init__(self, query: Query) -> None:
+        self._schema = schema = PerformanceSchema(query)
+        self._digests = schema.table("events_statements_summary_by_digest", "statements", _DIGESTS)
+        table = "events_statements_summary_global_by_event_name"
+        self._executions = schema.table(table, "executions of prepared statements", _EXECUTIONS)
+        self._histogram = schema.table("events_statements_histogram_global", "histograms of how long statements take", _BUCKETS)
+
+    def read(self) -> Reading:
+        """Read them.
+
+        Raises:
+            ServerError: the server did not answer.
+        """
+        if not self._schema.runs():
+            return Reading(notes=(self._schema.note or "",))
+        counters: dict[str, float] = {}
+        digests = self._digests.rows()
+        for schema, text, *sums in digests:
+            name = _name(text)
+            if schema is not None or not _OURS.match(name):
+                _add(counters, name, sums)
+        together = not any(text and text.startswith(_EXECUTION) for _, text, *_ in digests)
+        executions = self._executions.rows() if together else []
+        for _, _, *sums in executions:
+            _add(counters, _PREPARED, sums)
+        for high, count in self._histogram.rows():
+            counters[f"histogram/{_microseconds(high)}"] = float(count)
+        notes = notes_of(self._digests, self._executions, self._histogram)
+        return Reading(counters, notes=(*notes, _PREPARED_NOTE) if executions else notes)
+
+
+def _add(counters: dict[str, float], name: str, sums: Sequence[int]) -> None:
+    """Add what a row tells: the same text can stand there for several schemas, or be the same in its first characters."""
+    count, took, examined, sent, locked, on_disk = sums
+    figures = {
+        "count": count,
+        "seconds": took / _PICOSECONDS,
+        "rows_examined": examined,
+        "rows_sent": sent,
+        "lock_seconds": locked / _PICOSECONDS,
+        "tmp_disk_tables": on_disk,
+    }
+    for figure, value in figures.items():
+        key = f"{name}/{figure}"
+        counters[key] = counters.get(key, 0.0) + value
+
+
+def _name(text: str | None) -> str:
+    return _OTHERS if text is None else " ".join(text.split())[:_LONGEST]
+
+
+def _microseconds(picoseconds: int) -> str:
+    return "inf" if picoseconds >= _NOT_BOUNDED else f"{picoseconds / 1e6:.6g}"

@@ -1,0 +1,284 @@
+"""Texts of every build that dialin installs, recorded by record_innodb.py under load; what no load caused is handmade."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dialin.probes.innodb_text import Log, Pool, Spins, Wait, parse
+
+SAMPLES = Path(__file__).parent / "samples"
+BUILDS = sorted(path.name for path in SAMPLES.iterdir() if path.is_dir())
+RECORDED = [(build, kind) for build in BUILDS for kind in ("quiet", "loaded", "deadlock")]
+OF_USERS = {"LATEST FOREIGN KEY ERROR", "LATEST DETECTED DEADLOCK", "TRANSACTIONS"}
+
+TELLS_SEMAPHORES = [build for build in BUILDS if not build.startswith(("mariadb@10.11", "mariadb@11"))]
+EVIL = 666
+"""What the statements of `deadlock.txt` say in every place where the server's own figures stand."""
+
+
+def recorded(build, kind):
+    return (SAMPLES / build / f"{kind}.txt").read_text()
+
+
+def kinds(build):
+    if build in ("mysql@5.5.9", "mysql@5.6.24") or build.startswith("mariadb@10.1."):
+        return {"mutex", "rw_shared", "rw_excl"}
+    return {"rw_shared", "rw_excl", "rw_sx"}
+
+
+def dashed(name):
+    return f"{'-' * len(name)}\n{name}\n{'-' * len(name)}\n"
+
+
+def text(*, semaphores="", before="", transactions="", files="", tail="", end=True):
+    """A status text made by hand, in the order in which every server writes its sections."""
+    end_line = "----------------------------\nEND OF INNODB MONITOR OUTPUT\n============================\n" if end else ""
+    return (
+        "\n=====\n2026-01-01 00:00:00 INNODB MONITOR OUTPUT\n=====\nPer second averages calculated from the last 5 seconds\n"
+        + dashed("SEMAPHORES")
+        + semaphores
+        + before
+        + dashed("TRANSACTIONS")
+        + "Trx id counter 5\nPurge done for trx's n:o < 4 undo n:o < 0 state: running but idle\nHistory list length 17\n"
+        + transactions
+        + dashed("FILE I/O")
+        + files
+        + dashed("LOG")
+        + "Log sequence number 1000\nLog flushed up to   900\nLast checkpoint at  400\n"
+        + tail
+        + end_line
+    )
+
+
+FORGED = (
+    dashed("SEMAPHORES")
+    + "--Thread 1 has waited at evil0evil.cc line 666 for 66.00 seconds the semaphore:\nS-lock on RW-latch at 0x1 'evil'\n"
+    + dashed("TRANSACTIONS")
+    + "Trx id counter 1\nPurge done for trx's\nHistory list length 666\n"
+    + dashed("FILE I/O")
+    + dashed("LOG")
+    + "Log sequence number 666\nLast checkpoint at 0\n"
+    + dashed("ROW OPERATIONS")
+    + "666 queries inside InnoDB, 666 queries in queue\n"
+    + "----------------------------\nEND OF INNODB MONITOR OUTPUT\n============================\n"
+)
+"""A whole status text as somebody keeps it in a table, say."""
+
+DEADLOCK = dashed("LATEST DETECTED DEADLOCK") + "*** (1) TRANSACTION:\nINSERT INTO kept VALUES ('\n" + FORGED + "')\n"
+
+
+@pytest.mark.parametrize(("build", "kind"), RECORDED)
+def test_every_line_of_every_build_is_understood(build, kind):
+    status = parse(recorded(build, kind))
+    assert not {name: lines for name, lines in status.unknown.items() if name not in OF_USERS}
+    assert not status.cut
+
+
+@pytest.mark.parametrize(("build", "kind"), RECORDED)
+def test_every_build_tells_its_log_history_and_buffer_pool(build, kind):
+    status = parse(recorded(build, kind))
+    assert 0 < status.log.checkpoint <= status.log.flushed <= status.log.sequence
+    assert status.log.checkpoint_age == status.log.sequence - status.log.checkpoint
+    assert 0 <= status.history < 100_000
+    assert 64_000 < status.pool.pages <= 65_536  # 1 GiB
+    assert 0 < status.pool.dirty < status.pool.free < status.pool.pages
+    assert (status.pool.pending_reads, status.pool.pending_writes) == (0, 0)
+    assert status.files.flushes in (0, 1)
+    assert status.searches.other > 0
+
+
+@pytest.mark.parametrize(("build", "kind"), RECORDED)
+def test_pools_are_told_apart_where_there_are_several(build, kind):
+    status = parse(recorded(build, kind))
+    if build not in TELLS_SEMAPHORES:
+        assert status.pools == {}
+        return
+    assert set(status.pools) == {0, 1}
+    for figure in ("pages", "free", "dirty"):
+        assert sum(getattr(pool, figure) for pool in status.pools.values()) == pytest.approx(
+            getattr(status.pool, figure), abs=50
+        )
+
+
+@pytest.mark.parametrize(("build", "kind"), RECORDED)
+def test_sections_that_a_build_lacks_are_absent(build, kind):
+    status = parse(recorded(build, kind))
+    has_them = build in TELLS_SEMAPHORES
+    assert status.semaphores.told is has_them
+    assert (status.insert_buffer is not None) is has_them
+    assert (status.admission is not None) is has_them
+    if has_them:
+        assert (status.insert_buffer.size, status.insert_buffer.segment) == (1, 2)
+        assert (status.admission.inside, status.admission.queued) == (0, 0)
+        assert (status.files.reads, status.files.writes) == (0, 0)
+        assert set(status.semaphores.spins) == kinds(build)
+
+
+@pytest.mark.parametrize("build", TELLS_SEMAPHORES)
+def test_threads_that_wait_under_load_are_told_with_place_kind_and_lock(build):
+    source = recorded(build, "loaded")
+    waits = parse(source).semaphores.waits
+    assert len(waits) == source.count("has waited at") >= 5
+    for wait in waits:
+        assert wait.kind in {"S-lock", "X-lock", "SX-lock", "Mutex"}
+        assert "/" not in wait.file
+        assert wait.line > 0
+        assert 0 <= wait.seconds < 5
+        assert wait.lock
+        assert (wait.readers is None) is (wait.kind == "Mutex")
+
+
+def test_what_a_line_says_is_what_is_told():
+    assert parse(recorded("mysql@5.5.9", "deadlock")).semaphores.spins == {
+        "mutex": Spins(17545, 0, 5753),
+        "rw_shared": Spins(6509, 0, 4528),
+        "rw_excl": Spins(348, 0, 1665),
+    }
+    status = parse(recorded("mariadb@10.1.23", "deadlock"))
+    assert status.log == Log(sequence=16732498, flushed=16731753, checkpoint=1616809)
+    assert status.log.checkpoint_age == 15115689  # XtraDB says so itself
+    assert status.pools[1] == Pool(pages=32767, free=29913, dirty=264, pending_reads=0, pending_writes=0)
+    assert (status.searches.hash, status.searches.other) == (133.87, 800.20)
+    assert (status.files.synchronous_reads, status.files.synchronous_writes) == (0, 1)
+    assert status.seconds == 1
+
+
+@pytest.mark.parametrize("build", BUILDS)
+def test_statements_in_a_deadlock_are_not_taken_for_the_servers_words(build):
+    source = recorded(build, "deadlock")
+    assert "has waited at evil0evil.cc line 666" in source
+    status = parse(source)
+    assert all(wait.file != "evil0evil.cc" for wait in status.semaphores.waits)
+    assert status.log.sequence != EVIL
+    assert status.files.reads in (0, None)
+    assert status.history != 666_666
+
+
+def test_a_status_text_that_a_running_statement_holds_is_not_read():
+    status = parse(text(transactions="---TRANSACTION 4, ACTIVE 1 sec\nINSERT INTO kept VALUES ('\n" + FORGED + "')\n"))
+    assert status.semaphores.waits == ()
+    assert status.log == Log(1000, 900, 400)
+    assert status.admission is None
+    assert status.history == 17  # what stands before the first statement is beyond doubt
+
+
+def test_the_history_is_not_told_where_a_statement_tells_another_one():
+    assert parse(text(before=DEADLOCK)).history is None
+    assert parse(text(before=DEADLOCK)).log == Log(1000, 900, 400)
+
+
+def test_a_cut_text_tells_nothing_that_may_be_a_users():
+    whole = text(before=DEADLOCK)
+    status = parse(whole[: whole.index("END OF")])
+    assert status.cut
+    assert status.log is status.history is status.admission is None
+
+
+def test_what_stands_before_a_cut_and_users_statements_is_told():
+    source = recorded("mysql@5.6.24", "loaded")
+    assert "LATEST" not in source
+    status = parse(source[: source.index("INDIVIDUAL BUFFER POOL INFO")])
+    assert status.cut
+    assert len(status.semaphores.waits) == 20
+    assert set(status.semaphores.spins) == {"mutex", "rw_shared", "rw_excl"}
+    assert status.history == 125
+    assert status.log is status.pool is status.admission is None
+
+
+@given(st.sampled_from(RECORDED), st.floats(0, 1))
+def test_a_text_may_be_cut_anywhere(sample, share):
+    source = recorded(*sample)
+    status = parse(source[: int(len(source) * share)])
+    assert status.log is None or status.log.sequence != EVIL
+    assert status.history is None or status.history != 666_666
+    if status.semaphores is not None:
+        assert all(wait.file != "evil0evil.cc" for wait in status.semaphores.waits)
+
+
+@given(st.text())
+def test_any_text_at_all_is_parsed(anything):
+    assert parse(anything).log is None
+
+
+@given(st.text(alphabet=st.sampled_from("-\nLOGSEMAPHRTNCIFE/ 0123456789=:,.'")))
+def test_whatever_a_statement_holds_the_servers_own_figures_stand(statement):
+    status = parse(text(transactions=f"---TRANSACTION 4, ACTIVE 1 sec\n{statement}\n"))
+    assert status.log == Log(1000, 900, 400)
+    assert status.history == 17
+    assert status.semaphores.waits == ()
+
+
+def test_a_list_of_transactions_that_the_server_left_out_breaks_nothing():
+    status = parse(text(transactions="LIST OF TRANSACTIONS FOR EACH SESSION:\n... truncated...\nFROM t WHERE a = 1\n"))
+    assert (status.log, status.history, status.cut) == (Log(1000, 900, 400), 17, False)
+
+
+def test_lines_that_nobody_knows_are_kept_and_the_rest_is_read():
+    made = text(
+        semaphores="OS WAIT ARRAY INFO: reservation count 2\n"
+        "--Thread 7 has waited at btr0sea.ic line 128 for 0.00 seconds the semaphore:\n"
+        "a line of a build to come\n"
+        "X-lock on RW-latch at 0x1016b988 created in file btr0sea.cc line 195\n"
+        "another one\n"
+        "RW-shared spins 1, rounds 2, OS waits 3\n",
+        tail="Log of another kind 5\n" + dashed("NEW THINGS") + "new 1\n",
+    )
+    status = parse(made)
+    assert status.semaphores.waits == (Wait("btr0sea.ic", 128, "X-lock", 0.0, "btr0sea.cc:195"),)
+    assert status.semaphores.spins == {"rw_shared": Spins(1, 2, 3)}
+    assert status.unknown["SEMAPHORES"] == ("a line of a build to come", "another one")
+    assert status.unknown["LOG"] == ("Log of another kind 5",)
+    assert status.unknown["NEW THINGS"] == ("new 1",)
+    assert status.log == Log(1000, 900, 400)
+
+
+# Made by hand, in the form of MySQL 5.7 and 8.0; two wait arrays (innodb_sync_array_size = 2).
+MANY_KINDS = """OS WAIT ARRAY INFO: reservation count 1600192
+--Thread 140701152139008 has waited at buf0buf.cc line 3510 for 0.00 seconds the semaphore:
+Mutex at 0x367d3f8, Mutex BUF_POOL created buf0buf.cc:1731, lock var 0
+
+--Thread 140701152950016 has waited at btr0cur.cc line 976 for 12 seconds the semaphore:
+SX-lock on RW-latch at 0x7ff72c00c990 created in file dict0dict.cc line 2737
+a writer (thread id 140701151057664) has reserved it in mode  SX
+number of readers 0, waiters flag 1, lock_word: 10000000
+Last time read locked in file btr0cur.cc line 1008
+Last time write locked in file /somewhere/with a space/storage/innobase/btr/btr0cur.cc line 976
+OS WAIT ARRAY INFO: reservation count 12
+--Thread 140640047625984 has waited at /somewhere/with a space/btr0cur.cc line 3874 for 1.50 seconds the semaphore:
+X-lock (wait_ex) on RW-latch at 0x1016b988 created in file btr0sea.cc line 195
+a writer (thread id 140640047625984) has reserved it in mode  wait exclusive
+number of readers 1, waiters flag 1, lock_word: ffffffffffffffff
+Last time read locked in file btr0sea.ic line 128
+Last time write locked in file btr0cur.cc line 3874
+OS WAIT ARRAY INFO: signal count 1600
+RW-shared spins 0, rounds 5, OS waits 1
+RW-excl spins 0, rounds 6, OS waits 2
+RW-sx spins 3, rounds 7, OS waits 3
+Spin rounds per wait: 5.00 RW-shared, 6.00 RW-excl, 2.33 RW-sx
+"""
+
+
+def test_every_kind_of_lock_is_told_apart():
+    semaphores = parse(text(semaphores=MANY_KINDS)).semaphores
+    assert semaphores.waits == (
+        Wait("buf0buf.cc", 3510, "Mutex", 0.0, "BUF_POOL"),
+        Wait("btr0cur.cc", 976, "SX-lock", 12.0, "dict0dict.cc:2737", readers=0, writer="SX"),
+        Wait("btr0cur.cc", 3874, "X-lock (wait_ex)", 1.5, "btr0sea.cc:195", readers=1, writer="wait exclusive"),
+    )
+    assert semaphores.spins == {"rw_shared": Spins(0, 5, 1), "rw_excl": Spins(0, 6, 2), "rw_sx": Spins(3, 7, 3)}
+
+
+@pytest.mark.parametrize(
+    ("line", "reads", "writes"),
+    [
+        ("Pending normal aio reads: 3 [1, 2, 0, 0] , aio writes: 4 [4, 0, 0, 0] ,", 3, 4),
+        ("Pending normal aio reads: [1, 2, 0, 0] , aio writes: [4, 0, 0, 0] ,", 3, 4),
+        ("Pending normal aio reads: 3, aio writes: 4,", 3, 4),
+        ("Pending normal aio reads:, aio writes:,", None, None),
+    ],
+)
+def test_pending_requests_are_added_up_whichever_way_they_are_told(line, reads, writes):
+    files = parse(text(files=f"{line}\nPending flushes (fsync) log: 1; buffer pool: 2\n")).files
+    assert (files.reads, files.writes, files.flushes) == (reads, writes, 3)
