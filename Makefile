@@ -34,6 +34,9 @@ bench: $(SETUP)  ## measure what BENCHMARKS.md reports
 bench-decide: $(SETUP)  ## measure how often dialin and the published grid decide rightly, and how soon
 	.venv/bin/python benchmarks/decide.py
 
+published: $(SETUP)  ## run the published experiments at laptop scale (over an hour), and write docs/published.md
+	.venv/bin/python scripts/published.py $(PUBLISHED)
+
 builds: $(SETUP)  ## install and try every build, and write docs/builds.md
 	.venv/bin/python scripts/builds.py
 
@@ -47,4 +50,4 @@ lock:  ## choose versions anew and write requirements.lock
 clean:  ## remove what the chores made here; servers, data and studies stay
 	rm -rf .venv .tools dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
-.PHONY: help setup try test test-all lint bench bench-decide builds docs lock clean
+.PHONY: help setup try test test-all lint bench bench-decide published builds docs lock clean

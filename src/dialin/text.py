@@ -14,7 +14,21 @@ NOTHING = "–"
 _UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
-_TO_ASCII = str.maketrans({"−": "-", "–": "-", "±": "+/-", "×": "x", "…": "~", "·": "-", "’": "'", "\u00a0": " "})
+_TO_ASCII = str.maketrans(
+    {
+        "−": "-",
+        "–": "-",
+        "±": "+/-",
+        "×": "x",
+        "…": "~",
+        "·": "-",
+        "’": "'",
+        "µ": "u",
+        "σ": "sigma",
+        "κ": "kappa",
+        "\u00a0": " ",
+    }
+)
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 

@@ -350,3 +350,12 @@ def test_the_percentile_of_latency_is_the_verdict_s_own():
     words = page_of("by_latency").words
     assert "p99 ms" in words
     assert "p95" not in words
+
+
+def test_trials_that_collect_waits_are_told_apart_and_not_drawn_beside_clean_ones():
+    record = records.no_difference()
+    slow = replace(record.trials[-1], id=99, purpose=Purpose.WAITS)
+    page = Page(html.render(replace(record, trials=[*record.trials, slow], samples={**record.samples, 99: record.samples[1]})))
+    assert "99" not in page.data["trials"]
+    assert "block 6, for waits" in page.words
+    assert "waits done" in page.words

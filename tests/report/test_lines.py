@@ -1,7 +1,9 @@
 import io
+from dataclasses import replace
 
 import pytest
 
+from dialin.model.trial import Purpose
 from dialin.report import series
 from dialin.report.screen import PlainLines
 from dialin.testing import records
@@ -75,3 +77,12 @@ def test_trials_are_counted_among_those_still_in_the_race_and_fresh_ones_are_cal
 
 def test_a_candidate_that_leaves_the_race_with_its_trial_is_said_to_have_left():
     assert any(line.endswith("it has left the race.") for line in told(records.safe_choice()))
+
+
+def test_a_trial_that_collects_waits_is_called_so_and_is_not_compared():
+    record = records.no_difference()
+    last = replace(record.trials[-1], purpose=Purpose.WAITS, candidate="16")
+    lines = told(replace(record, trials=[*record.trials[:-1], last]))
+    ended = next(line for line in lines if "for waits" in line and "ended" in line)
+    assert ended.startswith(f"Trial {last.position} for waits: innodb_buffer_pool_instances = 16 ended with")
+    assert "to the baseline" not in ended

@@ -1,11 +1,12 @@
 import io
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
 from dialin.model.progress import Standing
-from dialin.model.trial import Purpose
+from dialin.model.trial import Purpose, Step
 from dialin.report import screen
 from dialin.report.board import Board, sparkline
 from dialin.testing import records
@@ -170,3 +171,30 @@ def test_a_fresh_trial_is_called_so_and_the_last_minute_tells_what_the_host_lost
     text = "\n".join(line.plain for line in screen.draw(board, 10.0, 100, 30))
     assert "Fresh trial 1 of the block: innodb_buffer_pool_instances = 16" in text
     assert "3 s lost to the host" in text
+
+
+def test_a_trial_that_collects_waits_is_called_so():
+    record = records.no_difference()
+    board = Board()
+    board.begin(record.spec, 6, 600, now=0)
+    trial = replace(record.trials[0], purpose=Purpose.WAITS)
+    board.begin_trial(trial, 60, now=10)
+    board.begin_step(Step.MEASURE, now=20)
+    text = "\n".join(line.plain for line in screen.draw(board, 50, 100, 30))
+    assert "collecting raw waits, about" in text
+    assert f"Trial {trial.position} for waits: " in text
+    assert ", collecting waits for 30 s" in text
+
+
+def test_where_several_numbers_of_threads_are_measured_the_step_tells_which():
+    record = records.no_difference()
+    workload = record.spec.workload.model_copy(update={"levels": (1, 16)})
+    board = Board()
+    board.begin(record.spec.model_copy(update={"workload": workload}), 6, 600, now=0)
+    board.begin_trial(record.trials[0], 60, now=10)
+    board.begin_step(Step.MEASURE, now=20)
+    newest = next(sample for sample in record.samples[1] if sample.step is Step.MEASURE)
+    board.seconds.append(replace(newest, threads=1))
+    assert ", measuring with 1 thread for 30 s" in "\n".join(line.plain for line in screen.draw(board, 50, 100, 30))
+    board.begin_step(Step.WARM_UP, now=50)
+    assert ", warming up for 5 s" in "\n".join(line.plain for line in screen.draw(board, 55, 100, 30))

@@ -86,3 +86,26 @@ def test_a_warning_s_data_that_names_no_trials_marks_none():
         found = replace(record, verdict=record.verdict.model_copy(update={"warnings": [note]}))
         assert series.unsteady(found) == frozenset()
     assert series.unsteady(record) == {8, 15}
+
+
+def with_levels():
+    record = records.no_difference()
+    steps = [Step.WARM_UP] * 3 + [Step.MEASURE] * 4
+    samples = [
+        Sample(n, 1000.0 + n, step, 100.0 * threads, 0, 0, 0, 1, 0, 0, threads=threads)
+        for threads, begin in ((4, 0), (16, 7))
+        for n, step in enumerate(steps, start=begin + 1)
+    ]
+    return replace(record, trials=record.trials[:1], samples={record.trials[0].id: samples})
+
+
+def test_measuring_begins_after_the_first_warm_up_where_there_are_several():
+    (one,) = series.all_series(with_levels())
+    assert one.zero == 3
+    assert one.seconds == [1, 2, 3, 8, 9, 10, 4, 5, 6, 7, 11, 12, 13, 14]
+
+
+def test_lines_break_between_numbers_of_threads_and_not_within_one():
+    (one,) = series.all_series(with_levels())
+    assert one.embedded()["g"] == [3, 6, 10]
+    assert all("g" not in each.embedded() for each in series.all_series(records.winner()))

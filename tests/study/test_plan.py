@@ -1,7 +1,9 @@
 import pytest
 
 from dialin.errors import UserError
+from dialin.model.workload import WorkloadSpec
 from dialin.study.plan import BLOCKS_NEEDED, block_order, load_seed, plan
+from study.fakes import study
 
 NAMES = ["1", "2", "4", "8"]
 
@@ -49,3 +51,13 @@ def test_a_budget_that_holds_too_few_blocks_is_refused_and_the_remedy_suffices(s
         plan(short)
     needed = int(refused.value.remedy.split("--minutes ")[1].split()[0])
     assert plan(spec.model_copy(update={"minutes": needed})).blocks >= BLOCKS_NEEDED
+
+
+def test_a_scan_is_planned_by_its_runs_and_their_size():
+    def planned(**options):
+        load = WorkloadSpec(name="scan", tables=1, threads=1, table_size=2_000_000, options=options)
+        return plan(study({"a": {}, "b": {}}, workload=load, minutes=60))
+
+    few, many = planned(engine="MyISAM", runs="3"), planned(engine="MyISAM", runs="6")
+    assert many.measure == pytest.approx(2 * few.measure)
+    assert many.blocks < few.blocks

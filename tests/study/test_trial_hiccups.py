@@ -60,6 +60,9 @@ class FakeLoad:
     def cpu_seconds(self):
         return 0.0
 
+    def facts(self):
+        return {}
+
     def stop(self):
         pass
 

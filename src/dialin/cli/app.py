@@ -14,7 +14,7 @@ from rich.markup import escape
 from typer.exceptions import TyperException
 
 from dialin import __version__
-from dialin.cli import analyze, doctor, restore, servers, studies, variables
+from dialin.cli import analyze, doctor, explain, recipes, restore, servers, studies, variables
 from dialin.cli.console import errors, say
 from dialin.errors import DialinError, ExitCode
 from dialin.paths import Home
@@ -39,6 +39,8 @@ app = typer.Typer(
 )
 for command in (studies.sweep, studies.compare, studies.run, studies.resume, studies.report):
     app.command()(command)
+app.command()(recipes.recipes)
+app.command()(explain.explain)
 app.command()(analyze.analyze)
 app.command()(variables.variables)
 app.command()(doctor.doctor)

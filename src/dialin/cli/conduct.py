@@ -18,6 +18,7 @@ from rich.console import Console
 from dialin.cli.console import errors, say
 from dialin.clock import SystemClock
 from dialin.errors import DialinError, ExitCode, InterruptedStudyError, UserError
+from dialin.evidence.explain import explain
 from dialin.model.progress import Watcher
 from dialin.model.verdict import Outcome, Verdict
 from dialin.paths import Home
@@ -52,8 +53,8 @@ def conduct(
         raise UserError(f"{where} is there already and not empty", remedy)
     workshop = Workshop.open(say)
     ready = check_question(question, directory, workshop, permission)
-    _announce(ready, where)
-    if not yes and not _agreed(ready):
+    announce(ready, where)
+    if not yes and not agreed(ready):
         say("Nothing was started")
         return ExitCode.NO_VERDICT
     command = shlex.join(["dialin", *sys.argv[1:]])
@@ -74,13 +75,13 @@ def go_on(directory: Path, permission: Permission, *, minutes: float | None, con
     workshop = Workshop.open(say)
     ready = check_resume(directory, workshop, minutes=minutes, confirm=confirm, permission=permission)
     _say_all(ready)
-    if ready.changes and not yes and not _agreed(ready):
+    if ready.changes and not yes and not agreed(ready):
         say("Nothing was started")
         return ExitCode.NO_VERDICT
     return finish(directory, lambda watcher: resume(ready, directory, workshop, watcher), json=json)
 
 
-def _agreed(ready: Ready) -> bool:
+def agreed(ready: Ready) -> bool:
     """Ask whether to begin, where somebody is there to answer; what changes a server that is not dialin's takes an answer.
 
     Raises:
@@ -93,7 +94,8 @@ def _agreed(ready: Ready) -> bool:
     return True
 
 
-def _announce(ready: Ready, where: Path) -> None:
+def announce(ready: Ready, where: Path) -> None:
+    """Say what a study will do, before it begins."""
     spec, plan = ready.spec, ready.plan
     names = ", ".join(candidate.name for candidate in spec.candidates)
     say(f"Comparing {len(spec.candidates)} candidates ({names}; baseline {spec.baseline}) on {', '.join(ready.servers)}")
@@ -121,24 +123,37 @@ def finish(directory: Path, run: Callable[[Watcher], Verdict], *, json: bool) ->
         InterruptedStudyError: the user stopped it; what was measured is safe.
         DialinError: it failed; reports of what there is are written all the same.
     """
-    console = errors()
+    perform(directory, run)
+    return show(directory, json=json)
+
+
+def perform(directory: Path, run: Callable[[Watcher], Verdict], go_on_with: str = "dialin resume DIR") -> None:
+    """Run a study under a screen; its verdict is not printed, and reports are written only where it does not end well.
+
+    Args:
+        directory: the study's.
+        run: runs it.
+        go_on_with: the command that goes on where it stood; `DIR` stands for the directory.
+
+    Raises:
+        InterruptedStudyError: the user stopped it; what was measured is safe.
+        DialinError: it failed; reports of what there is are written all the same.
+    """
+    command = go_on_with.replace("DIR", str(directory))
     try:
-        with _stopping_cleanly(), _watching(console) as watcher:
+        with _stopping_cleanly(), _watching(errors()) as watcher:
             run(watcher)
     except KeyboardInterrupt:
         _warn_of_changes()
         _write_reports(directory)
-        raise InterruptedStudyError(
-            "Stopped; every finished trial is safe", f"Go on where it stood: dialin resume {directory}"
-        ) from None
+        raise InterruptedStudyError("Stopped; every finished trial is safe", f"Go on where it stood: {command}") from None
     except UserError:
         raise  # nothing was run: the directory may be a stranger's, or another dialin's that is running it
     except DialinError as error:
         _warn_of_changes()
         _write_reports(directory)
-        error.remedy = error.remedy.replace("resume DIR", f"resume {directory}")
+        error.remedy = error.remedy.replace("dialin resume DIR", command)
         raise
-    return show(directory, json=json)
 
 
 def _warn_of_changes() -> None:
@@ -161,11 +176,12 @@ def show(directory: Path, *, json: bool) -> ExitCode:
     """
     with Store.open(directory) as store:
         record = store.read()
+    why = explain(record)
     if json and record.verdict is not None:
         typer.echo(jsonfile.render(record.verdict), nl=False)
     elif not json:
-        print_verdict(record, Console(highlight=False))
-    files.write_all(record, directory)
+        print_verdict(record, Console(highlight=False), why)
+    files.write_all(record, directory, why)
     say(f"Report: {(directory / 'report.html').absolute()}")
     if record.verdict is None:
         say(f"There is no verdict yet. Go on with it: dialin resume {directory}")
@@ -176,7 +192,8 @@ def show(directory: Path, *, json: bool) -> ExitCode:
 def _write_reports(directory: Path) -> None:
     """Write what reports can be written after a failure; the failure is what the user must see, who may not want to wait."""
     with suppress(DialinError, KeyboardInterrupt), Store.open(directory) as store:
-        files.write_all(store.read(), directory)
+        record = store.read()
+        files.write_all(record, directory, explain(record))
 
 
 @contextmanager

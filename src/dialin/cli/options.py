@@ -19,8 +19,8 @@ _PANELS: dict[str, dict[str, Any]] = {
     "Load": {
         "workload": str,
         "threads": str | None,
-        "tables": int,
-        "table_size": int,
+        "tables": int | None,
+        "table_size": int | None,
         "rand_type": str | None,
         "rate": int,
         "percentile": int,

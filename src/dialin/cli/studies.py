@@ -12,6 +12,7 @@ from dialin.cli import options as given
 from dialin.errors import UserError
 from dialin.model.setting import Value, parse_value
 from dialin.study import file
+from dialin.study.recipes import PREFIX, ScaleName
 
 if TYPE_CHECKING:
     from dialin.study.attaching import Permission
@@ -125,17 +126,37 @@ def _conduct(
 
 
 def run(
-    study_file: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="A study file; see docs/study-file.md.")],
+    study_file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="STUDY.toml | recipe:NAME",
+            help="A study file (docs/study-file.md), or a published experiment (see `dialin recipes`).",
+        ),
+    ],
+    scale: Annotated[
+        ScaleName | None, typer.Option(help="How large a recipe is run; laptop unless told.", show_default=False)
+    ] = None,
     out: given.Out = None,
     json: given.Json = False,
     yes: given.Yes = False,
     restart_command: given.RestartCommand = None,
     live: given.Live = False,
 ) -> None:
-    """Run the study that a file describes."""
+    """Run the study that a file describes, or the studies of a published experiment.
+
+    dialin run recipe:read-buffer-size --scale laptop --out ./rbs
+    """
+    permission = _permission(restart_command, live=live)
+    if str(study_file).startswith(PREFIX):
+        from dialin.cli.run_recipe import run_recipe
+
+        name = str(study_file).removeprefix(PREFIX)
+        raise typer.Exit(run_recipe(name, scale or ScaleName.LAPTOP, permission, out=out, as_json=json, yes=yes))
+    if scale is not None:
+        raise UserError(f"--scale is for recipes, and {study_file} is a study file", "Leave it out, or see `dialin recipes`")
     from dialin.cli.conduct import conduct
 
-    question, permission = file.read(study_file), _permission(restart_command, live=live)
+    question = file.read(study_file)
     where = study_file.absolute().parent
     raise typer.Exit(conduct(question, where, permission, name=study_file.stem, out=out, json=json, yes=yes))
 

@@ -109,7 +109,7 @@ class Preparer:
                 sandbox.boot({**self._preparing(build, workload), **shape})
                 with sandbox.connect() as query:
                     query("CREATE DATABASE sbtest")
-                workload.prepare(Target(sandbox.account, sandbox.directory))
+                workload.prepare(Target(sandbox.account, sandbox.directory, data=sandbox.data))
                 sandbox.stop(_STOP_LIMIT)
                 sandbox.data.rename(target)
             finally:

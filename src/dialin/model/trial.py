@@ -49,6 +49,9 @@ class WarmUpEnd(StrEnum):
 LOST_GAP = 0.3
 """Seconds that a host must stand still in one go for the second to be lost: a tenth of that is ordinary scheduling."""
 
+_LOST_OF_A_RUN = 0.02
+"""The share of a long run that its host must stand still in one go for the run to be lost: what is less changes it little."""
+
 LOST_STOLEN = 0.25
 """The share of a second's CPU time that a hypervisor must steal for the second to be lost."""
 
@@ -93,8 +96,8 @@ class Sample:
 
     @property
     def lost(self) -> bool:
-        """Whether the host, not the server, spoiled this second: such seconds do not enter the verdict."""
-        return self.gap >= LOST_GAP or (self.stolen or 0.0) >= LOST_STOLEN
+        """Whether the host, not the server, spoiled this second or run: such seconds do not enter the verdict."""
+        return self.gap >= max(LOST_GAP, _LOST_OF_A_RUN * self.seconds) or (self.stolen or 0.0) >= LOST_STOLEN
 
 
 @dataclass(frozen=True, slots=True)

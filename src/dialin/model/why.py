@@ -33,7 +33,7 @@ class Chart(_Part):
     """What is drawn beside a reason: a dot for each trial, by candidate."""
 
     title: str
-    unit: str
+    unit: str = Field(description="of the values; `bytes` and `share` (0 to 1) are written as such")
     values: Values
 
 
@@ -44,7 +44,10 @@ class Reason(_Part):
     kind: ReasonKind
     text: str = Field(description="the fact with its figures, a sentence or two")
     source: str = Field(description="where the rule comes from")
-    strength: float = Field(description="how far it stands out: the difference in half-widths of its interval; 0 where none is")
+    strength: float = Field(
+        description="how far the figure moved at the least: doublings from no change to the nearer end of its interval; "
+        "0 where there is no interval"
+    )
     correlation: float | None = Field(
         default=None,
         description="Pearson correlation of the figure with the goal's, over trials less their block; null if unknown",

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 
 from dialin.model.progress import Standing
 from dialin.model.study import StudySpec
-from dialin.model.trial import Sample, Step, Trial
+from dialin.model.trial import Purpose, Sample, Step, Trial
 from dialin.model.verdict import Verdict
+from dialin.text import counted
 
 STEP_WORDS = {
     Step.RESTORE: "restoring data",
@@ -21,6 +22,22 @@ STEP_WORDS = {
     Step.STOP: "stopping the server",
 }
 """A step of a trial, as something that goes on."""
+
+
+def step_words(trial: Trial, step: Step, newest: Sample | None, levels: int) -> str:
+    """Return a step of a trial as something that goes on; with how many threads, where a study has several numbers of them.
+
+    Args:
+        trial: the one that runs.
+        step: its step.
+        newest: its newest sample, if there is one yet.
+        levels: how many numbers of threads the study measures; 0 where there is one only.
+    """
+    words = "collecting waits" if trial.purpose is Purpose.WAITS and step is Step.MEASURE else STEP_WORDS[step]
+    if levels and newest is not None and newest.step is step and newest.threads:
+        return f"{words} with {counted(newest.threads, 'thread')}"
+    return words
+
 
 SPARK_SECONDS = 60
 _LINES_KEPT = 50

@@ -10,6 +10,7 @@ from dialin.report.goal import band, capital, deciding, measure_of
 from dialin.report.pareto import front, placed, trade_off
 from dialin.report.series import Series
 from dialin.report.style import Style
+from dialin.report.units import SECONDS, units_of
 from dialin.report.words import change_with_interval, lost, with_interval
 from dialin.text import change, counted, duration, number, percent, visible
 
@@ -38,7 +39,7 @@ def pareto(verdict: Verdict, style: Mapping[str, Style]) -> str:
     best = front(verdict)
     reading = "Filled marks are beaten at both by no other candidate; lines through a mark are its intervals."
     figures = "; ".join(
-        f"{labels[one.name]}: {with_interval(one.tps)} transactions/s, CV {with_interval(one.cv, percent)}"
+        f"{labels[one.name]}: {with_interval(one.tps)} {units_of(verdict).rate}, CV {with_interval(one.cv, percent)}"
         for one in (best or placed(verdict))
     )
     told = trade_off(verdict, labels)
@@ -52,12 +53,17 @@ def pareto(verdict: Verdict, style: Mapping[str, Style]) -> str:
 def key(series: Sequence[Series]) -> str:
     """Return what the marks mean that the charts over time hold."""
     marks = [
-        ("A triangle marks a second that the host lost, which counts for nothing.", any(one.lost for one in series)),
+        (f"A triangle marks a {_one(series)} that the host lost, which counts for nothing.", any(one.lost for one in series)),
         ("A circle marks the end of a trial that did not become steady.", any(not one.steady for one in series)),
         ("A cross marks where a trial failed.", any(one.trial.state is TrialState.FAILED for one in series)),
         ("Dotted lines are fresh trials that confirm the choice.", any(one.is_fresh for one in series)),
     ]
     return " ".join(text for text, there in marks if there)
+
+
+def _one(series: Sequence[Series]) -> str:
+    """Return what a sample is: a second, or a run of a timed query."""
+    return series[0].units.one if series else SECONDS.one
 
 
 def over_time(own: Sequence[Series]) -> str:
@@ -67,7 +73,8 @@ def over_time(own: Sequence[Series]) -> str:
     parts = [counted(len(own), "trial")]
     if shown:
         lowest = number(min(one.worst for one in shown))
-        parts.append(f"median second {_span([one.median for one in shown])}, lowest {lowest} transactions/s")
+        middle = _span([one.median for one in shown])
+        parts.append(f"median {_one(own)} {middle}, lowest {lowest} {own[0].units.rate}")
     if gone := sum(one.lost_seconds for one in own):
         parts.append(lost(gone))
     if moving := sum(not one.steady for one in own):
@@ -83,7 +90,7 @@ def over_time(own: Sequence[Series]) -> str:
 def combined(series: Sequence[Series]) -> str:
     """Return the whole study's trials in words."""
     if not any(one.seconds for one in series):
-        return "No second was measured yet."
+        return f"No {_one(series)} was measured yet."
     last = max(one.base + one.seconds[-1] for one in series if one.seconds)
     sessions = len({one.trial.session for one in series})
     resumed = f" It was resumed {counted(sessions - 1, 'time')}; the pauses are left out." if sessions > 1 else ""
@@ -92,7 +99,7 @@ def combined(series: Sequence[Series]) -> str:
     words = f"{counted(len(series), 'trial')} in {duration(last)}{shaded}."
     worst = min(((one.box.worst, one.trial.id) for one in series if one.box), default=None)
     if worst is not None:
-        words += f" The lowest measured second, {number(worst[0])}, is in trial {worst[1]}."
+        words += f" The lowest measured {_one(series)}, {number(worst[0])}, is in trial {worst[1]}."
     if gone := sum(one.lost_seconds for one in series):
         words += f" {lost(gone)}, in {counted(sum(one.lost_seconds > 0 for one in series), 'trial')}."
     return words + resumed
@@ -105,7 +112,8 @@ def boxes(series: Sequence[Series], style: Mapping[str, Style]) -> str:
         middle = [one.box.median for one in series if one.trial.candidate == name and one.box]
         if middle:
             parts.append(f"{look.label}: {_span(middle)}")
-    reading = "A box holds the middle half of a trial's seconds, its whiskers nine in ten, the tick is the lowest second."
+    one_of = _one(series)
+    reading = f"A box holds the middle half of a trial's {one_of}s, its whiskers nine in ten, the tick is the lowest {one_of}."
     if any(one.is_fresh for one in series):
         reading += " A shaded box is a fresh trial that confirms the choice."
     if any(one.lost_seconds for one in series):

@@ -15,6 +15,7 @@ from dialin.report.goal import band, capital, deciding, measure_of
 from dialin.report.pareto import front, placed
 from dialin.report.placing import positions
 from dialin.report.style import Style
+from dialin.report.units import units_of
 from dialin.report.words import deciding_of, with_interval
 from dialin.text import percent, shorten
 
@@ -99,13 +100,14 @@ def pareto(verdict: Verdict, style: Mapping[str, Style]) -> Chart | None:
     if len(shown) < 2:
         return None
     best = front(verdict)
+    unit = units_of(verdict)
     across = _range([one.tps for one in shown])
     up = _range([_percent(one.cv) for one in shown])
     up = [max(0.0, up[0]), up[1]]
     figure = blank(
         margin={"l": 56, "r": 16, "t": 12, "b": 44},
-        xaxis={**axis("transactions/s (higher is better)"), "range": across},
-        yaxis={**axis("CV of seconds, % (lower is better)"), "range": up},
+        xaxis={**axis(f"{unit.rate} (higher is better)"), "range": across},
+        yaxis={**axis(f"CV of {unit.one}s, % (lower is better)"), "range": up},
         meta={"narrow": {"yaxis": {"title": {"text": "CV, % (lower is better)"}}}},
     )
     if len(best) > 1:
@@ -157,7 +159,7 @@ def _forest_row(candidate: CandidateVerdict, verdict: Verdict, look: Style, plac
 def _point(candidate: CandidateVerdict, verdict: Verdict, look: Style, side: str) -> Any:
     told = [
         safe(look.label),
-        f"{with_interval(candidate.tps)} transactions/s",
+        f"{with_interval(candidate.tps)} {units_of(verdict).rate}",
         f"CV {with_interval(candidate.cv, percent)}",
         f"stalls per 1000 s: {with_interval(candidate.stall_seconds_per_1000)}",
         f"p{verdict.percentile}: {with_interval(candidate.latency_ms)} ms",

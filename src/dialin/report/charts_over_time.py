@@ -13,6 +13,7 @@ from dialin.report import captions
 from dialin.report.chart import NARROW_LABEL, Chart, axis, blank, plain, room, safe
 from dialin.report.series import Box, Series
 from dialin.report.style import Style
+from dialin.report.units import Units, units_in
 from dialin.report.words import naming
 from dialin.text import number, shorten
 
@@ -24,7 +25,7 @@ _Place = Callable[[Series, int], float]
 
 def over_time(record: StudyRecord, series: Sequence[Series], style: Mapping[str, Style]) -> list[Chart]:
     """Return one chart per candidate, all on one scale: the seconds of every trial, from the end of its warm-up."""
-    points = [value for one in series for value in one.tps]
+    points, unit = [value for one in series for value in one.tps], units_in(record)
     first = min((one.seconds[0] - one.zero - 1 for one in series if one.seconds), default=0)
     last = max((one.seconds[-1] - one.zero for one in series if one.seconds), default=1)
     top = 1.05 * max(points, default=1.0)
@@ -39,11 +40,11 @@ def over_time(record: StudyRecord, series: Sequence[Series], style: Mapping[str,
         )
         if first < 0:
             figure.add_vrect(x0=first, x1=0, fillcolor="var(--warm)", line_width=0, layer="below")
-        figure.add_trace(_line([one.trial.id for one in own], "warm_up", "trial", "var(--muted)", 0.8))
+        figure.add_trace(_line(unit, [one.trial.id for one in own], "warm_up", "trial", "var(--muted)", 0.8))
         for one in own:
             if len(one.seconds) > one.warm:
                 dash = "dot" if one.is_fresh else "solid"
-                figure.add_trace(_line([one.trial.id], "measure", "trial", style[candidate.name].colour, 0.9, dash))
+                figure.add_trace(_line(unit, [one.trial.id], "measure", "trial", style[candidate.name].colour, 0.9, dash))
         _mark(figure, own, "trial", lambda one, second: second - one.zero)
         role = "The baseline. " if candidate.name == record.spec.baseline else ""
         charts.append(Chart(f"over-time-{place}", titles[candidate.name], role + captions.over_time(own), 208, plain(figure)))
@@ -52,6 +53,7 @@ def over_time(record: StudyRecord, series: Sequence[Series], style: Mapping[str,
 
 def combined(record: StudyRecord, series: Sequence[Series], style: Mapping[str, Style]) -> Chart:
     """Return all trials on the study's clock; its first traces are the candidates', in their order, for a legend to switch."""
+    unit = units_in(record)
     figure = blank(
         margin={"l": _FIGURES, "r": 8, "t": 18, "b": 44},
         xaxis=axis("minutes of the study"),
@@ -63,8 +65,8 @@ def combined(record: StudyRecord, series: Sequence[Series], style: Mapping[str, 
 
     for candidate in record.spec.candidates:
         own = [one.trial.id for one in series if one.trial.candidate == candidate.name]
-        figure.add_trace(_line(own, "measure", "study", style[candidate.name].colour, 1))
-    figure.add_trace(_line([one.trial.id for one in series], "warm_up", "study", "var(--muted)", 0.8))
+        figure.add_trace(_line(unit, own, "measure", "study", style[candidate.name].colour, 1))
+    figure.add_trace(_line(unit, [one.trial.id for one in series], "warm_up", "study", "var(--muted)", 0.8))
     fresh = [minute(one, second) for one in series if one.is_fresh for second in one.seconds]
     if fresh:
         figure.add_vrect(
@@ -77,7 +79,7 @@ def combined(record: StudyRecord, series: Sequence[Series], style: Mapping[str, 
             annotation_position="top left",
         )
     _mark(figure, series, "study", minute)
-    return Chart("combined", "All trials, one after the other, transactions/s", captions.combined(series), 340, plain(figure))
+    return Chart("combined", f"All trials, one after the other, {unit.rate}", captions.combined(series), 340, plain(figure))
 
 
 def boxes(record: StudyRecord, series: Sequence[Series], style: Mapping[str, Style]) -> Chart:
@@ -88,7 +90,7 @@ def boxes(record: StudyRecord, series: Sequence[Series], style: Mapping[str, Sty
         xaxis={**axis(""), "rangemode": "tozero"},
         yaxis={**axis(""), "showgrid": False, "zeroline": False},
     )
-    place, middles = 0.0, []
+    place, middles, unit = 0.0, [], units_in(record)
     for candidate in record.spec.candidates:
         own = [(one, one.box) for one in series if one.trial.candidate == candidate.name and one.box]
         middles.append(place + max(0, len(own) - 1) / 2)
@@ -106,21 +108,21 @@ def boxes(record: StudyRecord, series: Sequence[Series], style: Mapping[str, Sty
     )
     return Chart(
         "boxes",
-        "The measured seconds of each trial, transactions/s",
+        f"The measured {unit.one}s of each trial, {unit.rate}",
         captions.boxes(series, style),
         int(76 + 15 * place),
         plain(figure),
     )
 
 
-def _line(trials: Sequence[int], part: str, along: str, colour: str, width: float, dash: str = "solid") -> Any:
+def _line(unit: Units, trials: Sequence[int], part: str, along: str, colour: str, width: float, dash: str = "solid") -> Any:
     return go.Scatter(
         x=[],
         y=[],
         mode="lines",
         line={"color": colour, "width": width, "dash": dash},
         meta={"trials": list(trials), "part": part, "axis": along},
-        hovertemplate="%{y:,.0f} transactions/s<br>%{text}<extra></extra>",
+        hovertemplate=f"%{{y:{unit.hover}}} {unit.rate}<br>%{{text}}<extra></extra>",
     )
 
 
@@ -128,6 +130,7 @@ def _mark(figure: Any, series: Sequence[Series], along: str, place: _Place) -> N
     """Mark seconds that the host lost, trials that did not become steady, and those that failed."""
     lost = [one.trial.id for one in series if one.lost]
     if lost:
+        unit = series[0].units
         figure.add_trace(
             go.Scatter(
                 x=[],
@@ -135,7 +138,7 @@ def _mark(figure: Any, series: Sequence[Series], along: str, place: _Place) -> N
                 mode="markers",
                 marker={"symbol": "triangle-down-open", "size": 8, "color": "var(--care)", "line": {"width": 1.5}},
                 meta={"trials": lost, "part": "lost", "axis": along},
-                hovertemplate="%{y:,.0f} transactions/s<br>%{text}: lost to the host<extra></extra>",
+                hovertemplate=f"%{{y:{unit.hover}}} {unit.rate}<br>%{{text}}: lost to the host<extra></extra>",
                 cliponaxis=False,
             )
         )

@@ -8,9 +8,10 @@ from typing import Any
 
 from dialin.model.record import StudyRecord
 from dialin.model.setting import Value, describe, same_value
-from dialin.model.study import Switch
+from dialin.model.study import StudySpec, Switch
 from dialin.model.trial import Purpose, Step, Trial, TrialState
 from dialin.report.series import Series
+from dialin.report.units import RUNS, units
 from dialin.report.words import goal, naming
 from dialin.text import (
     NOTHING,
@@ -37,7 +38,10 @@ STEP_NAMES = {
 }
 """A step of a trial, as a noun."""
 
-PURPOSES = {Purpose.RACE: "race", Purpose.CONFIRM: "confirm"}
+_ORDER = {Purpose.RACE: "", Purpose.CONFIRM: ", fresh", Purpose.WAITS: ", for waits"}
+"""What is said behind the number of a block, by what its trials are for."""
+
+PURPOSES = {Purpose.RACE: "race", Purpose.CONFIRM: "confirm", Purpose.WAITS: "waits"}
 """What a trial is for, in a word."""
 
 
@@ -108,13 +112,13 @@ Pairs = list[tuple[str, str]]
 
 def block_order(series: Sequence[Series]) -> list[tuple[str, list[Placed]]]:
     """Return each block by its name with its trials in the order they ran."""
-    blocks: dict[tuple[bool, int], list[Placed]] = {}
+    blocks: dict[tuple[str, int], list[Placed]] = {}
     for one in series:
         trial = one.trial
         figure = number(one.box.mean) if one.box and trial.state is TrialState.DONE else str(trial.state)
         placed = Placed(trial.candidate, figure, trial.state is TrialState.FAILED)
-        blocks.setdefault((one.is_fresh, trial.block), []).append(placed)
-    return [(f"block {block}{', fresh' if fresh else ''}", placed) for (fresh, block), placed in sorted(blocks.items())]
+        blocks.setdefault((_ORDER[trial.purpose], trial.block), []).append(placed)
+    return [(f"block {block}{kind}", placed) for (kind, block), placed in sorted(blocks.items())]
 
 
 def time_spent(trials: Sequence[Trial]) -> list[Spent]:
@@ -201,8 +205,7 @@ def settings(record: StudyRecord) -> Pairs:
         ("held still for all", visible(describe(spec.held)) if spec.held else "nothing"),
         ("load", visible(spec.workload.describe())),
         ("budget", duration(60 * spec.minutes)),
-        ("measured in each trial", "as planned" if spec.measure is None else duration(spec.measure)),
-        ("warm-up at most", "as planned" if spec.warmup is None else duration(spec.warmup)),
+        *_measured(spec),
         ("goal", goal(record).rstrip(".")),
         ("confidence", exact_percent(spec.confidence)),
         ("smallest difference that matters", exact_percent(spec.worthwhile)),
@@ -224,6 +227,16 @@ def settings(record: StudyRecord) -> Pairs:
     if sessions > 1:
         pairs.append(("sessions", f"{sessions}; the study was resumed {counted(sessions - 1, 'time')}"))
     return pairs
+
+
+def _measured(spec: StudySpec) -> Pairs:
+    """Return how long a trial measures; a timed query is measured by the run, and takes what it takes."""
+    if units(spec.workload.name) is RUNS:
+        return []
+    return [
+        ("measured in each trial", "as planned" if spec.measure is None else duration(spec.measure)),
+        ("warm-up at most", "as planned" if spec.warmup is None else duration(spec.warmup)),
+    ]
 
 
 def log_lines(record: StudyRecord) -> list[tuple[str, str]]:

@@ -7,15 +7,13 @@ from dataclasses import dataclass, replace
 
 from dialin.model.study import Goal
 from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
-from dialin.report.goal import measure_of
+from dialin.report.goal import deciding, measure_of
+from dialin.report.units import RUNS, mib_a_second, seconds_a_run, units_of
 from dialin.report.words import chance, interval
 from dialin.text import NOTHING, change, number, percent
 
 NO_INTERVAL = "no interval yet"
 """What stands beside a figure of too little data."""
-
-TPS = "tps"
-"""The title of the column of throughput."""
 
 _NARROW = 0.1
 
@@ -73,7 +71,8 @@ def columns(verdict: Verdict) -> list[Column]:
     def to_baseline(candidate: CandidateVerdict, ratio: Estimate | None) -> Figure:
         return Figure("baseline", order=1.0) if candidate.name == verdict.baseline else _ratio(ratio)
 
-    tps = Column(TPS, lambda c: _estimate(c.tps, number), 1)
+    unit = units_of(verdict)
+    tps = Column(unit.title, lambda c: _estimate(c.tps, number), 1)
     cv = Column("CV", lambda c: _estimate(c.cv, percent, 100), 3)
     worst = Column("worst second", lambda c: Figure(number(c.worst_second_tps), order=c.worst_second_tps), 9)
     stalls = Column("stalls/1000 s", lambda c: _estimate(c.stall_seconds_per_1000, number), 5)
@@ -83,11 +82,20 @@ def columns(verdict: Verdict) -> list[Column]:
         Column("errors/s", lambda c: Figure(number(c.errors_per_s), order=c.errors_per_s), 10),
         Column("trials", _trials, 8),
     ]
+    if unit is RUNS:
+        # A run is one sample, so that its seconds, stalls and percentile say nothing that the time of a run does not.
+        took = Column("s/run", lambda c: _estimate(seconds_a_run(c.tps, verdict), number), 4)
+        speed = Column("MiB/s", lambda c: _estimate(mib_a_second(c.tps, verdict), number), 2)
+        told = [took, *([speed] if verdict.workload.get("bytes_a_query") else [])]
+        by = "to baseline" if verdict.goal is Goal.THROUGHPUT else f"{aim.short} to baseline"
+        better = "" if aim.higher_is_better else aim.direction
+        decides = Column(by, lambda c: to_baseline(c, deciding(c, verdict)), 0, decides=True, better=better)
+        return [tps, decides, *told, cv, *rest]
     if verdict.goal is Goal.THROUGHPUT:
         decides = Column("to baseline", lambda c: to_baseline(c, c.ratio), 0, decides=True)
         return [tps, decides, cv, worst, stalls, latency, *rest]
     decides = Column(f"{aim.short} to baseline", lambda c: to_baseline(c, c.goal_ratio), 0, decides=True, better=aim.direction)
-    beside = Column("tps to baseline", lambda c: to_baseline(c, c.ratio), 7)
+    beside = Column(f"{unit.title} to baseline", lambda c: to_baseline(c, c.ratio), 7)
     if verdict.goal is Goal.STABILITY:
         return [decides, cv, tps, beside, worst, stalls, latency, *rest]
     return [decides, latency, tps, beside, cv, worst, stalls, *rest]

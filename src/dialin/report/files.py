@@ -6,19 +6,25 @@ from pathlib import Path
 
 from dialin.errors import UserError
 from dialin.model.record import StudyRecord
+from dialin.model.why import Why
 from dialin.paths import replace_text
 from dialin.report import html, jsonfile, markdown, optionfile
 
 
-def write_all(record: StudyRecord, directory: Path) -> None:
+def write_all(record: StudyRecord, directory: Path, why: Why | None = None) -> None:
     """Write `report.html` and `report.md`, and with a verdict `verdict.json` and `recommended.cnf`.
 
     Each replaces its predecessor in one step, so that whoever reads meanwhile finds the old one or the new one.
 
+    Args:
+        record: the study.
+        directory: where to.
+        why: what explains its verdict; None where nobody looked.
+
     Raises:
         UserError: the directory cannot be written to.
     """
-    texts = {"report.html": html.render(record), "report.md": markdown.render(record)}
+    texts = {"report.html": html.render(record, why), "report.md": markdown.render(record, why)}
     if record.verdict is not None:
         texts["verdict.json"] = jsonfile.render(record.verdict)
         texts["recommended.cnf"] = optionfile.render(record)

@@ -17,14 +17,16 @@ from markupsafe import Markup, escape
 from plotly.offline import get_plotlyjs
 
 from dialin.model.record import StudyRecord
-from dialin.model.trial import TrialState
+from dialin.model.trial import Purpose, Trial, TrialState
 from dialin.model.verdict import Note, Outcome, Verdict
-from dialin.report import captions, charts_compared, charts_over_time, facts, words
+from dialin.model.why import Why
+from dialin.report import captions, charts_compared, charts_over_time, facts, html_why, words
 from dialin.report.figures import Figure, columns
 from dialin.report.goal import deciding
 from dialin.report.optionfile import changes
 from dialin.report.series import all_series
 from dialin.report.style import Style, styles
+from dialin.report.units import units_in
 from dialin.text import change, counted, duration, exact_percent, moment, visible
 
 
@@ -61,18 +63,24 @@ class Remark:
     data: facts.Pairs
 
 
-def render(record: StudyRecord) -> str:
-    """Return the report as one HTML document without any outside reference."""
+def render(record: StudyRecord, why: Why | None = None) -> str:
+    """Return the report as one HTML document without any outside reference.
+
+    Args:
+        record: the study.
+        why: what explains its verdict; None where nobody looked.
+    """
     series = all_series(record)
     style = styles(record)
     verdict = record.verdict
-    counted_in = [one for one in series if one.trial.state is not TrialState.INTERRUPTED]
+    counted_in = [one for one in series if one.trial.state is not TrialState.INTERRUPTED and _is_clean(one.trial)]
     over_time = charts_over_time.over_time(record, counted_in, style)
     combined = charts_over_time.combined(record, counted_in, style)
     boxes = charts_over_time.boxes(record, counted_in, style)
     forest = charts_compared.forest(verdict, style) if verdict else None
     pareto = charts_compared.pareto(verdict, style) if verdict else None
-    drawn = [*(chart for chart in (forest, pareto) if chart), *over_time, combined, boxes]
+    explained = html_why.shown(record, why, style)
+    drawn = [*(chart for chart in (forest, pareto) if chart), *explained.charts, *over_time, combined, boxes]
     script, library = _asset("report.js"), get_plotlyjs()
     page: str = _template().render(
         policy=_policy(script, library),
@@ -86,6 +94,7 @@ def render(record: StudyRecord) -> str:
             }
         ),
         record=record,
+        units=units_in(record),
         verdict=verdict,
         outcome=words.outcome(record),
         outcome_kind=str(verdict.verdict) if verdict else "none",
@@ -108,6 +117,7 @@ def render(record: StudyRecord) -> str:
         within=exact_percent(verdict.worthwhile) if verdict else "",
         forest=forest,
         pareto=pareto,
+        why=explained,
         over_time=over_time,
         marks=captions.key(counted_in),
         combined=combined,
@@ -127,6 +137,11 @@ def render(record: StudyRecord) -> str:
         log=facts.log_lines(record),
     )
     return page
+
+
+def _is_clean(trial: Trial) -> bool:
+    """Return whether nothing costly was watched, so that a trial's seconds can stand beside others."""
+    return trial.purpose is not Purpose.WAITS
 
 
 def _tiles(record: StudyRecord, verdict: Verdict) -> list[Tile]:

@@ -9,6 +9,7 @@ from dialin.model.progress import Standing
 from dialin.model.study import StudySpec
 from dialin.model.trial import Purpose, Sample, Step, Trial, TrialState
 from dialin.model.verdict import Verdict
+from dialin.report.units import SECONDS, units
 from dialin.report.words import lost, naming
 from dialin.text import about, ascii_only, change, counted, number, visible
 
@@ -29,6 +30,7 @@ class PlainLines:
         self._names: Mapping[str, str] = {}
         self._racing = 0
         self._measured: list[float] = []
+        self._rate = SECONDS.rate
         self._lost = 0
 
     def study_began(self, spec: StudySpec, blocks_planned: int, seconds_planned: float) -> None:
@@ -39,6 +41,7 @@ class PlainLines:
         self._racing = len(names.full)
         what = f"{len(names.labels)} values of {names.subject}" if names.subject else f"{len(names.labels)} candidates"
         self._write(f"Study of {what}: {', '.join(names.labels.values())}; the baseline is {names.labels[spec.baseline]}.")
+        self._rate = units(spec.workload.name).rate
         self._write(f"Load: {spec.workload.describe()}.")
         self._write(f"About {counted(blocks_planned, 'block')}, about {about(seconds_planned)}.")
 
@@ -71,8 +74,8 @@ class PlainLines:
         if trial.state is not TrialState.DONE:
             self._write(f"{where} {trial.state}.")
             return
-        figure = f" with {number(sum(self._measured) / len(self._measured))} transactions/s" if self._measured else ""
-        standing = standings.get(trial.candidate)
+        figure = f" with {number(sum(self._measured) / len(self._measured))} {self._rate}" if self._measured else ""
+        standing = None if trial.purpose is Purpose.WAITS else standings.get(trial.candidate)
         so_far = ""
         if standing and standing.ratio is not None and trial.candidate != self._baseline:
             so_far = f"; {change(standing.ratio)} to the baseline after {counted(standing.trials, 'trial')}"
@@ -88,6 +91,8 @@ class PlainLines:
         name = self._names.get(trial.candidate, trial.candidate)
         if trial.purpose is Purpose.CONFIRM:
             return f"Block {trial.block}, fresh trial {trial.position}: {name}"
+        if trial.purpose is Purpose.WAITS:
+            return f"Trial {trial.position} for waits: {name}"
         return f"Block {trial.block}, trial {trial.position} of {max(trial.position, self._racing)}: {name}"
 
     def _write(self, text: str) -> None:

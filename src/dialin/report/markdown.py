@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import CandidateVerdict, Verdict
-from dialin.report import facts
+from dialin.model.why import Why
+from dialin.report import facts, markdown_why
 from dialin.report.figures import Column, columns
 from dialin.report.optionfile import changes
 from dialin.report.pareto import trade_off
@@ -33,13 +34,20 @@ _SPECIAL = re.compile(r"[\\`*\[\]<>|~#&]|(?<!\w)_|_(?!\w)|(?<!\w)@")
 _MOST_FAILURES = 8
 
 
-def render(record: StudyRecord) -> str:
-    """Return the report as GitHub-flavoured Markdown."""
+def render(record: StudyRecord, why: Why | None = None) -> str:
+    """Return the report as GitHub-flavoured Markdown.
+
+    Args:
+        record: the study.
+        why: what explains its verdict; None where nobody looked.
+    """
     verdict = record.verdict
     parts = [f"# {prose(headline(record))}", prose(reason(record)), _setting(record)]
     if verdict is not None:
-        parts += [prose(confirmation(verdict)), _table(record, verdict), _race(record, verdict), _remarks(verdict)]
-        parts.append(_facts(record, verdict))
+        parts += [prose(confirmation(verdict)), _table(record, verdict), _race(record, verdict)]
+    parts.append(markdown_why.render(record, why, prose))
+    if verdict is not None:
+        parts += [_remarks(verdict), _facts(record, verdict)]
     parts.append(_failures(record))
     parts.append(f"Repeat it with:\n\n{fenced(record.command)}")
     parts.append(

@@ -46,13 +46,18 @@ class Page:
         self._ascii = console.options.ascii_only
         self.width = max(20, console.width)
 
+    @property
+    def is_ascii(self) -> bool:
+        """Whether it shows ASCII alone."""
+        return self._ascii
+
     def gap(self) -> None:
         """Leave a line free."""
         self._console.print()
 
-    def text(self, text: str, style: str = "") -> None:
-        """Print a paragraph."""
-        for line in wrapped(self._fit(text), self.width):
+    def text(self, text: str, style: str = "", indent: str = "") -> None:
+        """Print a paragraph, all of it set in by an indent."""
+        for line in wrapped(self._fit(text), self.width, indent=indent, hanging=indent):
             self._console.print(Text(line, style=style), soft_wrap=True)
 
     def labelled(self, label: str, text: str, style: str = "dim") -> None:
@@ -61,6 +66,22 @@ class Page:
         self._console.print(Text.assemble((label, style), first[len(label) :]), soft_wrap=True)
         for line in rest:
             self._console.print(Text(line), soft_wrap=True)
+
+    def numbered(self, number: int, text: str) -> None:
+        """Print a paragraph behind its number, its lines set in below the first."""
+        head = f"{number:>2}. "
+        for line in wrapped(self._fit(text), self.width, indent=head, hanging=" " * len(head)):
+            self._console.print(Text(line), soft_wrap=True)
+
+    def copyable(self, text: str) -> None:
+        """Print a line as it is, however long, so that it can be copied."""
+        self._console.print(Text(self._fit(text), style="bold"), soft_wrap=True)
+
+    def line(self, parts: Sequence[tuple[str, str]]) -> None:
+        """Print one line of parts with their styles, cut off where the terminal ends."""
+        line = Text.assemble(*((self._fit(text), style) for text, style in parts))
+        line.rstrip()
+        self._console.print(line, no_wrap=True, overflow="crop" if self._ascii else "ellipsis", crop=True)
 
     def table(self, columns: Sequence[Column], *, bold: Sequence[int] = ()) -> None:
         """Print a table; names in the first column are shortened, then cells, and only then columns are left out, and said.

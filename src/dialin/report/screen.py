@@ -17,8 +17,9 @@ from dialin.model.progress import Standing
 from dialin.model.study import StudySpec
 from dialin.model.trial import Purpose, Sample, Step, Trial
 from dialin.model.verdict import Verdict
-from dialin.report.board import SPARK_SECONDS, STEP_WORDS, Board, sparkline
+from dialin.report.board import SPARK_SECONDS, Board, sparkline, step_words
 from dialin.report.lines import PlainLines
+from dialin.report.units import SECONDS, units
 from dialin.report.words import lost, naming
 from dialin.text import about, ascii_only, change, counted, duration, number, shorten, stopwatch, visible
 
@@ -32,7 +33,8 @@ class _Column(NamedTuple):
     least: int  # columns of terminal below which it is left out
 
 
-_COLUMNS = (_Column("trials", 8, 44), _Column("failed", 8, 56), _Column("tps", 10, 34), _Column("to baseline", 13, 0))
+_TPS = "tps"
+_COLUMNS = (_Column("trials", 8, 44), _Column("failed", 8, 56), _Column(_TPS, 10, 34), _Column("to baseline", 13, 0))
 _LEFT = _Column("race", 7, 40)
 """Shown once a candidate has left the race."""
 
@@ -147,7 +149,7 @@ def _head(board: Board, spec: StudySpec, now: float, width: int) -> list[Text]:
     load = Text(visible(spec.workload.describe()), style="dim")
     if board.verdict is not None:
         return [title, load, Text(visible(board.verdict.headline), style="bold")]
-    block = f"block {board.trial.block} of about {max(board.blocks, board.trial.block)}" if board.trial else "between trials"
+    block = _block(board)
     left = f"about {about(board.seconds_left(now))} left"
     words = f"{block}, {left}, {duration(now - board.began)} so far  "
     cells = max(0, min(40, width - len(words)))
@@ -156,14 +158,25 @@ def _head(board: Board, spec: StudySpec, now: float, width: int) -> list[Text]:
     return [title, load, Text.assemble(words, *bar)]
 
 
+def _block(board: Board) -> str:
+    if board.trial is None:
+        return "between trials"
+    if board.trial.purpose is Purpose.WAITS:
+        return "collecting raw waits"
+    return f"block {board.trial.block} of about {max(board.blocks, board.trial.block)}"
+
+
 def _table(board: Board, spec: StudySpec, width: int, rows: int) -> list[Text]:
     names = naming(spec)
     anybody_left = any(standing.left for standing in board.standings.values())
     columns = [column for column in (*_COLUMNS, *([_LEFT] if anybody_left else [])) if width >= column.least]
     room = max(9, width - sum(column.width for column in columns))
+    unit = units(spec.workload.name)
     header = shorten(names.subject or "candidate", room)
     left = min(room, max(cell_len(header), *map(len, names.labels.values())))
-    lines = [_row(header, [(column.title, column.width) for column in columns], left, "dim")]
+    lines = [
+        _row(header, [(unit.title if column.title == _TPS else column.title, column.width) for column in columns], left, "dim")
+    ]
     shown = _most_telling(board, spec, rows)
     for candidate in spec.candidates:
         if candidate.name not in shown:
@@ -174,7 +187,7 @@ def _table(board: Board, spec: StudySpec, width: int, rows: int) -> list[Text]:
         cells = {
             "trials": str(standing.trials),
             "failed": str(standing.failed) if standing.failed else "",
-            "tps": number(standing.tps),
+            _TPS: number(standing.tps),
             "to baseline": "baseline" if is_base else change(standing.ratio),
             "race": "left" if standing.left else "",
         }
@@ -209,23 +222,30 @@ def _running(board: Board, now: float, width: int, *, plain: bool) -> list[Text]
     trial = board.trial
     if trial is None:
         return []
-    words = STEP_WORDS[board.step] if board.step else "starting"
+    levels = len(board.spec.workload.levels) if board.spec else 0
+    words = step_words(trial, board.step, board.seconds[-1] if board.seconds else None, levels) if board.step else "starting"
     spent = f" for {duration(now - board.step_began)}" if board.step else ""
     of = max(trial.position, len(board.racing) or trial.position)
-    which = f"Trial {trial.position} of {of}" if trial.purpose is Purpose.RACE else f"Fresh trial {trial.position} of the block"
+    which = {
+        Purpose.RACE: f"Trial {trial.position} of {of}",
+        Purpose.CONFIRM: f"Fresh trial {trial.position} of the block",
+        Purpose.WAITS: f"Trial {trial.position} for waits",
+    }[trial.purpose]
     name = naming(board.spec).full[trial.candidate] if board.spec else visible(trial.candidate)
     head = Text.assemble(f"{which}: ", (name, "bold"), f", {words}{spent}")
     if not board.seconds:
         return [head]
     newest = board.seconds[-1]
     percentile = board.spec.workload.percentile if board.spec else 95
-    figures = [f"{number(newest.tps)} transactions/s", f"p{percentile} {number(newest.latency_ms)} ms"]
+    unit = units(board.spec.workload.name) if board.spec else SECONDS
+    latency = f"p{percentile} {number(newest.latency_ms)} ms" if unit is SECONDS else f"{number(newest.seconds)} s/run"
+    figures = [f"{number(newest.tps)} {unit.rate}", latency]
     if newest.errors:
         figures.append(f"{number(newest.errors)} errors/s")
     if gone := sum(sample.lost for sample in board.seconds):
         figures.append(lost(gone))
     values = [sample.tps for sample in board.seconds][-max(1, width) :]
-    top = f"last {counted(len(values), 'second')}, from 0 to {number(max(values))}"
+    top = f"last {counted(len(values), unit.one)}, from 0 to {number(max(values))}"
     spark = Text(sparkline(values, ascii_bars=plain), style="cyan")
     return [head, Text(", ".join(figures)), spark, Text(top, style="dim")]
 

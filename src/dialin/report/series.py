@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from statistics import fmean, quantiles
 from typing import Any
 
 from dialin.model.record import StudyRecord
 from dialin.model.trial import Purpose, Sample, Step, Trial, TrialState
 from dialin.report.thin import thin
+from dialin.report.units import SECONDS, Units, units_in
 
 POINTS_OF_A_STUDY = 70_000
 """How many points all charts together may have, so that a report stays a few MB however long the study was."""
@@ -44,12 +46,14 @@ class Series:
         seconds: the driver's seconds of the points.
         tps: transactions a second at each.
         warm: how many of the points belong to the warm-up; they come first.
-        zero: the last second of the warm-up; measuring began after it.
+        zero: the last second of the warm-up, of the first where there are several; measuring began after it.
         base: where the driver's second 0 lies on the study's clock, in seconds.
         box: of the measured seconds of a trial that ended well, or None.
         lost: measured seconds that the host lost, with their transactions a second; of very many, some.
         lost_seconds: how many these are in all.
         steady: whether nothing says that the trial did not become steady.
+        gaps: points before which a line breaks, where a trial measured several numbers of threads, one after another.
+        units: what its samples are counted in.
     """
 
     trial: Trial
@@ -62,6 +66,8 @@ class Series:
     lost: Sequence[tuple[int, float]] = ()
     lost_seconds: int = 0
     steady: bool = True
+    gaps: Sequence[int] = ()
+    units: Units = SECONDS
 
     @property
     def is_fresh(self) -> bool:
@@ -85,6 +91,8 @@ class Series:
         }
         if self.lost:
             own["l"] = [[second, _short(value)] for second, value in self.lost]
+        if self.gaps:
+            own["g"] = list(self.gaps)
         if self.remarks:
             own["k"] = ", ".join(self.remarks)
         return own
@@ -95,17 +103,26 @@ def all_series(record: StudyRecord) -> list[Series]:
     most = min(_MOST, max(_FEWEST, POINTS_OF_A_STUDY // max(1, len(record.trials))))
     shift = pauses(record.trials)
     origin = record.trials[0].started if record.trials else record.created
-    moving = unsteady(record)
-    return [
+    moving, unit = unsteady(record), units_in(record)
+    found = [
         _series(
             trial,
-            record.samples.get(trial.id, ()),
+            _by_the_clock(record.samples.get(trial.id, ()), unit),
             most,
             origin + shift[trial.session],
             steady=trial.id not in moving,
         )
         for trial in record.trials
     ]
+    return [replace(one, units=unit) for one in found]
+
+
+def _by_the_clock(samples: Sequence[Sample], unit: Units) -> Sequence[Sample]:
+    """Return samples numbered by the seconds since the first began: runs take more of them than one, or less."""
+    if unit is SECONDS or not samples:
+        return samples
+    began = samples[0].at - samples[0].seconds
+    return [replace(sample, second=max(1, round(sample.at - began))) for sample in samples]
 
 
 def unsteady(record: StudyRecord) -> frozenset[int]:
@@ -129,9 +146,11 @@ def pauses(trials: Sequence[Trial]) -> Mapping[int, float]:
 
 
 def box(values: Sequence[float]) -> Box | None:
-    """Return the box of a trial's measured seconds, or None where there are fewer than two."""
-    if len(values) < 2:
+    """Return the box of a trial's measured seconds, or None where there are none."""
+    if not values:
         return None
+    if len(values) == 1:
+        return Box(*[values[0]] * 7)
     cuts = quantiles(values, n=20, method="inclusive")
     return Box(cuts[0], cuts[4], cuts[9], cuts[14], cuts[18], min(values), fmean(values))
 
@@ -142,6 +161,7 @@ def _series(trial: Trial, samples: Sequence[Sample], most: int, origin: float, *
     share = most if not warm else max(_FEWEST // 2, most * len(measured) // (len(warm) + len(measured)))
     drawn_warm = [warm[index] for index in thin([sample.tps for sample in warm], max(_FEWEST // 2, most - share))]
     drawn = [measured[index] for index in thin([sample.tps for sample in measured], share)]
+    begins = measured[0].second if measured else None
     lost = [sample for sample in measured if sample.lost]
     first = samples[0] if samples else None
     return Series(
@@ -149,15 +169,24 @@ def _series(trial: Trial, samples: Sequence[Sample], most: int, origin: float, *
         seconds=[sample.second for sample in (*drawn_warm, *drawn)],
         tps=[sample.tps for sample in (*drawn_warm, *drawn)],
         warm=len(drawn_warm),
-        zero=warm[-1].second if warm else 0,
+        zero=max((sample.second for sample in warm if begins is None or sample.second < begins), default=0),
         base=round((first.at - first.second if first else trial.started) - origin, 1),
         box=box([sample.tps for sample in measured if not sample.lost]) if trial.state is TrialState.DONE else None,
         lost=[(lost[index].second, lost[index].tps) for index in thin([sample.tps for sample in lost], _MOST_LOST)],
-        lost_seconds=len(lost),
+        lost_seconds=round(sum(sample.seconds for sample in lost)),
         steady=steady,
+        gaps=_gaps((drawn_warm, drawn)),
     )
 
 
+def _gaps(parts: Sequence[Sequence[Sample]]) -> list[int]:
+    """Return where lines break: at the points that begin another number of threads, and between the parts of such a trial."""
+    if len({sample.threads for part in parts for sample in part}) < 2:
+        return []
+    points = [(place, sample.threads) for place, part in enumerate(parts) for sample in part]
+    return [index for index, (before, own) in enumerate(pairwise(points), start=1) if before != own]
+
+
 def _short(value: float) -> float | int:
-    rounded = round(value, 1 if value >= 10 else 3)
+    rounded = round(value, 1 if value >= 10 else 3 if value >= 1 else 6)
     return int(rounded) if rounded == int(rounded) else rounded

@@ -1,10 +1,11 @@
-"""How each candidate looks, alike in every chart and table of a report."""
+"""How each candidate looks, alike in every chart and table of a report, and each verdict in a terminal."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from dialin.model.record import StudyRecord
+from dialin.model.verdict import Outcome, Verdict
 from dialin.report.words import naming
 from dialin.text import shorten
 
@@ -13,6 +14,13 @@ HUES = 7
 
 _SYMBOLS = ("circle", "square", "triangle-up", "pentagon", "star-triangle-down", "hexagon2", "cross")
 _LABEL = 30
+_HEADLINES = {
+    Outcome.WINNER: "bold green",
+    Outcome.SAFE_CHOICE: "bold green",
+    Outcome.TIE: "bold cyan",
+    Outcome.NO_WORTHWHILE_DIFFERENCE: "bold cyan",
+    Outcome.UNRESOLVED: "bold yellow",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,3 +43,8 @@ def styles(record: StudyRecord) -> dict[str, Style]:
         found[name] = Style(shorten(label, _LABEL), f"var(--c{others % HUES + 1})", _SYMBOLS[others // HUES % len(_SYMBOLS)])
         others += 1
     return found
+
+
+def headline_style(verdict: Verdict | None) -> str:
+    """Return how a terminal shows a verdict's sentence."""
+    return _HEADLINES[verdict.verdict] if verdict else "bold yellow"

@@ -7,26 +7,22 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len
 from rich.console import Console
-from rich.text import Text
 
 from dialin.model.record import StudyRecord
-from dialin.model.verdict import CandidateVerdict, Outcome, Verdict
+from dialin.model.verdict import CandidateVerdict, Verdict
+from dialin.model.why import Why
 from dialin.report import forest, words
-from dialin.report.figures import TPS, Column, Figure, columns
+from dialin.report.figures import Column, Figure, columns
 from dialin.report.goal import capital, measure_of
 from dialin.report.optionfile import changes
 from dialin.report.page import Page
 from dialin.report.pareto import trade_off
+from dialin.report.style import headline_style
+from dialin.report.terminal_why import print_strongest
+from dialin.report.units import RATES
 from dialin.report.words import Naming
 from dialin.text import shorten, visible
 
-_STYLES = {
-    Outcome.WINNER: "bold green",
-    Outcome.SAFE_CHOICE: "bold green",
-    Outcome.TIE: "bold cyan",
-    Outcome.NO_WORTHWHILE_DIFFERENCE: "bold cyan",
-    Outcome.UNRESOLVED: "bold yellow",
-}
 _GAP = 2
 _TOLD_BESIDE = 72
 """Columns of terminal from which on the forest plot tells intervals in figures."""
@@ -70,17 +66,17 @@ class _Try:
     limit: int
 
 
-def print_verdict(record: StudyRecord, console: Console) -> None:
+def print_verdict(record: StudyRecord, console: Console, why: Why | None = None) -> None:
     """Print a study's verdict for people; text from servers and files is shown, never obeyed.
 
     Args:
         record: the study; without a verdict, what there is so far.
         console: where to; its width, colours and encoding are respected.
+        why: what explains the verdict, of which the strongest is told; None where nobody looked.
     """
-    page = _Page(console)
+    page = Page(console)
     verdict = record.verdict
-    style = _STYLES[verdict.verdict] if verdict else "bold yellow"
-    page.text(words.headline(record), style)
+    page.text(words.headline(record), headline_style(verdict))
     if verdict is None:
         page.text(words.reason(record))
         return
@@ -95,6 +91,7 @@ def print_verdict(record: StudyRecord, console: Console) -> None:
     page.gap()
     _print_table(verdict, names, page, told=told)
     page.gap()
+    print_strongest(record, why, page)
     if choice := trade_off(verdict, names.labels):
         page.labelled("Trade-off:", choice)
     if gone := words.left(verdict, names.labels):
@@ -109,25 +106,7 @@ def print_verdict(record: StudyRecord, console: Console) -> None:
     page.labelled("Scope:", words.SCOPE)
 
 
-class _Page(Page):
-    """A page on which a plot is drawn and lines are offered for copying."""
-
-    @property
-    def is_ascii(self) -> bool:
-        return self._ascii
-
-    def copyable(self, text: str) -> None:
-        """Print a line as it is, however long, so that it can be copied."""
-        self._console.print(Text(self._fit(text), style="bold"), soft_wrap=True)
-
-    def line(self, parts: Sequence[tuple[str, str]]) -> None:
-        """Print one line of parts with their styles, cut off where the terminal ends."""
-        line = Text.assemble(*((self._fit(text), style) for text, style in parts))
-        line.rstrip()
-        self._console.print(line, no_wrap=True, overflow="crop" if self._ascii else "ellipsis", crop=True)
-
-
-def _print_setting(record: StudyRecord, page: _Page) -> None:
+def _print_setting(record: StudyRecord, page: Page) -> None:
     changed = changes(record)
     if not changed:
         page.labelled("Set:", words.no_change(record))
@@ -146,7 +125,7 @@ def _labels(verdict: Verdict, names: Naming, width: int) -> list[str]:
     return [shorten(names.labels[candidate.name], width) for candidate in verdict.candidates]
 
 
-def _print_forest(verdict: Verdict, names: Naming, page: _Page) -> bool:
+def _print_forest(verdict: Verdict, names: Naming, page: Page) -> bool:
     """Print the plot where there is room for it, and return whether it tells the intervals in figures."""
     figures = [words.deciding_of(candidate, verdict) for candidate in verdict.candidates]
     if page.width < _TOLD_BESIDE:
@@ -174,7 +153,7 @@ def _forest_title(verdict: Verdict, names: Naming) -> str:
     return f"{capital(aim.noun)} against the baseline{by} ({lower}shaded: too small to matter)"
 
 
-def _print_table(verdict: Verdict, names: Naming, page: _Page, *, told: bool) -> None:
+def _print_table(verdict: Verdict, names: Naming, page: Page, *, told: bool) -> None:
     cells, dropped = _fitting(verdict, names, page.width, told=told)
     last = len(cells) - 1
     widths = [max(map(cell_len, column)) for column in cells]
@@ -234,7 +213,7 @@ def _is_shown(column: Column, way: _Try) -> bool:
 
 
 def _cells(column: Column, verdict: Verdict, way: _Try) -> list[str]:
-    form = way.ratio if column.decides else way.tps if column.title == TPS else way.form
+    form = way.ratio if column.decides else way.tps if column.title in RATES else way.form
     return [column.title, *((form or _bare)(column.of(candidate)) for candidate in verdict.candidates)]
 
 

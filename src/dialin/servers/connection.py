@@ -8,12 +8,17 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 import pymysql
+import pymysql.cursors
 
 from dialin.errors import ServerError
 from dialin.servers.account import Account, TlsMode
+from dialin.text import shorten
 
 _ACCOUNT_REFUSED = (1044, 1045, 1130, 1251, 1698, 1862, 2059, 4151)
 _TLS_FAILED = 2026
+
+_SHOWN = 300
+"""Characters of a refused statement that its error shows."""
 
 
 HIDDEN = "<hidden>"
@@ -51,22 +56,76 @@ def connect(account: Account, *, timeout: float = 10.0) -> Iterator[Query]:
         RefusedError: it refuses a statement.
         UserError: a certificate cannot be read.
     """
-    connection = _open(account, timeout)
+    with _connected(account, timeout) as connection:
+        yield _asking(connection)
 
+
+@contextmanager
+def streaming(account: Account, *, timeout: float) -> Iterator[Stream]:
+    """Connect to a server for statements whose rows are counted and thrown away, however many they are.
+
+    Args:
+        account: where it listens, and as whom.
+        timeout: seconds for connecting and for each packet of an answer.
+
+    Raises:
+        ServerError: the server does not answer, or lacks the TLS that is required.
+        UserError: a certificate cannot be read.
+    """
+    with _connected(account, timeout) as connection:
+        yield Stream(connection)
+
+
+class Stream:
+    """A connection for statements that may return many rows.
+
+    Args:
+        connection: it.
+    """
+
+    def __init__(self, connection: pymysql.Connection[Any]) -> None:
+        self._connection = connection
+        self.query: Query = _asking(connection)
+
+    def exhaust(self, statement: str) -> int:
+        """Run a statement and receive all of its rows, none of which is kept; returns how many there were.
+
+        Raises:
+            RefusedError: it is refused, or the connection was lost.
+        """
+        try:
+            with self._connection.cursor(pymysql.cursors.SSCursor) as cursor:
+                cursor.execute(statement)
+                return sum(1 for _ in cursor)
+        except (pymysql.MySQLError, OSError) as error:
+            raise _refused(statement, error) from error
+
+
+@contextmanager
+def _connected(account: Account, timeout: float) -> Iterator[pymysql.Connection[Any]]:
+    connection = _open(account, timeout)
+    try:
+        yield connection
+    finally:
+        if connection.open:
+            connection.close()
+
+
+def _asking(connection: pymysql.Connection[Any]) -> Query:
     def query(statement: str, arguments: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         try:
             with connection.cursor() as cursor:
                 cursor.execute(statement, arguments or None)
                 return list(cursor.fetchall())
         except (pymysql.MySQLError, OSError) as error:
-            number = error.args[0] if error.args and isinstance(error.args[0], int) else 0
-            raise RefusedError(f"The server refused {statement!r}: {_text(error)}", "See its log", number) from error
+            raise _refused(statement, error) from error
 
-    try:
-        yield query
-    finally:
-        if connection.open:
-            connection.close()
+    return query
+
+
+def _refused(statement: str, error: BaseException) -> RefusedError:
+    number = error.args[0] if error.args and isinstance(error.args[0], int) else 0
+    return RefusedError(f"The server refused {shorten(statement, _SHOWN)!r}: {_text(error)}", "See its log", number)
 
 
 def _open(account: Account, timeout: float) -> pymysql.Connection[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping, Sequence
 
+from dialin.model.evidence import Watched
 from dialin.model.study import WORTHWHILE, Goal, StudySpec
 from dialin.model.trial import Trial
 from dialin.model.verdict import Note
@@ -13,11 +14,14 @@ from dialin.stats.steady import Course, Shape
 from dialin.study.figures import Figures
 from dialin.study.words import interval, named
 from dialin.text import change, counted, duration, listed, percent
+from dialin.workloads import choose as workloads
 
 _MORE_STALLS = 2.0
 """How many times the baseline's stalls a candidate must have, to be said to stall more."""
 _LEAST_STALLS = 3
 """Stalled seconds below which nothing is said of them: a few come by chance."""
+_COLD_ENOUGH = 0.01
+"""The share of a table in the file cache up to which a run is called cold."""
 _NOISIER = 1.5
 """How many times the noise that was reckoned with a study must have, to be said to be noisier."""
 
@@ -33,6 +37,8 @@ def price_notes(spec: StudySpec, choice: str, speed: Decision, found: Mapping[st
         shown = ratio.high is not None and ratio.high < 1
         text = f"{named(spec, choice)} {'costs' if shown else 'may cost'} throughput: {interval(ratio)} against the baseline"
         notes.append(Note(code="costs_throughput", text=text, data={"candidate": choice, "ratio": ratio.mean}))
+    if workloads.chosen(spec.workload).runs is not None:
+        return notes  # a run that takes twice as long as others is no stall
     own, others = (sum(one.window.stalls for one in found[name]) for name in (choice, base))
     seconds = [sum(one.window.seconds for one in found[name]) for name in (choice, base)]
     shares = (own / seconds[0], others / seconds[1])
@@ -80,6 +86,24 @@ def _in_words(course: Course, shapes: Sequence[Shape]) -> str:
     return f"{count} took most of the time to settle"
 
 
+def cold_notes(done: Sequence[Trial], watched: Mapping[int, Mapping[str, Watched]]) -> list[Note]:
+    """Return a warning where runs that were to be cold found part of the table in the file cache."""
+    shares = {trial.id: _cached_share(watched.get(trial.id, {})) for trial in done}
+    warm = {trial: share for trial, share in shares.items() if share > _COLD_ENOUGH}
+    if not warm:
+        return []
+    text = (
+        f"Runs of {counted(len(warm), 'trial')} were to be cold and found up to {percent(max(warm.values()))} of the table in "
+        "the file cache: something else on this machine reads its files"
+    )
+    return [Note(code="not_cold", text=text, data={"trials": list(warm), "share": max(warm.values())})]
+
+
+def _cached_share(seen: Mapping[str, Watched]) -> float:
+    told = seen["load"].gauges.get("cached_share") if "load" in seen else None
+    return told.most if told else 0.0
+
+
 def noise_notes(spec: StudySpec, sd: float | None) -> list[Note]:
     """Return a warning where trials varied much more than was reckoned with before the study."""
     expected = spec.expected_noise
@@ -98,7 +122,7 @@ def lost_notes(done: Sequence[Trial], found: Mapping[int, Figures]) -> list[Note
     if not hit:
         return []
     lost = sum(found[trial.id].lost for trial in hit)
-    measured = lost + sum(found[trial.id].window.seconds for trial in done)
+    measured = lost + sum(found[trial.id].seconds for trial in done)
     text = (
         f"The host itself stood still in {counted(lost, 'measured second')} ({percent(lost / measured)}), in "
         f"{counted(len(hit), 'trial')}: they are left out. dialin doctor tells what may be done about it"

@@ -28,7 +28,8 @@ class Figures:
         effective: how many independent seconds they are worth.
         latency: the mean of their percentiles of latency, each weighed by its transactions, milliseconds; None without any.
         errors: errors that the driver ignored, a second.
-        lost: measured seconds that the host lost.
+        lost: measured seconds that the host lost; of runs that it spoiled, what they took.
+        seconds: of load that count.
     """
 
     window: Window
@@ -37,6 +38,7 @@ class Figures:
     latency: float | None
     errors: float
     lost: int
+    seconds: float
 
 
 def figures(samples: Sequence[Sample]) -> Figures | None:
@@ -55,7 +57,8 @@ def figures(samples: Sequence[Sample]) -> Figures | None:
         effective=effective_seconds(tps),
         latency=sum(sample.latency_ms * sample.tps for sample in counted) / total if total > 0 else None,
         errors=sum(sample.errors for sample in counted) / len(counted),
-        lost=len(measured) - len(kept),
+        lost=round(sum(sample.seconds for sample in measured if sample.lost)),
+        seconds=sum(sample.seconds for sample in counted),
     )
 
 

@@ -30,8 +30,13 @@ from dialin.model.setting import Value, canonical_name, parse_value, same_value
 from dialin.model.study import MAX_CANDIDATES, WORTHWHILE, Attachment, Candidate, Goal, StudySpec
 from dialin.model.workload import RAND_TYPES, WorkloadSpec
 from dialin.variables import optionfile
+from dialin.workloads.scan.options import DEFAULT_SIZE as DEFAULT_SCAN
+from dialin.workloads.scan.scan import NAME as SCAN
+from dialin.workloads.scan.table import rows_asked as scan_rows
 
 DEFAULT_THREADS = 16
+DEFAULT_TABLES = 4
+DEFAULT_TABLE_SIZE = 100_000
 SCHEMA_ID = "dialin/study/1"
 
 
@@ -96,19 +101,21 @@ class Question(BaseModel):
     set: Variables = Field(default_factory=dict, description="variables set alike for all candidates")
     hold: bool = Field(default=False, description="keep still what would differ between candidates though nobody asked")
     baseline: str | None = Field(default=None, description="the candidate that the others are measured against")
-    workload: str = Field(default="oltp_read_write", description="a sysbench script's name, or the path of a Lua script")
+    workload: str = Field(default="oltp_read_write", description="a sysbench script's name, the path of a Lua script, or scan")
     threads: Threads | None = Field(
         default=None,
         description="connections that work at once, 16 unless told (1 for a scan); several, such as 1,4,16, are all measured "
         "in every trial, and show how each candidate scales",
     )
-    tables: int = Field(default=4, ge=1, le=10_000, description="tables to prepare")
-    table_size: int = Field(default=100_000, ge=1, description="rows of each table")
+    tables: int | None = Field(default=None, ge=1, le=10_000, description="tables to prepare, 4 unless told (1 for a scan)")
+    table_size: int | None = Field(
+        default=None, ge=1, description="rows of each table, 100000 unless told (512 MiB for a scan)"
+    )
     rand_type: str | None = Field(default=None, description="distribution of the rows asked for: " + ", ".join(RAND_TYPES))
     rate: int = Field(default=0, ge=0, description="transactions a second to ask for; 0 for as many as go")
     percentile: int = Field(default=95, ge=1, le=99, description="the percentile of latency that is reported, such as 95 or 99")
     workload_options: dict[str, str | int | float | bool] = Field(
-        default_factory=dict, description="further options of the sysbench script"
+        default_factory=dict, description="further options of the sysbench script, or of the scan"
     )
     minutes: float = Field(
         default=30.0, gt=0, le=10_080, description="the budget of wall clock for the trials; data is prepared before it begins"
@@ -193,19 +200,37 @@ class Question(BaseModel):
         name = self.workload
         if "/" in name or name.endswith(".lua"):
             name = str((directory / name).absolute())
-        threads = self.threads or (DEFAULT_THREADS,)
         options = {_kebab(key.removeprefix("--")): _option_text(value) for key, value in self.workload_options.items()}
+        scans = name == SCAN
+        if scans:
+            self._check_scan(options)
+            options = options if self.table_size else {"size": DEFAULT_SCAN, **options}
+        threads = self.threads or ((1,) if scans else (DEFAULT_THREADS,))
         return WorkloadSpec(
             name=name,
             threads=max(threads),
             levels=tuple(sorted(threads)) if len(threads) > 1 else (),
-            tables=self.tables,
-            table_size=self.table_size,
+            tables=self.tables or (1 if scans else DEFAULT_TABLES),
+            table_size=scan_rows(options) if "size" in options and scans else self.table_size or DEFAULT_TABLE_SIZE,
             rand_type=self.rand_type,
             rate=self.rate,
             percentile=self.percentile,
             options=options,
         )
+
+    def _check_scan(self, options: Mapping[str, str]) -> None:
+        """Make sure that nothing is asked for by the second of a load that is measured by the run.
+
+        Raises:
+            UserError: something is.
+        """
+        for option in ("measure", "warmup"):
+            if getattr(self, option) is not None:
+                raise UserError(
+                    f"--{option} is not for the workload scan", "Say how many runs a trial has: --workload-option runs=3"
+                )
+        if "size" in options and self.table_size is not None:
+            raise UserError("--table-size and the workload's option size both say how large the table is", "Give one of them")
 
     def attachment(self, directory: Path) -> Attachment | None:
         """Return where the account of an attached server is found, or None; a path is relative to a directory."""

@@ -17,7 +17,7 @@ from dialin.model.workload import WorkloadSpec
 from dialin.probes import host
 from dialin.store.lock import sole_runner
 from dialin.store.store import Store
-from dialin.study import noise
+from dialin.study import noise, race, waiting
 from dialin.study.attaching import NOTHING, Permission, attached_again, check_attached
 from dialin.study.comparison import Seen
 from dialin.study.file import Question
@@ -29,7 +29,7 @@ from dialin.study.trial import Laboratory
 from dialin.study.watching import by_probes, nothing
 from dialin.study.workshop import Workshop
 from dialin.workloads.base import Workload
-from dialin.workloads.sysbench import Sysbench
+from dialin.workloads.choose import chosen
 
 WorkloadMaker = Callable[[WorkloadSpec], Workload]
 
@@ -39,7 +39,7 @@ def check_question(
     directory: Path,
     workshop: Workshop,
     permission: Permission = NOTHING,
-    make_workload: WorkloadMaker = Sysbench,
+    make_workload: WorkloadMaker = chosen,
 ) -> Ready:
     """Check all that a study needs: builds, workload, names, values, memory, disk.
 
@@ -55,6 +55,8 @@ def check_question(
             the settings.
         ServerError: a build does not start with nothing set, or an attached server does not answer.
     """
+    if question.attach:
+        waiting.refuse_attached(question.waits)
     workload = make_workload(question.workload_spec(directory))
     workload.check()
     settings, left_out = question.settings(directory)
@@ -104,7 +106,7 @@ def check_resume(
     minutes: float | None = None,
     confirm: bool = False,
     permission: Permission = NOTHING,
-    make_workload: WorkloadMaker = Sysbench,
+    make_workload: WorkloadMaker = chosen,
 ) -> Ready:
     """Check all that it takes to go on with a study.
 
@@ -133,7 +135,7 @@ def check_resume(
     if spec.attachment is not None:
         return attached_again(spec, allowed, workshop, workload, permission, record.servers)
     permission.refuse_for_sandboxes()
-    seen = {trial.candidate: Seen(trial.in_force, trial.real) for trial in record.trials if trial.real}
+    seen = {trial.candidate: Seen(trial.in_force, trial.real) for trial in race.clean(record.trials) if trial.real}
     return sandboxes_again(spec, allowed, workshop, workload, seen)
 
 
@@ -160,6 +162,7 @@ def _with_budget(spec: StudySpec, minutes: float) -> StudySpec:
 def _run(ready: Ready, store: Store, workshop: Workshop, watcher: Watcher) -> Verdict:
     """Make the data and run the blocks; from here on what was begun is there to be resumed."""
     session = store.begin_session()
+    clean = by_probes(workshop.clock) if ready.spec.probes else nothing
 
     def tell(text: str) -> None:
         store.say(workshop.clock.now(), text)
@@ -175,7 +178,7 @@ def _run(ready: Ready, store: Store, workshop: Workshop, watcher: Watcher) -> Ve
                 watcher=watcher,
                 workload=ready.workload,
                 stage=stage,
-                watch=by_probes(workshop.clock) if ready.spec.probes else nothing,
+                watch=waiting.by_purpose(clean, ready.spec.waits, workshop.clock),
                 counted={name: seen.real for name, seen in ready.seen.items()},
             )
             verdict = Runner(laboratory, session).run()

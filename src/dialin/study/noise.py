@@ -61,7 +61,7 @@ def of_study(record: StudyRecord) -> Known | None:
     if dof < _ENOUGH:
         return None
     errors = [one.window.cv / math.sqrt(one.effective) for one in found]
-    noise = separate(verdict.trial_noise, errors, statistics.fmean(one.window.seconds for one in found))
+    noise = separate(verdict.trial_noise, errors, statistics.fmean(one.seconds for one in found))
     return Known(noise, spec.candidates[0].server, _load(spec), spec.switch, record.created, dof)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from dialin.errors import UserError
 from dialin.model.study import StudySpec, Switch
+from dialin.workloads.choose import chosen
 
 BLOCKS_WANTED = 6
 """Blocks that a budget is divided into, where nothing else is asked for. More short trials beat fewer long ones: most of the
@@ -18,6 +19,9 @@ BLOCKS_NEEDED = 3
 
 OVERHEAD = {Switch.RESTART: 2.0, Switch.SET: 0.2}
 """Seconds that a trial takes beside its load on a small dataset, until the study has measured its own."""
+
+WAIT_TRIALS = 1
+"""Trials of each candidate that collect raw waits, where these are asked for; they come out of the same budget."""
 
 _MEASURE_LEAST, _MEASURE_MOST = 10.0, 60.0
 _WARMUP_SHARE = {Switch.RESTART: 0.6, Switch.SET: 0.4}
@@ -34,7 +38,7 @@ class Plan:
     Attributes:
         measure: seconds measured in each trial, for each number of threads.
         warmup: the most seconds that a trial warms up before them.
-        blocks: about how many blocks fit the budget.
+        blocks: about how many blocks fit the budget, beside the trials that collect raw waits.
         trial_seconds: about how long a trial takes in all.
     """
 
@@ -52,24 +56,45 @@ def plan(spec: StudySpec) -> Plan:
     """
     budget = spec.minutes * 60
     count = len(spec.candidates)
-    slot = budget / (count * BLOCKS_WANTED)
+    slot = budget / (count * (BLOCKS_WANTED + (WAIT_TRIALS if spec.waits else 0)))
     overhead, share = OVERHEAD[spec.switch], _WARMUP_SHARE[spec.switch]
     levels = max(1, len(spec.workload.levels))
+    if (runs := chosen(spec.workload).runs) is not None:
+        measure, warmup = runs.measured * runs.seconds, runs.warm_up * runs.seconds
+        trial_seconds = overhead + levels * (warmup + measure)
+        return Plan(max(2.0, measure), warmup, _blocks(spec, trial_seconds), trial_seconds)
     loaded = (slot - overhead) / levels - (spec.warmup if spec.warmup is not None else 0)
     wanted = loaded if spec.warmup is not None else loaded / (1 + share)
     measure = spec.measure or float(round(min(max(wanted, _MEASURE_LEAST), _MEASURE_MOST)))
     warmup = spec.warmup if spec.warmup is not None else float(round(share * measure))
     # Reckoned with the whole warm-up: noisy seconds mostly use it up.
     trial_seconds = overhead + levels * (warmup + measure)
-    blocks = int(budget // (trial_seconds * count))
+    shorter = f", or a shorter --measure than {measure:.0f} s" if spec.measure else ""
+    return Plan(measure, warmup, _blocks(spec, trial_seconds, shorter), trial_seconds)
+
+
+def _blocks(spec: StudySpec, trial_seconds: float, shorter: str = "") -> int:
+    count = len(spec.candidates)
+    reserved = count * WAIT_TRIALS * wait_trial_seconds(spec, trial_seconds) if spec.waits else 0.0
+    blocks = int((spec.minutes * 60 - reserved) // (trial_seconds * count))
     if blocks < BLOCKS_NEEDED:
-        least = BLOCKS_NEEDED * trial_seconds * count / 60
-        shorter = f", or a shorter --measure than {measure:.0f} s" if spec.measure else ""
+        least = (reserved + BLOCKS_NEEDED * trial_seconds * count) / 60
+        waits = " beside those that collect raw waits" if reserved else ""
         raise UserError(
-            f"{spec.minutes:g} minutes hold fewer than {BLOCKS_NEEDED} trials of each of {count} candidates",
+            f"{spec.minutes:g} minutes hold fewer than {BLOCKS_NEEDED} trials of each of {count} candidates{waits}",
             f"Give --minutes {int(least) + 1} or more, or fewer candidates{shorter}",
         )
-    return Plan(measure, warmup, blocks, trial_seconds)
+    return blocks
+
+
+def wait_trial_seconds(spec: StudySpec, trial_seconds: float) -> float:
+    """Return about how long a trial takes that collects raw waits: its server is started for it, also where others share one.
+
+    Args:
+        spec: the study.
+        trial_seconds: how long its other trials take.
+    """
+    return trial_seconds + OVERHEAD[Switch.RESTART] - OVERHEAD[spec.switch]
 
 
 def block_order(seed: int, block: int, names: Sequence[str]) -> list[str]:

@@ -30,6 +30,17 @@ def racing(trials: Sequence[Trial]) -> list[Trial]:
     return [trial for trial in trials if trial.purpose is Purpose.RACE]
 
 
+def clean(trials: Sequence[Trial]) -> list[Trial]:
+    """Return the trials that ran without costly instruments: what they show of a candidate is its own."""
+    return [trial for trial in trials if trial.purpose is not Purpose.WAITS]
+
+
+def block_of_waits(trials: Sequence[Trial]) -> int:
+    """Return the number of the block of the trials for raw waits: that which was begun, else the one after all others."""
+    begun = [trial.block for trial in trials if trial.purpose is Purpose.WAITS]
+    return max(begun) if begun else 1 + max((trial.block for trial in trials), default=0)
+
+
 def given_up(name: str, trials: Sequence[Trial]) -> bool:
     """Tell whether a candidate could never be measured, and is not tried again."""
     states = [trial.state for trial in trials if trial.candidate == name]

@@ -13,15 +13,19 @@ from dialin.stats.looks import FIRST_LOOK, allowance
 from dialin.study import race
 from dialin.study import trial as trials
 from dialin.study.figures import Figures, figures
-from dialin.study.plan import block_order
+from dialin.study.plan import WAIT_TRIALS, block_order, wait_trial_seconds
 from dialin.study.trial import Laboratory
 from dialin.study.verdict import judge, standings
+from dialin.study.waiting import told
 
 MAY_OVERRUN = 1.03
 """By how much a budget may be overrun to finish a block."""
 
 CONFIRMING_BLOCKS = 6
 """Fresh blocks of the choice and the baseline that confirm it; each is two trials."""
+
+_WAIT_TRIES = 2
+"""Times that a trial for raw waits is run where the host itself stood still for most of it."""
 
 
 class Runner:
@@ -64,6 +68,8 @@ class Runner:
         verdict = self._conclude()
         if lab.spec.confirm and not lab.spec.aa:
             verdict = self._confirm(verdict)
+        if lab.spec.waits:
+            self._collect_waits()
         lab.watcher.study_ended(verdict)
         return verdict
 
@@ -124,7 +130,7 @@ class Runner:
                     self._figures[trial.id] = found
         return self._figures
 
-    def _run_trial(self, block: int, position: int, name: str, purpose: Purpose) -> None:
+    def _run_trial(self, block: int, position: int, name: str, purpose: Purpose) -> Trial:
         lab = self._lab
         planned = Trial(
             id=0,
@@ -143,6 +149,7 @@ class Runner:
         elif ended.state is TrialState.INTERRUPTED:
             self.say(f"Trial {ended.id} ({name}) is run again: the host itself stood still for most of it")
         lab.watcher.trial_ended(ended, self._standings())
+        return ended
 
     def _standings(self) -> dict[str, Standing]:
         done = self._lab.store.trials()
@@ -213,6 +220,28 @@ class Runner:
         lab.store.save_verdict_of(look, judgement.verdict, decided=bool(look.decided))
         return judgement.verdict
 
+    def _collect_waits(self) -> None:
+        """Run a trial for raw waits of each candidate that could be measured; what becomes of them changes no verdict."""
+        lab = self._lab
+        block = race.block_of_waits(lab.store.trials())
+        measured = {t.candidate for t in race.racing(lab.store.trials()) if t.state is TrialState.DONE}
+        left = [name for name in self._without_waits(lab.store.trials()) if name in measured]
+        for position, name in enumerate(left, start=1):
+            for _ in range(_WAIT_TRIES):
+                ended = self._run_trial(block, position, name, Purpose.WAITS)
+                if ended.state is not TrialState.INTERRUPTED:
+                    break
+            if waits := lab.store.waits().get(ended.id):
+                self.say(told(name, waits))
+
+    def _without_waits(self, done: Sequence[Trial]) -> list[str]:
+        """Return the candidates that were not given up, and had no trial for raw waits yet."""
+        if not self._lab.spec.waits:
+            return []
+        ended = {t.candidate for t in _ended([t for t in done if t.purpose is Purpose.WAITS])}
+        raced = race.racing(done)
+        return [name for name in self._names if name not in ended and not race.given_up(name, raced)]
+
     def _all_failed(self) -> ServerError:
         failures = [t.failure for t in self._lab.store.trials() if t.failure]
         last = failures[-1] if failures else None
@@ -232,13 +261,18 @@ class Runner:
 
     def _trial_seconds(self, done: Sequence[Trial]) -> float:
         """How long a trial takes: as measured in this study, else as planned."""
-        own = [sum(t.steps.values()) for t in done if t.state is TrialState.DONE]
+        own = [sum(t.steps.values()) for t in race.clean(done) if t.state is TrialState.DONE]
         return sum(own) / len(own) if own else self._lab.plan.trial_seconds
 
     def _fits(self, count: int) -> bool:
-        """Whether the next trials fit the budget; they may overrun it a little."""
+        """Whether the next trials fit the budget, beside those that are to collect raw waits; they may overrun it a little."""
         done = self._lab.store.trials()
-        return self._spent(done) + count * self._trial_seconds(done) <= MAY_OVERRUN * self._lab.spec.minutes * 60
+        needed = count * self._trial_seconds(done) + self._reserved(done)
+        return self._spent(done) + needed <= MAY_OVERRUN * self._lab.spec.minutes * 60
+
+    def _reserved(self, done: Sequence[Trial]) -> float:
+        """Return the seconds that the trials for raw waits are left which did not run yet."""
+        return len(self._without_waits(done)) * WAIT_TRIALS * wait_trial_seconds(self._lab.spec, self._trial_seconds(done))
 
     def _seconds_left(self) -> float:
         """About how long it will take: the blocks that a decision is expected to need, and no more than the budget holds."""
@@ -246,7 +280,7 @@ class Runner:
         left = max(0.0, self._lab.spec.minutes * 60 - self._spent(done))
         if self._to_go is None:
             return left
-        return min(left, self._to_go * len(self._in_the_race()) * self._trial_seconds(done))
+        return min(left, self._to_go * len(self._in_the_race()) * self._trial_seconds(done) + self._reserved(done))
 
 
 def _ended(raced: Sequence[Trial]) -> list[Trial]:

@@ -14,10 +14,10 @@ from dialin.errors import UserError
 from dialin.model.build import Build
 from dialin.model.setting import Setting, Value, describe, same_value
 from dialin.model.study import StudySpec, Switch
-from dialin.model.trial import Trial
+from dialin.model.trial import Purpose, Trial
 from dialin.probes import host
 from dialin.servers import builds, dry_run
-from dialin.study import comparison, inspection, switching, way
+from dialin.study import comparison, inspection, switching, waiting, way
 from dialin.study.comparison import Seen
 from dialin.study.file import Question, Variables, candidates_of
 from dialin.study.lives import Lives, SharedStage
@@ -66,7 +66,13 @@ class Sandboxes:
             if self.changes is not None:
                 yield self._sharing(self.changes, datasets, held)
             else:
-                yield lambda trial: self._sandbox(trial.candidate, datasets, spec.setting_of(trial.candidate))
+                yield lambda trial: self._of_its_own(trial, datasets)
+
+    def _of_its_own(self, trial: Trial, datasets: Mapping[str, Dataset]) -> SandboxStage:
+        """Return a sandbox that serves one trial; what that is for may need more options than its candidate."""
+        name = trial.candidate
+        needed = waiting.needs(self.builds[self.spec.candidate(name).server], trial, self.spec.waits, host.memory_available())
+        return self._sandbox(name, datasets, {**self.spec.setting_of(name), **needed})
 
     def _sandbox(self, candidate: str, datasets: Mapping[str, Dataset], setting: Setting) -> SandboxStage:
         workshop, build = self.workshop, self.builds[self.spec.candidate(candidate).server]
@@ -76,7 +82,10 @@ class Sandboxes:
         )
 
     def _sharing(self, changes: Changes, datasets: Mapping[str, Dataset], held: ExitStack) -> Callable[[Trial], Stage]:
-        """Return what sets up the stages of trials that share sandboxes; the last of these is gone when `held` is closed."""
+        """Return what sets up the stages of trials that share sandboxes; the last of these is gone when `held` is closed.
+
+        Trials for waits have one each, started with their instruments.
+        """
         baseline = self.spec.baseline
         build = self.builds[self.spec.candidate(baseline).server]
         lives = Lives(
@@ -86,7 +95,14 @@ class Sandboxes:
             for_one_block=self.workload.grows,
         )
         held.callback(lives.end)
-        return lambda trial: SharedStage(lives, trial, build)
+
+        def stage(trial: Trial) -> Stage:
+            if trial.purpose is not Purpose.WAITS:
+                return SharedStage(lives, trial, build)
+            lives.end()  # two servers at once would share the machine
+            return self._of_its_own(trial, datasets)
+
+        return stage
 
 
 def check_sandboxed(
@@ -134,6 +150,7 @@ def check_sandboxed(
         dry_run.check(used[candidate.server], spec.setting_of(candidate.name))
     _check_memory(spec, defaults)
     _check_disk(workshop, workload, len(used))
+    without = waiting.check(spec.waits, used, workshop)
     inspect = inspector(spec, used, workshop)
     workshop.say(f"Looking at what the {len(candidates)} candidates come to")
     seen = inspection.look(spec, inspect)
@@ -154,7 +171,13 @@ def check_sandboxed(
         servers={build.id: _facts(build) for build in used.values()},
         workload=workload,
         site=Sandboxes(spec, used, workload, workshop, taken.changes),
-        notes=(*left_out, *(note.text for note in notes), *_found(spec, taken.seen, catalogues), *filter(None, [taken.told])),
+        notes=(
+            *left_out,
+            *without,
+            *(note.text for note in notes),
+            *_found(spec, taken.seen, catalogues),
+            *filter(None, [taken.told]),
+        ),
         seen=taken.seen,
         catalogues={name: comparison.excerpt(catalogue, spec.set_variables) for name, catalogue in catalogues.items()},
     )

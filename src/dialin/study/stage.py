@@ -122,7 +122,7 @@ class SandboxStage:
         """Return the sandbox as the load reaches it."""
         if self._sandbox is None:
             raise RuntimeError("there is no sandbox yet")
-        return Target(self._sandbox.account, self._sandbox.directory)
+        return Target(self._sandbox.account, self._sandbox.directory, data=self._sandbox.data)
 
     def hide(self, value: str) -> str:
         """Return a value without the sandbox's own directories."""

@@ -13,6 +13,7 @@ from dialin.study.comparison import Seen
 from dialin.text import listed
 from dialin.variables import check, rules, set_global
 from dialin.variables.catalogue import Catalogue
+from dialin.workloads.choose import chosen
 
 _CUT = 1024
 """Characters after which servers cut off what SHOW tells of a variable; what is as long is not set to that."""
@@ -117,6 +118,8 @@ def obstacle(spec: StudySpec, catalogues: Mapping[str, Catalogue], *, nothing: b
         catalogues: per build, what is known of its variables.
         nothing: candidates that are all alike may follow each other so, too; restarts would show more of the noise there is.
     """
+    if why := chosen(spec.workload).restarts:
+        return why
     if spec.compares_builds:
         return "the candidates run on several builds"
     if not nothing and not differing(spec):

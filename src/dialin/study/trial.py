@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -9,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from dialin.clock import Clock
 from dialin.errors import DialinError, ServerError, WorkloadError
 from dialin.model.cpus import parse_cpus
+from dialin.model.evidence import Gauge, Watched
 from dialin.model.progress import Watcher
 from dialin.model.study import StudySpec
 from dialin.model.trial import Costs, Failure, Sample, Step, Trial, TrialState, WarmUpEnd
@@ -24,7 +26,7 @@ from dialin.store.store import Store
 from dialin.study.plan import LONGEST, Plan, level_order, load_seed
 from dialin.study.stage import Stage
 from dialin.study.watching import TrialWatcher, Watching, nothing
-from dialin.workloads.base import Load, Workload
+from dialin.workloads.base import Load, Runs, Workload
 
 _POOL_PATIENCE = 600.0
 """Seconds that the load of the buffer pool's pages may take; the warm-up begins when it is over."""
@@ -119,6 +121,7 @@ class _Life:
         self._hiccups: Callable[[], Hiccups] = Hiccups
         self._still = 0
         self._threads = 0
+        self._told: list[Mapping[str, float]] = []
         self._seconds = 0
         self._well = False
 
@@ -136,9 +139,11 @@ class _Life:
                 for threads in self._levels():
                     load = self._warm_up(threads)
                     self._measure(instance, load, watching)
+                    self._told.append(load.facts())
                     load.stop()
                     self._load = None
             watching.keep(self._lab.store, self._trial.id)
+            self._keep_facts()
             self._well = True
         except ServerError as error:
             return self._failure("server", error.what, error.log_tail)
@@ -152,6 +157,18 @@ class _Life:
             self._stop()
             self._so_far.conditions["after"] = host.conditions()
         return None
+
+    def _keep_facts(self) -> None:
+        """Write down what the load told of itself: a figure for each number of threads."""
+        if not any(self._told):
+            return
+        told = {name: [facts[name] for facts in self._told if name in facts] for name in self._told[0]}
+        gauges = {
+            name: Gauge(values[0], values[-1], min(values), max(values), statistics.fmean(values))
+            for name, values in told.items()
+        }
+        seconds = self._so_far.costs.seconds if self._so_far.costs else 0.0
+        self._lab.store.save_watched(self._trial.id, [Watched("load", seconds, gauges=gauges)], ())
 
     def _failure(self, fault: str, reason: str, log_tail: str) -> Failure:
         return Failure(self._so_far.step, fault, reason, log_tail)
@@ -243,16 +260,16 @@ class _Life:
     def _read_enough(self, load: Load) -> bool:
         """Read what a trial measures; False where the host lost most of it."""
         runs = self._lab.workload.runs
-        return self._read_steady_seconds(load) if runs is None else self._read_runs(load, runs.measured)
+        return self._read_steady_seconds(load) if runs is None else self._read_runs(load, runs)
 
-    def _read_runs(self, load: Load, wanted: int) -> bool:
-        """Read so many runs of a timed query, and others for those that the host lost."""
+    def _read_runs(self, load: Load, runs: Runs) -> bool:
+        """Read the runs of a timed query, and others for those that the host lost; False where it lost most."""
         kept = 0
-        for _ in range(LONGEST * wanted):
+        for _ in range(runs.most):
             kept += not self._read(load, Step.MEASURE).lost
-            if kept == wanted:
+            if kept == runs.measured:
                 break
-        return 2 * kept >= wanted
+        return 2 * kept >= runs.measured
 
     def _read_steady_seconds(self, load: Load) -> bool:
         """Read the planned seconds, and more where they are not steady or the host lost some; False where it lost most."""

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dialin.evidence.limits import client_limits, other_load
+from dialin.model.evidence import Watched
 from dialin.model.progress import Standing
 from dialin.model.record import StudyRecord
 from dialin.model.study import Goal, StudySpec
@@ -123,7 +124,7 @@ def judge(record: StudyRecord, alpha: float) -> Judgement:
         confounds=list(case.confounds),
         server={"builds": {server: dict(facts) for server, facts in record.servers.items()}},
         host=dict(record.host),
-        workload={**spec.workload.model_dump(mode="json"), "text": spec.workload.describe()},
+        workload={**spec.workload.model_dump(mode="json"), "text": spec.workload.describe(), **_table_read(record)},
     )
     return Judgement(verdict, decision.outcome is not Outcome.UNRESOLVED)
 
@@ -194,6 +195,17 @@ def standings(
     return standing
 
 
+def _table_read(record: StudyRecord) -> dict[str, float]:
+    """Return how many bytes of the table one query reads, where the load told it."""
+    workload = record.spec.workload
+    told = [seen["load"].gauges["bytes_a_run"].least for seen in record.watched.values() if _tells_bytes(seen)]
+    return {"bytes_a_query": statistics.median(told) / min(workload.levels or (workload.threads,))} if told else {}
+
+
+def _tells_bytes(seen: Mapping[str, Watched]) -> bool:
+    return "load" in seen and "bytes_a_run" in seen["load"].gauges
+
+
 def _weaker(name: str, forced: Mapping[str, Mapping[str, str]], baseline: str) -> list[str]:
     """Return the variables by which a candidate gives up durability that the baseline has; any other, where that failed."""
     references = [baseline] if baseline in forced else [other for other in forced if other != name]
@@ -228,7 +240,7 @@ def _candidate(case: _Case, name: str, state: CandidateState, *, pareto: bool) -
         lost_seconds=sum(found.lost for found in own),
         unsteady=sum(not found.shape.steady for found in own),
         trials=len(own),
-        failed=sum(t.candidate == name and t.state is TrialState.FAILED for t in case.record.trials),
+        failed=sum(t.candidate == name and t.state is TrialState.FAILED for t in race.clean(case.record.trials)),
         state=state,
         weaker_durability=list(case.weaker.get(name, [])),
     )
@@ -284,6 +296,7 @@ def _warnings(case: _Case, chosen: str) -> list[Note]:
     notes += other_load(case.done)
     notes += caveats.steadiness_notes(case.done, case.found)
     notes += caveats.lost_notes(case.done, case.found)
+    notes += caveats.cold_notes(case.done, case.record.watched)
     notes += caveats.noise_notes(spec, decision.sd)
     if decision.outcome is Outcome.UNRESOLVED and not spec.aa:
         seen = observations(case.done, case.found, spec.goal)

@@ -12,15 +12,26 @@ from dialin.clock import Clock
 from dialin.errors import ServerError
 from dialin.model.trial import Trial
 from dialin.probes.base import Probe
+from dialin.probes.innodb_mutex import InnodbMutexProbe
+from dialin.probes.innodb_status import InnodbStatusProbe
+from dialin.probes.machine import MachineProbe
+from dialin.probes.metrics import MetricsProbe
+from dialin.probes.process import ProcessProbe
+from dialin.probes.statements import StatementProbe
+from dialin.probes.status import StatusProbe
+from dialin.probes.wait_summary import WaitSummaryProbe
 from dialin.probes.watch import Watch
 from dialin.servers.capabilities import Versioned
-from dialin.servers.connection import Query
+from dialin.servers.connection import Query, RefusedError
 from dialin.servers.instance import Instance
 from dialin.store.store import Store
 
 PATIENCE = 5.0
 """Seconds after which a reading is given up: a probe must never hold a statement open on a server that is in trouble."""
 
+
+_CLIENT_ERRORS = range(2000, 3000)
+"""Numbers of errors that the client saw and not the server: the connection is of no more use."""
 
 ClientCpu = Callable[[], float]
 """Tells the CPU seconds that the load driver has used so far."""
@@ -85,9 +96,12 @@ def by_probes(clock: Clock) -> TrialWatcher:
     """Return what watches trials by every probe that suits their server."""
 
     @contextmanager
-    def watcher(_trial: Trial, instance: Instance, build: Versioned, client_cpu: ClientCpu) -> Iterator[Watching]:
-        with Session(instance) as session, Watch(probes_of(session, instance.pid, client_cpu, None), clock) as watch:
-            yield Probed(watch)
+    def watcher(_trial: Trial, instance: Instance, _build: Versioned, client_cpu: ClientCpu) -> Iterator[Watching]:
+        pid = instance.pid
+        with Session(instance) as session:
+            directory = data_directory(session) if pid is not None else None
+            with Watch(probes_of(session, pid, client_cpu, directory), clock) as watch:
+                yield Probed(watch)
 
     return watcher
 
@@ -117,8 +131,9 @@ class Session:
             self._query = self._connection.__enter__()
         try:
             return self._query(statement, arguments)
-        except ServerError:
-            self.close()
+        except RefusedError as error:
+            if error.number in _CLIENT_ERRORS or not error.number:
+                self.close()
             raise
 
     def close(self) -> None:
@@ -126,6 +141,15 @@ class Session:
         if self._connection is not None:
             self._connection.__exit__(None, None, None)
         self._connection = self._query = None
+
+
+def data_directory(query: Query) -> Path | None:
+    """Return the server's data directory where it is on this machine; None where it is not, or is not told."""
+    try:
+        directory = Path(str(query("SELECT @@datadir")[0][0]))
+        return directory if directory.exists() else None
+    except (ServerError, OSError):
+        return None
 
 
 def probes_of(query: Query, pid: int | None, client_cpu: ClientCpu, directory: Path | None) -> Sequence[Probe]:
@@ -137,4 +161,13 @@ def probes_of(query: Query, pid: int | None, client_cpu: ClientCpu, directory: P
         client_cpu: of the load driver.
         directory: the server's data directory, where that is on this machine.
     """
-    return []
+    here: list[Probe] = [MachineProbe(directory)] if pid is None else [ProcessProbe(pid, client_cpu), MachineProbe(directory)]
+    return [
+        *here,
+        StatusProbe(query),
+        InnodbStatusProbe(query),
+        MetricsProbe(query),
+        InnodbMutexProbe(query),
+        StatementProbe(query),
+        WaitSummaryProbe(query),
+    ]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from dialin.model.record import StudyRecord
 from dialin.model.study import Goal, StudySpec
-from dialin.model.trial import TrialState
+from dialin.model.trial import Purpose, TrialState
 from dialin.model.verdict import CandidateState, Estimate, Note, Outcome
 from dialin.stats.decide import Decision
 from dialin.study.figures import natural
@@ -223,7 +223,11 @@ def failure_notes(record: StudyRecord) -> list[Note]:
     """Return a warning for each candidate with failed trials, with the newest reason."""
     notes = []
     for candidate in record.spec.candidates:
-        failed = [t for t in record.trials if t.candidate == candidate.name and t.state is TrialState.FAILED]
+        failed = [
+            t
+            for t in record.trials
+            if t.candidate == candidate.name and t.state is TrialState.FAILED and t.purpose is not Purpose.WAITS
+        ]
         if not failed:
             continue
         last = failed[-1].failure

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,11 +18,13 @@ class Target:
         account: how it is reached, and as whom.
         directory: a private directory, where the driver's log, process number and options go.
         database: the schema with the workload's tables.
+        data: the server's data directory, where dialin started it; None of one that it is attached to.
     """
 
     account: Account
     directory: Path
     database: str = "sbtest"
+    data: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +52,14 @@ class Runs:
     Attributes:
         warm_up: how many come first and are not measured.
         measured: how many are.
+        most: how many may be measured at most, to make up for those that the host lost.
+        seconds: about how long one takes, for the plan; the study goes by what it measures.
     """
 
     warm_up: int
     measured: int
+    most: int
+    seconds: float
 
 
 class Load(Protocol):
@@ -68,6 +75,10 @@ class Load(Protocol):
 
     def cpu_seconds(self) -> float:
         """Return the CPU seconds, user and system, that the driver has used so far."""
+        ...
+
+    def facts(self) -> Mapping[str, float]:
+        """Return what the load tells of itself, by name; empty where it tells nothing."""
         ...
 
     def stop(self) -> None:
@@ -104,6 +115,11 @@ class Workload(Protocol):
 
     def expected_bytes(self) -> int:
         """Return about how many bytes the prepared data takes."""
+        ...
+
+    @property
+    def restarts(self) -> str | None:
+        """Why each trial must start a server, in a sentence without its full stop; None where it need not."""
         ...
 
     @property

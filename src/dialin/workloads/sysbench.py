@@ -9,7 +9,7 @@ import select
 import shutil
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -140,6 +140,11 @@ class Sysbench:
         if self._own_script is not None or self._spec.name == "bulk_insert":
             facts["threads"] = self._spec.threads
         return facts
+
+    @property
+    def restarts(self) -> None:
+        """Return None: sysbench needs no server's life of its own."""
+        return
 
     @property
     def grows(self) -> bool:
@@ -289,6 +294,10 @@ class SysbenchLoad:
             return self._cpu
         self._cpu = times.user + times.system
         return self._cpu
+
+    def facts(self) -> Mapping[str, float]:
+        """Return nothing: sysbench tells nothing of itself that lasts."""
+        return {}
 
     def stop(self) -> None:
         """End sysbench; it is gone when this returns."""

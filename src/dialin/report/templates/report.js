@@ -38,8 +38,15 @@
         continue;
       }
       const from = wanted.part === "warm_up" ? 0 : trial.w;
-      const to = wanted.part === "warm_up" ? Math.min(trial.w + 1, trial.s.length) : trial.s.length;
+      const gaps = new Set(trial.g || []);
+      const joined = gaps.size ? trial.w : trial.w + 1;
+      const to = wanted.part === "warm_up" ? Math.min(joined, trial.s.length) : trial.s.length;
       for (let i = from; i < to; i += 1) {
+        if (gaps.has(i) && i > from) {
+          x.push(null);
+          y.push(null);
+          text.push("");
+        }
         x.push(place(trial.s[i]));
         y.push(trial.v[i]);
         text.push(words + trial.s[i]);

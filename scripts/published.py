@@ -1,0 +1,83 @@
+"""Runs the published experiments and writes docs/published.md: their figures beside those of this machine.
+
+    python scripts/published.py [--runs DIR] [--scale SCALE] [--only NAME ...] [--write-only] [--output FILE]
+
+What an earlier call finished in the same directory is not run again. The page tells of every recipe that has runs there, those
+that `--only` left out too. A recipe that cannot be run is said, the others are run all the same, and the exit code is 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from dialin.cli.console import say
+from dialin.cli.run_recipe import run_recipe
+from dialin.errors import DialinError, InterruptedStudyError
+from dialin.evidence.explain import explain
+from dialin.paths import Home, replace_text
+from dialin.servers.ledger import Ledger
+from dialin.store.store import Store
+from dialin.study import recipe_run, recipes
+from dialin.study.attaching import NOTHING
+from dialin.study.published import Done, Reproduction, page
+from dialin.study.recipes import ScaleName
+
+
+def main() -> int:
+    """Run what is asked for, and write the page."""
+    asked = _arguments()
+    for orphan in Ledger(Home.of().ledger).end_orphans():
+        if not orphan.keep:
+            say(f"Ended what an earlier dialin left behind: {orphan.build or orphan.id}")
+    failed = []
+    for name in [] if asked.write_only else asked.only or recipes.names():
+        say(f"Recipe {name}")
+        try:
+            run_recipe(name, asked.scale, NOTHING, out=asked.runs / name, as_json=False, yes=True)
+        except InterruptedStudyError as error:
+            say(str(error))
+            return 130
+        except DialinError as error:
+            say(str(error))
+            failed.append(name)
+    found = [reproduction(name, asked.scale, asked.runs / name) for name in recipes.names()]
+    replace_text(asked.output, page([each for each in found if each.done]))
+    say(f"Written: {asked.output}")
+    if failed:
+        say(f"Not run to the end: {', '.join(failed)}")
+    return 1 if failed else 0
+
+
+def reproduction(name: str, scale: ScaleName, directory: Path) -> Reproduction:
+    """Read the studies of a recipe that have a verdict."""
+    recipe = recipes.find(name)
+    done = []
+    for place in recipe_run.places(recipe, directory):
+        if not place.begun:
+            continue
+        with Store.open(place.directory) as store:
+            record = store.read()
+        if record.verdict is not None:
+            done.append(Done(place.study, record, explain(record)))
+    return Reproduction(name, recipe, scale, done)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Run the published experiments and write docs/published.md.")
+    runs = Path(os.environ.get("DIALIN_PUBLISHED_RUNS", "published-runs"))
+    parser.add_argument("--runs", type=Path, default=runs, metavar="DIR", help="where the studies are written")
+    parser.add_argument("--scale", type=ScaleName, default=ScaleName.LAPTOP, choices=list(ScaleName))
+    parser.add_argument("--only", action="append", default=[], metavar="NAME", help="run this recipe only; may be repeated")
+    parser.add_argument("--write-only", action="store_true", help="run nothing, write the page from the runs that are there")
+    parser.add_argument("--output", type=Path, default=Path(__file__).parents[1] / "docs" / "published.md", metavar="FILE")
+    asked = parser.parse_args()
+    if unknown := sorted(set(asked.only) - set(recipes.names())):
+        parser.error(f"there is no recipe {unknown[0]!r}; they are {', '.join(recipes.names())}")
+    return asked
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,39 @@
+"""`dialin explain`: why a study's verdict came out as it did."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from dialin.cli.studies import Directory
+from dialin.errors import ExitCode
+from dialin.model.verdict import Outcome
+
+
+def explain(
+    directory: Directory,
+    json: Annotated[bool, typer.Option("--json", help="Print all of it as JSON; see schema/why.schema.json.")] = False,
+) -> None:
+    """Tell why a verdict came out as it did: what moved with it, what was never used, and what a query costs.
+
+    Reads what the study watched and measures nothing. A study without a verdict tells what it can.
+
+    dialin explain dialin-innodb_buffer_pool_instances-20260902-120041
+    """
+    from rich.console import Console
+
+    from dialin.evidence.explain import explain as find
+    from dialin.report import why_json
+    from dialin.report.terminal_why import print_why
+    from dialin.store.store import Store
+
+    with Store.open(directory) as store:
+        record = store.read()
+    why = find(record)
+    if json:
+        typer.echo(why_json.render(why), nl=False)
+    else:
+        print_why(record, why, Console(highlight=False))
+    verdict = record.verdict
+    raise typer.Exit(ExitCode.NO_VERDICT if verdict is None or verdict.verdict is Outcome.UNRESOLVED else ExitCode.VERDICT)

@@ -1,0 +1,94 @@
+"""What `dialin run recipe:NAME` does: the studies of a published experiment, one after the other."""
+
+from __future__ import annotations
+
+import functools
+import json
+import shlex
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+import typer
+from rich.console import Console
+
+from dialin.cli import conduct
+from dialin.cli.console import say
+from dialin.errors import ExitCode
+from dialin.evidence.explain import explain
+from dialin.model.verdict import Outcome
+from dialin.report import files, jsonfile
+from dialin.report.terminal import print_verdict
+from dialin.store.store import Store
+from dialin.study import recipe_run
+from dialin.study import recipes as kept
+from dialin.study.attaching import Permission
+from dialin.study.recipe_run import Place
+from dialin.study.recipes import ScaleName
+from dialin.study.workshop import Workshop
+from dialin.text import about
+
+
+def run_recipe(name: str, scale: ScaleName, permission: Permission, *, out: Path | None, as_json: bool, yes: bool) -> ExitCode:
+    """Check all studies of a recipe, run them one after the other, and show their verdicts.
+
+    What an earlier run finished in the same directory is not run again.
+
+    Args:
+        name: of the recipe.
+        scale: how large.
+        permission: what may be done to a server that dialin did not start; a recipe starts its own.
+        out: where its studies are written.
+        as_json: print a list of the verdicts alone.
+        yes: begin without asking.
+
+    Raises:
+        UserError: a study cannot be run as it is; nothing was started.
+        DialinError: a study failed; those before it are finished.
+    """
+    recipe = kept.find(name)
+    permission.refuse_for_sandboxes()
+    base = out or Path(f"dialin-{name}-{scale}-{datetime.now().astimezone():%Y%m%d-%H%M%S}")
+    command = shlex.join(["dialin", "run", f"{kept.PREFIX}{name}", "--scale", scale, "--out", str(base)])
+    workshop = Workshop.open(say)
+    places = recipe_run.places(recipe, base)
+    say(f"{recipe.title}: {about(recipe.scales[scale].minutes * 60)} at the scale {scale}; written to {base}")
+    steps = [recipe_run.check(place, scale, workshop) for place in places]
+    for step in steps:
+        say(f"{step.place}{', begun before' if step.goes_on else ''}")
+        if not step.goes_on:
+            conduct.announce(step.ready, step.place.directory)
+    if not yes and not conduct.agreed(steps[0].ready):
+        say("Nothing was started")
+        return ExitCode.NO_VERDICT
+    for step in steps:
+        say(str(step.place))
+        conduct.perform(step.place.directory, functools.partial(step.run, command=command), command)
+    return _show(places, as_json=as_json)
+
+
+def _show(places: Sequence[Place], *, as_json: bool) -> ExitCode:
+    """Write the reports of all studies, and print their verdicts and a summary."""
+    console = Console(highlight=False)
+    told, summary, resolved = [], [], 0
+    for place in places:
+        with Store.open(place.directory) as store:
+            record = store.read()
+        why = explain(record)
+        files.write_all(record, place.directory, why)
+        if not as_json:
+            console.print(f"\n{place}", markup=False, soft_wrap=True)
+            print_verdict(record, console, why)
+        if (verdict := record.verdict) is not None:
+            resolved += verdict.verdict is not Outcome.UNRESOLVED
+            told.append(
+                {"study": place.study.name, "directory": str(place.directory), "verdict": json.loads(jsonfile.render(verdict))}
+            )
+            summary.append(f"{place.study.name}: {verdict.headline}")
+    if as_json:
+        typer.echo(json.dumps(told, indent=2, ensure_ascii=False))
+    elif len(summary) > 1:
+        console.print("\n".join(["\nIn short", *summary]), markup=False, soft_wrap=True)
+    for place in places:
+        say(f"Report: {(place.directory / 'report.html').absolute()}")
+    return ExitCode.VERDICT if resolved == len(places) else ExitCode.NO_VERDICT

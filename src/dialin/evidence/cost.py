@@ -1,0 +1,124 @@
+"""What one query and one transaction cost, by candidate, as performance engineers read it."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from dialin.evidence import measured
+from dialin.evidence.measured import Measured
+from dialin.evidence.reasons.judge import FAR
+from dialin.model.record import StudyRecord
+from dialin.model.verdict import Estimate
+from dialin.model.why import CostRow
+from dialin.stats import blocks
+
+_LEAST = 0.005
+"""What a transaction must cost of something, in its unit, for some candidate, so that it is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """Something that queries cost.
+
+    Attributes:
+        name: what tables call it.
+        unit: of the figure.
+        sources: (probe, counters) that tell of it, the best first; the counters of one source are added up.
+        factor: from the counters' unit to this one.
+    """
+
+    name: str
+    unit: str
+    sources: tuple[tuple[str, tuple[str, ...]], ...]
+    factor: float = 1.0
+
+
+ITEMS = (
+    Item("server CPU", "µs", (("process", ("server_cpu_user", "server_cpu_system")),), 1e6),
+    Item("client CPU", "µs", (("process", ("client_cpu",)),), 1e6),
+    Item(
+        "context switches",
+        "",
+        (("process", ("voluntary_switches", "involuntary_switches")), ("machine", ("context_switches",))),
+    ),
+    Item("reads", "", (("process", ("read_calls",)), ("status", ("Innodb_data_reads",)))),
+    Item("read", "KiB", (("process", ("read_bytes",)), ("status", ("Innodb_data_read",))), 1 / 1024),
+    Item("written", "KiB", (("process", ("write_bytes",)), ("status", ("Innodb_data_written",))), 1 / 1024),
+    Item("log", "bytes", (("status", ("Innodb_os_log_written",)), ("innodb", ("log_bytes",)))),
+    Item("lock waits", "", (("status", ("Innodb_row_lock_waits",)),)),
+)
+"""What is told, in this order. `read` and `written` are bytes that went to and from the disk; `reads` are system calls."""
+
+
+def costs(record: StudyRecord) -> list[CostRow]:
+    """Return the cost of a query and of a transaction for every candidate.
+
+    A cost is the rate of a counter over the rate of queries (reads, writes and others; of a timed query, its runs) or of
+    transactions, both over every measured second. Seconds that the host lost are left in on both sides: the counters cannot
+    tell them apart, and the work done in them cost what it cost. Only trials of the race that ended well enter. A figure that
+    is unknown, or next to nothing for every candidate, is left out. Of several numbers of threads it is that over all of them.
+
+    The ratio to the baseline is that of a transaction, within blocks; the intervals of all candidates of one row hold together
+    at the study's confidence.
+    """
+    found = measured.of(record)
+    rows = (_row(item, found, record) for item in ITEMS)
+    return [row for row in rows if row is not None]
+
+
+def of_item(item: Item, one: Measured) -> float | None:
+    """Return what a trial spent of something a second, in the item's unit; None where nothing told."""
+    for probe, counters in item.sources:
+        rates = [one.rate(probe, counter) for counter in counters]
+        told = [rate for rate in rates if rate is not None]
+        if len(told) == len(rates):
+            return item.factor * sum(told)
+    return None
+
+
+def _row(item: Item, found: Sequence[Measured], record: StudyRecord) -> CostRow | None:
+    queries: dict[str, list[float]] = {}
+    transactions: dict[str, list[float]] = {}
+    seen = []
+    for one in found:
+        spent = of_item(item, one)
+        if spent is None or one.transactions <= 0 or one.queries <= 0:
+            continue
+        queries.setdefault(one.trial.candidate, []).append(spent / one.queries)
+        transactions.setdefault(one.trial.candidate, []).append(spent / one.transactions)
+        seen.append(one.observation(spent / one.transactions))
+    if max(map(statistics.fmean, transactions.values()), default=0.0) < _LEAST:
+        return None
+    names = [name for name in measured.names(found, record) if name in transactions]
+    return CostRow(
+        name=item.name,
+        unit=item.unit,
+        per_query={name: statistics.fmean(queries[name]) for name in names},
+        per_transaction={name: statistics.fmean(transactions[name]) for name in names},
+        ratio=ratios(seen, names, record.spec.baseline, 1 - record.spec.confidence),
+    )
+
+
+def ratios(seen: Iterable[blocks.Observation], names: Sequence[str], baseline: str, alpha: float) -> dict[str, Estimate]:
+    """Return each candidate's figure as a ratio to the baseline's; of those that no common block ties to it, none.
+
+    A candidate that spent nothing at all has no ratio. One that spent a fiftieth of the other and less has one without an
+    interval: on the log scale next to nothing has none to speak of.
+    """
+    seen = list(seen)
+    spent = {name: statistics.fmean([one.value for one in seen if one.candidate == name]) for name in names}
+    some = {one.candidate for one in seen if one.value > 0}
+    groups = blocks.components(seen, [name for name in names if name in some])
+    together = next((group for group in groups if baseline in group), ())
+    fit = blocks.fit(seen, together)
+    if fit is None:
+        return {}
+    found = {}
+    for name in together:
+        ratio = spent[name] / spent[baseline]
+        near = 1 / FAR < ratio < FAR
+        if name != baseline:
+            found[name] = fit.ratio(name, baseline, alpha) if near else Estimate(mean=ratio, low=None, high=None)
+    return found

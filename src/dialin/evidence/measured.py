@@ -1,0 +1,135 @@
+"""What each trial came to, beside what its probes saw: what every piece of evidence starts from."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from dialin.model.evidence import Gauge, Watched
+from dialin.model.record import StudyRecord
+from dialin.model.study import Goal
+from dialin.model.trial import Purpose, Sample, Step, Trial, TrialState
+from dialin.stats.blocks import Observation
+from dialin.stats.series import window
+from dialin.stats.steady import examine
+
+_STEADIEST = 0.001
+"""The coefficient of variation below which a trial is as steady as can be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One trial that ended well.
+
+    Attributes:
+        trial: it.
+        value: the figure that the goal compares candidates by, the higher the better.
+        transactions: a second; of every measured second, those included that the host lost: what was done in them was counted
+            by the probes too, and cost what it cost.
+        queries: the same of queries; of a timed query, its runs.
+        watched: what each probe saw.
+    """
+
+    trial: Trial
+    value: float
+    transactions: float
+    queries: float
+    watched: dict[str, Watched] = field(default_factory=dict)
+
+    @property
+    def stratum(self) -> tuple[int, int]:
+        """What ran close together in time and is compared with itself only."""
+        return (self.trial.block, self.trial.session)
+
+    def rate(self, probe: str, name: str) -> float | None:
+        """Return by how much a counter rose a second; None where it was not watched."""
+        seen = self.watched.get(probe)
+        if seen is None or seen.seconds <= 0 or name not in seen.counters:
+            return None
+        return seen.counters[name] / seen.seconds
+
+    def rise(self, probe: str, name: str) -> float | None:
+        """Return by how much a counter rose altogether; None where it was not watched."""
+        seen = self.watched.get(probe)
+        return None if seen is None else seen.counters.get(name)
+
+    def gauge(self, probe: str, name: str) -> Gauge | None:
+        """Return what a gauge showed; None where it was not watched."""
+        seen = self.watched.get(probe)
+        return None if seen is None else seen.gauges.get(name)
+
+    def setting(self, name: str) -> float | None:
+        """Return a variable in force as a number; None where the server did not tell, or it is none."""
+        try:
+            return float(self.trial.in_force[name])
+        except (KeyError, ValueError):
+            return None
+
+    def observation(self, value: float) -> Observation:
+        """Return a figure of this trial for `stats.blocks`."""
+        return Observation(self.stratum, self.trial.candidate, value)
+
+
+def of(record: StudyRecord, purpose: Purpose = Purpose.RACE) -> list[Measured]:
+    """Return the trials of a purpose that ended well and measured something, in the order that they ran."""
+    found = []
+    for trial in record.trials:
+        samples = [sample for sample in record.samples.get(trial.id, ()) if sample.step is Step.MEASURE]
+        if trial.purpose is not purpose or trial.state is not TrialState.DONE or not samples:
+            continue
+        covered = sum(sample.seconds for sample in samples)
+        if covered <= 0:
+            continue
+        transactions = sum(sample.tps * sample.seconds for sample in samples) / covered
+        queries = sum((sample.reads + sample.writes + sample.other) * sample.seconds for sample in samples) / covered
+        timed = any(sample.seconds != 1 for sample in samples)
+        found.append(
+            Measured(
+                trial=trial,
+                value=goal_value(samples, record.spec.goal),
+                transactions=transactions,
+                queries=transactions if timed or queries <= 0 else queries,
+                watched=dict(record.watched.get(trial.id, {})),
+            )
+        )
+    return found
+
+
+def goal_value(samples: Iterable[Sample], goal: Goal) -> float:
+    """Return what measured samples come to by a goal, the higher the better; seconds that the host lost are left out.
+
+    As in the verdict: throughput is the mean of the settled seconds, stalled ones lifted, the geometric mean over the numbers
+    of threads; steadiness and latency are inverses. 0 where nothing counts.
+    """
+    kept = [sample for sample in samples if not sample.lost]
+    if not kept:
+        return 0.0
+    if goal is Goal.THROUGHPUT:
+        locations = [window([sample.tps for sample in own]).location for own in by_threads(kept).values()]
+        return statistics.geometric_mean(locations) if min(locations) > 0 else statistics.fmean(locations)
+    settled = settled_part(kept)
+    if goal is Goal.STABILITY:
+        return 1 / max(window([sample.tps for sample in settled]).cv, _STEADIEST)
+    total = sum(sample.tps for sample in settled)
+    latency = sum(sample.latency_ms * sample.tps for sample in settled) / total if total > 0 else 0.0
+    return 1 / latency if latency > 0 else 0.0
+
+
+def by_threads(samples: Iterable[Sample]) -> dict[int, list[Sample]]:
+    """Return samples by how many connections worked, of each number the part that had settled."""
+    grouped: dict[int, list[Sample]] = {}
+    for sample in samples:
+        grouped.setdefault(sample.threads, []).append(sample)
+    return {threads: settled_part(own) for threads, own in sorted(grouped.items())}
+
+
+def settled_part(samples: Sequence[Sample]) -> list[Sample]:
+    """Return samples from where they had settled on."""
+    return list(samples[examine([sample.tps for sample in samples]).begin :])
+
+
+def names(found: Sequence[Measured], record: StudyRecord) -> list[str]:
+    """Return the candidates that have such trials, in the order of the study."""
+    present = {one.trial.candidate for one in found}
+    return [candidate.name for candidate in record.spec.candidates if candidate.name in present]

@@ -1,0 +1,1 @@
+"""What explains a verdict: rules, each with its source, and one judge of them all."""

@@ -1,0 +1,211 @@
+"""Rules on waits by place and by event: as many as this server told of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from dialin.evidence.measured import Measured
+from dialin.evidence.reasons import sources
+from dialin.evidence.reasons.read_words import reads_in_words
+from dialin.evidence.reasons.rule import More, Of, Rule, by_transaction, per_second, per_transaction, quotient
+from dialin.text import listed, number, shorten, size, visible
+
+_SECONDS = "/seconds"
+_SEEN = "semaphore_seen/"
+_WIDTH = 80
+_LEAST_WAIT = 0.005
+_LEAST_THREADS = 0.05
+
+KINDS = {
+    "semaphore_waits": ("threads seen waiting at a place of InnoDB's source", sources.SEMAPHORES),
+    "lock_spins": ("rounds that a kind of InnoDB lock spun", sources.SPINNING),
+    "lock_os_waits": ("times that a kind of InnoDB lock put a thread to sleep", sources.SPINNING),
+    "mutex_os_waits": ("what SHOW ENGINE INNODB MUTEX counts of a lock", sources.MUTEXES),
+    "event_waits": ("seconds waited in an event of the performance schema", sources.WAIT_SUMMARIES),
+    "file_syncs": ("syncs of a kind of file", sources.FILE_SUMMARIES),
+    "file_read_size": ("bytes that one read of a kind of file brought", sources.FILE_SUMMARIES),
+    "rows_examined": ("rows that statements examined", sources.DIGESTS),
+}
+"""What rules of this file follow, and where each comes from."""
+
+
+def rules(found: Sequence[Measured]) -> Iterator[Rule]:
+    """Yield a rule for each place, lock and event that some trial told of."""
+    yield from _semaphores(found)
+    yield from _spins(found)
+    yield from _mutexes(found)
+    yield from _events(found)
+    yield from _files(found)
+    yield from _statements(found)
+
+
+def counters(found: Sequence[Measured], probe: str) -> list[str]:
+    """Return the names of every counter that a probe told in some trial, sorted."""
+    return sorted({name for one in found if (seen := one.watched.get(probe)) for name in seen.counters})
+
+
+def _semaphores(found: Sequence[Measured]) -> Iterator[Rule]:
+    for name in counters(found, "innodb"):
+        if not name.startswith(_SEEN):
+            continue
+        place, _, kind = name.removeprefix(_SEEN).rpartition("/")
+        of = _threads_seen(name)
+        yield Rule(
+            "semaphore_waits",
+            "semaphores",
+            f"semaphore at {visible(place)} ({visible(kind)})",
+            "threads waiting on average",
+            sources.SEMAPHORES,
+            of,
+            floor=_LEAST_THREADS,
+            least=0.2,
+            guard=by_transaction(of),
+        )
+
+
+def _threads_seen(counter: str) -> Of:
+    def told(one: Measured) -> float | None:
+        seen = one.watched.get("innodb")
+        if seen is None or seen.readings < 2:
+            return None
+        return seen.counters.get(counter, 0.0) / (seen.readings - 1)  # the first reading is what others are compared with
+
+    return told
+
+
+def _absent_is_none(probe: str, counter: str) -> Of:
+    """Return what tells the rate of a counter, 0 where the probe watched and did not name it."""
+
+    def told(one: Measured) -> float | None:
+        seen = one.watched.get(probe)
+        return None if seen is None or seen.seconds <= 0 else seen.counters.get(counter, 0.0) / seen.seconds
+
+    return told
+
+
+def _spins(found: Sequence[Measured]) -> Iterator[Rule]:
+    for name in counters(found, "innodb"):
+        head, _, rest = name.partition("/")
+        kind, _, what = rest.partition("/")
+        if head != "spin" or what not in ("rounds", "os_waits"):
+            continue
+        waits = what == "os_waits"
+        yield Rule(
+            "lock_os_waits" if waits else "lock_spins",
+            "semaphores",
+            f"{_KIND.get(kind, visible(kind))}: {'sleeping waits' if waits else 'spin rounds'}",
+            "a transaction",
+            sources.SPINNING,
+            per_transaction("innodb", name),
+            floor=0.01 if waits else 1.0,
+            least=0.2,
+        )
+
+
+_KIND = {
+    "mutex": "InnoDB's mutexes",
+    "rw_shared": "InnoDB's shared locks",
+    "rw_excl": "InnoDB's exclusive locks",
+    "rw_sx": "InnoDB's shared-exclusive locks",
+}
+
+
+def _mutexes(found: Sequence[Measured]) -> Iterator[Rule]:
+    for name in counters(found, "mutex"):
+        lock, _, what = name.rpartition("/")
+        yield Rule(
+            "mutex_os_waits",
+            "semaphores",
+            f"{visible(lock or name)}: {what.replace('_', ' ') if lock else 'waits'}",
+            "a transaction",
+            sources.MUTEXES,
+            by_transaction(_absent_is_none("mutex", name)),
+            floor=0.005,
+            least=0.2,
+        )
+
+
+def _events(found: Sequence[Measured]) -> Iterator[Rule]:
+    for name in counters(found, "waits"):
+        if not name.endswith(_SECONDS) or not name.startswith("wait/") or name.startswith("wait/io/table"):
+            continue  # what a table handler took holds all other waits of it
+        event = name.removesuffix(_SECONDS)
+        of = _absent_is_none("waits", name)
+        yield Rule(
+            "event_waits",
+            "waits",
+            visible(shorten(short(event), _WIDTH)),
+            "s waited a second",
+            sources.WAIT_SUMMARIES,
+            of,
+            floor=_LEAST_WAIT,
+            least=0.2,
+            guard=by_transaction(of),
+            more=_mean_wait(event),
+        )
+
+
+def short(event: str) -> str:
+    """Return an event's own name: that of a lock or condition alone, that of a file with its layer."""
+    parts = event.split("/")
+    return parts[-1] if parts[1:2] == ["synch"] else "/".join(parts[-2:])
+
+
+def _mean_wait(event: str) -> More:
+    """Return words for how often a wait was and how long one took."""
+    count, seconds = per_second("waits", f"{event}/count"), per_second("waits", f"{event}{_SECONDS}")
+
+    def told(found: Sequence[Measured], baseline: str, other: str) -> str:
+        parts = []
+        for name in (baseline, other):
+            own = [(count(one) or 0.0, seconds(one) or 0.0) for one in found if one.trial.candidate == name]
+            waits, waited = sum(n for n, _ in own), sum(s for _, s in own)
+            if waits > 0:
+                parts.append(f"{number(1e6 * waited / waits)} µs with {visible(name)}")
+        return f"a wait took {listed(parts)}" if parts else ""
+
+    return told
+
+
+def _files(found: Sequence[Measured]) -> Iterator[Rule]:
+    for name in counters(found, "waits"):
+        if not name.startswith("file/"):
+            continue
+        event, _, what = name.removeprefix("file/").rpartition("/")
+        if what == "syncs":
+            yield Rule(
+                "file_syncs",
+                "syncs",
+                f"syncs of {visible(short(event))}",
+                "a transaction",
+                sources.FILE_SUMMARIES,
+                by_transaction(_absent_is_none("waits", name)),
+                floor=0.02,
+                least=0.1,
+            )
+        elif what == "read_bytes":
+            yield Rule(
+                "file_read_size",
+                "read size",
+                f"reads of {visible(short(event))}",
+                "a call",
+                sources.FILE_SUMMARIES,
+                quotient(per_second("waits", name), per_second("waits", f"file/{event}/reads"), least=1.0),
+                floor=512,
+                form=size,
+                more=reads_in_words(per_transaction("waits", f"file/{event}/reads"), per_transaction("waits", name)),
+            )
+
+
+def _statements(found: Sequence[Measured]) -> Iterator[Rule]:
+    names = [name for name in counters(found, "statements") if name.endswith("/rows_examined")]
+    if names:
+        yield Rule(
+            "rows_examined",
+            "access",
+            "rows that statements examined",
+            "a transaction",
+            sources.DIGESTS,
+            per_transaction("statements", *names),
+            floor=1.0,
+        )

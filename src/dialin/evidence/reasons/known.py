@@ -1,0 +1,71 @@
+"""Figures that several rules use, each from whatever source a server has for it."""
+
+from __future__ import annotations
+
+from dialin.evidence.measured import Measured
+from dialin.evidence.reasons.rule import Of, first_of, mean_of, per_second, quotient, setting
+
+_PAGE = 16384
+
+
+def redo_capacity(one: Measured) -> float | None:
+    """Return the bytes of the redo log: newer servers have a variable for it, older ones a group of files."""
+    capacity = one.setting("innodb_redo_log_capacity")
+    if capacity:
+        return capacity
+    size = one.setting("innodb_log_file_size")
+    return None if size is None else size * (one.setting("innodb_log_files_in_group") or 1.0)
+
+
+def page_size(one: Measured) -> float:
+    """Return the bytes of an InnoDB page; servers that do not tell have 16 KiB."""
+    return one.setting("innodb_page_size") or _PAGE
+
+
+hash_searches: Of = first_of(
+    per_second("metrics", "adaptive_hash_searches"),
+    per_second("status", "Innodb_adaptive_hash_hash_searches"),
+    mean_of("innodb", "ahi_hash_searches_per_s"),
+)
+"""Searches that the adaptive hash index answered, a second."""
+
+tree_searches: Of = first_of(
+    per_second("metrics", "adaptive_hash_searches_btree"),
+    per_second("status", "Innodb_adaptive_hash_non_hash_searches"),
+    mean_of("innodb", "ahi_other_searches_per_s"),
+)
+"""Searches that went down a B-tree, a second."""
+
+
+def _all_searches(one: Measured) -> float | None:
+    by_hash, by_tree = hash_searches(one), tree_searches(one)
+    return None if by_hash is None or by_tree is None else by_hash + by_tree
+
+
+hash_share: Of = quotient(hash_searches, _all_searches, least=1.0)
+"""The share of searches that the adaptive hash index answered; unknown where there is hardly any."""
+
+pages_flushed: Of = first_of(
+    per_second("status", "Innodb_buffer_pool_pages_flushed"),
+    per_second("metrics", "buffer_pool_pages_written"),
+)
+"""Pages written out of the buffer pool, a second."""
+
+checkpoint_share: Of = quotient(mean_of("innodb", "checkpoint_age"), redo_capacity)
+"""The share of the redo log between the last checkpoint and its end, on average."""
+
+dirty_share: Of = quotient(
+    mean_of("status", "Innodb_buffer_pool_pages_dirty"), mean_of("status", "Innodb_buffer_pool_pages_total")
+)
+"""The share of the buffer pool's pages that wait to be written, on average."""
+
+thread_concurrency: Of = setting("innodb_thread_concurrency")
+"""How many threads InnoDB lets in; 0 for any number."""
+
+
+def history_growth(one: Measured) -> float | None:
+    """Return by how many undo logs a second the history list grew; 0 where it shrank."""
+    seen, watched = one.gauge("innodb", "history_list"), one.watched.get("innodb")
+    if seen is None or watched is None or watched.seconds <= 0:
+        return None
+    return max(0.0, seen.last - seen.first) / watched.seconds

@@ -1,0 +1,59 @@
+"""What larger or smaller reads came to, in words."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+
+from dialin.evidence.measured import Measured
+from dialin.evidence.reasons.rule import More, Of
+from dialin.stats import blocks
+from dialin.text import change, number, percent, visible
+
+_SAME = 0.03
+"""The relative difference below which bytes are called the same."""
+
+_ALPHA = 0.05
+_PARTS = {2: "half", 3: "a third of", 4: "a quarter of", 8: "an eighth of", 16: "a sixteenth of"}
+
+
+def reads_in_words(calls: Of, amount: Of) -> More:
+    """Return words for the same bytes in how many calls, and the time that it took.
+
+    Args:
+        calls: that read, by the transaction.
+        amount: bytes that they brought, by the transaction.
+    """
+
+    def told(found: Sequence[Measured], baseline: str, other: str) -> str:
+        fewer, bytes_read = (_ratio(of, found, baseline, other) for of in (calls, amount))
+        if fewer is None or bytes_read is None:
+            return ""
+        same = "the same bytes" if abs(bytes_read - 1) < _SAME else f"{change(bytes_read)} bytes"
+        return f"{same}, {_times(fewer)} the calls, {_time(found, baseline, other)} with {visible(other)}"
+
+    return told
+
+
+def _ratio(of: Of, found: Sequence[Measured], baseline: str, other: str) -> float | None:
+    means = []
+    for name in (other, baseline):
+        values = [value for one in found if one.trial.candidate == name and (value := of(one)) is not None]
+        means.append(statistics.fmean(values) if values else 0.0)
+    return means[0] / means[1] if min(means) > 0 else None
+
+
+def _times(ratio: float) -> str:
+    for parts, words in _PARTS.items():
+        if abs(ratio * parts - 1) < 2 * _SAME:
+            return words
+    return f"{number(ratio)} times" if ratio >= 1 else f"1/{number(1 / ratio)} of"
+
+
+def _time(found: Sequence[Measured], baseline: str, other: str) -> str:
+    seen = [one.observation(1 / one.transactions) for one in found if one.transactions > 0]
+    fit = blocks.fit(seen, (baseline, other))
+    ratio = fit.ratio(other, baseline, _ALPHA) if fit else None
+    if ratio is None or ratio.low is None or ratio.high is None or ratio.low <= 1 <= ratio.high:
+        return "no difference in time that can be told"
+    return f"{percent(abs(ratio.mean - 1))} {'more' if ratio.mean > 1 else 'less'} time"

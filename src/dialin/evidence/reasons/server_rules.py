@@ -1,0 +1,174 @@
+"""Rules on what the server counts of itself: a table."""
+
+from __future__ import annotations
+
+from dialin.evidence.reasons import known, sources
+from dialin.evidence.reasons.rule import Rule, by_transaction, first_of, mean_of, per_second, per_transaction
+from dialin.text import percent, size
+
+_EACH = "a transaction"
+_STATUS = sources.STATUS
+
+
+def _status(code: str, theme: str, name: str, *counters: str, floor: float = 0.01, source: str = _STATUS) -> Rule:
+    """Return a rule on status counters, by the transaction."""
+    return Rule(code, theme, name, _EACH, source, per_transaction("status", *counters), floor=floor)
+
+
+RULES: tuple[Rule, ...] = (
+    # the redo log and durability
+    _status(
+        "log_fsyncs",
+        "syncs",
+        "flushes of the redo log to disk",
+        "Innodb_os_log_fsyncs",
+        source=sources.DURABILITY,
+    ),
+    _status("log_write_calls", "log", "writes of the redo log", "Innodb_log_writes", source=sources.LOG_BUFFER),
+    Rule(
+        "log_bytes",
+        "log",
+        "redo log written",
+        _EACH,
+        _STATUS,
+        by_transaction(first_of(per_second("status", "Innodb_os_log_written"), per_second("innodb", "log_bytes"))),
+        floor=64,
+        form=size,
+    ),
+    _status("log_waits", "log", "waits for room in the log buffer", "Innodb_log_waits", source=sources.LOG_BUFFER),
+    _status("data_fsyncs", "syncs", "fsyncs of InnoDB's files", "Innodb_data_fsyncs"),
+    _status("doublewrites", "flushing", "doublewrite operations", "Innodb_dblwr_writes"),
+    Rule(
+        "checkpoint_age",
+        "flushing",
+        "checkpoint age",
+        "of the redo log on average",
+        sources.REDO_LOG,
+        known.checkpoint_share,
+        floor=0.1,
+        least=0.1,
+        form=percent,
+    ),
+    # the buffer pool
+    _status(
+        "pool_misses",
+        "pool",
+        "pages that were not in the buffer pool",
+        "Innodb_buffer_pool_reads",
+        source=sources.BUFFER_POOL,
+    ),
+    _status("pages_read", "pool", "pages read from disk", "Innodb_pages_read", source=sources.BUFFER_POOL),
+    _status("read_ahead", "pool", "pages read ahead", "Innodb_buffer_pool_read_ahead", source=sources.BUFFER_POOL),
+    _status("page_requests", "pool", "requests of pages", "Innodb_buffer_pool_read_requests", floor=1.0),
+    _status("wait_free", "pool", "waits for a free page", "Innodb_buffer_pool_wait_free", floor=0.001),
+    Rule(
+        "pages_flushed",
+        "flushing",
+        "pages written out of the buffer pool",
+        _EACH,
+        sources.FLUSHING,
+        by_transaction(known.pages_flushed),
+        floor=0.01,
+    ),
+    Rule(
+        "dirty_pages",
+        "flushing",
+        "dirty pages",
+        "of the buffer pool on average",
+        sources.FLUSHING,
+        known.dirty_share,
+        floor=0.02,
+        least=0.1,
+        form=percent,
+    ),
+    Rule(
+        "adaptive_hash",
+        "adaptive hash",
+        "searches that the adaptive hash index answered",
+        "of all",
+        sources.ADAPTIVE_HASH,
+        known.hash_share,
+        floor=0.05,
+        form=percent,
+    ),
+    Rule(
+        "tree_searches",
+        "adaptive hash",
+        "searches that went down a B-tree",
+        _EACH,
+        sources.ADAPTIVE_HASH,
+        by_transaction(known.tree_searches),
+        floor=0.5,
+    ),
+    Rule(
+        "change_buffer_merges",
+        "change buffer",
+        "merges of the change buffer",
+        _EACH,
+        sources.CHANGE_BUFFER,
+        per_transaction("metrics", "ibuf_merges"),
+        floor=0.01,
+    ),
+    # locks between transactions
+    _status("row_lock_waits", "row locks", "waits for row locks", "Innodb_row_lock_waits"),
+    Rule(
+        "row_lock_time",
+        "row locks",
+        "waiting for row locks",
+        "ms a transaction",
+        _STATUS,
+        per_transaction("status", "Innodb_row_lock_time"),
+        floor=0.05,
+        least=0.1,
+    ),
+    _status("table_lock_waits", "row locks", "waits for table locks", "Table_locks_waited"),
+    # purge and concurrency
+    Rule(
+        "purge_lag",
+        "purge",
+        "growth of the history list",
+        "undo logs a second",
+        sources.PURGE,
+        known.history_growth,
+        floor=50,
+        least=0.2,
+    ),
+    Rule(
+        "queries_queued",
+        "concurrency",
+        "queries queued before InnoDB",
+        "on average",
+        sources.CONCURRENCY,
+        mean_of("innodb", "queries_queued"),
+        floor=0.5,
+        least=0.2,
+    ),
+    Rule(
+        "threads_running",
+        "concurrency",
+        "statements at work at once",
+        "on average",
+        _STATUS,
+        mean_of("status", "Threads_running"),
+        floor=1.5,
+        least=0.2,
+    ),
+    # tables, threads, temporary tables, sorting
+    _status(
+        "table_cache_misses", "table cache", "tables not in the cache", "Table_open_cache_misses", source=sources.TABLE_CACHE
+    ),
+    _status("opened_tables", "table cache", "tables opened", "Opened_tables", source=sources.TABLE_CACHE),
+    _status("threads_created", "thread cache", "threads created", "Threads_created", source=sources.THREAD_CACHE),
+    _status("disk_tables", "temporary tables", "temporary tables on disk", "Created_tmp_disk_tables", source=sources.TEMPORARY),
+    _status("memory_tables", "temporary tables", "temporary tables", "Created_tmp_tables", source=sources.TEMPORARY),
+    _status("sort_passes", "sorting", "passes that merge sorted runs", "Sort_merge_passes", source=sources.SORTING),
+    _status("rows_scanned", "access", "rows read in a scan", "Handler_read_rnd_next", floor=1.0),
+    _status("rows_by_index", "access", "rows found through an index", "Handler_read_key", floor=0.5),
+    _status("rows_in_order", "access", "rows read in index order", "Handler_read_next", floor=1.0),
+    _status("full_joins", "access", "joins without an index", "Select_full_join"),
+    _status("query_cache_hits", "query cache", "answers from the query cache", "Qcache_hits", source=sources.QUERY_CACHE),
+    _status("binlog_spills", "log", "transactions too large for the binary log's cache", "Binlog_cache_disk_use"),
+    # MyISAM and Aria
+    _status("key_reads", "key cache", "index blocks read from disk", "Key_reads", source=sources.KEY_CACHE),
+    _status("page_cache_reads", "key cache", "pages of Aria read from disk", "Aria_pagecache_reads", source=sources.KEY_CACHE),
+)

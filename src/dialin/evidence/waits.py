@@ -1,0 +1,98 @@
+"""Raw waits, summed up by candidate, and what collecting them cost."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+
+from dialin.evidence import measured
+from dialin.evidence.measured import Measured
+from dialin.model.evidence import RawWaits, WaitRow
+from dialin.model.record import StudyRecord
+from dialin.model.trial import Purpose
+from dialin.model.why import WaitSummary, WaitTrial
+
+_PICOSECONDS_PER_NANOSECOND = 1e3
+_PICOSECONDS_PER_MILLISECOND = 1e9
+
+_Collected = tuple[RawWaits, WaitRow]
+
+
+def summaries(record: StudyRecord) -> list[WaitSummary]:
+    """Return the raw waits by candidate, instrument and operation, the largest total of each candidate first.
+
+    Of several trials of one candidate counts, totals and histograms are added up, and the longest wait is that of all;
+    percentiles are the trials' own, each weighed by its waits, and shares of the total are weighed by the totals. How many
+    there were a second counts those that were lost, as if each instrument and operation had lost the same share.
+    """
+    grouped: dict[tuple[str, str, str], list[_Collected]] = {}
+    for trial in record.trials:
+        raw = record.waits.get(trial.id)
+        for row in raw.rows if raw else ():
+            if raw and row.count > 0:
+                grouped.setdefault((trial.candidate, row.instrument, row.operation), []).append((raw, row))
+    order = [candidate.name for candidate in record.spec.candidates]
+    found = [_summary(key, rows) for key, rows in grouped.items() if key[0] in order]
+    return sorted(found, key=lambda one: (order.index(one.candidate), -one.total_ms))
+
+
+def _summary(key: tuple[str, str, str], rows: Sequence[_Collected]) -> WaitSummary:
+    counts = [row.count for _, row in rows]
+    totals = [row.total for _, row in rows]
+    by_count = {name: _weighed([getattr(row, name) for _, row in rows], counts) for name in ("p50", "p90", "p99", "p999")}
+    times = {"mean": sum(totals) / sum(counts), **by_count, "max": max(row.most for _, row in rows)}
+    raw = rows[0][0]
+    length = max(len(row.histogram) for _, row in rows)
+    histogram = [sum(row.histogram[i] for _, row in rows if i < len(row.histogram)) for i in range(length)]
+    seconds = sum(raw.seconds for raw, _ in rows)
+    return WaitSummary(
+        candidate=key[0],
+        instrument=key[1],
+        operation=key[2],
+        count=sum(counts),
+        per_second=sum(row.count * _all_of(raw) for raw, row in rows) / seconds if seconds > 0 else 0.0,
+        total_ms=sum(totals) / _PICOSECONDS_PER_MILLISECOND,
+        worst_share=_weighed([row.worst_share for _, row in rows], totals),
+        ten_share=_weighed([row.ten_share for _, row in rows], totals),
+        histogram=histogram,
+        **{f"{name}_ns": value / _PICOSECONDS_PER_NANOSECOND for name, value in times.items()},
+        **{f"{name}_cycles": raw.cycles(value) for name, value in times.items()},
+    )
+
+
+def _all_of(raw: RawWaits) -> float:
+    """Return how many waits there were for each one that was kept."""
+    return (raw.events + raw.lost) / raw.events if raw.events > 0 else 1.0
+
+
+def _weighed(values: Sequence[float], weights: Sequence[float]) -> float:
+    total = sum(weights)
+    return sum(v * w for v, w in zip(values, weights, strict=True)) / total if total > 0 else statistics.fmean(values)
+
+
+def trials(record: StudyRecord) -> list[WaitTrial]:
+    """Return the trials that collected raw waits, each with what that cost against the candidate's clean trials."""
+    clean: dict[str, list[float]] = {}
+    for one in measured.of(record):
+        clean.setdefault(one.trial.candidate, []).append(one.transactions)
+    slowed = {one.trial.id: one for one in measured.of(record, Purpose.WAITS)}
+    return [
+        WaitTrial(
+            candidate=trial.candidate,
+            pattern=raw.pattern,
+            seconds=raw.seconds,
+            events=raw.events,
+            lost=raw.lost,
+            timer=raw.timer,
+            ticks_per_second=raw.frequency,
+            tps=slowed[trial.id].transactions if trial.id in slowed else None,
+            slowdown=_slowdown(slowed.get(trial.id), clean.get(trial.candidate, [])),
+        )
+        for trial in record.trials
+        if (raw := record.waits.get(trial.id)) is not None
+    ]
+
+
+def _slowdown(one: Measured | None, clean: Sequence[float]) -> float | None:
+    usual = statistics.fmean(clean) if clean else 0.0
+    return None if one is None or usual <= 0 else 1 - one.transactions / usual

@@ -1,0 +1,74 @@
+"""What a query and a transaction cost, candidate by candidate: the cells of a table, alike in every form of the report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dialin.model.why import CostRow, Why
+from dialin.report.words import interval
+from dialin.text import NOTHING, change, number, visible
+
+READING = (
+    "Below a figure is its ratio to the baseline's as a change, with its interval in per cent; it is the same per query and "
+    "per transaction. A star marks a change whose interval does not hold 0 %."
+)
+"""How to read the table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one candidate's query costs of one thing.
+
+    Attributes:
+        figure: per query or per transaction.
+        change: against the baseline's; nothing for the baseline itself, and where it is not known.
+        interval: of the change, in per cent.
+        differs: whether the interval does not hold 0 %.
+    """
+
+    figure: str
+    change: str = ""
+    interval: str = ""
+    differs: bool = False
+
+    @property
+    def marked(self) -> str:
+        """The change, with a star where it is one beyond its interval."""
+        return self.change + ("*" if self.differs else "")
+
+    @property
+    def full(self) -> str:
+        """The figure with its change and interval: `412 (+25.1 %*, +20.0 to +30.2)`."""
+        beside = ", ".join(part for part in (self.marked, self.interval) if part)
+        return f"{self.figure} ({beside})" if beside else self.figure
+
+    @property
+    def brief(self) -> str:
+        """The figure with its change alone: `412 +25.1 %*`."""
+        return f"{self.figure} {self.marked}".rstrip()
+
+
+def titles(why: Why) -> list[str]:
+    """Return the titles of the table's columns: what it is of, with its unit."""
+    return [visible(f"{row.name} {row.unit}".rstrip()) for row in why.costs]
+
+
+def candidates(why: Why, names: Sequence[str]) -> list[str]:
+    """Return the candidates that have a cost, in the order of every table."""
+    return [name for name in names if any(name in row.per_query or name in row.per_transaction for row in why.costs)]
+
+
+def per_query(row: CostRow, candidate: str, baseline: str) -> Cost:
+    """Return what a query costs, with its change against the baseline."""
+    figure = number(row.per_query.get(candidate)) if candidate in row.per_query else NOTHING
+    ratio = row.ratio.get(candidate)
+    if candidate == baseline or ratio is None:
+        return Cost(figure)
+    differs = ratio.low is not None and ratio.high is not None and not ratio.low <= 1 <= ratio.high
+    return Cost(figure, change(ratio.mean), interval(ratio, change).replace(" %", ""), differs)
+
+
+def per_transaction(row: CostRow, candidate: str) -> Cost:
+    """Return what a transaction costs."""
+    return Cost(number(row.per_transaction.get(candidate)))

@@ -1,0 +1,158 @@
+"""The part of `report.html` that tells why: what its template shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dialin.model.record import StudyRecord
+from dialin.model.why import Reason, Why
+from dialin.report import charts_why, costs, dots, raw_waits, scaling, why_words
+from dialin.report.chart import Chart
+from dialin.report.style import Style
+from dialin.report.units import units_in
+from dialin.text import visible
+
+_CHARTED = 2
+"""Instruments whose waits are drawn and stand open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A reason with its chart."""
+
+    kind: str
+    kind_words: str
+    text: str
+    beside: str
+    dots: dots.Dots | None
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """How a candidate's line looks, for a chart's legend."""
+
+    label: str
+    colour: str
+    dash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """The waits of one instrument, and their chart where they are drawn."""
+
+    group: raw_waits.Group
+    chart: Chart | None
+    keys: Sequence[Key]
+
+
+@dataclass(frozen=True, slots=True)
+class CostLine:
+    """A candidate's costs: per query, and per transaction."""
+
+    candidate: str
+    per_query: Sequence[costs.Cost]
+    per_transaction: Sequence[costs.Cost]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Everything that the template shows of why."""
+
+    known: bool
+    summary: str
+    caution: str
+    strongest: Sequence[Card]
+    others: Sequence[Card]
+    others_summary: str
+    cost_titles: Sequence[str]
+    cost_lines: Sequence[CostLine]
+    cost_reading: str
+    scaling_chart: Chart | None
+    rate: str
+    scaling_titles: Sequence[str]
+    scaling_rows: Sequence[scaling.Row]
+    scaling_keys: Sequence[Key]
+    curve: str
+    waits: Sequence[Waits]
+    more_waits: Sequence[Waits]
+    wait_titles: Sequence[str]
+    collected: Sequence[raw_waits.Collected]
+    watching: str
+    unread: Sequence[str]
+
+    @property
+    def charts(self) -> list[Chart]:
+        """The charts that the page's script draws."""
+        return [chart for chart in (self.scaling_chart, *(one.chart for one in self.waits)) if chart]
+
+
+def shown(record: StudyRecord, why: Why | None, style: Mapping[str, Style]) -> Shown:
+    """Return what the template shows of why a verdict came out as it did.
+
+    Args:
+        record: the study.
+        why: what evidence found; None where nobody looked.
+        style: how candidates look.
+    """
+    why = why or Why(summary="", reasons=[], costs=[], scaling=[], waits=[], wait_trials=[], probes=[])
+    names = [candidate.name for candidate in record.spec.candidates]
+    cards = [_card(reason, record, names) for reason in why.reasons]
+    groups = raw_waits.groups(why, names)
+    moved = any(reason.correlation is not None for reason in why.reasons)
+    return Shown(
+        known=why_words.is_known(why),
+        summary=why_words.summary(why),
+        caution=why_words.MOVED_NOTE if moved else "",
+        strongest=cards[: why_words.SHOWN],
+        others=cards[why_words.SHOWN :],
+        others_summary=why_words.kinds_of(why.reasons[why_words.SHOWN :]),
+        cost_titles=costs.titles(why),
+        cost_lines=_cost_lines(why, names, record.spec.baseline),
+        cost_reading=costs.READING,
+        scaling_chart=charts_why.threads(why, style, units_in(record).rate) if why.scaling else None,
+        rate=units_in(record).rate,
+        scaling_titles=[scaling.title(count) for count in scaling.threads(why)],
+        scaling_rows=scaling.rows(why),
+        scaling_keys=_keys([one.candidate for one in why.scaling], style),
+        curve=scaling.CURVE if any(one.usl for one in why.scaling) else "",
+        waits=[_waits(group, place, style) for place, group in enumerate(groups[:_CHARTED], start=1)],
+        more_waits=[Waits(group, None, ()) for group in groups[_CHARTED:]],
+        wait_titles=raw_waits.TITLES,
+        collected=[raw_waits.collected(one) for one in why.wait_trials],
+        watching=why_words.watching(why),
+        unread=why_words.unread(why),
+    )
+
+
+def _card(reason: Reason, record: StudyRecord, names: Sequence[str]) -> Card:
+    drawn = dots.dots(reason.chart, names, record.spec.baseline) if reason.chart else None
+    return Card(
+        kind=str(reason.kind),
+        kind_words=why_words.KINDS[reason.kind],
+        text=visible(reason.text),
+        beside=why_words.beside(reason, record),
+        dots=drawn if drawn and drawn.rows else None,
+    )
+
+
+def _cost_lines(why: Why, names: Sequence[str], baseline: str) -> list[CostLine]:
+    return [
+        CostLine(
+            name,
+            [costs.per_query(row, name, baseline) for row in why.costs],
+            [costs.per_transaction(row, name) for row in why.costs],
+        )
+        for name in costs.candidates(why, names)
+    ]
+
+
+def _keys(names: Sequence[str], style: Mapping[str, Style]) -> list[Key]:
+    return [Key(style[name].label, style[name].colour, charts_why.dash_of(place)) for place, name in enumerate(names)]
+
+
+def _waits(group: raw_waits.Group, place: int, style: Mapping[str, Style]) -> Waits:
+    drawn = [one for one in group.every if any(one.histogram)]
+    if not drawn:
+        return Waits(group, None, ())
+    return Waits(group, charts_why.waits(group, place, style), _keys([one.candidate for one in group.every], style))

@@ -1,0 +1,108 @@
+"""Why a verdict came out as it did, in Markdown: the strongest reasons in the open, the others and all tables folded away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from dialin.model.record import StudyRecord
+from dialin.model.why import Reason, Why
+from dialin.report import costs, raw_waits, scaling, why_words
+from dialin.report.units import units_in
+from dialin.report.words import naming
+
+Prose = Callable[[str], str]
+"""Makes text of which no character is markup."""
+
+Rows = Sequence[Sequence[str]]
+
+
+def render(record: StudyRecord, why: Why | None, prose: Prose) -> str:
+    """Return the part of the report that tells why.
+
+    Args:
+        record: the study.
+        why: what evidence found; None where nobody looked.
+        prose: makes text of which no character is markup.
+    """
+    parts = [f"**Why:** {prose(why_words.summary(why))}"]
+    if why is None or not why_words.is_known(why):
+        return parts[0]
+    strongest, others = why.reasons[: why_words.SHOWN], why.reasons[why_words.SHOWN :]
+    if strongest:
+        parts.append("\n".join(f"{place}. {_told(one, record, prose)}" for place, one in enumerate(strongest, start=1)))
+    if others:
+        first = len(strongest) + 1
+        told = "\n".join(f"{place}. {_told(one, record, prose)}" for place, one in enumerate(others, start=first))
+        parts.append(_folded(f"More: {why_words.kinds_of(others)}", told))
+    parts += [_costs(record, why, prose), _scaling(record, why, prose), _waits(record, why, prose)]
+    notes = "".join(f"\n- Not read: {prose(note)}" for note in why_words.unread(why))
+    parts.append(prose(why_words.watching(why)) + ("\n" + notes if notes else ""))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _told(reason: Reason, record: StudyRecord, prose: Prose) -> str:
+    return prose(f"{reason.text} ({why_words.KINDS[reason.kind]}) {why_words.beside(reason, record)}")
+
+
+def _costs(record: StudyRecord, why: Why, prose: Prose) -> str:
+    names = [candidate.name for candidate in record.spec.candidates]
+    own, labels = costs.candidates(why, names), naming(record.spec).labels
+    if not own:
+        return ""
+    titles = ["cost per query", *costs.titles(why)]
+    query = [[labels[name], *(costs.per_query(row, name, record.spec.baseline).full for row in why.costs)] for name in own]
+    transaction = [[labels[name], *(costs.per_transaction(row, name).figure for row in why.costs)] for name in own]
+    told = [prose(costs.READING), _table(titles, query, prose), _table(["per transaction", *titles[1:]], transaction, prose)]
+    return _folded("Cost per query and transaction", "\n\n".join(told))
+
+
+def _scaling(record: StudyRecord, why: Why, prose: Prose) -> str:
+    if not why.scaling:
+        return ""
+    labels = naming(record.spec).labels
+    titles = ["candidate", *map(scaling.title, scaling.threads(why)), "contention σ", "coherency κ", "peak", "off the curve"]
+    rows = [
+        [
+            labels[row.candidate],
+            *(f"{figure} ({between})" if between else figure for figure, between in row.points),
+            *(row.contention, row.coherency, row.peak, row.error),
+        ]
+        for row in scaling.rows(why)
+    ]
+    told = [prose(scaling.words(why, labels, units_in(record).rate)), _table(titles, rows, prose), prose(scaling.CURVE)]
+    return _folded("Throughput by threads", "\n\n".join(told))
+
+
+def _waits(record: StudyRecord, why: Why, prose: Prose) -> str:
+    labels = naming(record.spec).labels
+    trials = [raw_waits.collected(one) for one in why.wait_trials]
+    cells = [
+        [labels[one.candidate], one.pattern, one.time, one.events, one.lost, one.timer, one.tps, one.change] for one in trials
+    ]
+    told = (
+        [_table(["candidate", "waits of", "time", "events", "lost", "timer", "tps", "throughput"], cells, prose)]
+        if cells
+        else []
+    )
+    shares = ("total", "longest 1 %", "ten longest")
+    titles = ["candidate", "waits", "a second", *raw_waits.TITLES, *shares, *(f"{title} cycles" for title in raw_waits.TITLES)]
+    for group in raw_waits.groups(why, [candidate.name for candidate in record.spec.candidates]):
+        rows = [
+            [
+                ", ".join(filter(None, (labels[row.candidate], row.operation))),
+                *(row.count, row.per_second, *row.times, row.total, row.worst, row.ten, *row.cycles),
+            ]
+            for row in (*group.rows, *group.operations)
+        ]
+        told += [prose(group.instrument), _table(titles, rows, prose)]
+    return _folded("Raw waits, collected in trials of their own", "\n\n".join(told)) if told else ""
+
+
+def _table(titles: Sequence[str], rows: Rows, prose: Prose) -> str:
+    lines = [titles, *rows]
+    told = [f"| {' | '.join(map(prose, line))} |" for line in lines]
+    return "\n".join([told[0], "|---|" + "---:|" * (len(titles) - 1), *told[1:]])
+
+
+def _folded(summary: str, body: str) -> str:
+    return f"<details><summary>{summary}</summary>\n\n{body}\n\n</details>"

@@ -1,0 +1,160 @@
+"""Raw waits as tables: one for each instrument, a row for each candidate and operation, in time and in cycles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dialin.model.why import WaitSummary, WaitTrial, Why
+from dialin.text import NOTHING, change, duration, listed, number, percent, visible
+
+ALL = "(all)"
+"""The operation that stands for all operations of an instrument."""
+
+TITLES = ("mean", "p50", "p90", "p99", "p99.9", "max")
+"""The times that are told of each row."""
+
+_UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"))
+_MILLI = 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One candidate's waits of one operation.
+
+    Attributes:
+        candidate: its name.
+        operation: nothing where it is all of them.
+        count: how many.
+        per_second: of these.
+        times: those of `TITLES`.
+        cycles: the same in ticks of the timer.
+        total: all together.
+        worst: the share of the total that the longest 1 % are.
+        ten: the share of the total that the ten longest are.
+    """
+
+    candidate: str
+    operation: str
+    count: str
+    per_second: str
+    times: Sequence[str]
+    cycles: Sequence[str]
+    total: str
+    worst: str
+    ten: str
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The waits of one instrument.
+
+    Attributes:
+        instrument: its name, made visible.
+        every: of each candidate, all operations together.
+        rows: of the table, one for each candidate.
+        operations: the same by operation; empty where there is but one.
+        total_ms: the largest total of any candidate.
+    """
+
+    instrument: str
+    every: Sequence[WaitSummary]
+    rows: Sequence[Row]
+    operations: Sequence[Row]
+    total_ms: float
+
+
+def groups(why: Why, names: Sequence[str]) -> list[Group]:
+    """Return the instruments, the largest total first; where an instrument has but one operation it is told once."""
+    found: dict[str, list[WaitSummary]] = {}
+    for one in why.waits:
+        found.setdefault(one.instrument, []).append(one)
+    return sorted((_group(name, own, names) for name, own in found.items()), key=lambda group: -group.total_ms)
+
+
+def nanoseconds(value: float) -> str:
+    """Return a time in the unit that suits it: `312 ns`, `1.23 µs`, `4.5 ms`."""
+    for size, unit in _UNITS:
+        if value >= size:
+            return f"{number(value / size)} {unit}"
+    return f"{number(value)} ns"
+
+
+def words(group: Group, labels: Mapping[str, str]) -> str:
+    """Return an instrument's waits in words: who waited most and who least, and where a few long waits make the mean."""
+    ordered = sorted(group.every, key=lambda one: one.total_ms / one.count * one.per_second if one.count else 0.0, reverse=True)
+    parts = [
+        f"{role} with {labels[one.candidate]}: {number(one.per_second)} waits/s, mean {nanoseconds(one.mean_ns)}, "
+        f"p99 {nanoseconds(one.p99_ns)}, the longest 1 % are {percent(one.worst_share)} of the total"
+        for role, one in zip(("Most is waited", "least"), (*ordered[:1], *ordered[1:][-1:]), strict=False)
+    ]
+    above = [labels[one.candidate] for one in group.every if one.mean_ns > one.p99_ns]
+    told = f" The mean lies above the p99 with {listed(above)}: a few long waits make it." if above else ""
+    return f"{'; '.join(parts)}.{told}"
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """A trial that collected raw waits.
+
+    Attributes:
+        candidate: its name.
+        pattern: what was asked for.
+        time: in which they were collected.
+        events: that were kept.
+        lost: that the server counted and no longer held when it was read.
+        timer: what measured them, with its frequency.
+        tps: transactions a second meanwhile.
+        change: of throughput against the candidate's clean trials.
+    """
+
+    candidate: str
+    pattern: str
+    time: str
+    events: str
+    lost: str
+    timer: str
+    tps: str
+    change: str
+
+
+def collected(one: WaitTrial) -> Collected:
+    """Return what a trial collected, and what collecting cost it."""
+    ticks = f" at {number(one.ticks_per_second / 1e6)} MHz" if one.ticks_per_second else ""
+    return Collected(
+        candidate=one.candidate,
+        pattern=visible(one.pattern),
+        time=duration(one.seconds),
+        events=f"{one.events:,}",
+        lost=f"{one.lost:,} ({percent(one.lost / (one.events + one.lost))})" if one.lost else "none",
+        timer=visible(one.timer) + ticks,
+        tps=number(one.tps),
+        change=NOTHING if one.slowdown is None else change(1 - one.slowdown),
+    )
+
+
+def _group(instrument: str, own: Sequence[WaitSummary], names: Sequence[str]) -> Group:
+    place = {name: number for number, name in enumerate(names)}
+    ordered = sorted(own, key=lambda one: place.get(one.candidate, len(place)))
+    every = [one for one in ordered if one.operation == ALL]
+    single = [one for one in ordered if one.operation != ALL]
+    several = len({one.operation for one in single}) > 1
+    rows = [_row(one) for one in every]
+    operations = [_row(one) for one in single] if several else []
+    return Group(visible(instrument), every, rows, operations, max(one.total_ms for one in own))
+
+
+def _row(one: WaitSummary) -> Row:
+    times = (one.mean_ns, one.p50_ns, one.p90_ns, one.p99_ns, one.p999_ns, one.max_ns)
+    cycles = (one.mean_cycles, one.p50_cycles, one.p90_cycles, one.p99_cycles, one.p999_cycles, one.max_cycles)
+    return Row(
+        candidate=one.candidate,
+        operation="" if one.operation == ALL else visible(one.operation),
+        count=f"{one.count:,}",
+        per_second=number(one.per_second),
+        times=[nanoseconds(value) for value in times],
+        cycles=[number(value) if any(cycles) else NOTHING for value in cycles],
+        total=nanoseconds(one.total_ms * _MILLI),
+        worst=percent(one.worst_share),
+        ten=percent(one.ten_share),
+    )

@@ -1,0 +1,104 @@
+"""How throughput grows with threads: the cells of its table, and the curve in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dialin.model.why import Scaling, Usl, Why
+from dialin.report.words import interval
+from dialin.text import NOTHING, number, percent
+
+CURVE = (
+    "The curve is the universal scalability law: contention σ is the share of the work that waits its turn, coherency κ the "
+    "price of agreement between each two threads; with κ above 0 there is a peak, beyond which threads only cost."
+)
+"""What the curve's figures mean."""
+
+_FURTHEST = 4
+"""A peak further out than this many times the most threads that were measured is not told: nothing there was seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One candidate's row.
+
+    Attributes:
+        candidate: its name.
+        points: its throughput at each thread count, with its interval; both empty where it was not measured there.
+        contention: sigma.
+        coherency: kappa.
+        peak: the threads at which the curve is highest.
+        error: how far points lie from the curve, typically.
+    """
+
+    candidate: str
+    points: Sequence[tuple[str, str]]
+    contention: str
+    coherency: str
+    peak: str
+    error: str
+
+
+def threads(why: Why) -> list[int]:
+    """Return every number of threads that was measured."""
+    return sorted({point.threads for scaling in why.scaling for point in scaling.points})
+
+
+def title(count: int) -> str:
+    """Return what a column of so many threads is called."""
+    return "1 thread" if count == 1 else f"{count:,} threads"
+
+
+def rows(why: Why) -> list[Row]:
+    """Return the table's rows."""
+    counts = threads(why)
+    return [_row(scaling, counts) for scaling in why.scaling]
+
+
+def words(why: Why, labels: Mapping[str, str], rate: str) -> str:
+    """Return the chart in words: who is fastest with few threads and with many, and where each curve peaks.
+
+    Args:
+        why: what evidence found.
+        labels: what candidates are called.
+        rate: the unit of throughput.
+    """
+    counts = threads(why)
+    parts = []
+    for count in dict.fromkeys((counts[0], counts[-1])) if counts else ():
+        best = max(
+            ((point.tps.mean, one.candidate) for one in why.scaling for point in one.points if point.threads == count),
+            default=None,
+        )
+        if best:
+            parts.append(f"with {title(count)} the fastest is {labels[best[1]]} ({number(best[0])} {rate})")
+    peaks = [f"{labels[one.candidate]}: {peak(one.usl, counts)}" for one in why.scaling if one.usl]
+    told = f"{'; '.join(parts)}." if parts else ""
+    return f"{told[:1].upper()}{told[1:]}" + (f" The curves peak at so many threads: {'; '.join(peaks)}." if peaks else "")
+
+
+def peak(usl: Usl, counts: Sequence[int]) -> str:
+    """Return the threads at which a curve is highest, as far as it can be said."""
+    if usl.peak is None:
+        return "none"
+    most = _FURTHEST * max(counts, default=1)
+    return f"beyond {most:,}" if usl.peak > most else f"{round(usl.peak):,}"
+
+
+def _row(scaling: Scaling, counts: Sequence[int]) -> Row:
+    by_count = {point.threads: point.tps for point in scaling.points}
+    points = [
+        (number(by_count[count].mean), interval(by_count[count], number)) if count in by_count else ("", "") for count in counts
+    ]
+    usl = scaling.usl
+    if usl is None:
+        return Row(scaling.candidate, points, NOTHING, NOTHING, NOTHING, NOTHING)
+    return Row(
+        scaling.candidate,
+        points,
+        percent(usl.contention),
+        f"{usl.coherency:.2g}",
+        peak(usl, counts),
+        percent(usl.relative_error),
+    )

@@ -1,0 +1,79 @@
+"""What a study's load is counted in: transactions by the second, or runs of a timed query."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dialin.model.record import StudyRecord
+from dialin.model.verdict import Estimate, Verdict
+
+SCAN = "scan"
+"""The workload that is measured by the run."""
+
+_MIB = 1024**2
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """What a load is counted in.
+
+    Attributes:
+        rate: its throughput's unit.
+        title: of the column of throughput.
+        one: what a sample is.
+        hover: the throughput's format where a mouse points at it.
+    """
+
+    rate: str
+    title: str
+    one: str
+    hover: str
+
+
+SECONDS = Units("transactions/s", "tps", "second", ",.0f")
+RUNS = Units("runs/s", "runs/s", "run", ",.3~r")
+
+RATES = (SECONDS.title, RUNS.title)
+"""Titles of columns of throughput."""
+
+
+def units(workload: str) -> Units:
+    """Return what a workload of that name is counted in."""
+    return RUNS if workload == SCAN else SECONDS
+
+
+def units_of(verdict: Verdict) -> Units:
+    """Return what the load of a verdict was counted in."""
+    return units(str(verdict.workload.get("name", "")))
+
+
+def units_in(record: StudyRecord) -> Units:
+    """Return what the load of a study is counted in."""
+    return units(record.spec.workload.name)
+
+
+def seconds_a_run(rate: Estimate | None, verdict: Verdict) -> Estimate | None:
+    """Return how long a run takes, all sessions together; the geometric mean where a study has several numbers of them.
+
+    Args:
+        rate: queries a second, those of all sessions.
+        verdict: whose load it is.
+    """
+    levels = verdict.workload.get("levels") or [verdict.workload.get("threads", 1)]
+    return _scaled(rate, statistics.geometric_mean(levels), lambda value, sessions: sessions / value)
+
+
+def mib_a_second(rate: Estimate | None, verdict: Verdict) -> Estimate | None:
+    """Return how many MiB of the table are read a second, all sessions together; None where that is not known."""
+    table = verdict.workload.get("bytes_a_query")
+    return _scaled(rate, table / _MIB, lambda value, size: value * size) if table else None
+
+
+def _scaled(rate: Estimate | None, by: float, formula: Callable[[float, float], float]) -> Estimate | None:
+    if rate is None or rate.mean <= 0 or (rate.low is not None and rate.low <= 0):
+        return None
+    ends = [None if end is None else formula(end, by) for end in (rate.low, rate.high)]
+    low, high = ends if None in ends else sorted(end for end in ends if end is not None)
+    return Estimate(mean=formula(rate.mean, by), low=low, high=high)

@@ -1,0 +1,84 @@
+"""Instruments of the performance schema: what a build needs so that raw waits can be collected, and which of them are meant."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+
+from dialin.model.setting import Value
+from dialin.servers.capabilities import Capability, Versioned, has
+from dialin.servers.connection import Query, RefusedError
+
+MOST_ROWS = 1_048_576
+"""Rows that `events_waits_history_long` holds at the most, on every build from 5.5.9 to 9.7.4 and 10.1.13 to 11.4.5."""
+
+_ROW_BYTES = 200
+"""What a row of it takes: 120 bytes (5.5.9) to 184 (5.6.24, 10.1.13), as `SHOW ENGINE PERFORMANCE_SCHEMA STATUS` tells."""
+
+_SHARE = 16
+"""The ring takes no more than one part in so many of the memory that is free."""
+
+_INSTANCES = 262_144
+"""Room for the locks of each kind: those of a build that makes it at the start would else be cut off at some thousands."""
+
+_NEAREST = 3
+
+
+def start_options(build: Versioned, pattern: str, memory: int) -> dict[str, Value]:
+    """Return what a server must be started with so that raw waits can be collected from it.
+
+    Args:
+        build: what it is.
+        pattern: of the instruments.
+        memory: bytes that are free on this machine.
+    """
+    rows = max(1, min(MOST_ROWS, memory // _SHARE // _ROW_BYTES))
+    options: dict[str, Value] = {"performance_schema": "ON", "performance_schema_events_waits_history_long_size": rows}
+    if has(build, Capability.INSTRUMENT_OPTION):
+        options["performance_schema_consumer_events_waits_current"] = "ON"
+        options["performance_schema_consumer_events_waits_history_long"] = "ON"
+    if has(build, Capability.LOCKS_INSTRUMENTED_AT_START):
+        wide = pattern if "%" in pattern else f"%{pattern}%"
+        options["performance_schema_instrument"] = f"{wide}=ON"
+        options["performance_schema_max_mutex_instances"] = _INSTANCES
+        options["performance_schema_max_rwlock_instances"] = _INSTANCES
+    return options
+
+
+def all_waits(query: Query) -> list[str]:
+    """Return the names of all wait instruments of a server whose performance schema is on."""
+    return [str(name) for (name,) in query("SELECT NAME FROM performance_schema.setup_instruments WHERE NAME LIKE 'wait/%'")]
+
+
+def matching(pattern: str, names: Iterable[str]) -> list[str]:
+    """Return the instruments whose name contains a pattern, or is like it where it holds `%`; case does not matter."""
+    if "%" not in pattern:
+        return [name for name in names if pattern.casefold() in name.casefold()]
+    wanted = re.compile(".*".join(map(re.escape, pattern.split("%"))), re.IGNORECASE)
+    return [name for name in names if wanted.fullmatch(name)]
+
+
+def nearest(pattern: str, names: Sequence[str]) -> list[str]:
+    """Return the instruments whose last part is spelled most like a pattern, at most three."""
+    by_part: dict[str, str] = {}
+    for name in names:
+        by_part.setdefault(name.rpartition("/")[2].casefold(), name)
+    asked = pattern.replace("%", "").rpartition("/")[2].casefold()
+    return [by_part[part] for part in difflib.get_close_matches(asked, by_part, n=_NEAREST, cutoff=0.4)]
+
+
+def timer(query: Query) -> tuple[str, float]:
+    """Return the timer that measures waits and its ticks a second; 0 where the server does not tell."""
+    name = "CYCLE"  # where it cannot be chosen, it is this one
+    with suppress(RefusedError, IndexError):
+        name = str(query("SELECT TIMER_NAME FROM performance_schema.setup_timers WHERE NAME = 'wait'")[0][0])
+    told = query("SELECT TIMER_FREQUENCY FROM performance_schema.performance_timers WHERE TIMER_NAME = %s", (name,))
+    return name, float(told[0][0] or 0) if told else 0.0
+
+
+def lost_instances(query: Query) -> dict[str, int]:
+    """Return how many objects the server had no room to instrument, by the name of its status variable; none where all."""
+    shown = query("SHOW GLOBAL STATUS LIKE 'Performance_schema%instances_lost'")
+    return {str(name): int(value) for name, value in shown if int(value)}

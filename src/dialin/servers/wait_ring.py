@@ -1,0 +1,104 @@
+"""The ring of the newest waits that a server keeps (`events_waits_history_long`), read before it is written over.
+
+Fetched over the wire, rows come far too slowly: the server writes them to files in the directory that it may write to
+(`secure_file_priv`), with the FILE privilege. Only private sandboxes are treated so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from dialin.errors import ServerError
+from dialin.servers.connection import Query, RefusedError
+
+_ALL_OFF = """
+    UPDATE performance_schema.setup_instruments SET ENABLED = 'NO', TIMED = 'NO' WHERE NAME LIKE 'wait/%' OR NAME = 'idle'
+"""
+_THREADS_OFF = """
+    UPDATE performance_schema.threads SET INSTRUMENTED = 'NO' WHERE TYPE = 'BACKGROUND' OR PROCESSLIST_ID = CONNECTION_ID()
+"""
+_EMPTY = "TRUNCATE TABLE performance_schema.events_waits_history_long"
+_SWITCH = "UPDATE performance_schema.setup_instruments SET ENABLED = %s, TIMED = %s WHERE NAME IN %s"
+_BACKGROUND = """
+    SELECT THREAD_ID FROM performance_schema.threads
+    WHERE NAME NOT LIKE '%/one_connection' OR PROCESSLIST_ID = CONNECTION_ID()
+"""
+_COUNTED = """
+    SELECT COALESCE(SUM(COUNT_STAR), 0) FROM performance_schema.events_waits_summary_global_by_event_name
+    WHERE EVENT_NAME IN %s
+"""
+_NEWEST = "SELECT MAX(TIMER_END) FROM performance_schema.events_waits_history_long"
+# The columns are in the order of `dialin.store.raw_waits`. Waits that have not ended have no TIMER_END. A wait for a table that
+# fetched several rows (MySQL 8, MariaDB 10.11) is counted by the row, and tells their number as its bytes.
+_WRITE = """
+    SELECT THREAD_ID, EVENT_ID, EVENT_NAME, OPERATION, TIMER_START, TIMER_WAIT,
+        IF(EVENT_NAME LIKE 'wait/io/table/%%', COALESCE(NUMBER_OF_BYTES, 1), 1)
+    FROM performance_schema.events_waits_history_long
+    WHERE TIMER_END > %s AND TIMER_END <= %s AND EVENT_NAME IN %s
+    INTO OUTFILE %s
+"""
+_NEVER = 2**64 - 1
+
+
+class WaitRing:
+    """The ring of one server.
+
+    Args:
+        query: runs one statement; its own waits are left out.
+        instruments: whose waits are kept, by name; at least one.
+
+    Raises:
+        ServerError: the server may not write files, or keeps no ring.
+    """
+
+    def __init__(self, query: Query, instruments: Sequence[str]) -> None:
+        self._query = query
+        self._instruments = tuple(instruments)
+        self._files = 0
+        where = query("SELECT @@secure_file_priv")[0][0]
+        if not where:
+            raise ServerError("The server may not write files, so that raw waits cannot be read", "See secure_file_priv")
+        self.directory = Path(str(where))
+        self.size = int(query("SELECT @@performance_schema_events_waits_history_long_size")[0][0])
+
+    def make_ready(self) -> None:
+        """Empty the ring, and leave only what was asked for: other waits, background threads and dialin's own are off."""
+        self._query(_ALL_OFF)
+        with suppress(RefusedError):  # MySQL 5.5 cannot leave threads out; see `background`
+            self._query(_THREADS_OFF)
+        self._query(_EMPTY)
+
+    def switch(self, *, on: bool) -> None:
+        """Switch the instruments on or off; waits that are under way when they go off are still kept."""
+        to = "YES" if on else "NO"
+        self._query(_SWITCH, (to, to, self._instruments))
+
+    def background(self) -> list[int]:
+        """Return the threads that do not serve clients, and dialin's own: their waits are not the load's."""
+        return [int(number) for (number,) in self._query(_BACKGROUND)]
+
+    def counted(self) -> int:
+        """Return how many waits the server has counted so far, kept or not."""
+        return int(self._query(_COUNTED, (self._instruments,))[0][0])
+
+    def newest(self) -> int | None:
+        """Return when the newest wait in the ring ended, picoseconds of the server's timer; None where it is empty."""
+        newest = self._query(_NEWEST)[0][0]
+        return None if newest is None else int(newest)
+
+    def drain(self, after: int, upto: int | None) -> Path:
+        """Have the server write down the waits that ended within a time; returns the file, which is the caller's to remove.
+
+        Args:
+            after: picoseconds of the server's timer; waits that ended later.
+            upto: waits that ended then or before; None for all.
+
+        Raises:
+            RefusedError: it cannot write.
+        """
+        self._files += 1
+        path = self.directory / f"waits-{self._files}.tsv"
+        self._query(_WRITE, (after, _NEVER if upto is None else upto, self._instruments, str(path)))
+        return path

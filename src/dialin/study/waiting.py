@@ -1,0 +1,290 @@
+"""Trials that collect raw waits: the instruments are on while the load is measured, and the server's ring is read in time.
+
+The ring is read in slices of the server's own time, each from where the last one ended to a little before now, so that no wait
+is read twice. How many there were is what the server counted; what is missing of it was lost, and is said.
+"""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+from dialin.clock import Clock
+from dialin.errors import DialinError, UserError
+from dialin.model.build import Build
+from dialin.model.evidence import RawWaits
+from dialin.model.trial import Purpose, Trial
+from dialin.servers import instruments
+from dialin.servers.capabilities import Versioned
+from dialin.servers.connection import Query
+from dialin.servers.instance import Instance
+from dialin.servers.wait_ring import WaitRing
+from dialin.store import raw_waits, series
+from dialin.store.store import Store
+from dialin.study.watching import ClientCpu, TrialWatcher, Watching
+from dialin.study.workshop import Workshop
+from dialin.text import listed, percent
+
+PATIENCE = 120.0
+"""Seconds that writing down what is in the ring may take, on a busy machine."""
+
+_POLL = 0.25
+"""Seconds between two looks at how many waits there were; each takes the server some milliseconds."""
+
+_FULL = 4
+"""The ring is read when one part in so many of it is new: what comes while that goes on must fit as well."""
+
+_LATE = 250_000_000_000
+"""Picoseconds: a wait that ended may come into the ring that much later, where its thread lost its CPU meanwhile."""
+
+_TRUSTED = 20.0
+"""Seconds after which the server's time is asked for again: its rate and ours differ by some tenths of a percent."""
+
+_LEAST_FREE = 2 * 1024**3
+"""Bytes of disk that are left alone."""
+
+_SETTLED_WITHIN = 5.0
+"""Seconds that waits under way may take to end once the instruments are off."""
+
+_PS = 1e12
+
+
+def needs(build: Versioned, trial: Trial, pattern: str | None, memory: int) -> Mapping[str, str | int | float]:
+    """Return the options that a trial's server is started with beside its setting.
+
+    Args:
+        build: what it runs on.
+        trial: what it is for.
+        pattern: of the instruments whose raw waits are collected.
+        memory: bytes that are free on this machine.
+    """
+    if trial.purpose is not Purpose.WAITS or pattern is None:
+        return {}
+    return instruments.start_options(build, pattern, memory)
+
+
+def by_purpose(clean: TrialWatcher, pattern: str | None, clock: Clock) -> TrialWatcher:
+    """Return what watches every trial of a study: those for waits by their raw waits, all others as they are watched anyway."""
+
+    def watcher(trial: Trial, instance: Instance, build: Versioned, client_cpu: ClientCpu) -> AbstractContextManager[Watching]:
+        if trial.purpose is Purpose.WAITS and pattern is not None:
+            return collecting(instance, pattern, clock)
+        return clean(trial, instance, build, client_cpu)
+
+    return watcher
+
+
+@contextmanager
+def collecting(instance: Instance, pattern: str, clock: Clock) -> Iterator[Collector]:
+    """Collect raw waits of a server that was started for it, while this is open.
+
+    Raises:
+        ServerError: it refuses that.
+    """
+    with instance.connect(PATIENCE) as query:
+        yield Collector(query, pattern, clock)
+
+
+class Collector:
+    """Collects the raw waits of one trial.
+
+    Args:
+        query: asks the server; nobody else uses it meanwhile.
+        pattern: of the instruments.
+        clock: for waiting.
+        free: tells the bytes that are free where a file is written.
+
+    Raises:
+        ServerError: the server refuses to be asked, or to write files.
+    """
+
+    def __init__(
+        self, query: Query, pattern: str, clock: Clock, free: Callable[[Path], int] = lambda path: shutil.disk_usage(path).free
+    ) -> None:
+        self._query = query
+        self._pattern = pattern
+        self._clock = clock
+        self._free = free
+        self._names = instruments.matching(pattern, instruments.all_waits(query))
+        self._timer = instruments.timer(query)
+        self._files: list[Path] = []
+        self._background: set[int] = set()
+        self._notes: dict[str, None] = {}
+        self._seconds = 0.0
+        self._counted = 0
+        self._read_upto = 0  # of the server's time
+        self._read_at = 0  # of its count
+        self._anchor: tuple[float, int] | None = None
+        self._ended = threading.Event()
+        self._ring = WaitRing(query, self._names) if self._names else None
+        if self._ring is None:
+            self._notes[f"No instrument of this server is like {pattern}"] = None
+        else:
+            self._ring.make_ready()
+
+    @contextmanager
+    def window(self) -> Iterator[None]:
+        """Collect while this is open.
+
+        Raises:
+            ServerError: the server refuses.
+        """
+        if self._ring is None:
+            yield
+            return
+        ring = self._ring
+        ring.make_ready()
+        before = self._read_at = ring.counted()
+        self._anchor = None
+        self._ended.clear()
+        thread = threading.Thread(target=self._keep_up, args=(ring,), name="waits", daemon=True)
+        began = self._clock.monotonic()
+        ring.switch(on=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            self._ended.set()
+            thread.join()
+        ring.switch(on=False)
+        self._seconds += self._clock.monotonic() - began
+        self._counted += self._settled(ring) - before
+        self._drain(ring, None)
+        self._background |= set(ring.background())
+        for name, lost in instruments.lost_instances(self._query).items():
+            self._note(f"Some objects could not be watched for want of room: {name} is {lost:,}")
+
+    def _keep_up(self, ring: WaitRing) -> None:
+        """Read the ring whenever much of it is new, until the window closes."""
+        try:
+            while not self._ended.is_set():
+                self._clock.sleep(_POLL)
+                self.look(ring)
+        except DialinError as error:
+            self._note(f"The ring could not be read while the load ran: {error.what}")
+
+    def look(self, ring: WaitRing) -> None:
+        """Read the ring if so much of it is new that it must be."""
+        seen = ring.counted()
+        if _FULL * (seen - self._read_at) >= ring.size:
+            self._drain(ring, self._a_little_before_now(ring))
+            self._read_at = seen
+
+    def _a_little_before_now(self, ring: WaitRing) -> int:
+        """Return the server's time as it was so long ago that every wait that ended before is in the ring."""
+        now = self._clock.monotonic()
+        if self._anchor is None or now - self._anchor[0] > _TRUSTED:
+            newest = ring.newest()
+            if newest is None:
+                return self._read_upto
+            self._anchor = (now, newest)
+        at, time = self._anchor
+        return max(self._read_upto, time + int(_PS * (now - at)) - _LATE)
+
+    def _drain(self, ring: WaitRing, upto: int | None) -> None:
+        if upto is not None and upto <= self._read_upto:
+            return
+        if self._free(ring.directory) < _LEAST_FREE:
+            self._note("Reading was given up: less than 2 GB of disk would have been left")
+            return
+        self._files.append(ring.drain(self._read_upto, upto))
+        self._read_upto = upto or self._read_upto
+
+    def _settled(self, ring: WaitRing) -> int:
+        """Return the server's count once the waits that were under way have ended."""
+        limit = self._clock.monotonic() + _SETTLED_WITHIN
+        seen = ring.counted()
+        while self._clock.monotonic() < limit:
+            self._clock.sleep(_POLL)
+            last, seen = seen, ring.counted()
+            if seen == last:
+                break
+        return seen
+
+    def _note(self, text: str) -> None:
+        self._notes[text] = None
+
+    def keep(self, store: Store, trial_id: int) -> None:
+        """Write the waits to a file of their own, and what they come to to the study; the server is not asked any more.
+
+        Raises:
+            DialinError: it cannot be written.
+        """
+        path = store.directory_of_waits / series.file_name(trial_id)
+        try:
+            read, kept = raw_waits.write(path, self._files, sorted(self._background))
+            rows = raw_waits.summarise(path)
+        except OSError as error:
+            raise DialinError(
+                f"The raw waits cannot be written to {path}: {error.strerror}", "Mend that (a full disk?), then dialin resume"
+            ) from error
+        store.save_waits(
+            trial_id,
+            RawWaits(
+                pattern=self._pattern,
+                seconds=self._seconds,
+                events=kept,
+                lost=max(0, self._counted - read),
+                timer=self._timer[0],
+                frequency=self._timer[1],
+                rows=rows,
+                notes=tuple(self._notes),
+            ),
+        )
+
+
+def told(candidate: str, waits: RawWaits) -> str:
+    """Return in a sentence what a trial collected."""
+    if not waits.lost:
+        lost = "none lost" if waits.events else "there was none"
+    else:
+        lost = f"{waits.lost:,} more lost ({percent(waits.lost / (waits.lost + waits.events))})"
+    return f"Collecting the raw waits of {waits.pattern} with {candidate}: {waits.events:,} events, {lost}"
+
+
+def check(pattern: str | None, builds: Mapping[str, Build], workshop: Workshop) -> list[str]:
+    """Make sure that some instrument of the candidates' servers is meant; each build is asked.
+
+    Args:
+        pattern: of the instruments; None where no raw waits are asked for.
+        builds: that the candidates run on, by id.
+        workshop: starts them, on empty data.
+
+    Returns:
+        What the user should know of builds that have none.
+
+    Raises:
+        UserError: no build has one; the nearest are named.
+        ServerError: a build does not start.
+    """
+    if pattern is None:
+        return []
+    without: list[str] = []
+    known: dict[str, None] = {}
+    for name, build in builds.items():
+        with workshop.preparer.running(build, {"performance_schema": "ON"}) as sandbox, sandbox.connect() as query:
+            there = instruments.all_waits(query)
+        known.update(dict.fromkeys(there))
+        if not instruments.matching(pattern, there):
+            without.append(name)
+    if len(without) == len(builds):
+        near = instruments.nearest(pattern, list(known))
+        remedy = f"The nearest are {listed(near)}" if near else "They are in performance_schema.setup_instruments"
+        raise UserError(f"No wait instrument of {listed(sorted(builds))} is like {pattern!r}", remedy)
+    return [f"{name} has no wait instrument like {pattern}: no raw waits are collected from it" for name in without]
+
+
+def refuse_attached(pattern: str | None) -> None:
+    """Refuse to collect raw waits from a server that dialin did not start.
+
+    Raises:
+        UserError: that was asked for.
+    """
+    if pattern is not None:
+        raise UserError(
+            "--waits cannot be given with an attached server: it takes a restart, and files that the server writes",
+            "Study a build of the same version with --server, or leave --waits out",
+        )

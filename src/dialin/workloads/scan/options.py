@@ -1,0 +1,148 @@
+"""The options of a scan: which table, which query, and how cold."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from dialin.errors import UserError
+
+DEFAULT_SIZE = "512M"
+
+_FORMATS = {
+    "InnoDB": ("dynamic", "compact", "redundant", "compressed"),
+    "MyISAM": ("fixed", "dynamic"),
+    "Aria": ("page", "fixed", "dynamic"),
+}
+"""The row formats of each engine; the first is taken where none is asked for."""
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", re.IGNORECASE)
+_READS_ONLY = re.compile(r"\s*[(\s]*(select|with|table|values)\b", re.IGNORECASE)
+
+
+class Query(StrEnum):
+    """What a run does.
+
+    `full` reads every row as they lie. `ordered` sorts all of them by a column without an index. `join` reads every row and
+    looks up another one for each by its primary key.
+    """
+
+    FULL = "full"
+    ORDERED = "ordered"
+    JOIN = "join"
+
+
+class Cache(StrEnum):
+    """What a run finds in memory: nothing of the table (`cold`), or what the run before it left there (`warm`)."""
+
+    COLD = "cold"
+    WARM = "warm"
+
+
+def _bytes(value: object) -> object:
+    if isinstance(value, str) and (match := _SIZE.fullmatch(value.strip())):
+        return round(float(match[1]) * 1024 ** " kmgt".index(match[2].lower() or " "))
+    if isinstance(value, str):
+        raise ValueError("is not a size such as 512M or 4G")
+    return value
+
+
+def _share(value: object) -> object:
+    if isinstance(value, str):
+        text = value.strip()
+        try:
+            return float(text.removesuffix("%")) / 100 if text.endswith("%") else float(text)
+        except ValueError:
+            raise ValueError("is not a share such as 20% or 0.2") from None
+    return value
+
+
+def _engine(value: object) -> object:
+    named = {name.lower(): name for name in _FORMATS}
+    if isinstance(value, str) and value.lower() in named:
+        return named[value.lower()]
+    raise ValueError(f"is not one of {', '.join(_FORMATS)}")
+
+
+class ScanOptions(BaseModel):
+    """What is asked of a scan.
+
+    Attributes:
+        engine: of the table: InnoDB, MyISAM or Aria.
+        size: bytes that the table is to take; None where its rows are given instead.
+        row_format: one of the engine's.
+        row_bytes: bytes of a row's columns.
+        query: what a run does.
+        sql: a query of the user's own, which runs instead.
+        cache: what a run finds in memory.
+        runs: how many runs a trial measures, for each number of sessions.
+        fragmented: the share of rows that are deleted and put back, and of those that are updated, after loading.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=lambda name: name.replace("_", "-"))
+
+    engine: Annotated[str, BeforeValidator(_engine)] = "InnoDB"
+    size: Annotated[int | None, BeforeValidator(_bytes)] = Field(default=None, ge=1024**2, le=16 * 1024**4)
+    row_format: str = ""
+    row_bytes: int = Field(default=200, ge=32, le=2000)
+    query: Query = Query.FULL
+    sql: str | None = Field(default=None, min_length=1)
+    cache: Cache = Cache.COLD
+    runs: int = Field(default=3, ge=1, le=1000)
+    fragmented: Annotated[float, BeforeValidator(_share)] = Field(default=0.0, ge=0, le=0.9)
+
+    @field_validator("row_format")
+    @classmethod
+    def _in_lower_case(cls, value: str) -> str:
+        return value.lower()
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> ScanOptions:
+        formats = _FORMATS[self.engine]
+        if self.row_format and self.row_format not in formats:
+            raise ValueError(f"{self.engine} has no row-format {self.row_format!r}; it has {', '.join(formats)}")
+        if self.sql is not None and "query" in self.model_fields_set:
+            raise ValueError("query and sql are two ways to say what runs; give one of them")
+        return self
+
+    @property
+    def format(self) -> str:
+        """The row format: what is asked for, else the engine's usual one."""
+        return self.row_format or _FORMATS[self.engine][0]
+
+    @property
+    def is_cold(self) -> bool:
+        """Whether a run finds nothing of the table in memory."""
+        return self.cache is Cache.COLD
+
+    @property
+    def may_write(self) -> bool:
+        """Whether the query might change the table: one of the user's own that does not begin as a query does."""
+        return self.sql is not None and _READS_ONLY.match(self.sql) is None
+
+
+def parse(options: Mapping[str, str]) -> ScanOptions:
+    """Read the options of a workload.
+
+    Raises:
+        UserError: one is unknown, or does not fit.
+    """
+    try:
+        return ScanOptions.model_validate(options)
+    except ValidationError as error:
+        raise _mistake(error, options) from None
+
+
+def _mistake(error: ValidationError, options: Mapping[str, Any]) -> UserError:
+    first = error.errors(include_url=False)[0]
+    key = str(first["loc"][0]) if first["loc"] else ""
+    names = [name.replace("_", "-") for name in ScanOptions.model_fields]
+    if first["type"] == "extra_forbidden":
+        return UserError(f"The workload scan has no option {key!r}", f"It has {', '.join(names)}")
+    text = first["msg"].removeprefix("Value error, ")
+    given = f" (given: {options[key]!r})" if key in options else ""
+    return UserError(f"scan: {f'{key}: ' if key else ''}{text}{given}", "See docs/scan.md")

@@ -1,0 +1,249 @@
+"""A scan: a large table, and a query over it that is timed, run by run."""
+
+from __future__ import annotations
+
+import functools
+import statistics
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from dialin.errors import ServerError, UserError, WorkloadError
+from dialin.model.workload import WorkloadSpec
+from dialin.servers.account import Account
+from dialin.servers.connection import Query, RefusedError, connect
+from dialin.text import size
+from dialin.workloads.base import Runs, Target
+from dialin.workloads.scan import cold, table
+from dialin.workloads.scan.load import PATIENCE, ScanLoad
+from dialin.workloads.scan.options import ScanOptions, parse
+
+NAME = "scan"
+
+_MAKES = 2
+"""Counts the ways in which tables were made."""
+
+_STATEMENT_LIMIT = 3600.0
+"""Seconds that one statement of preparing may take."""
+
+_COPY = "scan_copy"
+"""What the names of tables begin with that no run has read yet."""
+
+_RATE = {True: 150 * 1024**2, False: 400 * 1024**2}
+"""Bytes a second that a plan reckons with, cold or not: careful, for the study goes by what it measures."""
+
+
+class Scan:
+    """A table and a query over it.
+
+    Args:
+        spec: the load of the study.
+
+    Raises:
+        UserError: an option is unknown, or does not fit.
+    """
+
+    def __init__(self, spec: WorkloadSpec) -> None:
+        self._spec = spec
+        self._options: ScanOptions = parse(spec.options)
+
+    @property
+    def _rows(self) -> int:
+        return self._spec.table_size
+
+    @property
+    def _copies(self) -> int:
+        """How many tables alike there are, each to be read once; 0 where one is read again and again."""
+        return self._options.runs * len(self._levels) if self._is_cold_innodb else 0
+
+    @property
+    def _levels(self) -> tuple[int, ...]:
+        return self._spec.levels or (self._spec.threads,)
+
+    @property
+    def _is_cold_innodb(self) -> bool:
+        return self._options.engine == "InnoDB" and self._options.is_cold
+
+    def check(self) -> None:
+        """Make sure that nothing is asked for that a scan has not.
+
+        Raises:
+            UserError: something is.
+        """
+        for option, given in (
+            ("--tables", self._spec.tables != 1),
+            ("--rate", self._spec.rate > 0),
+            ("--rand-type", self._spec.rand_type is not None),
+        ):
+            if given:
+                raise UserError(
+                    f"{option} is not for the workload scan, which reads one table", "Leave it out; see docs/scan.md"
+                )
+
+    def check_account(self, account: Account) -> None:  # noqa: ARG002 - any account that dialin can use will do
+        """Make sure that this can run on a server that dialin did not start.
+
+        Raises:
+            UserError: it is to be cold, which takes the server's files or a new start for each trial.
+        """
+        if self._options.is_cold:
+            raise UserError(
+                "A cold scan drops the file cache of the server's tables, or starts it anew: that is for sandboxes",
+                "Give --workload-option cache=warm, or study it on a sandbox with --server",
+            )
+
+    def describe_data(self) -> str:
+        """Return what is prepared, in a few words."""
+        options = self._options
+        copies = f", {self._copies} times" if self._copies else ""
+        broken = f", {options.fragmented:.0%} fragmented" if options.fragmented else ""
+        about = size(table.table_bytes(options, self._rows))
+        return f"an {options.engine} table of {self._rows:,} {options.format} rows, about {about}{broken}{copies}"
+
+    def data_facts(self) -> dict[str, Any]:
+        """Return all that decides what the prepared data is."""
+        options = self._options
+        return {
+            "workload": NAME,
+            "made": _MAKES,
+            "engine": options.engine,
+            "format": options.format,
+            "row_bytes": options.row_bytes,
+            "rows": self._rows,
+            "fragmented": options.fragmented,
+            "copies": self._copies,
+        }
+
+    def expected_bytes(self) -> int:
+        """Return about how many bytes the prepared data takes."""
+        seed = min(self._rows, table.CHUNK) * self._options.row_bytes * 2
+        return table.table_bytes(self._options, self._rows) * max(1, self._copies) + seed
+
+    @property
+    def restarts(self) -> str | None:
+        """Why each trial starts a server: InnoDB's buffer pool cannot be emptied while it runs."""
+        if self._is_cold_innodb:
+            return "the scans are cold, and no statement empties InnoDB's buffer pool"
+        return None
+
+    @property
+    def grows(self) -> bool:
+        """Whether a query of the user's own may change the table."""
+        return self._options.may_write
+
+    @property
+    def patience(self) -> float:
+        """Seconds that one run may take; a server that is lost is noticed at once, by its connections."""
+        return PATIENCE
+
+    @property
+    def runs(self) -> Runs:
+        """How many runs each number of sessions makes."""
+        options = self._options
+        seconds = table.table_bytes(options, self._rows) / _RATE[options.is_cold]
+        wanted = options.runs
+        return Runs(
+            warm_up=0 if options.is_cold else 1,
+            measured=wanted,
+            # What a run has read is no longer cold, and there are as many copies as runs.
+            most=wanted if self._is_cold_innodb else 2 * wanted,
+            # Sessions that read the same table share the disk, and not the CPUs.
+            seconds=seconds * statistics.fmean(max(1.0, sessions / 2) for sessions in self._levels),
+        )
+
+    def version(self) -> str:
+        """Return the driver's name: the queries are sent by dialin itself."""
+        return "dialin scan"
+
+    def prepare(self, target: Target) -> None:
+        """Make the table, or as many alike as cold runs need.
+
+        Raises:
+            WorkloadError: the server refuses it.
+        """
+        names = [f"{_COPY}{number}" for number in range(1, self._copies + 1)] or [table.TABLE]
+        try:
+            with connect(target.account, timeout=_STATEMENT_LIMIT) as query:
+                if target.data is not None:
+                    self._set_sandbox(query)
+                query(f"USE {target.database}")
+                query("SET NAMES latin1")  # as the table's columns are: some builds mix no other with them
+                query(table.create(self._options, table.SEED))
+                query(table.seed(self._options, self._rows))
+                for name in names:
+                    query(table.create(self._options, name))
+                    for statement in table.fill(self._options, name, self._rows):
+                        query(statement)
+                    for statement in table.fragment(self._options, name, self._rows):
+                        query(statement)
+                    query(f"ANALYZE TABLE {name}")
+                query(f"DROP TABLE {table.SEED}")
+        except ServerError as error:
+            raise WorkloadError(f"The table could not be made: {error.what}", error.remedy) from error
+
+    def _set_sandbox(self, query: Query) -> None:
+        """Give each table a file of its own, and keep the list of pages from the next start where runs are cold."""
+        wanted = {"innodb_file_per_table": "ON"}
+        if self._options.format == "compressed":
+            wanted["innodb_file_format"] = "Barracuda"
+        if self._is_cold_innodb:
+            wanted["innodb_buffer_pool_dump_at_shutdown"] = "OFF"
+        for name, value in wanted.items():
+            with suppress(RefusedError):  # a build that does not know it does so of itself, or has nothing to keep
+                query(f"SET GLOBAL {name} = {value}")
+
+    def start(self, target: Target, *, threads: int, seed: int, cpus: str | None) -> ScanLoad:  # noqa: ARG002 - nothing is random
+        """Open the sessions; a run begins whenever one is asked for.
+
+        Raises:
+            ServerError: the server does not answer.
+        """
+        before = functools.partial(self._make_ready, target, threads)
+        return ScanLoad(target, table.query(self._options, self._rows), threads, before, cpus)
+
+    def _make_ready(self, target: Target, sessions: int) -> dict[str, float]:
+        """Make ready for a run: what is cold is dropped from memory; returns what is known of the load by then."""
+        facts: dict[str, float] = {}
+        with connect(target.account, timeout=_STATEMENT_LIMIT) as query:
+            query(f"USE {target.database}")
+            if self._options.is_cold and target.data is not None:
+                if self._is_cold_innodb:
+                    self._take_copy(query)
+                else:
+                    query(f"FLUSH TABLES {table.TABLE}")
+                files = _files(target.data / target.database)
+                cold.drop(files)
+                whole = sum(file.stat().st_size for file in files)
+                facts["cached_share"] = cold.cached(files) / max(1, whole)
+            if self._options.sql is None:
+                facts["bytes_a_run"] = float(sessions * _table_bytes(query, target.database))
+        return facts
+
+    def _take_copy(self, query: Query) -> None:
+        """Give a copy that this server has not read yet the name that queries use.
+
+        Raises:
+            ServerError: there is none left.
+        """
+        fresh = sorted(str(name) for (name,) in query(f"SHOW TABLES LIKE '{_COPY}%'"))
+        if not fresh:
+            raise ServerError("Every copy of the table was read already, so that none is cold")
+        number = self._copies - len(fresh)
+        moves = [f"{table.TABLE} TO scan_read{number}"] if number else []
+        query(f"RENAME TABLE {', '.join([*moves, f'{fresh[0]} TO {table.TABLE}'])}")
+
+
+def _files(directory: Path) -> list[Path]:
+    """Return the files of the table that queries read."""
+    return sorted(path for path in directory.glob(f"{table.TABLE}.*") if path.is_file())
+
+
+def _table_bytes(query: Query, database: str) -> int:
+    """Return how many bytes the table's rows take, as the server tells it."""
+    with suppress(RefusedError):  # builds that keep such figures for a day, unless told not to
+        query("SET SESSION information_schema_stats_expiry = 0")
+    told = query(
+        "SELECT data_length FROM information_schema.tables WHERE table_schema = %s AND table_name = %s",
+        (database, table.TABLE),
+    )
+    return int(told[0][0] or 0) if told else 0

@@ -1,0 +1,81 @@
+"""`dialin explain`: a study's directory in, its reasons out."""
+
+import json
+import sys
+from contextlib import nullcontext
+from types import SimpleNamespace
+
+import pytest
+
+from dialin.cli import app
+from dialin.evidence import explain as evidence
+from dialin.store.store import Store
+from dialin.testing import invented_whys, records
+
+
+@pytest.fixture
+def dialin(monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("DIALIN_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+
+    def call(*words):
+        monkeypatch.setattr(sys, "argv", ["dialin", "explain", *words])
+        with pytest.raises(SystemExit) as ended:
+            app.main()
+        captured = capsys.readouterr()
+        return ended.value.code, captured.out, captured.err
+
+    return call
+
+
+@pytest.fixture
+def stored(monkeypatch):
+    """Return what makes any directory hold an invented study, with invented reasons."""
+
+    def store(record, make=invented_whys.full):
+        monkeypatch.setattr(Store, "open", lambda directory: nullcontext(SimpleNamespace(read=lambda: record)))
+        monkeypatch.setattr(evidence, "explain", make)
+
+    return store
+
+
+def test_reasons_costs_and_all_else_are_printed_and_the_verdict_decides_the_exit_code(dialin, stored):
+    stored(records.winner())
+    code, out, err = dialin("study")
+    assert (code, err) == (0, "")
+    assert out.startswith("innodb_buffer_pool_instances = 16 wins")
+    assert "Cost per query" in out
+
+
+def test_json_is_the_published_form_alone(dialin, stored):
+    stored(records.winner())
+    code, out, err = dialin("study", "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["schema"] == "dialin/why/1"
+
+
+@pytest.mark.parametrize("make", [records.unfinished, records.unresolved])
+def test_without_a_verdict_it_says_what_it_can_and_ends_with_1(dialin, stored, make):
+    stored(make())
+    code, out, _ = dialin("study")
+    assert code == 1
+    assert "Watching cost at most" in out
+
+
+def test_a_study_that_nothing_watched_is_no_error(dialin, stored):
+    stored(records.winner(), invented_whys.unknown)
+    code, out, err = dialin("study")
+    assert (code, err) == (0, "")
+    assert "nothing was watched" in " ".join(out.split())
+
+
+def test_what_is_no_study_is_one_line(dialin, tmp_path):
+    code, out, err = dialin(str(tmp_path / "none"))
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "dialin: " in err
+
+
+def test_help_teaches(dialin):
+    code, out, _ = dialin("--help")
+    assert code == 0
+    assert "what a query costs" in " ".join(out.split())

@@ -1,0 +1,87 @@
+"""Cost per query and per transaction."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dialin.evidence.cost import ITEMS, costs
+from dialin.model.trial import Step, TrialState
+from dialin.testing.invented_why import ORDINARY, Per, Told, nothing_moved, unseen, watched
+
+QUERIES = 20
+"""Of each transaction of an invented study."""
+
+
+def row(record, name, unit=None):
+    return next(one for one in costs(record) if one.name == name and unit in (None, one.unit))
+
+
+def test_a_query_costs_its_part_of_what_a_transaction_costs() -> None:
+    cpu = row(nothing_moved(), "server CPU")
+    assert cpu.per_transaction["4"] == pytest.approx(1200, rel=0.02)
+    assert cpu.per_query["4"] == pytest.approx(cpu.per_transaction["4"] / QUERIES, rel=1e-3)
+
+
+def test_every_item_is_told_where_every_source_is() -> None:
+    assert [one.name for one in costs(nothing_moved())] == [item.name for item in ITEMS]
+
+
+def test_the_ratio_finds_what_is_different_and_holds_what_is_not() -> None:
+    told = (*ORDINARY[1:], Told("process", "server_cpu_user", Per.TRANSACTION, {"1": 1e-3, "16": 2e-3}, 0.02))
+    record = watched(unseen(), told)
+    found = row(record, "server CPU").ratio["16"]
+    assert found.low < 2.3 / 1.3 < found.high
+    assert found.low > 1.5
+    client = row(record, "client CPU").ratio["16"]
+    assert client.low < 1 < client.high
+
+
+def test_what_is_unknown_or_nothing_is_left_out() -> None:
+    told = [one for one in ORDINARY if one.name != "client_cpu" and one.name != "read_bytes"]
+    record = watched(nothing_moved(), [*told, Told("process", "read_bytes", Per.TRANSACTION, {"": 0.0})])
+    names = [one.name for one in costs(record)]
+    assert "client CPU" not in names
+    assert "read" not in names
+    assert "written" in names
+
+
+def test_the_log_is_read_from_the_monitor_where_no_status_counter_tells() -> None:
+    told = [one for one in ORDINARY if one.name != "Innodb_os_log_written"]
+    record = watched(nothing_moved(), [*told, Told("innodb", "log_bytes", Per.TRANSACTION, {"": 700.0}, 0.0)])
+    assert row(record, "log").per_transaction["1"] == pytest.approx(700)
+
+
+def test_seconds_that_the_host_lost_count_on_both_sides() -> None:
+    record = nothing_moved()
+    trial = record.trials[0]
+    samples = [
+        replace(sample, gap=0.9) if sample.step is Step.MEASURE and sample.second % 2 else sample
+        for sample in record.samples[trial.id]
+    ]
+    lossy = replace(record, samples={**record.samples, trial.id: samples})
+    assert row(lossy, "server CPU").per_transaction == row(record, "server CPU").per_transaction
+
+
+def test_a_run_of_a_timed_query_is_a_query() -> None:
+    record = nothing_moved()
+    samples = {
+        number: [replace(sample, seconds=2.5, tps=0.4, reads=0.4, writes=0.0, other=0.0) for sample in own]
+        for number, own in record.samples.items()
+    }
+    found = row(replace(record, samples=samples), "server CPU")
+    assert found.per_query == pytest.approx(found.per_transaction)
+
+
+def test_failed_trials_and_studies_without_probes_cost_nothing() -> None:
+    record = nothing_moved()
+    assert costs(replace(record, watched={})) == []
+    assert costs(replace(record, trials=[replace(trial, state=TrialState.FAILED) for trial in record.trials])) == []
+
+
+def test_a_candidate_that_spends_next_to_nothing_has_a_ratio_without_an_interval() -> None:
+    told = (*ORDINARY, Told("status", "Innodb_row_lock_waits", Per.TRANSACTION, {"1": 5.0, "16": 0.001}, 0.02))
+    found = row(watched(unseen(), told), "lock waits").ratio["16"]
+    assert found.mean == pytest.approx(0.0002, rel=0.1)
+    assert found.low is None

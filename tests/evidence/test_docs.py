@@ -1,0 +1,46 @@
+"""docs/why.md names every rule with its source, as the code has it.
+
+`python tests/evidence/test_docs.py` writes its table anew.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dialin.evidence.reasons.catalogue import every
+from dialin.model.why import ReasonKind
+
+PAGE = Path(__file__).parents[2] / "docs" / "why.md"
+_BEGIN, _END = "<!-- rules -->\n", "<!-- end of rules -->\n"
+_TITLES = {
+    ReasonKind.MOVED: "What may have moved with the verdict (`moved`)",
+    ReasonKind.UNUSED: "Room that was never used (`unused`)",
+    ReasonKind.LIMIT: "Limits that were hit (`limit`)",
+}
+
+
+def table() -> str:
+    """Return the rules as Markdown, by kind."""
+    lines = []
+    for kind, title in _TITLES.items():
+        lines += [f"### {title}", "", "| rule | what it looks at | source |", "|---|---|---|"]
+        lines += [f"| `{code}` | {what} | {source} |" for code, of, what, source in every() if of is kind]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def test_the_page_has_every_rule_with_its_source() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert page.partition(_BEGIN)[2].partition(_END)[0].strip() == table().strip()
+
+
+def test_rules_have_codes_of_their_own_and_a_source() -> None:
+    codes = [code for code, *_ in every()]
+    assert len(codes) == len(set(codes))
+    assert all(what and source for _, _, what, source in every())
+
+
+if __name__ == "__main__":
+    text = PAGE.read_text(encoding="utf-8")
+    before, _, rest = text.partition(_BEGIN)
+    PAGE.write_text(f"{before}{_BEGIN}\n{table()}\n{_END}{rest.partition(_END)[2]}", encoding="utf-8")

@@ -1,0 +1,119 @@
+import json
+import re
+from functools import cache
+from itertools import pairwise
+
+import pytest
+
+from dialin.report import html
+from dialin.report.html_why import shown
+from dialin.report.style import styles
+from dialin.testing import invented_whys, records
+from report.test_html import Page
+
+MAKERS = {make.__name__: make for make in (invented_whys.full, invented_whys.nothing_moved, invented_whys.hostile)}
+
+
+@cache
+def page_of(name, kind="full"):
+    record = records.EVERY[name]()
+    return Page(html.render(record, MAKERS[kind](record)))
+
+
+@pytest.fixture(params=[("winner", "full"), ("hostile", "full"), ("hostile", "hostile"), ("unfinished", "nothing_moved")])
+def page(request):
+    return page_of(*request.param)
+
+
+def test_it_is_well_formed_with_a_caption_to_each_table_and_words_to_each_chart(page):
+    ids = [attrs["id"] for _, attrs in page.elements if "id" in attrs]
+    assert page.misnested == []
+    assert len(ids) == len(set(ids))
+    assert len(page.all("table")) == len(page.all("caption"))
+    drawings = {attrs["id"] for attrs in page.all("div") if attrs.get("class") == "drawing"}
+    assert drawings == set(page.data["charts"])
+    for _, attrs in page.elements:
+        for key in ("aria-labelledby", "aria-describedby"):
+            assert attrs.get(key) is None or attrs[key] in ids
+
+
+def test_headings_come_in_order(page):
+    levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch(r"h[1-6]", tag)]
+    assert all(deeper - level <= 1 for level, deeper in pairwise(levels))
+
+
+def test_why_stands_between_the_candidates_and_the_charts_over_time():
+    words = page_of("winner").words
+    order = ["All figures", "Why Waits for hash_table_locks fell", "Cost per query", "Throughput by threads", "Raw waits"]
+    places = [words.index(text) for text in (*order, "Watching cost at most", "Over time Transactions per second")]
+    assert places == sorted(places)
+
+
+def test_three_reasons_stand_open_and_the_others_are_folded():
+    record = records.winner()
+    view = shown(record, invented_whys.full(record), styles(record))
+    assert [len(view.strongest), len(view.others)] == [3, 2]
+    assert view.others_summary == "1 set aside, never used, 1 limit hit"
+    assert "More: 1 set aside, never used, 1 limit hit" in page_of("winner").words
+
+
+def test_each_dot_is_told_in_figures_too():
+    page = page_of("winner")
+    dots = [attrs for attrs in page.all("i") if str(attrs.get("class", "")).startswith("dot")]
+    assert len(dots) == 3 * 7 * 5
+    assert sum("diamond" in attrs["class"] for attrs in dots) == 3 * 5
+    assert len([attrs for attrs in page.all("span") if attrs.get("class") == "unseen"]) == 3 * 7
+
+
+def test_a_cost_has_its_change_and_interval_in_its_cell():
+    assert "160 −25.2 %* −28.2 to −22.2" in page_of("winner").words
+
+
+def test_the_scaling_chart_counts_threads_in_doublings_with_intervals_and_the_curve():
+    chart = page_of("winner").data["charts"]["scaling"]
+    assert chart["layout"]["xaxis"]["type"] == "log"
+    assert chart["layout"]["xaxis"]["tickvals"] == [1, 4, 16, 64]
+    curves = [trace for trace in chart["data"] if trace["mode"] == "lines"]
+    points = [trace for trace in chart["data"] if trace["mode"] == "markers"]
+    assert len(curves) == len(points) == 7
+    assert points[0]["error_y"]["array"][0] == pytest.approx(9.6)
+    assert chart["layout"]["yaxis"]["range"][1] > max(value for trace in curves for value in trace["y"])
+    assert [curves[0]["y"][0], curves[0]["y"][-1]] == pytest.approx([points[0]["y"][0], points[0]["y"][-1]])
+
+
+def test_lines_of_candidates_differ_without_colour():
+    for name in ("scaling", "waits-1"):
+        lines = [trace for trace in page_of("winner").data["charts"][name]["data"] if "lines" in trace["mode"]]
+        assert len({trace["line"]["dash"] for trace in lines[:4]}) == 4
+    assert sum(
+        attrs.get("stroke-dasharray") is not None or "dasharray" in attrs["style"] for attrs in page_of("winner").all("line")
+    )
+
+
+def test_the_chart_of_waits_has_both_scales_logarithmic_and_leaves_empty_doublings_out():
+    chart = page_of("winner").data["charts"]["waits-1"]
+    assert chart["layout"]["xaxis"]["type"] == chart["layout"]["yaxis"]["type"] == "log"
+    assert chart["layout"]["xaxis"]["ticktext"][:5] == ["1 ns", "10 ns", "100 ns", "1 µs", "10 µs"]
+    assert all(value is None or value > 0 for trace in chart["data"] for value in trace["y"])
+
+
+def test_colours_of_charts_and_dots_are_in_the_style_sheet_for_light_and_dark(page):
+    styled = " ".join(attrs.get("style", "") for _, attrs in page.elements)
+    asked = set(re.findall(r"var\((--[\w-]+)\)", json.dumps(page.data["charts"]) + styled))
+    light, dark = html._asset("report.css").split("@media (prefers-color-scheme: dark)")
+    assert all(f"{name}:" in light and f"{name}:" in dark for name in asked)
+
+
+def test_hostile_text_is_text_wherever_it_stands():
+    page = page_of("hostile", "hostile")
+    assert len(page.scripts) == 3
+    assert "SELECT <script>alert('x')</script>" in page.words
+    assert not set("".join(page.text)) & {"\x1b", "\x07", "\u202e"}
+    assert not any("<scr" in str(trace) for chart in page.data["charts"].values() for trace in chart["data"])
+
+
+def test_a_study_that_nothing_watched_says_so_in_a_plain_sentence():
+    page = Page(html.render(records.winner()))
+    assert "Why Nothing is known of why: nothing was watched while the load was measured." in page.words
+    assert "Cost per query" not in page.words
+    assert {"scaling", "waits-1"}.isdisjoint(page.data["charts"])

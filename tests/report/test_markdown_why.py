@@ -1,0 +1,53 @@
+import re
+
+from markdown_it import MarkdownIt
+
+from dialin.report import markdown
+from dialin.testing import invented_whys, records
+
+
+def rendered(record, make=invented_whys.full):
+    return markdown.render(record, make(record))
+
+
+def as_html(text):
+    return MarkdownIt("commonmark", {"html": True}).enable("table").render(text)
+
+
+def test_the_strongest_reasons_are_in_the_open_and_the_others_folded():
+    text = rendered(records.winner())
+    head, _, rest = text.partition("<details><summary>More: 1 set aside, never used, 1 limit hit</summary>")
+    assert "**Why:** Waits for hash\\_table" not in head
+    assert "**Why:** Waits for hash_table_locks fell" in head
+    assert "\n3. Threads waiting" in head
+    assert "\n4. The change buffer held at most 4 MiB" in rest
+    assert head.index("| **16** |") < head.index("**Why:**")
+
+
+def test_every_table_has_as_many_cells_in_each_row_as_in_its_head(record):
+    page = as_html(rendered(record))
+    tables = re.findall(r"<table>(.*?)</table>", page, flags=re.S)
+    assert len(tables) >= 5
+    for table in tables:
+        rows = re.findall(r"<tr>(.*?)</tr>", table, flags=re.S)
+        assert len({row.count("<td") + row.count("<th") for row in rows}) == 1
+
+
+def test_costs_scaling_and_waits_are_there_with_their_intervals():
+    text = rendered(records.winner())
+    assert "160 (−25.2 %\\*, −28.2 to −22.2)" in text
+    assert "2,631 to 2,793" in text
+    assert "31,207 (2.5 %)" in text
+    assert "Watching cost at most 0.3 %" in text
+
+
+def test_hostile_text_is_text():
+    page = as_html(rendered(records.hostile(), invented_whys.hostile))
+    assert "<script" not in page
+    assert "<a " not in page
+    assert page.count("&lt;script&gt;") > 8
+
+
+def test_a_study_that_nothing_watched_says_so():
+    assert "**Why:** Nothing is known of why: nothing was watched" in markdown.render(records.winner())
+    assert "Cost per query" not in rendered(records.winner(), invented_whys.unknown)

@@ -1,0 +1,36 @@
+from dialin.report import scaling
+from dialin.testing import invented_whys, records
+
+LABELS = {str(2**power): str(2**power) for power in range(7)}
+
+
+def full():
+    return invented_whys.full(records.winner())
+
+
+def test_each_candidate_has_its_throughput_at_each_thread_count_and_the_curve_s_figures():
+    rows = scaling.rows(full())
+    assert scaling.threads(full()) == [1, 4, 16, 64]
+    assert [scaling.title(count) for count in (1, 64)] == ["1 thread", "64 threads"]
+    assert (rows[0].candidate, rows[0].points[0]) == ("1", ("320", "310 to 330"))
+    assert (rows[0].contention, rows[0].coherency, rows[0].peak, rows[0].error) == ("4.0 %", "0.0012", "28", "2.0 %")
+
+
+def test_a_thread_count_that_a_candidate_did_not_measure_is_empty():
+    why = full()
+    first = why.scaling[0].model_copy(update={"points": why.scaling[0].points[1:], "usl": None})
+    row = scaling.rows(why.model_copy(update={"scaling": [first, *why.scaling[1:]]}))[0]
+    assert row.points[0] == ("", "")
+    assert row.peak == "–"
+
+
+def test_a_peak_far_beyond_what_was_measured_is_not_told_as_a_figure():
+    usl = full().scaling[0].usl
+    assert scaling.peak(usl.model_copy(update={"peak": 900.0}), [1, 64]) == "beyond 256"
+    assert scaling.peak(usl.model_copy(update={"peak": None}), [1, 64]) == "none"
+
+
+def test_the_chart_in_words_tells_the_fastest_at_both_ends_and_the_peaks():
+    told = scaling.words(full(), LABELS, "transactions/s")
+    assert told.startswith("With 1 thread the fastest is 64 (344 transactions/s); with 64 threads the fastest is 64")
+    assert "The curves peak at so many threads: 1: 28; 2: 40;" in told

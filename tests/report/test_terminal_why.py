@@ -1,0 +1,124 @@
+import io
+
+import pytest
+from rich.console import Console
+
+from dialin.report.terminal import print_verdict
+from dialin.report.terminal_why import print_why
+from dialin.testing import invented_whys, records
+
+
+def printed(write, width=100, encoding="utf-8", **options):
+    raw = io.BytesIO()
+    stream = io.TextIOWrapper(raw, encoding=encoding)
+    write(Console(file=stream, width=width, highlight=False, **options))
+    stream.flush()
+    return raw.getvalue().decode(encoding)
+
+
+def explained(record, make=invented_whys.full, width=100, **options):
+    return printed(lambda console: print_why(record, make(record), console), width, **options)
+
+
+def test_the_parts_come_in_order_and_reasons_are_numbered_through():
+    text = explained(records.winner())
+    places = [
+        text.index(part)
+        for part in (
+            "innodb_buffer_pool_instances = 16 wins",
+            "Why: Waits for hash_table_locks fell",
+            "What moved with the verdict\nWhat moved together is a correlation",
+            " 1. hash_table_locks: 0.12 s waited a second with 1",
+            "Correlation with throughput, trial by trial: −0.97.",
+            " 2. ",
+            "Set aside and never used\n 4. The change buffer held at most 4 MiB",
+            "Limits that were hit\n 5. ",
+            "Cost per query",
+            "Cost per transaction",
+            "Throughput by threads",
+            "Raw waits",
+            "Watching cost at most 0.3 %",
+            "Not read: innodb: The server leaves its SEMAPHORES section empty.",
+        )
+    ]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize("width", [30, 50, 80, 100, 140, 250])
+def test_no_line_is_wider_than_the_terminal(record, width):
+    for make in (invented_whys.full, invented_whys.hostile):
+        assert all(len(line) <= width for line in explained(record, make, width).splitlines())
+
+
+def test_eighty_columns_drop_what_says_least_and_say_so():
+    text = explained(records.winner(), width=80)
+    assert "Left out at this width: read KiB, written KiB, log bytes, lock waits." in text
+    assert "160 −25.2 %*" in text
+    assert "candidate              mean      p99      max    total  longest 1 %  ten longest" in text
+
+
+def test_a_wide_terminal_shows_intervals_and_everything():
+    text = explained(records.winner(), width=400)
+    assert "160 (−25.2 %*, −28.2 to −22.2)" in text
+    assert "320 (310 to 330)" in text
+    assert "Left out" not in text
+
+
+def test_waits_are_told_in_time_and_in_cycles_with_what_was_lost():
+    text = explained(records.winner(), width=160)
+    assert "31,207 (2.5 %)" in text
+    assert "mean cycles" in text
+    assert "1, exclusive_lock" in text
+
+
+def test_a_dot_chart_stands_below_its_reason():
+    lines = explained(records.winner(), width=80).splitlines()
+    at = next(number for number, line in enumerate(lines) if line.strip() == "Context switches a transaction")
+    assert "◆" in lines[at + 1]
+    assert all("●" in line for line in lines[at + 2 : at + 8])
+    assert lines[at + 8].split() == ["23.0", "33.1"]
+
+
+@pytest.mark.parametrize("width", [40, 80, 160])
+def test_a_terminal_that_knows_ascii_only_gets_all_of_it(width):
+    assert "?" not in explained(records.winner(), width=width, encoding="ascii")
+
+
+def test_hostile_text_is_shown_and_nothing_of_it_is_obeyed():
+    text = explained(records.hostile(), invented_whys.hostile, 200, force_terminal=True, no_color=True)
+    assert "<script>alert('x')</script>" in text
+    assert "[bold]" in text
+    assert not set(text) & {"\x07", "\u202e"}
+    assert "\x1b[31m" not in text
+
+
+def test_a_pipe_has_no_escape_at_all():
+    assert "\x1b" not in explained(records.winner())
+
+
+def test_a_study_that_nothing_watched_says_so_and_no_more():
+    text = " ".join(explained(records.winner(), invented_whys.unknown).split())
+    assert text.endswith("or an older dialin measured it.")
+    assert "Cost" not in text
+
+
+def test_a_study_without_a_verdict_says_what_it_can():
+    text = explained(records.unfinished())
+    assert text.startswith("No verdict yet: 6 trials of 3 candidates ended well so far.")
+    assert "Cost per query" in text
+
+
+def test_the_verdict_has_the_three_strongest_reasons_and_says_where_the_others_are():
+    record = records.winner()
+    text = printed(lambda console: print_verdict(record, console, invented_whys.full(record)))
+    assert text.index("Left out at this width") < text.index("Why: Waits for hash_table_locks") < text.index("Trade-off:")
+    assert " 3. Threads waiting" in text
+    assert " 4. " not in text
+    assert "    Costs, charts and all reasons: dialin explain /srv/bench/dialin-pool-instances" in text
+
+
+def test_a_verdict_of_which_nothing_is_known_why_is_shown_all_the_same():
+    text = printed(lambda console: print_verdict(records.winner(), console))
+    assert text.startswith("innodb_buffer_pool_instances = 16 wins")
+    assert "Why: Nothing is known of why" in text
+    assert "dialin explain" not in text

@@ -1,0 +1,74 @@
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from dialin.model.why import Why
+from dialin.report import why_json
+from dialin.testing import invented_whys, records
+
+SCHEMA = Path(__file__).parents[2] / "schema"
+GOOD = {
+    "why-every-part": lambda sample: all(sample[part] for part in ("reasons", "costs", "scaling", "waits", "wait_trials")),
+    "why-nothing-moved": lambda sample: [reason["kind"] for reason in sample["reasons"]] == ["unused"],
+    "why-nothing-watched": lambda sample: not any(sample[part] for part in ("reasons", "costs", "scaling", "waits", "probes")),
+}
+"""Each good sample, and what its name promises."""
+BAD = {
+    "why-cost-without-unit": ("costs", 0),
+    "why-histogram-as-text": ("waits", 0, "histogram", 0),
+    "why-no-summary": (),
+    "why-of-another-schema": ("schema",),
+    "why-reason-without-source": ("reasons", 0),
+    "why-unknown-key": (),
+    "why-unknown-kind": ("reasons", 0, "kind"),
+}
+
+
+def published():
+    return json.loads((SCHEMA / "why.schema.json").read_text(encoding="utf-8"))
+
+
+def test_the_published_schema_is_that_of_the_code():
+    stored = (SCHEMA / "why.schema.json").read_text(encoding="utf-8")
+    assert stored == why_json.schema_text(), "run: python -m dialin.report.why_json > schema/why.schema.json"
+    jsonschema.Draft202012Validator.check_schema(published())
+
+
+@pytest.mark.parametrize(
+    "make", [invented_whys.full, invented_whys.nothing_moved, invented_whys.unknown, invented_whys.hostile]
+)
+def test_what_is_printed_fits_the_schema_and_comes_back_whole(make):
+    why = make(records.winner())
+    text = why_json.render(why)
+    jsonschema.validate(json.loads(text), published(), cls=jsonschema.Draft202012Validator)
+    assert Why.model_validate_json(text) == why
+    assert text.startswith('{\n  "schema": "dialin/why/1",\n  "summary": ')
+    assert text.endswith("}\n")
+
+
+def test_hostile_text_cannot_act_where_json_is_printed():
+    text = why_json.render(invented_whys.hostile(records.winner()))
+    assert text.isascii()
+    assert not set(text) & {"\x1b", "\x07", "\x7f"}
+
+
+@pytest.mark.parametrize("path", sorted((SCHEMA / "good").glob("why-*.json")), ids=lambda path: path.stem)
+def test_good_samples_fit_and_are_what_they_are_called(path):
+    sample = json.loads(path.read_text(encoding="utf-8"))
+    jsonschema.validate(sample, published(), cls=jsonschema.Draft202012Validator)
+    assert GOOD[path.stem](sample)
+    assert why_json.render(Why.model_validate(sample)) == path.read_text(encoding="utf-8"), "not as dialin writes it"
+
+
+@pytest.mark.parametrize("path", sorted((SCHEMA / "bad").glob("why-*.json")), ids=lambda path: path.stem)
+def test_each_bad_sample_breaks_its_one_rule(path):
+    sample = json.loads(path.read_text(encoding="utf-8"))
+    errors = list(jsonschema.Draft202012Validator(published()).iter_errors(sample))
+    assert [tuple(error.absolute_path) for error in errors] == [BAD[path.stem]]
+
+
+def test_there_are_samples_of_both_kinds():
+    assert {path.stem for path in (SCHEMA / "good").glob("why-*.json")} == set(GOOD)
+    assert {path.stem for path in (SCHEMA / "bad").glob("why-*.json")} == set(BAD)

@@ -1,0 +1,65 @@
+import pytest
+
+from dialin.errors import DialinError
+from dialin.model.evidence import Gauge, Point, Watched
+from dialin.model.trial import Trial, TrialState
+from dialin.store import series
+from dialin.store.store import Store
+
+POINTS = [
+    Point(1.5, "status", "Questions", 20.25),
+    Point(1.5, "status", "Threads_running", 3.0),
+    Point(1.75, "machine", "run_queue", 0.0),
+    Point(2.5, "status", "Questions", 1e12),
+]
+WATCHED = Watched(
+    probe="status",
+    seconds=10.5,
+    counters={"Questions": 200.0, "Com_commit": 0.0},
+    gauges={"Threads_running": Gauge(1.0, 2.0, 0.0, 9.0, 3.5)},
+    notes=("It is so",),
+    readings=11,
+    waited=0.25,
+    cpu=0.125,
+)
+
+
+@pytest.fixture
+def store(tmp_path, spec):
+    with Store.create(tmp_path, spec, created=1.0, dialin_version="0", command="", host={}, servers={}) as made:
+        made.begin_trial(Trial(0, 1, 1, 1, "4", TrialState.RUNNING, 5.0))
+        yield made
+
+
+def test_points_are_read_back_in_their_order(tmp_path):
+    path = tmp_path / "evidence" / series.file_name(7)
+    series.write(path, iter(POINTS))
+    assert series.read(path) == POINTS
+    assert [each.name for each in path.parent.iterdir()] == ["trial-7.parquet"], "nothing half made is left"
+
+
+def test_without_points_there_is_no_file_and_without_a_file_no_points(tmp_path):
+    path = tmp_path / "evidence" / series.file_name(7)
+    series.write(path, [])
+    assert not path.parent.exists()
+    assert series.read(path) == []
+
+
+def test_what_probes_saw_is_read_back(store):
+    store.save_watched(1, [WATCHED, Watched("machine", 1.0)], POINTS)
+    assert store.watched() == {1: {"status": WATCHED, "machine": Watched("machine", 1.0)}}
+    assert store.read().watched == store.watched()
+    assert series.read(store.directory_of_series / "trial-1.parquet") == POINTS
+
+
+def test_what_is_saved_again_takes_the_place_of_what_was_there(store):
+    store.save_watched(1, [Watched("status", 1.0)], POINTS[:1])
+    store.save_watched(1, [WATCHED], POINTS)
+    assert store.watched() == {1: {"status": WATCHED}}
+    assert series.read(store.directory_of_series / "trial-1.parquet") == POINTS
+
+
+def test_a_file_that_cannot_be_written_says_how_to_go_on(store):
+    store.directory_of_series.write_text("in the way")
+    with pytest.raises(DialinError, match="dialin resume"):
+        store.save_watched(1, [], POINTS)

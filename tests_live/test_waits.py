@@ -1,0 +1,69 @@
+"""Raw waits from real servers, in trials of their own."""
+
+import polars as pl
+import pytest
+
+from dialin.model.trial import Purpose, TrialState
+from dialin.store.store import Store
+from live import MYSQL, find, only_with_all
+
+STUDY = ["--tables", "1", "--table-size", "10000", "--threads", "4", "--measure", "2", "--warmup", "1", "--yes"]
+SWEEP = ["sweep", "innodb_buffer_pool_instances=1,4", "--set", "innodb_buffer_pool_size=1G", "--worthwhile", "100%"]
+
+
+def need(build):
+    return pytest.param(build, marks=[only_with_all, pytest.mark.skipif(not find(build), reason=f"{build} is not installed")])
+
+
+@pytest.mark.skipif(not MYSQL.startswith("mysql"), reason="MariaDB has no hash_table_locks since 10.5")
+@pytest.mark.parametrize("build", [MYSQL, need("mysql@5.6"), need("mysql@8.0"), need("mariadb@10.2")])
+def test_each_candidate_has_its_raw_waits_and_the_verdict_is_of_clean_trials_only(dialin, build):
+    out = dialin.directory / "study"
+    words = [*SWEEP, "--server", build, *STUDY, "--minutes", "0.7", "--waits", "hash_table_locks", "--out", out]
+    dialin.verdict(*words, code=dialin.any_code)
+    with Store.open(out) as store:
+        record = store.read()
+    collected = [trial for trial in record.trials if trial.purpose is Purpose.WAITS]
+    assert [(trial.candidate, trial.state) for trial in collected] == [("1", TrialState.DONE), ("4", TrialState.DONE)]
+    assert record.trials[-2:] == collected
+    for trial in collected:
+        found = record.waits[trial.id]
+        # The seconds of a busy machine are short; a quiet one has a hundred thousand waits in each.
+        assert found.events > 10_000
+        assert found.lost == 0 or any(f"{found.lost:,} more lost" in line.text for line in record.log)
+        assert found.lost < found.events / 10
+        assert (found.timer, found.frequency > 1e8) == ("CYCLE", True)
+        events = pl.read_parquet(out / "waits" / f"trial-{trial.id}.parquet")
+        assert events.height == found.events == events.select("thread", "event").n_unique()
+        (instrument,) = events["instrument"].unique()
+        assert instrument.endswith("/innodb/hash_table_locks")
+        whole = found.rows[0]
+        assert (whole.operation, whole.count, sum(whole.histogram)) == ("(all)", found.events, found.events)
+        assert 0 < whole.p50 <= whole.p90 <= whole.p99 <= whole.p999 <= whole.most <= whole.total
+        assert trial.in_force["performance_schema"] == "ON"
+    clean = [trial for trial in record.trials if trial.purpose is not Purpose.WAITS]
+    own = int(collected[0].in_force["performance_schema_events_waits_history_long_size"])
+    assert all(int(trial.in_force["performance_schema_events_waits_history_long_size"]) < own for trial in clean)
+    assert sum(one.trials for one in record.verdict.candidates) == len(clean)
+
+
+NEW_MARIADB = next((build for build in ("mariadb@10.11", "mariadb@11.4") if find(build)), None)
+
+
+@pytest.mark.skipif(NEW_MARIADB is None, reason="no MariaDB 10.11 or newer is installed")
+def test_a_build_without_such_a_lock_is_refused_before_anything_starts(dialin):
+    words = [
+        "sweep",
+        "innodb_io_capacity=200,400",
+        "--server",
+        NEW_MARIADB,
+        *STUDY,
+        "--waits",
+        "hash_table_locks",
+        "--out",
+        "no",
+    ]
+    _, err = dialin(*words, code=2)
+    assert "No wait instrument of" in err
+    assert "The nearest are wait/" in err
+    assert not (dialin.directory / "no").exists()
