@@ -95,7 +95,8 @@ def real_objects(query: Query, pid: int | None, build: Versioned, in_force: Mapp
 
 def _count(query: Query, statement: str, *arguments: str) -> int:
     with suppress(RefusedError):
-        return int(query(statement, arguments)[0][0])
+        # MySQL 5.6 has been seen to answer with no row at all while it loads the buffer pool.
+        return int(rows[0][0]) if (rows := query(statement, arguments)) else 0
     return 0
 
 
