@@ -52,6 +52,7 @@ run_beside() { # NAME TEST...: runs tests in the background; their words go into
 
 studies="tests_live/test_study.py tests_live/test_attached_study.py"
 deciding="tests_live/test_report_in_browser.py tests_live/test_deciding.py tests_live/test_switching.py tests_live/test_hiccups.py"
+explaining="tests_live/test_probes.py tests_live/test_waits.py tests_live/test_scan.py tests_live/test_recipes.py"
 say "tests on $DIALIN_TEST_BUILDS"
 # shellcheck disable=SC2086  # these are words
 run_beside studies $studies
@@ -59,13 +60,19 @@ studying=$!
 # shellcheck disable=SC2086
 run_beside deciding $deciding
 deciders=$!
+# shellcheck disable=SC2086
+run_beside explaining $explaining
+explainers=$!
 code=0
 # shellcheck disable=SC2046,SC2086
-.venv/bin/pytest tests_live $(printf -- '--ignore=%s ' $studies $deciding) || code=$?
+.venv/bin/pytest tests_live $(printf -- '--ignore=%s ' $studies $deciding $explaining) || code=$?
 say "tests of whole studies"
 wait $studying || code=$?
 cat "$home/beside-$$-studies/log"
 say "tests of reports, and of how studies decide"
 wait $deciders || code=$?
 cat "$home/beside-$$-deciding/log"
+say "tests of what explains a verdict"
+wait $explainers || code=$?
+cat "$home/beside-$$-explaining/log"
 exit "$code"

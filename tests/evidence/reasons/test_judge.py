@@ -114,7 +114,8 @@ def test_a_figure_that_differs_while_throughput_does_not_is_told_as_that() -> No
     told = [*ORDINARY, Told("status", "Handler_read_rnd_next", Per.TRANSACTION, {"25": 100.0, "26": 10.0})]
     why = explain(watched(room_unused(), told))
     assert why.reasons[0].code == "rows_scanned"
-    assert why.summary.startswith("Throughput does not differ by what can be told, though this moved: Rows read in a scan")
+    assert why.summary.startswith("Throughput does not differ by what can be told, though ")
+    assert "rows read in a scan" in why.summary
 
 
 def test_a_figure_that_moved_without_the_goal_is_not_told_of_a_winner() -> None:

@@ -9,7 +9,6 @@ from dialin.evidence.reasons.judge import Pair
 from dialin.evidence.reasons.words import GOALS
 from dialin.model.record import StudyRecord
 from dialin.model.why import Reason
-from dialin.text import counted
 
 
 def summary(record: StudyRecord, found: Sequence[Measured], moved: Sequence[Reason], compared: Pair | None) -> str:
@@ -32,12 +31,18 @@ def summary(record: StudyRecord, found: Sequence[Measured], moved: Sequence[Reas
         if compared.differ:
             return f"Nothing that was watched moved with {goal}: what made the difference is not in these figures, or is noise."
         return f"Nothing that was watched moved, and neither did {goal} by what can be told."
-    first = moved[0].text.rstrip(".")
-    rest = f" {counted(len(moved) - 1, 'more figure')} moved." if len(moved) > 1 else ""
+    first = _subject(moved[0])
+    which = f"{len(moved)} figures moved, most of all {first}" if len(moved) > 1 else f"{first} moved"
     if not compared.differ:
-        return f"{goal.capitalize()} does not differ by what can be told, though this moved: {first}.{rest}"
+        return f"{goal.capitalize()} does not differ by what can be told, though {which}."
     if moved[0].correlation is None:
-        return f"What moved most: {first}.{rest}"
-    return f"What moved most with {goal} (correlation {moved[0].correlation:.2f}, which is no proof): {first}.{rest}".replace(
-        "correlation -", "correlation −"
-    )
+        return f"{which[:1].upper()}{which[1:]}."
+    together = f"{moved[0].correlation:.2f}".replace("-", "−")
+    return f"With {goal} {which} (correlation {together}, which is no proof)."
+
+
+def _subject(reason: Reason) -> str:
+    """Return what a reason is about: what stands before its figures."""
+    subject = reason.text.partition(":")[0]
+    # The name of a lock or a file keeps its spelling; a sentence's own first word loses its capital.
+    return f"{subject[:1].lower()}{subject[1:]}" if subject[1:2].islower() else subject
