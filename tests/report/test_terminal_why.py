@@ -52,7 +52,7 @@ def test_no_line_is_wider_than_the_terminal(record, width):
 
 def test_eighty_columns_drop_what_says_least_and_say_so():
     text = explained(records.winner(), width=80)
-    assert "Left out at this width: read KiB, written KiB, log bytes, lock waits." in text
+    assert "Left out at this width: read KiB, written KiB, log bytes, row lock waits." in text
     assert "160 −25.2 %*" in text
     assert "candidate              mean      p99      max    total  longest 1 %  ten longest" in text
 

@@ -47,7 +47,7 @@ ITEMS = (
     Item("read", "KiB", (("process", ("read_bytes",)), ("status", ("Innodb_data_read",))), 1 / 1024),
     Item("written", "KiB", (("process", ("write_bytes",)), ("status", ("Innodb_data_written",))), 1 / 1024),
     Item("log", "bytes", (("status", ("Innodb_os_log_written",)), ("innodb", ("log_bytes",)))),
-    Item("lock waits", "", (("status", ("Innodb_row_lock_waits",)),)),
+    Item("row lock waits", "", (("status", ("Innodb_row_lock_waits",)),)),
 )
 """What is told, in this order. `read` and `written` are bytes that went to and from the disk; `reads` are system calls."""
 

@@ -52,6 +52,7 @@ def _summary(key: tuple[str, str, str], rows: Sequence[_Collected]) -> WaitSumma
         count=sum(counts),
         per_second=sum(row.count * _all_of(raw) for raw, row in rows) / seconds if seconds > 0 else 0.0,
         total_ms=sum(totals) / _PICOSECONDS_PER_MILLISECOND,
+        total_cycles=sum(raw.cycles(row.total) for raw, row in rows),
         worst_share=_weighed([row.worst_share for _, row in rows], totals),
         ten_share=_weighed([row.ten_share for _, row in rows], totals),
         histogram=histogram,

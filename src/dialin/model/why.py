@@ -113,6 +113,7 @@ class WaitSummary(_Part):
     p999_cycles: float
     max_cycles: float
     total_ms: float
+    total_cycles: float
     worst_share: float = Field(description="the share of the total that the longest 1 % are, 0 to 1")
     ten_share: float = Field(description="the share of the total that the ten longest are, 0 to 1")
     histogram: list[int] = Field(description="waits by power of two of nanoseconds")

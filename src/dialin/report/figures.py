@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from dialin.model.study import Goal
 from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
 from dialin.report.goal import deciding, measure_of
-from dialin.report.units import RUNS, mib_a_second, seconds_a_run, units_of
+from dialin.report.units import RUNS, Units, mib_a_second, seconds_a_run, units_of
 from dialin.report.words import chance, interval
 from dialin.text import NOTHING, change, number, percent
 
@@ -80,7 +80,7 @@ def columns(verdict: Verdict) -> list[Column]:
     rest = [
         Column("chance", lambda c: Figure(chance(c.probability), order=c.probability), 6),
         Column("errors/s", lambda c: Figure(number(c.errors_per_s), order=c.errors_per_s), 10),
-        Column("trials", _trials, 8),
+        Column("trials", lambda c: _trials(c, unit), 8),
     ]
     if unit is RUNS:
         # A run is one sample, so that its seconds, stalls and percentile say nothing that the time of a run does not.
@@ -120,14 +120,14 @@ def _ratio(ratio: Estimate | None) -> Figure:
     return replace(figure, brief=interval(ratio, change).replace(" %", ""))
 
 
-def _trials(candidate: CandidateVerdict) -> Figure:
+def _trials(candidate: CandidateVerdict, unit: Units) -> Figure:
     """Return the trials that ended well, and what is to be known of them; the gravest comes first."""
     remarks = [
         *([f"{candidate.failed} failed"] if candidate.failed else []),
         *([f"{candidate.unsteady} unsteady"] if candidate.unsteady else []),
         *([f"{candidate.lost_seconds:,} s lost"] if candidate.lost_seconds else []),
     ]
-    worth = [] if candidate.effective_seconds is None else [f"{number(candidate.effective_seconds)} effective s"]
+    worth = [] if candidate.effective_seconds is None else [f"{number(candidate.effective_seconds)} effective {unit.short}"]
     return Figure(str(candidate.trials), ", ".join([*remarks, *worth]), ", ".join(remarks), candidate.trials)
 
 

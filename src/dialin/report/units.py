@@ -23,17 +23,19 @@ class Units:
         rate: its throughput's unit.
         title: of the column of throughput.
         one: what a sample is.
+        short: samples, where there is little room.
         hover: the throughput's format where a mouse points at it.
     """
 
     rate: str
     title: str
     one: str
+    short: str
     hover: str
 
 
-SECONDS = Units("transactions/s", "tps", "second", ",.0f")
-RUNS = Units("runs/s", "runs/s", "run", ",.3~r")
+SECONDS = Units("transactions/s", "tps", "second", "s", ",.0f")
+RUNS = Units("runs/s", "runs/s", "run", "runs", ",.3~r")
 
 RATES = (SECONDS.title, RUNS.title)
 """Titles of columns of throughput."""
@@ -55,18 +57,18 @@ def units_in(record: StudyRecord) -> Units:
 
 
 def seconds_a_run(rate: Estimate | None, verdict: Verdict) -> Estimate | None:
-    """Return how long a run takes, all sessions together; the geometric mean where a study has several numbers of them.
+    """Return how long a run takes; the geometric mean where a study has several numbers of threads.
 
     Args:
-        rate: queries a second, those of all sessions.
+        rate: queries a second, those of all threads.
         verdict: whose load it is.
     """
     levels = verdict.workload.get("levels") or [verdict.workload.get("threads", 1)]
-    return _scaled(rate, statistics.geometric_mean(levels), lambda value, sessions: sessions / value)
+    return _scaled(rate, statistics.geometric_mean(levels), lambda value, threads: threads / value)
 
 
 def mib_a_second(rate: Estimate | None, verdict: Verdict) -> Estimate | None:
-    """Return how many MiB of the table are read a second, all sessions together; None where that is not known."""
+    """Return how many MiB of the table are read a second, by all threads together; None where that is not known."""
     table = verdict.workload.get("bytes_a_query")
     return _scaled(rate, table / _MIB, lambda value, size: value * size) if table else None
 

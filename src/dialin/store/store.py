@@ -27,6 +27,9 @@ from dialin.store import schema, series, upgrade
 
 FILE = "study.db"
 
+_MANY = 500
+"""Numbers of trials in one question."""
+
 
 def _mark(path: Path) -> int:
     """Return SQLite's mark of whose file this is; the file is not touched, for it may be somebody else's.
@@ -62,6 +65,9 @@ class Store:
     def __init__(self, directory: Path, engine: Engine) -> None:
         self._directory = directory
         self._engine = engine
+        # What has ended never changes; parsed anew at every question it would slow down studies of many short trials.
+        self._ended: dict[int, Trial] = {}
+        self._seen: dict[int, dict[str, Watched]] = {}
 
     @classmethod
     def create(
@@ -261,7 +267,13 @@ class Store:
     def trials(self) -> list[Trial]:
         """Return every trial, in the order they began."""
         with self._engine.connect() as connection:
-            return [_trial(row) for row in connection.execute(select(schema.trial).order_by(schema.trial.c.id))]
+            numbers = connection.execute(select(schema.trial.c.id).order_by(schema.trial.c.id)).scalars().all()
+            new = [number for number in numbers if number not in self._ended]
+            # A question holds only so many numbers; all of a study that is opened are asked for at once.
+            wanted = select(schema.trial) if len(new) > _MANY else select(schema.trial).where(schema.trial.c.id.in_(new))
+            found = {row.id: _trial(row) for row in connection.execute(wanted)} if new else {}
+        self._ended.update((number, trial) for number, trial in found.items() if trial.state is not TrialState.RUNNING)
+        return [self._ended.get(number) or found[number] for number in numbers]
 
     def samples(self) -> dict[int, list[Sample]]:
         """Return every sample by trial, in order of time."""
@@ -279,10 +291,18 @@ class Store:
 
     def watched(self) -> dict[int, dict[str, Watched]]:
         """Return what the probes saw, by trial and probe."""
-        grouped: dict[int, dict[str, Watched]] = {}
+        ended = {trial.id for trial in self.trials() if trial.state is not TrialState.RUNNING}
         with self._engine.connect() as connection:
-            for row in connection.execute(select(schema.watched).order_by(schema.watched.c.trial)):
-                grouped.setdefault(row.trial, {})[row.probe] = _watched(row.saw)
+            asked = select(schema.watched.c.trial).distinct().order_by(schema.watched.c.trial)
+            numbers = connection.execute(asked).scalars().all()
+            grouped: dict[int, dict[str, Watched]] = {number: self._seen.get(number, {}) for number in numbers}
+            new = [number for number in numbers if number not in self._seen]
+            wanted = select(schema.watched)
+            wanted = wanted if len(new) > _MANY else wanted.where(schema.watched.c.trial.in_(new))
+            for row in connection.execute(wanted) if new else ():
+                if row.trial not in self._seen:
+                    grouped[row.trial][row.probe] = _watched(row.saw)
+        self._seen.update((number, seen) for number, seen in grouped.items() if number in ended)
         return grouped
 
     def waits(self) -> dict[int, RawWaits]:

@@ -46,6 +46,7 @@ class Runner:
         self._names = [candidate.name for candidate in laboratory.spec.candidates]
         self._figures: dict[int, Figures] = {}
         self._to_go: int | None = None
+        self._began = laboratory.clock.monotonic()
 
     def run(self) -> Verdict:
         """Run blocks until the study is decided, then keep and return its verdict.
@@ -54,6 +55,7 @@ class Runner:
             ServerError: no candidate could be measured at all.
         """
         lab = self._lab
+        self._began = lab.clock.monotonic()
         lab.watcher.study_began(lab.spec, lab.plan.blocks, self._seconds_left())
         block = 1
         while not self._decided():
@@ -259,16 +261,23 @@ class Runner:
     def _spent(self, done: Sequence[Trial]) -> float:
         return sum(sum(t.steps.values()) for t in done)
 
+    def _between(self, done: Sequence[Trial]) -> float:
+        """Return the seconds of this session that belong to no trial: judging, writing down, making ready."""
+        own = self._spent([t for t in done if t.session == self._session])
+        return max(0.0, self._lab.clock.monotonic() - self._began - own)
+
     def _trial_seconds(self, done: Sequence[Trial]) -> float:
-        """How long a trial takes: as measured in this study, else as planned."""
+        """How long a trial takes, with what lies between it and the next: as measured in this study, else as planned."""
         own = [sum(t.steps.values()) for t in race.clean(done) if t.state is TrialState.DONE]
-        return sum(own) / len(own) if own else self._lab.plan.trial_seconds
+        in_session = sum(t.session == self._session for t in done)
+        between = self._between(done) / in_session if in_session else 0.0
+        return sum(own) / len(own) + between if own else self._lab.plan.trial_seconds
 
     def _fits(self, count: int) -> bool:
         """Whether the next trials fit the budget, beside those that are to collect raw waits; they may overrun it a little."""
         done = self._lab.store.trials()
         needed = count * self._trial_seconds(done) + self._reserved(done)
-        return self._spent(done) + needed <= MAY_OVERRUN * self._lab.spec.minutes * 60
+        return self._spent(done) + self._between(done) + needed <= MAY_OVERRUN * self._lab.spec.minutes * 60
 
     def _reserved(self, done: Sequence[Trial]) -> float:
         """Return the seconds that the trials for raw waits are left which did not run yet."""
@@ -277,7 +286,7 @@ class Runner:
     def _seconds_left(self) -> float:
         """About how long it will take: the blocks that a decision is expected to need, and no more than the budget holds."""
         done = self._lab.store.trials()
-        left = max(0.0, self._lab.spec.minutes * 60 - self._spent(done))
+        left = max(0.0, self._lab.spec.minutes * 60 - self._spent(done) - self._between(done))
         if self._to_go is None:
             return left
         return min(left, self._to_go * len(self._in_the_race()) * self._trial_seconds(done) + self._reserved(done))

@@ -177,7 +177,7 @@ def _costs(names: Sequence[str], baseline: str) -> list[CostRow]:
         ("read", "KiB", 6.6, 1.01),
         ("written", "KiB", 9.8, 0.98),
         ("log", "bytes", 412.0, 1.0),
-        ("lock waits", "", 0.0021, 0.8),
+        ("row lock waits", "", 0.0021, 0.8),
     ]
     return [_cost(names, baseline, *one) for one in told]
 

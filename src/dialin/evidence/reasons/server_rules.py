@@ -170,5 +170,7 @@ RULES: tuple[Rule, ...] = (
     _status("binlog_spills", "log", "transactions too large for the binary log's cache", "Binlog_cache_disk_use"),
     # MyISAM and Aria
     _status("key_reads", "key cache", "index blocks read from disk", "Key_reads", source=sources.KEY_CACHE),
-    _status("page_cache_reads", "key cache", "pages of Aria read from disk", "Aria_pagecache_reads", source=sources.KEY_CACHE),
+    _status(
+        "page_cache_reads", "key cache", "pages of Aria read from disk", "Aria_pagecache_reads", source=sources.ARIA_PAGE_CACHE
+    ),
 )

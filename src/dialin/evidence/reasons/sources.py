@@ -1,35 +1,53 @@
-"""Where rules come from, in words."""
+"""Where rules come from, in words: the page, the manual it is in, who publishes it, and its address where that is stable."""
 
-STATUS = "MySQL manual, Server Status Variables"
-SEMAPHORES = "MySQL manual, InnoDB Standard Monitor output, section SEMAPHORES"
-SPINNING = "MySQL manual, Configuring Spin Lock Polling"
-MUTEXES = "MySQL manual, SHOW ENGINE Statement (INNODB MUTEX)"
-WAIT_SUMMARIES = "MySQL manual, Performance Schema Wait Event Summary Tables"
-FILE_SUMMARIES = "MySQL manual, Performance Schema File I/O Summary Tables"
-DIGESTS = "MySQL manual, Performance Schema Statement Summary Tables"
-WAIT_HISTORY = "MySQL manual, The events_waits_history_long Table"
-ADAPTIVE_HASH = "MySQL manual, Adaptive Hash Index"
-CHANGE_BUFFER = "MySQL manual, Change Buffer (Configuring the Change Buffer Maximum Size)"
-BUFFER_POOL = "MySQL manual, Buffer Pool (Monitoring the Buffer Pool Using the InnoDB Standard Monitor)"
-FLUSHING = "MySQL manual, Configuring Buffer Pool Flushing"
-IO_CAPACITY = "MySQL manual, Configuring InnoDB I/O Capacity"
-REDO_LOG = "MySQL manual, Redo Log; InnoDB's source, log0log: asynchronous flushing from seven eighths of the usable log on"
-LOG_BUFFER = "MySQL manual, Optimizing InnoDB Redo Logging"
-DURABILITY = "MySQL manual, InnoDB Startup Options (innodb_flush_log_at_trx_commit)"
-PURGE = "MySQL manual, Purge Configuration"
-CONCURRENCY = "MySQL manual, Configuring Thread Concurrency for InnoDB"
-TABLE_CACHE = "MySQL manual, How MySQL Opens and Closes Tables"
-THREAD_CACHE = "MySQL manual, Connection Interfaces (thread_cache_size)"
-CONNECTIONS = "MySQL manual, Too many connections"
-TEMPORARY = "MySQL manual, Internal Temporary Table Use in MySQL"
-SORTING = "MySQL manual, ORDER BY Optimization (sort_buffer_size)"
-READ_BUFFER = "MySQL manual, Server System Variables (read_buffer_size)"
-KEY_CACHE = "MySQL manual, The MyISAM Key Cache"
-QUERY_CACHE = "MySQL 5.7 manual, Query Cache Status and Maintenance; MariaDB documentation, Query Cache"
-OPEN_FILES = "MySQL manual, File Not Found and Similar Errors (open_files_limit)"
-PROC_IO = "Linux manual page proc_pid_io(5)"
-PROC_STAT = "Linux manual page proc_pid_stat(5)"
-PROC_STATUS = "Linux manual page proc_pid_status(5)"
-DISK_STATS = "Linux kernel documentation, I/O statistics fields"
-PRESSURE = "Linux kernel documentation, PSI - Pressure Stall Information"
-STEAL = "Linux manual page proc_stat(5)"
+
+def _mysql(page: str, file: str, version: str = "8.4") -> str:
+    return f"{page}, MySQL {version} manual (Oracle), dev.mysql.com/doc/refman/{version}/en/{file}.html"
+
+
+def _mariadb(page: str, file: str) -> str:
+    return f"{page}, MariaDB documentation, mariadb.com/kb/en/{file}"
+
+
+def _man(page: str) -> str:
+    return f"{page}(5), Linux man-pages, man7.org/linux/man-pages/man5/{page}.5.html"
+
+
+def _kernel(page: str, file: str) -> str:
+    return f"{page}, Linux kernel documentation, docs.kernel.org/{file}.html"
+
+
+STATUS = _mysql("Server Status Variables", "server-status-variables")
+SEMAPHORES = _mysql("InnoDB Standard Monitor Output (SEMAPHORES)", "innodb-standard-monitor")
+SPINNING = _mysql("Configuring Spin Lock Polling", "innodb-performance-spin_lock_polling")
+MUTEXES = _mysql("SHOW ENGINE Statement (INNODB MUTEX)", "show-engine")
+WAIT_SUMMARIES = _mysql("Wait Event Summary Tables", "performance-schema-wait-summary-tables")
+FILE_SUMMARIES = _mysql("File I/O Summary Tables", "performance-schema-file-summary-tables")
+DIGESTS = _mysql("Performance Schema Summary Tables (by digest)", "performance-schema-summary-tables")
+WAIT_HISTORY = _mysql("Wait Event Tables (events_waits_history_long)", "performance-schema-wait-tables")
+ADAPTIVE_HASH = _mysql("Adaptive Hash Index", "innodb-adaptive-hash")
+CHANGE_BUFFER = _mysql("Change Buffer", "innodb-change-buffer")
+BUFFER_POOL = _mysql("Buffer Pool", "innodb-buffer-pool")
+FLUSHING = _mysql("Configuring Buffer Pool Flushing", "innodb-buffer-pool-flushing")
+IO_CAPACITY = _mysql("Configuring InnoDB I/O Capacity", "innodb-configuring-io-capacity")
+REDO_LOG = f"{_mysql('Redo Log', 'innodb-redo-log')}; from seven eighths of it on pages are flushed for it (InnoDB's source, log0log)"
+LOG_BUFFER = _mysql("Optimizing InnoDB Redo Logging", "optimizing-innodb-logging")
+DURABILITY = _mysql("InnoDB Startup Options", "innodb-parameters")
+PURGE = _mysql("Purge Configuration", "innodb-purge-configuration")
+CONCURRENCY = _mysql("Configuring Thread Concurrency for InnoDB", "innodb-performance-thread_concurrency")
+TABLE_CACHE = _mysql("How MySQL Opens and Closes Tables", "table-cache")
+THREAD_CACHE = _mysql("Connection Interfaces", "connection-interfaces")
+CONNECTIONS = _mysql("Too many connections", "too-many-connections")
+TEMPORARY = _mysql("Internal Temporary Table Use", "internal-temporary-tables")
+SORTING = _mysql("ORDER BY Optimization", "order-by-optimization")
+READ_BUFFER = _mysql("Server System Variables (read_buffer_size)", "server-system-variables")
+KEY_CACHE = _mysql("The MyISAM Key Cache", "myisam-key-cache")
+ARIA_PAGE_CACHE = _mariadb("Aria Status Variables", "aria-status-variables")
+QUERY_CACHE = _mysql("Query Cache Status and Maintenance", "query-cache-status-and-maintenance", "5.7")
+OPEN_FILES = _mysql("File Not Found and Similar Errors", "not-enough-file-handles")
+PROC_IO = _man("proc_pid_io")
+PROC_STAT = _man("proc_pid_stat")
+PROC_STATUS = _man("proc_pid_status")
+STEAL = _man("proc_stat")
+DISK_STATS = _kernel("I/O statistics fields", "admin-guide/iostats")
+PRESSURE = _kernel("Pressure Stall Information", "accounting/psi")
