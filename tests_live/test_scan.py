@@ -1,18 +1,21 @@
 """Scans on real servers: what is cold is read from disk again, what is warm is not."""
 
+import os
+import signal
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from dialin.clock import SystemClock
+from dialin.errors import ServerError
 from dialin.model.build import Flavour
 from dialin.servers.connection import status
 from dialin.study.file import question
 from dialin.study.workshop import Workshop
 from dialin.workloads.base import Target
 from dialin.workloads.choose import chosen
-from live import INSTALLED, MYSQL, find
+from live import INSTALLED, MYSQL, find, only_with_all
 
 MARIADB = next((build for build in reversed(INSTALLED) if build.flavour is Flavour.MARIADB), None)
 MIB = 1024**2
@@ -59,7 +62,7 @@ def test_each_cold_run_reads_the_whole_table_from_disk_again(engine, build):
             assert disk_read(sandbox.pid) - before >= 0.9 * load.facts()["bytes_a_run"] > 6 * MIB
 
 
-def test_a_warm_run_reads_nothing_from_disk_and_parallel_sessions_read_the_table_each():
+def test_a_warm_run_reads_nothing_from_disk_and_parallel_threads_read_the_table_each():
     workload = scan(engine="MyISAM", size="8M", cache="warm")
     with prepared(find(MYSQL), workload) as (sandbox, target), load_on(workload, target, 3) as load:
         load.read(60)
@@ -106,3 +109,19 @@ def test_a_query_that_runs_is_killed_when_its_load_is_stopped():
             assert not any(
                 "SLEEP" in str(row) for row in query("SHOW PROCESSLIST") if row[4] == "Query" and "scan1" in str(row[7])
             )
+
+
+@only_with_all
+def test_a_server_that_hangs_is_noticed_in_a_minute_or_two_though_a_run_may_take_hours():
+    workload = scan(engine="MyISAM", size="1M", cache="warm", sql="SELECT SLEEP(1000) FROM scan1")
+    clock = SystemClock()
+    with prepared(find(MYSQL), workload) as (sandbox, target), load_on(workload, target) as load:
+        assert load.read(1) is None
+        os.kill(sandbox.pid, signal.SIGSTOP)
+        try:
+            began = clock.monotonic()
+            with pytest.raises(ServerError, match="The server hung"):
+                load._all_done(began + workload.patience)
+            assert clock.monotonic() - began < 150
+        finally:
+            os.kill(sandbox.pid, signal.SIGCONT)

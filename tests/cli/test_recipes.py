@@ -1,10 +1,11 @@
+import dataclasses
 import json
 import sys
 
 import pytest
 
 from dialin.cli import app, conduct, run_recipe
-from dialin.errors import ExitCode, UserError
+from dialin.errors import DialinError, ExitCode, UserError
 from dialin.model.record import Look
 from dialin.store.store import Store
 from dialin.study import recipe_run, recipes
@@ -136,6 +137,40 @@ def test_json_is_a_list_with_each_studys_verdict_alone(quick, tmp_path, capsys):
     told = json.loads(capsys.readouterr().out)
     assert [one["study"] for one in told] == [study.name for study in recipes.find(NAME).study]
     assert {one["verdict"]["verdict"] for one in told} == {"winner"}
+
+
+def test_json_of_a_hostile_study_does_not_act_on_a_terminal(quick, tmp_path, monkeypatch, capsys):
+    headline = "a\x1b[2Jb\x7fc\u202ed\x9be"
+    record = records.winner()
+    verdict = record.verdict.model_copy(update={"headline": headline})
+    monkeypatch.setattr(records, "winner", lambda: dataclasses.replace(record, verdict=verdict))
+    run(tmp_path / "out", as_json=True)
+    out = capsys.readouterr().out
+    assert all(" " <= character <= "~" or character == "\n" for character in out)
+    assert {one["verdict"]["headline"] for one in json.loads(out)} == {headline}
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_all_verdicts_are_printed_before_any_report_is_written(quick, tmp_path, monkeypatch, capsys, as_json):
+    def full(*_):
+        raise UserError("No space left on device", "Make room")
+
+    monkeypatch.setattr(run_recipe.files, "write_all", full)
+    with pytest.raises(UserError, match="No space left"):
+        run(tmp_path / "out", as_json=as_json)
+    out = capsys.readouterr().out
+    assert all(study.name in out for study in recipes.find(NAME).study)
+
+
+def test_a_directory_named_dir_is_named_as_it_is_in_the_command_that_goes_on(quick, tmp_path, monkeypatch):
+    def broken(*_):
+        raise DialinError("The disk is full", "Make room, then: dialin resume DIR")
+
+    monkeypatch.setattr(recipe_run, "begin", broken)
+    out = tmp_path / "MY DIR"
+    with pytest.raises(DialinError) as failed:
+        run(out)
+    assert failed.value.remedy.endswith(f"--scale laptop --out '{out}'")
 
 
 def test_a_directory_that_holds_something_else_is_not_written_to(quick, tmp_path):

@@ -82,6 +82,6 @@ def test_failed_trials_and_studies_without_probes_cost_nothing() -> None:
 
 def test_a_candidate_that_spends_next_to_nothing_has_a_ratio_without_an_interval() -> None:
     told = (*ORDINARY, Told("status", "Innodb_row_lock_waits", Per.TRANSACTION, {"1": 5.0, "16": 0.001}, 0.02))
-    found = row(watched(unseen(), told), "lock waits").ratio["16"]
+    found = row(watched(unseen(), told), "row lock waits").ratio["16"]
     assert found.mean == pytest.approx(0.0002, rel=0.1)
     assert found.low is None

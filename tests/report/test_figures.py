@@ -64,3 +64,9 @@ def test_trials_tell_what_became_of_some_the_gravest_first():
 def test_what_is_missing_sorts_as_missing():
     assert figure(changed(latency_ms=None), "p95 ms", "16").order is None
     assert figure(changed(), "to baseline", "1").order == 1
+
+
+def test_a_scan_is_worth_runs_and_not_seconds():
+    verdict = changed(effective_seconds=9.0)
+    scanned = verdict.model_copy(update={"workload": {**verdict.workload, "name": "scan"}})
+    assert figure(scanned, "trials", "16").full.endswith("9.00 effective runs)")

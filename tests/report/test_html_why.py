@@ -117,3 +117,27 @@ def test_a_study_that_nothing_watched_says_so_in_a_plain_sentence():
     assert "Why Nothing is known of why: nothing was watched while the load was measured." in page.words
     assert "Cost per query" not in page.words
     assert {"scaling", "waits-1"}.isdisjoint(page.data["charts"])
+
+
+def test_statements_and_semaphores_are_folded_away_with_how_to_read_them():
+    page = page_of("winner")
+    words = page.words
+    order = ["Throughput by threads", "Statements The statements that took most", "SELECT `c` FROM `sbtest1` WHERE `id` = ?"]
+    order += [
+        "Percentiles of how long statements took",
+        "Semaphores of InnoDB Threads seen waiting",
+        "mutexes: OS waits",
+        "Raw waits",
+    ]
+    places = [words.index(text) for text in order]
+    assert places == sorted(places)
+    assert "executions/s mean rows examined" in words
+    assert "1 12,400 71.0 µs 1.00 0.5 1.20 µs 0" in words
+    assert "buf0buf.cc:4102 (S-lock) 2.10 1.05" in words
+
+
+def test_what_a_server_does_not_tell_of_semaphores_is_a_sentence_and_no_table():
+    words = page_of("unfinished", "nothing_moved").words
+    assert "Semaphores of InnoDB The server's status tells nothing of semaphores: MariaDB 10.11" in words
+    assert "Threads seen waiting" not in words
+    assert "Statements" not in words

@@ -51,3 +51,14 @@ def test_hostile_text_is_text():
 def test_a_study_that_nothing_watched_says_so():
     assert "**Why:** Nothing is known of why: nothing was watched" in markdown.render(records.winner())
     assert "Cost per query" not in rendered(records.winner(), invented_whys.unknown)
+
+
+def test_statements_and_semaphores_are_folded_with_how_to_read_them():
+    text = rendered(records.winner())
+    _, _, rest = text.partition("<details><summary>Statements</summary>")
+    own, _, after = rest.partition("</details>")
+    assert "SELECT" in own
+    assert own.count("| candidate | executions/s | mean |") == 3
+    assert "| 2,106,220 | 91.2 µs | 436 µs | 1.05 ms |" in own
+    assert after.index("<details><summary>Semaphores of InnoDB</summary>") < after.index("| buf0buf.cc:4102 (S-lock) | 2.10 |")
+    assert "MariaDB 10.11 and later leave that section empty." in rendered(records.winner(), invented_whys.nothing_moved)

@@ -9,8 +9,11 @@ from dialin.report import why_json
 from dialin.testing import invented_whys, records
 
 SCHEMA = Path(__file__).parents[2] / "schema"
+EVERY = ("reasons", "costs", "scaling", "statements", "statement_times", "waits", "wait_trials")
 GOOD = {
-    "why-every-part": lambda sample: all(sample[part] for part in ("reasons", "costs", "scaling", "waits", "wait_trials")),
+    "why-every-part": lambda sample: (
+        all(sample[part] for part in EVERY) and all(sample["semaphores"][p] for p in ("places", "spins"))
+    ),
     "why-nothing-moved": lambda sample: [reason["kind"] for reason in sample["reasons"]] == ["unused"],
     "why-nothing-watched": lambda sample: not any(sample[part] for part in ("reasons", "costs", "scaling", "waits", "probes")),
 }
@@ -20,6 +23,7 @@ BAD = {
     "why-histogram-as-text": ("waits", 0, "histogram", 0),
     "why-no-summary": (),
     "why-of-another-schema": ("schema",),
+    "why-percentile-as-text": ("statement_times", 0, "p50_us"),
     "why-reason-without-source": ("reasons", 0),
     "why-unknown-key": (),
     "why-unknown-kind": ("reasons", 0, "kind"),

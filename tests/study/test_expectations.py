@@ -54,6 +54,30 @@ def test_throughput_says_what_its_whole_interval_says(record, rule, interval, sa
     assert one.agreement == says
 
 
+@pytest.mark.parametrize(
+    ("interval", "says"),
+    [
+        (ratio(2.6, 3.9), "agrees"),
+        (ratio(2.4, 3.0), "open"),
+        (ratio(3.5, 4.5), "open"),
+        (ratio(1.02, 1.06), "differs"),
+        (ratio(4.1, 5.0), "differs"),
+        (ratio(0.5, 0.9), "differs"),
+        (Estimate(mean=3.0, low=None, high=None), "open"),
+    ],
+)
+def test_a_quantified_claim_is_held_against_its_whole_range_and_not_its_sign(record, interval, says):
+    one = found(expecting("faster", ["8"], low=2.5, high=4), with_candidate(record, "8", ratio=interval))
+    assert one.agreement == says
+    assert "+150.0 % to +300.0 % counts as the same" in one.figures
+
+
+def test_half_as_long_again_is_not_a_tenth_longer(record):
+    a_tenth = with_candidate(record, "8", ratio=ratio(0.88, 0.93))
+    assert found(expecting("slower", ["8"], low=0.87, high=0.95), a_tenth).agreement is Agreement.AGREES
+    assert found(expecting("slower", ["8"], low=0.6, high=0.75), a_tenth).agreement is Agreement.DIFFERS
+
+
 def test_the_words_are_those_of_the_outcome_that_was_found(record):
     expectation = expecting("faster", ["8"])
     assert found(expectation, record).why == "as it should"
@@ -82,12 +106,22 @@ def test_a_candidate_is_steadier_where_the_intervals_of_variation_do_not_meet(re
         (CandidateState.WINS, "agrees"),
         (CandidateState.TIES, "open"),
         (CandidateState.OPEN, "open"),
-        (CandidateState.BEHIND, "differs"),
+        (CandidateState.BEHIND, "open"),
         (CandidateState.LOSES, "differs"),
     ],
 )
-def test_the_best_is_the_one_that_wins(record, state, says):
+def test_the_best_is_the_one_that_wins_and_only_proof_contradicts_it(record, state, says):
     assert found(expecting("best", ["8"]), with_candidate(record, "8", state=state)).agreement == says
+
+
+def test_how_near_the_best_a_candidate_may_be_is_told(record):
+    one = found(expecting("best", ["8"]), with_candidate(record, "8", state=CandidateState.OPEN, probability=0.543))
+    assert one.figures == "8 was not told apart, within 1 % of the best with a probability of 54.3 %"
+
+
+@pytest.mark.parametrize("state", CandidateState)
+def test_each_state_has_words(record, state):
+    assert found(expecting("best", ["8"]), with_candidate(record, "8", state=state)).figures.startswith("8 ")
 
 
 def test_a_candidate_that_is_a_tenth_faster_at_every_number_of_threads_gains_nothing_by_more_of_them():
@@ -118,7 +152,8 @@ def waits(record, **changes):
     ("rule", "figures", "says"),
     [
         ("mean-above-p99", {"mean_ns": {"1": 9.0, "8": 9.0}, "p99_ns": {"1": 5.0, "8": 6.0}}, "agrees"),
-        ("mean-above-p99", {"mean_ns": {"1": 9.0, "8": 5.0}, "p99_ns": {"1": 5.0, "8": 6.0}}, "differs"),
+        ("mean-above-p99", {"mean_ns": {"1": 9.0, "8": 5.0}, "p99_ns": {"1": 5.0, "8": 6.0}}, "open"),
+        ("mean-above-p99", {"mean_ns": {"1": 4.0, "8": 5.0}, "p99_ns": {"1": 5.0, "8": 6.0}}, "differs"),
         ("tail-shrinks", {"worst_share": {"1": 0.9, "8": 0.5}}, "agrees"),
         ("tail-shrinks", {"worst_share": {"1": 0.5, "8": 0.9}}, "differs"),
         ("p90-alike", {"p90_ns": {"1": 100.0, "8": 104.0}}, "agrees"),
@@ -126,7 +161,9 @@ def waits(record, **changes):
     ],
 )
 def test_waits_say_what_their_figures_say(record, rule, figures, says):
-    assert judge(expecting(rule, ["1", "8"]), record, waits(record, **figures)).agreement == says
+    one = judge(expecting(rule, ["1", "8"]), record, waits(record, **figures))
+    assert one.agreement == says
+    assert one.one_trial
 
 
 @pytest.mark.parametrize("rule", ["mean-above-p99", "tail-shrinks", "p90-alike", "moves-up"])

@@ -5,8 +5,10 @@ import pytest
 
 from dialin.evidence.explain import explain
 from dialin.model.evidence import Watched
+from dialin.model.verdict import Note
+from dialin.probes import host
 from dialin.study import recipes
-from dialin.study.published import Done, Reproduction, page, seen_at
+from dialin.study.published import MACHINE, Done, Reproduction, page
 from dialin.study.recipes import ScaleName
 from dialin.testing import invented_why, records
 from dialin.testing.invented import HOSTILE
@@ -30,16 +32,68 @@ def test_the_page_sets_what_was_published_beside_what_was_found(waited):
     assert re.search(r"### .*\n\ninnodb\S+ = 8 wins", text)
     (said,) = [found for found in waited.found() if found.expectation.rule == "mean-above-p99"]
     assert said.figures == "it was not measured", "it has other candidates than the recipe"
-    assert re.search(
-        r"longer than the 99th percentile.*Here: not shown either way \(it was not measured\)\. Too few waits", text
-    )
+    assert re.search(r"longer than the 99th percentile.*\*\* Not shown either way: it was not measured\. A handful", text)
     assert "longest 1 %" in text, "the table of raw waits"
+
+
+def test_a_published_wait_stands_beside_ours_in_the_same_unit(waited):
+    (head, _, first, second) = table_with(page([waited]), "published mean, ns")
+    place = head.split(" | ").index("published mean, ns")
+    assert first.split(" | ")[place] == "6,536", "published as 6,535,546 of what are picoseconds"
+    assert second.split(" | ")[place] == "–"
+
+
+def test_what_one_trial_each_says_is_marked_so(waited):
+    expect = [one.model_copy(update={"candidates": ["1", "8"]}) for one in waited.recipe.expect if one.rule == "p90-alike"]
+    text = page([reproduction("hash-table-locks", invented_why.waits_moved(), expect=expect)])
+    assert re.search(r"\| (the same|something else), in one trial each \|", text)
+    assert re.search(r"\*\* (The same|Something else), in one trial each: 90th percentile", text)
+
+
+def test_seconds_a_run_are_those_of_a_thread_also_where_several_scan_at_once():
+    record = on_a_scan(records.winner(), threads=4)
+    (rate,) = [one.tps.mean for one in record.verdict.candidates if one.name == "4"]
+    rows = table_with(page([reproduction("buffer-pool-instances", record)]), "here, s a run")
+    (row,) = [line for line in rows if line.startswith("| 4 |")]
+    assert row.split(" | ")[1] == f"{4 / rate:.3f}"
+
+
+def on_a_scan(record, *, threads):
+    """The record with a verdict as if its load had been a scan."""
+    workload = {**record.verdict.workload, "name": "scan", "threads": threads, "levels": []}
+    return dataclasses.replace(record, verdict=record.verdict.model_copy(update={"workload": workload}))
+
+
+def table_with(text, title):
+    """The lines of the first table that has such a column."""
+    return next(table.splitlines() for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE) if title in table)
+
+
+def test_the_machine_is_told_by_keys_that_an_inventory_has(monkeypatch, tmp_path):
+    disk = tmp_path / "block"
+    (disk / "queue").mkdir(parents=True)
+    (disk / "queue" / "rotational").write_text("0")
+    monkeypatch.setattr(host.Path, "resolve", lambda *_, **__: disk)
+    known = host.inventory(tmp_path)
+    assert set(MACHINE) <= known.keys()
+    text = page([reproduction("buffer-pool-instances", dataclasses.replace(records.winner(), host=known))])
+    assert f"file system: {known['file_system']}; disk: block; disk rotational: no" in text
+
+
+def test_a_command_that_goes_on_with_one_study_is_not_told_of_a_recipe(waited):
+    note = Note(code="unresolved", text="A choice may take 84 blocks: dialin resume DIR --minutes 6")
+    record = waited.done[0].record
+    verdict = record.verdict.model_copy(update={"warnings": [note], "detectable": 0.031})
+    text = page([reproduction("hash-table-locks", dataclasses.replace(record, verdict=verdict))])
+    assert "dialin resume" not in text
+    assert "which can tell differences of 3.1 % apart" in text
 
 
 def test_each_expectation_of_a_study_that_was_run_is_answered_once(waited):
     own = [one for one in waited.recipe.expect if one.study == "mysql-9.7"]
     assert [one.expectation for one in waited.found()] == own
-    assert page([waited]).count("this machine says") == 1
+    text = page([waited])
+    assert all(text.count(one.claim) == 2 for one in own if one.claim.startswith("The 90th")), "in short, and with its figures"
 
 
 def test_every_row_of_every_table_has_as_many_cells_as_its_head(waited):
@@ -59,20 +113,18 @@ def test_published_figures_stand_beside_ours_as_figures_and_as_speeds():
     assert "−20.0 %" in row
 
 
-def test_where_threads_were_seen_waiting_is_a_mean_of_readings_and_trials():
-    record = records.winner()
-    place = "btr0sea.cc:122/S-lock"
-    watched = {
-        trial.id: {"innodb": Watched("innodb", 10, {f"semaphore_seen/{place}": 30 * (trial.candidate == "1")}, readings=10)}
+def test_the_places_at_which_threads_were_seen_waiting_stand_side_by_side():
+    record = invented_why.waits_moved()
+    counters = {"1": 33.0, "8": 0.0}
+    seen = {
+        trial.id: {
+            "innodb": Watched("innodb", 10, {"semaphore_seen/btr0sea.cc:122/S-lock": counters[trial.candidate]}, readings=12)
+        }
         for trial in record.trials
     }
-    seen = seen_at(dataclasses.replace(record, watched=watched))
-    assert seen[place]["1"] == 3.0
-    assert seen[place]["16"] == 0.0
-
-
-def test_without_any_thread_waiting_no_place_is_named():
-    assert seen_at(records.winner()) == {}
+    text = page([reproduction("hash-table-locks", dataclasses.replace(record, watched=seen))])
+    assert "| btr0sea.cc:122 (S-lock) | 3.00 | 0 |" in text
+    assert "btr0sea.cc" not in page([reproduction("hash-table-locks", record)])
 
 
 def test_hostile_names_are_text():

@@ -95,11 +95,37 @@ def test_the_paper_scale_is_as_published():
     assert [candidate.setting["innodb_buffer_pool_instances"] for candidate in pools.candidates] == [1, 2, 4, 8, 16, 32, 64]
     assert (pools.workload.threads, pools.workload.tables, pools.workload.table_size) == (150, 40, 10_000_000)
     assert pools.warmup + pools.measure == 10_000
+    assert pools.whole_warmup, "the load runs before the last 2,500 s, steady or not"
+    assert pools.workload.rand_type == "pareto"
+    published = {
+        "innodb_buffer_pool_size": "25G",
+        "innodb_io_capacity": 2000,
+        "innodb_io_capacity_max": 4000,
+        "innodb_flush_method": "O_DIRECT",
+        "innodb_flush_log_at_trx_commit": 1,
+        "sync_binlog": 1,
+        "character_set_server": "utf8mb4",
+    }
+    assert published.items() <= pools.fixed.items()
     buffers = spec_of(of("read-buffer-size", "myisam-cold")[1], ScaleName.PAPER)
     assert len(buffers.candidates) == 10
     assert buffers.workload.options["size"] == "4G"
-    waits = spec_of(of("hash-table-locks", "mysql-9.7")[1], ScaleName.PAPER)
-    assert (waits.warmup, waits.measure, waits.waits) == (60, 60, "hash_table_locks")
+    for study in recipes.find("hash-table-locks").study:
+        waits = spec_of(study, ScaleName.PAPER)
+        assert (waits.warmup, waits.whole_warmup, waits.measure, waits.waits) == (60, True, 60, "hash_table_locks")
+
+
+def test_claims_that_tell_how_much_have_the_published_figure_within_their_range():
+    told = 0
+    for name in NAMES:
+        recipe = recipes.find(name)
+        for claim in (one for one in recipe.expect if one.low is not None):
+            (row,) = [one for one in recipe.figures if one.study == claim.study]
+            low, high = claim.range
+            baseline = spec_of(of(name, claim.study)[1], ScaleName.PAPER).baseline
+            assert all(low <= row.relative(baseline)[candidate] <= high for candidate in claim.candidates), claim.claim
+            told += 1
+    assert told == 4
 
 
 def test_each_setting_of_the_article_is_a_candidate_alone_and_all_of_them_together():

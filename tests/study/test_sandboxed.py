@@ -1,6 +1,6 @@
 """Which server a trial of a study on sandboxes gets."""
 
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,6 +10,7 @@ import pytest
 from dialin.model.build import Build, Flavour
 from dialin.model.study import Switch
 from dialin.model.trial import Purpose, Trial, TrialState
+from dialin.study import sandboxed
 from dialin.study.lives import SharedStage
 from dialin.study.sandboxed import Sandboxes
 from dialin.study.stage import SandboxStage
@@ -54,3 +55,17 @@ def test_where_trials_share_a_server_those_for_waits_have_their_own_and_the_shar
     assert isinstance(own, SandboxStage)
     assert own._options["innodb_buffer_pool_instances"] == 4
     assert len(ended) == 1
+
+
+def test_what_trials_write_to_temporary_files_must_fit_beside_the_data(sandboxes, monkeypatch):
+    needed = []
+    monkeypatch.setattr(sandboxed, "check_space", lambda directory, size: needed.append(size))
+    preparer = SimpleNamespace(prepared=lambda *asked: SimpleNamespace(size=5000), in_use=lambda dataset: nullcontext())
+    workshop = SimpleNamespace(home=sandboxes.workshop.home, preparer=SimpleNamespace(telling=lambda say: preparer))
+    for temporary in (0, 700):
+        workload = SimpleNamespace(expected_bytes=lambda: 1000, temporary_bytes=lambda much=temporary: much)
+        sandboxed._check_disk(workshop, workload, 1)
+        with replace(sandboxes, workload=workload, workshop=workshop).open(print):
+            pass
+    before_plain, trial_plain, before, trial_sorting = needed
+    assert (before - before_plain, trial_plain, trial_sorting) == (700, 5000, 5700)

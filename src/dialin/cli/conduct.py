@@ -49,7 +49,7 @@ def conduct(
     """
     where = out or Path(f"dialin-{name}-{datetime.now().astimezone():%Y%m%d-%H%M%S}")
     if where.exists() and (not where.is_dir() or any(where.iterdir())):
-        remedy = f"Go on with it (dialin resume {where}), or name another --out"
+        remedy = f"Go on with it ({_resume(where)}), or name another --out"
         raise UserError(f"{where} is there already and not empty", remedy)
     workshop = Workshop.open(say)
     ready = check_question(question, directory, workshop, permission)
@@ -127,19 +127,19 @@ def finish(directory: Path, run: Callable[[Watcher], Verdict], *, json: bool) ->
     return show(directory, json=json)
 
 
-def perform(directory: Path, run: Callable[[Watcher], Verdict], go_on_with: str = "dialin resume DIR") -> None:
+def perform(directory: Path, run: Callable[[Watcher], Verdict], go_on_with: str | None = None) -> None:
     """Run a study under a screen; its verdict is not printed, and reports are written only where it does not end well.
 
     Args:
         directory: the study's.
         run: runs it.
-        go_on_with: the command that goes on where it stood; `DIR` stands for the directory.
+        go_on_with: the command that goes on where it stood; `dialin resume` unless told.
 
     Raises:
         InterruptedStudyError: the user stopped it; what was measured is safe.
         DialinError: it failed; reports of what there is are written all the same.
     """
-    command = go_on_with.replace("DIR", str(directory))
+    command = go_on_with or _resume(directory)
     try:
         with _stopping_cleanly(), _watching(errors()) as watcher:
             run(watcher)
@@ -154,6 +154,10 @@ def perform(directory: Path, run: Callable[[Watcher], Verdict], go_on_with: str 
         _write_reports(directory)
         error.remedy = error.remedy.replace("dialin resume DIR", command)
         raise
+
+
+def _resume(directory: Path) -> str:
+    return shlex.join(["dialin", "resume", str(directory)])
 
 
 def _warn_of_changes() -> None:
@@ -184,7 +188,7 @@ def show(directory: Path, *, json: bool) -> ExitCode:
     files.write_all(record, directory, why)
     say(f"Report: {(directory / 'report.html').absolute()}")
     if record.verdict is None:
-        say(f"There is no verdict yet. Go on with it: dialin resume {directory}")
+        say(f"There is no verdict yet. Go on with it: {_resume(directory)}")
         return ExitCode.NO_VERDICT
     return ExitCode.NO_VERDICT if record.verdict.verdict is Outcome.UNRESOLVED else ExitCode.VERDICT
 

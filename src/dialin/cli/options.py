@@ -30,6 +30,7 @@ _PANELS: dict[str, dict[str, Any]] = {
         "minutes": float,
         "measure": float | None,
         "warmup": float | None,
+        "whole_warmup": bool,
         "confidence": str,
         "goal": Goal,
         "worthwhile": str | None,
@@ -90,6 +91,8 @@ def _parameters() -> list[inspect.Parameter]:
         for name, kind in types.items():
             field = Question.model_fields[name]
             flag, metavar = _SPELLING.get(name, (f"--{name.replace('_', '-')}", None))
+            if field.default is True:
+                flag += f"/--no-{flag.removeprefix('--')}"
             words = f"{(field.description or '')[:1].upper()}{(field.description or '')[1:]}."
             option = typer.Option(flag, metavar=metavar, help=words, rich_help_panel=panel)
             default = None if name in _SPELLING else _PERCENT.get(name, field.default)

@@ -16,8 +16,10 @@ from dialin.cli import conduct
 from dialin.cli.console import say
 from dialin.errors import ExitCode
 from dialin.evidence.explain import explain
-from dialin.model.verdict import Outcome
-from dialin.report import files, jsonfile
+from dialin.model.record import StudyRecord
+from dialin.model.verdict import Outcome, Verdict
+from dialin.model.why import Why
+from dialin.report import files
 from dialin.report.terminal import print_verdict
 from dialin.store.store import Store
 from dialin.study import recipe_run
@@ -26,7 +28,7 @@ from dialin.study.attaching import Permission
 from dialin.study.recipe_run import Place
 from dialin.study.recipes import ScaleName
 from dialin.study.workshop import Workshop
-from dialin.text import about
+from dialin.text import about, visible
 
 
 def run_recipe(name: str, scale: ScaleName, permission: Permission, *, out: Path | None, as_json: bool, yes: bool) -> ExitCode:
@@ -39,7 +41,7 @@ def run_recipe(name: str, scale: ScaleName, permission: Permission, *, out: Path
         scale: how large.
         permission: what may be done to a server that dialin did not start; a recipe starts its own.
         out: where its studies are written.
-        as_json: print a list of the verdicts alone.
+        as_json: print a list alone, of each study its name, directory and verdict.
         yes: begin without asking.
 
     Raises:
@@ -68,27 +70,40 @@ def run_recipe(name: str, scale: ScaleName, permission: Permission, *, out: Path
 
 
 def _show(places: Sequence[Place], *, as_json: bool) -> ExitCode:
-    """Write the reports of all studies, and print their verdicts and a summary."""
+    """Print the verdicts of all studies and a summary, then write their reports: a full disk loses no verdict."""
     console = Console(highlight=False)
-    told, summary, resolved = [], [], 0
-    for place in places:
-        with Store.open(place.directory) as store:
-            record = store.read()
-        why = explain(record)
-        files.write_all(record, place.directory, why)
-        if not as_json:
+    read = [(place, *_read(place)) for place in places]
+    verdicts = [(place, record.verdict) for place, record, _ in read if record.verdict is not None]
+    if as_json:
+        typer.echo(_as_json(verdicts))
+    else:
+        for place, record, why in read:
             console.print(f"\n{place}", markup=False, soft_wrap=True)
             print_verdict(record, console, why)
-        if (verdict := record.verdict) is not None:
-            resolved += verdict.verdict is not Outcome.UNRESOLVED
-            told.append(
-                {"study": place.study.name, "directory": str(place.directory), "verdict": json.loads(jsonfile.render(verdict))}
-            )
-            summary.append(f"{place.study.name}: {verdict.headline}")
-    if as_json:
-        typer.echo(json.dumps(told, indent=2, ensure_ascii=False))
-    elif len(summary) > 1:
-        console.print("\n".join(["\nIn short", *summary]), markup=False, soft_wrap=True)
-    for place in places:
+        if len(verdicts) > 1:
+            summary = [f"{place.study.name}: {visible(verdict.headline)}" for place, verdict in verdicts]
+            console.print("\n".join(["\nIn short", *summary]), markup=False, soft_wrap=True)
+    for place, record, why in read:
+        files.write_all(record, place.directory, why)
         say(f"Report: {(place.directory / 'report.html').absolute()}")
+    resolved = sum(verdict.verdict is not Outcome.UNRESOLVED for _, verdict in verdicts)
     return ExitCode.VERDICT if resolved == len(places) else ExitCode.NO_VERDICT
+
+
+def _read(place: Place) -> tuple[StudyRecord, Why]:
+    with Store.open(place.directory) as store:
+        record = store.read()
+    return record, explain(record)
+
+
+def _as_json(verdicts: Sequence[tuple[Place, Verdict]]) -> str:
+    """Return the verdicts as a list; nothing in it acts on a terminal, for all beyond printable ASCII is escaped."""
+    told = [
+        {
+            "study": place.study.name,
+            "directory": str(place.directory),
+            "verdict": verdict.model_dump(by_alias=True, mode="json"),
+        }
+        for place, verdict in verdicts
+    ]
+    return json.dumps(told, indent=2).replace("\x7f", "\\u007f")

@@ -21,6 +21,20 @@ Directory = Annotated[Path, typer.Argument(metavar="DIR", help="The study's dire
 TotalMinutes = Annotated[
     float | None, typer.Option(min=0.1, help="A new budget for the whole study, what was spent before included.")
 ]
+JsonOfRun = Annotated[
+    bool,
+    typer.Option(
+        "--json",
+        help="Print verdict.json alone on standard output; of a recipe, a list of {study, directory, verdict}.",
+    ),
+]
+Scale = Annotated[
+    ScaleName | None,
+    typer.Option(
+        help="How large a recipe is run; laptop unless told, which takes minutes. server takes hours, paper may take days.",
+        show_default=False,
+    ),
+]
 Confirm = Annotated[
     bool, typer.Option("--confirm", help="Measure the choice afresh against the baseline, in trials that did not choose it.")
 ]
@@ -50,6 +64,18 @@ def sweep(
     Each value is a candidate. Trials run in random order, block by block, until the verdict is sure or the minutes are spent.
 
     dialin sweep innodb_buffer_pool_instances=1,4,16 --set innodb_buffer_pool_size=1G --minutes 20
+
+    At several numbers of threads, to see how each value scales:
+
+    dialin sweep innodb_adaptive_hash_index=ON,OFF --threads 1,4,16
+
+    With the raw waits of a lock, to see what a few long ones cost:
+
+    dialin sweep innodb_buffer_pool_instances=1,8 --set innodb_buffer_pool_size=1G --waits hash_table_locks
+
+    By the time that a query over a large table takes:
+
+    dialin sweep read_buffer_size=128K,2M --server mariadb@10.11 --workload scan --workload-option engine=MyISAM
     """
     swept: dict[str, list[Value]] = {}
     for text in variables:
@@ -133,11 +159,9 @@ def run(
             help="A study file (docs/study-file.md), or a published experiment (see `dialin recipes`).",
         ),
     ],
-    scale: Annotated[
-        ScaleName | None, typer.Option(help="How large a recipe is run; laptop unless told.", show_default=False)
-    ] = None,
+    scale: Scale = None,
     out: given.Out = None,
-    json: given.Json = False,
+    json: JsonOfRun = False,
     yes: given.Yes = False,
     restart_command: given.RestartCommand = None,
     live: given.Live = False,

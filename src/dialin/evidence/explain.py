@@ -12,6 +12,8 @@ from dialin.evidence.reasons.reached import limits
 from dialin.evidence.reasons.room import unused
 from dialin.evidence.reasons.summary import summary
 from dialin.evidence.scaling import scaling
+from dialin.evidence.semaphores import semaphores
+from dialin.evidence.statements import statement_times, statements
 from dialin.model.record import StudyRecord
 from dialin.model.why import Reason, Why
 
@@ -34,6 +36,9 @@ def explain(record: StudyRecord) -> Why:
         reasons=[*moved, *unused(record, found), *limits(record, found)],
         costs=costs(record),
         scaling=scaling(record),
+        statements=statements(record),
+        statement_times=statement_times(record),
+        semaphores=semaphores(record),
         waits=summaries,
         wait_trials=waits.trials(record),
         probes=probe_costs(record),

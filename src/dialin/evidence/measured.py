@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from dialin.model.cpus import parse_cpus
 from dialin.model.evidence import Gauge, Watched
 from dialin.model.record import StudyRecord
-from dialin.model.study import Goal
 from dialin.model.trial import Purpose, Sample, Step, Trial, TrialState
+from dialin.stats import figures
 from dialin.stats.blocks import Observation
-from dialin.stats.series import window
 from dialin.stats.steady import examine
-
-_STEADIEST = 0.001
-"""The coefficient of variation below which a trial is as steady as can be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +25,8 @@ class Measured:
             by the probes too, and cost what it cost.
         queries: the same of queries; of a timed query, its runs.
         watched: what each probe saw.
+        windows: in how many stretches it was measured: one for each number of threads.
+        server_cpus: how many CPUs the server may use; None for all.
     """
 
     trial: Trial
@@ -36,6 +34,8 @@ class Measured:
     transactions: float
     queries: float
     watched: dict[str, Watched] = field(default_factory=dict)
+    windows: int = 1
+    server_cpus: int | None = None
 
     @property
     def stratum(self) -> tuple[int, int]:
@@ -79,6 +79,7 @@ def of(record: StudyRecord, purpose: Purpose = Purpose.RACE) -> list[Measured]:
         if trial.purpose is not purpose or trial.state is not TrialState.DONE or not samples:
             continue
         covered = sum(sample.seconds for sample in samples)
+        counted = figures.figures(samples)
         if covered <= 0:
             continue
         transactions = sum(sample.tps * sample.seconds for sample in samples) / covered
@@ -87,46 +88,21 @@ def of(record: StudyRecord, purpose: Purpose = Purpose.RACE) -> list[Measured]:
         found.append(
             Measured(
                 trial=trial,
-                value=goal_value(samples, record.spec.goal),
+                value=figures.value(counted, record.spec.goal) if counted else 0.0,
                 transactions=transactions,
                 queries=transactions if timed or queries <= 0 else queries,
                 watched=dict(record.watched.get(trial.id, {})),
+                windows=max(1, len(record.spec.workload.levels)),
+                server_cpus=len(parse_cpus(record.spec.server_cpus)) if record.spec.server_cpus else None,
             )
         )
     return found
 
 
-def goal_value(samples: Iterable[Sample], goal: Goal) -> float:
-    """Return what measured samples come to by a goal, the higher the better; seconds that the host lost are left out.
-
-    As in the verdict: throughput is the mean of the settled seconds, stalled ones lifted, the geometric mean over the numbers
-    of threads; steadiness and latency are inverses. 0 where nothing counts.
-    """
-    kept = [sample for sample in samples if not sample.lost]
-    if not kept:
-        return 0.0
-    if goal is Goal.THROUGHPUT:
-        locations = [window([sample.tps for sample in own]).location for own in by_threads(kept).values()]
-        return statistics.geometric_mean(locations) if min(locations) > 0 else statistics.fmean(locations)
-    settled = settled_part(kept)
-    if goal is Goal.STABILITY:
-        return 1 / max(window([sample.tps for sample in settled]).cv, _STEADIEST)
-    total = sum(sample.tps for sample in settled)
-    latency = sum(sample.latency_ms * sample.tps for sample in settled) / total if total > 0 else 0.0
-    return 1 / latency if latency > 0 else 0.0
-
-
 def by_threads(samples: Iterable[Sample]) -> dict[int, list[Sample]]:
-    """Return samples by how many connections worked, of each number the part that had settled."""
-    grouped: dict[int, list[Sample]] = {}
-    for sample in samples:
-        grouped.setdefault(sample.threads, []).append(sample)
-    return {threads: settled_part(own) for threads, own in sorted(grouped.items())}
-
-
-def settled_part(samples: Sequence[Sample]) -> list[Sample]:
-    """Return samples from where they had settled on."""
-    return list(samples[examine([sample.tps for sample in samples]).begin :])
+    """Return measured samples that count by how many connections worked, of each number the part that had settled."""
+    grouped = figures.by_threads(samples)
+    return {threads: own[examine([one.tps for one in own]).begin :] for threads, own in sorted(grouped.items())}
 
 
 def names(found: Sequence[Measured], record: StudyRecord) -> list[str]:

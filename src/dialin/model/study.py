@@ -75,6 +75,7 @@ class StudySpec(BaseModel):
         minutes: the budget, in minutes of wall clock for the trials (preparing data once is not counted).
         measure: seconds measured in each trial; None leaves it to the plan.
         warmup: the most seconds that a trial warms up before it is measured; None leaves it to the plan.
+        whole_warmup: the warm-up lasts as long as `warmup` says, also where the load is steady before.
         confidence: how sure all intervals together are, e.g. 0.95.
         worthwhile: the smallest relative difference that matters, e.g. 0.01.
         goal: what decides.
@@ -103,6 +104,7 @@ class StudySpec(BaseModel):
     minutes: float = Field(default=30.0, gt=0, le=7 * 24 * 60)
     measure: float | None = Field(default=None, ge=2, le=24 * 3600)
     warmup: float | None = Field(default=None, ge=0, le=24 * 3600)
+    whole_warmup: bool = False
     confidence: float = Field(default=0.95, ge=0.5, le=0.999)
     worthwhile: float = Field(default=0.01, ge=0.0001, le=1.0)
     goal: Goal = Goal.THROUGHPUT

@@ -135,6 +135,62 @@ class WaitTrial(_Part):
     )
 
 
+class StatementFigures(_Part):
+    """What one statement did with one candidate; all but the first by the execution."""
+
+    per_second: float = Field(description="executions a second")
+    mean_us: float = Field(description="microseconds that one takes")
+    rows_examined: float
+    rows_sent: float
+    lock_us: float = Field(description="microseconds that one waits for table locks, as the server counts them")
+    disk_tables: float = Field(description="temporary tables on disk")
+
+
+class StatementRow(_Part):
+    """A statement that the server spent much of its time on."""
+
+    digest: str = Field(description="the statement's text without its values, cut after 200 characters")
+    candidates: dict[str, StatementFigures] = Field(description="without those candidates that never ran it")
+
+
+class StatementTimes(_Part):
+    """How long one candidate's statements took, by the server's histogram.
+
+    A percentile is the upper end of the bucket that it lies in; null where that is the last bucket, which has no end.
+    """
+
+    candidate: str
+    statements: int = Field(description="how many the histogram holds, over all trials")
+    p50_us: float | None
+    p95_us: float | None
+    p99_us: float | None
+
+
+class SemaphorePlace(_Part):
+    """A place of InnoDB's source at which threads were seen waiting for a semaphore."""
+
+    place: str = Field(description="file and line, such as `btr0sea.cc:122`")
+    lock: str = Field(description="what was waited for there, such as `S-lock`")
+    waiting: dict[str, float] = Field(description="by candidate: threads seen waiting at a reading, on average")
+
+
+class SpinRow(_Part):
+    """What threads did to get one kind of InnoDB's locks; by candidate, a second."""
+
+    kind: str = Field(description="`mutex`, `rw_shared`, `rw_excl` or `rw_sx`")
+    spins: dict[str, float] = Field(description="times that a thread had to spin")
+    rounds: dict[str, float] = Field(description="rounds that they spun")
+    os_waits: dict[str, float] = Field(description="times that a thread went to sleep")
+
+
+class Semaphores(_Part):
+    """What InnoDB's status told of its semaphores."""
+
+    places: list[SemaphorePlace] = Field(description="most threads first, eight at the most")
+    spins: list[SpinRow] = Field(description="empty where the server counts none")
+    notes: list[str] = Field(description="what the server does not tell, a sentence each")
+
+
 class ProbeCost(_Part):
     """What one probe cost, over all trials that it watched."""
 
@@ -153,6 +209,9 @@ class Why(_Part):
     reasons: list[Reason] = Field(description="strongest first; those of kind `unused` and `limit` follow")
     costs: list[CostRow]
     scaling: list[Scaling]
+    statements: list[StatementRow] = Field(description="those that took most time, all candidates together; five at the most")
+    statement_times: list[StatementTimes] = Field(description="empty where the build has no histogram of them")
+    semaphores: Semaphores
     waits: list[WaitSummary]
     wait_trials: list[WaitTrial]
     probes: list[ProbeCost]

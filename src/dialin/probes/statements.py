@@ -68,9 +68,8 @@ class StatementProbe:
         counters: dict[str, float] = {}
         digests = self._digests.rows()
         for schema, text, *sums in digests:
-            name = _name(text)
-            if schema is not None or not _OURS.match(name):
-                _add(counters, name, sums)
+            if schema is not None or not _OURS.match(_squeezed(text)):
+                _add(counters, _name(text), sums)
         together = not any(text and text.startswith(_EXECUTION) for _, text, *_ in digests)
         executions = self._executions.rows() if together else []
         for _, _, *sums in executions:
@@ -98,7 +97,11 @@ def _add(counters: dict[str, float], name: str, sums: Sequence[int]) -> None:
 
 
 def _name(text: str | None) -> str:
-    return _OTHERS if text is None else " ".join(text.split())[:_LONGEST]
+    return _OTHERS if text is None else _squeezed(text)[:_LONGEST]
+
+
+def _squeezed(text: str | None) -> str:
+    return " ".join((text or "").split())
 
 
 def _microseconds(picoseconds: int) -> str:

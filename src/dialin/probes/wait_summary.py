@@ -37,8 +37,8 @@ _LOCKS_OFF = "The instruments of mutexes and locks (wait/synch/%) are off, so wa
 class WaitSummaryProbe:
     """Reads the summaries.
 
-    What the performance schema calls misc of a file, its syncs and the far fewer times that it is opened, closed or
-    lengthened, is told as its syncs.
+    What the performance schema calls misc of a file is told as `others`: it is synced, opened, closed, lengthened or looked
+    at. Of the logs, which stay open, that is syncs alone.
 
     Args:
         query: asks the server.
@@ -77,7 +77,7 @@ class WaitSummaryProbe:
         return Reading(counters, notes=self._notes())
 
     def _add_files(self, counters: dict[str, float]) -> None:
-        parts = ("reads", "read_bytes", "read_seconds", "writes", "write_bytes", "write_seconds", "syncs", "sync_seconds")
+        parts = ("reads", "read_bytes", "read_seconds", "writes", "write_bytes", "write_seconds", "others", "other_seconds")
         for event, *values in self._files.rows():
             for part, value in zip(parts, values, strict=True):
                 if value is not None:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dialin.model.record import StudyRecord
-from dialin.model.why import Reason, Why
-from dialin.report import charts_why, costs, dots, raw_waits, scaling, why_words
+from dialin.model.why import Reason, Semaphores, Why
+from dialin.report import charts_why, costs, dots, raw_waits, scaling, semaphores, statements, why_words
 from dialin.report.chart import Chart
 from dialin.report.style import Style
 from dialin.report.units import units_in
@@ -15,6 +15,21 @@ from dialin.text import visible
 
 _CHARTED = 2
 """Instruments whose waits are drawn and stand open."""
+
+
+_NOTHING = Why(
+    summary="",
+    reasons=[],
+    costs=[],
+    scaling=[],
+    statements=[],
+    statement_times=[],
+    semaphores=Semaphores(places=[], spins=[], notes=[]),
+    waits=[],
+    wait_trials=[],
+    probes=[],
+)
+"""What is known where nobody looked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +89,18 @@ class Shown:
     scaling_rows: Sequence[scaling.Row]
     scaling_keys: Sequence[Key]
     curve: str
+    digests: Sequence[statements.Statement]
+    statement_titles: Sequence[str]
+    statement_reading: str
+    statement_times: Sequence[statements.Row]
+    time_titles: Sequence[str]
+    time_reading: str
+    waiters: Sequence[str]
+    places: Sequence[semaphores.Line]
+    places_reading: str
+    spins: Sequence[semaphores.Line]
+    spins_reading: str
+    semaphore_notes: Sequence[str]
     waits: Sequence[Waits]
     more_waits: Sequence[Waits]
     wait_titles: Sequence[str]
@@ -95,10 +122,11 @@ def shown(record: StudyRecord, why: Why | None, style: Mapping[str, Style]) -> S
         why: what evidence found; None where nobody looked.
         style: how candidates look.
     """
-    why = why or Why(summary="", reasons=[], costs=[], scaling=[], waits=[], wait_trials=[], probes=[])
+    why = why or _NOTHING
     names = [candidate.name for candidate in record.spec.candidates]
     cards = [_card(reason, record, names) for reason in why.reasons]
     groups = raw_waits.groups(why, names)
+    waiters = semaphores.candidates(why, names)
     moved = any(reason.correlation is not None for reason in why.reasons)
     return Shown(
         known=why_words.is_known(why),
@@ -116,6 +144,18 @@ def shown(record: StudyRecord, why: Why | None, style: Mapping[str, Style]) -> S
         scaling_rows=scaling.rows(why),
         scaling_keys=_keys([one.candidate for one in why.scaling], style),
         curve=scaling.CURVE if any(one.usl for one in why.scaling) else "",
+        digests=statements.statements(why, names),
+        statement_titles=statements.TITLES,
+        statement_reading=statements.READING,
+        statement_times=statements.times(why, names),
+        time_titles=statements.TIME_TITLES,
+        time_reading=statements.TIME_READING,
+        waiters=waiters,
+        places=semaphores.places(why, waiters),
+        places_reading=semaphores.PLACES_READING,
+        spins=semaphores.spins(why, waiters),
+        spins_reading=semaphores.SPINS_READING,
+        semaphore_notes=semaphores.notes(why),
         waits=[_waits(group, place, style) for place, group in enumerate(groups[:_CHARTED], start=1)],
         more_waits=[Waits(group, None, ()) for group in groups[_CHARTED:]],
         wait_titles=raw_waits.TITLES,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from dialin.model.record import StudyRecord
 from dialin.model.why import Reason, Why
-from dialin.report import costs, raw_waits, scaling, why_words
+from dialin.report import costs, raw_waits, scaling, semaphores, statements, why_words
 from dialin.report.units import units_in
 from dialin.report.words import naming
 
@@ -34,7 +34,7 @@ def render(record: StudyRecord, why: Why | None, prose: Prose) -> str:
         first = len(strongest) + 1
         told = "\n".join(f"{place}. {_told(one, record, prose)}" for place, one in enumerate(others, start=first))
         parts.append(_folded(f"More: {why_words.kinds_of(others)}", told))
-    parts += [_costs(record, why, prose), _scaling(record, why, prose), _waits(record, why, prose)]
+    parts += [part(record, why, prose) for part in (_costs, _scaling, _statements, _semaphores, _waits)]
     notes = "".join(f"\n- Not read: {prose(note)}" for note in why_words.unread(why))
     parts.append(prose(why_words.watching(why)) + ("\n" + notes if notes else ""))
     return "\n\n".join(part for part in parts if part)
@@ -71,6 +71,32 @@ def _scaling(record: StudyRecord, why: Why, prose: Prose) -> str:
     ]
     told = [prose(scaling.words(why, labels, units_in(record).rate)), _table(titles, rows, prose), prose(scaling.CURVE)]
     return _folded("Throughput by threads", "\n\n".join(told))
+
+
+def _statements(record: StudyRecord, why: Why, prose: Prose) -> str:
+    names, labels = [candidate.name for candidate in record.spec.candidates], naming(record.spec).labels
+    told = [prose(statements.READING)] if why.statements else []
+    for one in statements.statements(why, names):
+        rows = [[labels[row.candidate], *row.cells] for row in one.rows]
+        told += [prose(one.digest), _table(["candidate", *statements.TITLES], rows, prose)]
+    times = [[labels[row.candidate], *row.cells] for row in statements.times(why, names)]
+    if times:
+        told += [prose(statements.TIME_READING), _table(["candidate", *statements.TIME_TITLES], times, prose)]
+    return _folded("Statements", "\n\n".join(told)) if told else ""
+
+
+def _semaphores(record: StudyRecord, why: Why, prose: Prose) -> str:
+    own = semaphores.candidates(why, [candidate.name for candidate in record.spec.candidates])
+    labels = [naming(record.spec).labels[name] for name in own]
+    told = []
+    for of, reading, lines in (
+        ("place", semaphores.PLACES_READING, semaphores.places(why, own)),
+        ("lock", semaphores.SPINS_READING, semaphores.spins(why, own)),
+    ):
+        if lines:
+            told += [prose(reading), _table([of, *labels], [[line.name, *line.figures] for line in lines], prose)]
+    told += [prose(note) for note in semaphores.notes(why)]
+    return _folded("Semaphores of InnoDB", "\n\n".join(told)) if told else ""
 
 
 def _waits(record: StudyRecord, why: Why, prose: Prose) -> str:

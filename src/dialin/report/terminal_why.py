@@ -8,7 +8,7 @@ from rich.console import Console
 
 from dialin.model.record import StudyRecord
 from dialin.model.why import Reason, ReasonKind, Why
-from dialin.report import costs, dots, raw_waits, scaling, why_words, words
+from dialin.report import costs, dots, raw_waits, scaling, semaphores, statements, why_words, words
 from dialin.report.page import Column, Page
 from dialin.report.style import headline_style
 from dialin.report.units import units_in
@@ -17,6 +17,10 @@ from dialin.text import listed, shorten, visible
 _MOST_INSTRUMENTS = 5
 _TIME_RANKS = (0, 7, 8, 0, 6, 1)
 """Of mean, p50, p90, p99, p99.9 and max: what is dropped first where there is little room."""
+_STATEMENT_RANKS = (2, 0, 1, 4, 3, 5)
+"""The same of what is told of a statement."""
+_WIDEST_NAME = 20
+"""Characters of a candidate's name above a column."""
 _INDENT = "    "
 
 _TITLES = {
@@ -56,6 +60,8 @@ def print_why(record: StudyRecord, why: Why, console: Console) -> None:
     _print_reasons(record, why, names, page)
     _print_costs(record, why, names, page)
     _print_scaling(why, labels, units_in(record).rate, page)
+    _print_statements(why, names, labels, page)
+    _print_semaphores(record, why, labels, page)
     _print_waits(why, names, labels, page)
     page.gap()
     page.text(why_words.watching(why), "dim")
@@ -158,6 +164,58 @@ def _ranks(count: int) -> list[int]:
 def _point(row: scaling.Row, place: int) -> str:
     figure, between = row.points[place]
     return f"{figure} ({between})" if between else figure
+
+
+def _print_statements(why: Why, names: Sequence[str], labels: Mapping[str, str], page: Page) -> None:
+    told, times = statements.statements(why, names), statements.times(why, names)
+    if told:
+        page.gap()
+        page.text("Statements", "bold")
+        page.text(statements.READING, "dim")
+    for one in told:
+        page.gap()
+        page.text(one.digest)
+        page.table(_columns(one.rows, statements.TITLES, _STATEMENT_RANKS, labels))
+    if times:
+        page.gap()
+        page.text("How long statements took", "bold")
+        page.text(statements.TIME_READING, "dim")
+        page.table(_columns(times, statements.TIME_TITLES, (1, 0, 0, 0), labels))
+
+
+def _columns(
+    rows: Sequence[statements.Row], titles: Sequence[str], ranks: Sequence[int], labels: Mapping[str, str]
+) -> list[Column]:
+    columns = [
+        Column(title, [row.cells[place] for row in rows], (), rank)
+        for place, (title, rank) in enumerate(zip(titles, ranks, strict=True))
+    ]
+    return [_candidates([row.candidate for row in rows], labels), *columns]
+
+
+def _print_semaphores(record: StudyRecord, why: Why, labels: Mapping[str, str], page: Page) -> None:
+    own = semaphores.candidates(why, [candidate.name for candidate in record.spec.candidates])
+    tables = (
+        ("place", semaphores.PLACES_READING, semaphores.places(why, own)),
+        ("lock", semaphores.SPINS_READING, semaphores.spins(why, own)),
+    )
+    notes = semaphores.notes(why)
+    if own or notes:
+        page.gap()
+        page.text("Semaphores of InnoDB", "bold")
+    kept = {record.spec.baseline, record.verdict.recommended_candidate if record.verdict else None}
+    titles = [shorten(labels[name], _WIDEST_NAME) for name in own]
+    for of, reading, lines in tables:
+        if lines:
+            page.gap()
+            page.text(reading, "dim")
+            columns = [
+                Column(title, [line.figures[place] for line in lines], (), 0 if name in kept else place + 1)
+                for place, (name, title) in enumerate(zip(own, titles, strict=True))
+            ]
+            page.table([Column(of, [line.name for line in lines], left=True), *columns])
+    for note in notes:
+        page.text(note)
 
 
 def _print_waits(why: Why, names: Sequence[str], labels: Mapping[str, str], page: Page) -> None:

@@ -31,7 +31,9 @@ MOVED_NOTE = "What moved together is a correlation: it may be the cause, an effe
 
 def is_known(why: Why | None) -> bool:
     """Return whether anything at all was seen that could explain a verdict."""
-    return why is not None and any((why.reasons, why.costs, why.scaling, why.waits, why.wait_trials, why.probes))
+    return why is not None and any(
+        (why.reasons, why.costs, why.scaling, why.statements, why.waits, why.wait_trials, why.probes)
+    )
 
 
 def summary(why: Why | None) -> str:

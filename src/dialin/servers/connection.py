@@ -16,6 +16,11 @@ from dialin.text import shorten
 
 _ACCOUNT_REFUSED = (1044, 1045, 1130, 1251, 1698, 1862, 2059, 4151)
 _TLS_FAILED = 2026
+_LEAST = 1000
+"""The least number of an error that a server answers with; those of the operating system are smaller."""
+
+_CLIENTS_OWN = range(2000, 3000)
+"""The numbers that stand for errors of the client itself, such as a lost connection."""
 
 _SHOWN = 300
 """Characters of a refused statement that its error shows."""
@@ -60,20 +65,41 @@ def connect(account: Account, *, timeout: float = 10.0) -> Iterator[Query]:
         yield _asking(connection)
 
 
+def answers(account: Account, *, timeout: float = 10.0) -> bool:
+    """Return whether a server answers at all, be it only that it has no connection left.
+
+    Args:
+        account: where it listens, and as whom.
+        timeout: seconds for connecting, and for an answer.
+    """
+    try:
+        with connect(account, timeout=timeout) as query:
+            query("SELECT 1")
+    except ServerError as error:
+        number = _number(error.__cause__)
+        return number >= _LEAST and number not in _CLIENTS_OWN
+    return True
+
+
+def quoted(name: str) -> str:
+    """Return the name of a schema or a table as a statement may hold it, whatever it is."""
+    return f"`{name.replace('`', '``')}`"
+
+
 @contextmanager
-def streaming(account: Account, *, timeout: float) -> Iterator[Stream]:
+def streaming(account: Account, *, timeout: float = 10.0) -> Iterator[Stream]:
     """Connect to a server for statements whose rows are counted and thrown away, however many they are.
 
     Args:
         account: where it listens, and as whom.
-        timeout: seconds for connecting and for each packet of an answer.
+        timeout: seconds for connecting, and for the answer to each statement whose rows are kept.
 
     Raises:
         ServerError: the server does not answer, or lacks the TLS that is required.
         UserError: a certificate cannot be read.
     """
     with _connected(account, timeout) as connection:
-        yield Stream(connection)
+        yield Stream(connection, timeout)
 
 
 class Stream:
@@ -81,24 +107,37 @@ class Stream:
 
     Args:
         connection: it.
+        timeout: seconds that an answer to `query` may take.
     """
 
-    def __init__(self, connection: pymysql.Connection[Any]) -> None:
+    def __init__(self, connection: pymysql.Connection[Any], timeout: float) -> None:
         self._connection = connection
+        self._timeout = timeout
         self.query: Query = _asking(connection)
 
-    def exhaust(self, statement: str) -> int:
+    def exhaust(self, statement: str, timeout: float) -> int:
         """Run a statement and receive all of its rows, none of which is kept; returns how many there were.
+
+        Args:
+            statement: it.
+            timeout: seconds that each packet of the answer may take.
 
         Raises:
             RefusedError: it is refused, or the connection was lost.
         """
+        self._wait_for(timeout)
         try:
             with self._connection.cursor(pymysql.cursors.SSCursor) as cursor:
                 cursor.execute(statement)
                 return sum(1 for _ in cursor)
         except (pymysql.MySQLError, OSError) as error:
             raise _refused(statement, error) from error
+        finally:
+            self._wait_for(self._timeout)
+
+    def _wait_for(self, timeout: float) -> None:
+        # The client can be told only on connecting, and one that waits for hours then would not notice a server that hangs.
+        self._connection._read_timeout = timeout  # type: ignore[attr-defined]
 
 
 @contextmanager
@@ -124,8 +163,11 @@ def _asking(connection: pymysql.Connection[Any]) -> Query:
 
 
 def _refused(statement: str, error: BaseException) -> RefusedError:
-    number = error.args[0] if error.args and isinstance(error.args[0], int) else 0
-    return RefusedError(f"The server refused {shorten(statement, _SHOWN)!r}: {_text(error)}", "See its log", number)
+    return RefusedError(f"The server refused {shorten(statement, _SHOWN)!r}: {_text(error)}", "See its log", _number(error))
+
+
+def _number(error: BaseException | None) -> int:
+    return error.args[0] if error and error.args and isinstance(error.args[0], int) else 0
 
 
 def _open(account: Account, timeout: float) -> pymysql.Connection[Any]:

@@ -6,9 +6,11 @@ wait that happened.
 
 from __future__ import annotations
 
+import errno
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,6 +33,29 @@ _NS = 1000
 _COMPRESSION: Final = "lz4"
 """A third larger than zstd, and read in half the time."""
 
+MEMORY = 24
+"""Bytes of memory that summarising takes for each event, beside what one slice takes."""
+
+_OPERATION = 0xFFFF
+"""The bits that tell an operation, where the bits above them tell an instrument."""
+
+_PIECE = 1 << 18
+"""Events that are worked on at a time, so that they stay near the CPU."""
+
+_SLICE = 16_777_216
+"""Events that are taken from the file at a time: read, each takes twice the memory that is kept of it."""
+
+
+@contextmanager
+def _as_os_errors() -> Iterator[None]:
+    """Tell of what files bring about, a full disk above all, as an error of the system."""
+    import polars as pl
+
+    try:
+        yield
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise OSError(errno.EIO, str(error)) from error
+
 
 def write(path: Path, files: Iterable[Path], left_out: Sequence[int] = ()) -> tuple[int, int]:
     """Turn the files that a server wrote into one Parquet file, there whole or not at all; the files are removed.
@@ -51,26 +76,28 @@ def write(path: Path, files: Iterable[Path], left_out: Sequence[int] = ()) -> tu
     """
     import polars as pl
 
-    path.parent.mkdir(exist_ok=True)
     parts: list[Path] = []
     making = path.with_suffix(".making")
     read = kept = 0
-    try:
-        for file in files:
-            events = _read(file).unique(["thread", "event"], maintain_order=True)
-            read += int(events["counted"].sum())
-            events = events.drop("counted").filter(~pl.col("thread").is_in(list(left_out)))
-            kept += events.height
-            part = path.with_suffix(f".part{len(parts)}")
-            parts.append(part)
-            events.write_parquet(part, compression="uncompressed")
-            file.unlink()
-        (pl.scan_parquet(parts) if parts else pl.LazyFrame(schema=_schema())).sink_parquet(making, compression=_COMPRESSION)
-        making.replace(path)
-    finally:
-        for part in parts:
-            part.unlink(missing_ok=True)
-        making.unlink(missing_ok=True)
+    with _as_os_errors():
+        path.parent.mkdir(exist_ok=True)
+        try:
+            for file in files:
+                events = _read(file).unique(["thread", "event"], maintain_order=True)
+                read += int(events["counted"].sum())
+                events = events.drop("counted").filter(~pl.col("thread").is_in(list(left_out)))
+                kept += events.height
+                part = path.with_suffix(f".part{len(parts)}")
+                parts.append(part)
+                events.write_parquet(part, compression=_COMPRESSION)
+                file.unlink()
+            whole = pl.scan_parquet(parts) if parts else pl.LazyFrame(schema=_schema())
+            whole.sink_parquet(making, compression=_COMPRESSION)
+            making.replace(path)
+        finally:
+            for part in parts:
+                part.unlink(missing_ok=True)
+            making.unlink(missing_ok=True)
     return read, kept
 
 
@@ -102,47 +129,77 @@ def summarise(path: Path) -> tuple[WaitRow, ...]:
 
     All times of an instrument are sorted once, each with its operation in the lowest bits: taking out one operation leaves
     them sorted.
-    """
-    import polars as pl
 
-    frame = pl.read_parquet(path, columns=["instrument", "operation", "wait_ps"])
-    if frame.is_empty():
+    Raises:
+        OSError: it cannot be read.
+    """
+    instruments: dict[str, int] = {}
+    operations: dict[str, int] = {}
+    with _as_os_errors():
+        keys, kinds = _times(path, instruments, operations)
+    if not keys.size:
         return ()
-    instruments, by_instrument = _numbered(frame["instrument"])
-    operations, by_operation = _numbered(frame["operation"])
     low = max(1, (len(operations) - 1).bit_length())
-    high = np.uint64(64 - max(1, (len(instruments) - 1).bit_length()))
-    keys = frame["wait_ps"].to_numpy().astype(np.uint64)
+    high = 64 - max(1, (len(instruments) - 1).bit_length())
     # Where hundreds of instruments and a wait of minutes leave too few bits, times are told to some picoseconds less exactly.
-    coarse = np.uint64(max(0, int(keys.max()).bit_length() + low - int(high)))
-    keys >>= coarse
-    keys <<= np.uint64(low)
-    keys |= by_operation
-    keys |= by_instrument << high
+    coarse = max(0, int(keys.max()).bit_length() + low - high)
+    for begin in range(0, keys.size, _PIECE):
+        own, kind = keys[begin : begin + _PIECE], kinds[begin : begin + _PIECE]
+        own >>= np.uint64(coarse)
+        own <<= np.uint64(low)
+        own |= kind & np.uint32(_OPERATION)
+        own |= (kind >> np.uint32(_OPERATION.bit_length())).astype(np.uint64) << np.uint64(high)
+    del kinds, kind
     keys.sort()
     rows: list[WaitRow] = []
-    bounds = np.searchsorted(keys, np.arange(len(instruments), dtype=np.uint64) << high)
-    for number, instrument in enumerate(instruments):
-        own = keys[bounds[number] : bounds[number + 1] if number + 1 < len(bounds) else len(keys)]
-        own &= (np.uint64(1) << high) - np.uint64(1)
-        times = (own >> np.uint64(low)) << coarse
-        rows.append(_row(instrument, ALL, times))
-        which = own.astype(np.uint8) if low <= 8 else own
+    bounds = [*np.searchsorted(keys, np.arange(len(instruments), dtype=np.uint64) << np.uint64(high)).tolist(), keys.size]
+    for instrument, number in instruments.items():
+        times = keys[bounds[number] : bounds[number + 1]]
+        which = times.astype(np.uint8 if low <= 8 else np.uint32)
         which &= which.dtype.type((1 << low) - 1)
-        for place, operation in enumerate(operations):
+        times &= np.uint64((1 << high) - 1)
+        times >>= np.uint64(low)
+        times <<= np.uint64(coarse)
+        rows.append(_row(instrument, ALL, times))
+        for operation, place in operations.items():
             chosen = times[which == place]
             if chosen.size:
                 rows.append(_row(instrument, operation, chosen))
     return tuple(sorted(rows, key=lambda row: (-row.total, row.instrument, row.operation != ALL, row.operation)))
 
 
-def _numbered(column: pl.Series) -> tuple[list[str], NDArray[np.uint64]]:
-    """Return the different texts of a column, and for each row the place of its text among them."""
+def _times(
+    path: Path, instruments: dict[str, int], operations: dict[str, int]
+) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
+    """Return the times of a file, and for each the place of its instrument (high bits) and its operation (low bits).
+
+    Args:
+        path: of the file.
+        instruments: takes up their names, each with its place.
+        operations: the same of operations.
+    """
+    import polars as pl
+
+    waits = pl.scan_parquet(path).select("instrument", "operation", "wait_ps")
+    count = int(waits.select(pl.len()).collect().item())
+    times, kinds = np.empty(count, dtype=np.uint64), np.empty(count, dtype=np.uint32)
+    for begin in range(0, count, _SLICE):
+        frame = waits.slice(begin, _SLICE).collect()
+        own = slice(begin, begin + frame.height)
+        times[own] = frame["wait_ps"].to_numpy()
+        kinds[own] = _places(frame["instrument"], instruments)
+        kinds[own] <<= np.uint32(_OPERATION.bit_length())
+        kinds[own] |= _places(frame["operation"], operations)
+    return times, kinds
+
+
+def _places(column: pl.Series, known: dict[str, int]) -> NDArray[np.uint32]:
+    """Return for each row the place of its text among the known ones, to which new texts are added."""
     codes = column.to_physical().to_numpy()
     texts = column.unique()
-    place = np.zeros(int(codes.max()) + 1, dtype=np.uint64)
-    place[texts.to_physical().to_numpy()] = np.arange(len(texts), dtype=np.uint64)
-    return [str(text) for text in texts], place[codes]
+    place = np.zeros(int(codes.max()) + 1, dtype=np.uint32)
+    place[texts.to_physical().to_numpy()] = [known.setdefault(str(text), len(known)) for text in texts]
+    return place[codes]
 
 
 def _row(instrument: str, operation: str, times: NDArray[np.uint64]) -> WaitRow:

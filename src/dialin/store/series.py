@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -27,8 +28,13 @@ def write(path: Path, points: Iterable[Point]) -> None:
     schema = {"at": pl.Float64, "probe": pl.Categorical, "name": pl.Categorical, "value": pl.Float64}
     path.parent.mkdir(exist_ok=True)
     making = path.with_suffix(".making")
-    pl.DataFrame(rows, schema=schema, orient="row").write_parquet(making, compression="zstd")
-    making.replace(path)
+    try:
+        pl.DataFrame(rows, schema=schema, orient="row").write_parquet(making, compression="zstd")
+        making.replace(path)
+    except pl.exceptions.PolarsError as error:  # a full disk is told so
+        raise OSError(errno.EIO, str(error)) from error
+    finally:
+        making.unlink(missing_ok=True)
 
 
 def read(path: Path) -> list[Point]:

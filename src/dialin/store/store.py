@@ -149,9 +149,11 @@ class Store:
             for table, column, kind in schema.ADDED:
                 if column not in {row[1] for row in connection.exec_driver_sql(f"PRAGMA table_info({table})")}:
                     connection.exec_driver_sql(f"ALTER TABLE {table} ADD COLUMN {column} {kind}")
-            stored = connection.execute(select(schema.study.c.verdict)).scalar_one()
+            stored, spec = connection.execute(select(schema.study.c.verdict, schema.study.c.spec)).one()
             verdict = stored and upgrade.verdict(stored)
-            connection.execute(update(schema.study).values(format=schema.FORMAT, verdict=verdict))
+            # Where nothing was watched nothing is from here on: its trials are alike, and nobody agreed to more.
+            spec = {"probes": False, **spec}
+            connection.execute(update(schema.study).values(format=schema.FORMAT, verdict=verdict, spec=spec))
 
     def close(self) -> None:
         """Let go of the database."""

@@ -10,8 +10,8 @@ from dialin.model.study import WORTHWHILE, Goal, StudySpec
 from dialin.model.trial import Trial
 from dialin.model.verdict import Note
 from dialin.stats.decide import Decision
+from dialin.stats.figures import Figures
 from dialin.stats.steady import Course, Shape
-from dialin.study.figures import Figures
 from dialin.study.words import interval, named
 from dialin.text import change, counted, duration, listed, percent
 from dialin.workloads import choose as workloads
@@ -37,7 +37,7 @@ def price_notes(spec: StudySpec, choice: str, speed: Decision, found: Mapping[st
         shown = ratio.high is not None and ratio.high < 1
         text = f"{named(spec, choice)} {'costs' if shown else 'may cost'} throughput: {interval(ratio)} against the baseline"
         notes.append(Note(code="costs_throughput", text=text, data={"candidate": choice, "ratio": ratio.mean}))
-    if workloads.chosen(spec.workload).runs is not None:
+    if _is_timed_by_the_run(spec):
         return notes  # a run that takes twice as long as others is no stall
     own, others = (sum(one.window.stalls for one in found[name]) for name in (choice, base))
     seconds = [sum(one.window.seconds for one in found[name]) for name in (choice, base)]
@@ -51,7 +51,7 @@ def price_notes(spec: StudySpec, choice: str, speed: Decision, found: Mapping[st
     return notes
 
 
-def steadiness_notes(done: Sequence[Trial], found: Mapping[int, Figures]) -> list[Note]:
+def steadiness_notes(spec: StudySpec, done: Sequence[Trial], found: Mapping[int, Figures]) -> list[Note]:
     """Return a warning where trials did not become steady though they were measured for longer, by what they looked like."""
     unsteady = [trial for trial in done if not found[trial.id].shape.steady]
     if not unsteady:
@@ -59,11 +59,12 @@ def steadiness_notes(done: Sequence[Trial], found: Mapping[int, Figures]) -> lis
     shapes = [found[trial.id].shape for trial in unsteady]
     whose = sorted({trial.candidate for trial in unsteady})
     seen = listed([_in_words(course, [s for s in shapes if s.course is course]) for course in Course if _any(shapes, course)])
-    cure = (
-        "begin anew with a longer --measure"
-        if any(shape.too_short for shape in shapes)
-        else "begin anew with a longer --warmup"
-    )
+    if _is_timed_by_the_run(spec):
+        cure = "begin anew with more runs (--workload-option runs=N)"
+    elif any(shape.too_short for shape in shapes):
+        cure = "begin anew with a longer --measure"
+    else:
+        cure = "begin anew with a longer --warmup"
     text = f"{len(unsteady)} of {counted(len(done), 'trial')} did not become steady ({', '.join(whose)}): {seen}; {cure}"
     data = {"trials": [trial.id for trial in unsteady], "candidates": whose, "courses": sorted({s.course for s in shapes})}
     return [Note(code="not_steady", text=text, data=data)]
@@ -116,15 +117,22 @@ def noise_notes(spec: StudySpec, sd: float | None) -> list[Note]:
     return [Note(code="noisier_than_expected", text=text, data={"noise": sd, "expected": expected})]
 
 
-def lost_notes(done: Sequence[Trial], found: Mapping[int, Figures]) -> list[Note]:
-    """Return how many seconds were left out because the host, not the server, stood still."""
+def lost_notes(spec: StudySpec, done: Sequence[Trial], found: Mapping[int, Figures]) -> list[Note]:
+    """Return how many seconds, or seconds of runs, were left out because the host, not the server, stood still."""
     hit = [trial for trial in done if found[trial.id].lost]
     if not hit:
         return []
     lost = sum(found[trial.id].lost for trial in hit)
     measured = lost + sum(found[trial.id].seconds for trial in done)
-    text = (
-        f"The host itself stood still in {counted(lost, 'measured second')} ({percent(lost / measured)}), in "
-        f"{counted(len(hit), 'trial')}: they are left out. dialin doctor tells what may be done about it"
+    where, share = counted(len(hit), "trial"), percent(lost / measured)
+    what = (
+        f"during runs of {where}, which took {counted(lost, 'second')} ({share}): these runs are left out"
+        if _is_timed_by_the_run(spec)
+        else f"in {counted(lost, 'measured second')} ({share}), in {where}: they are left out"
     )
+    text = f"The host itself stood still {what}. dialin doctor tells what may be done about it"
     return [Note(code="host_lost_seconds", text=text, data={"seconds": lost, "trials": [trial.id for trial in hit]})]
+
+
+def _is_timed_by_the_run(spec: StudySpec) -> bool:
+    return workloads.chosen(spec.workload).runs is not None

@@ -15,11 +15,11 @@ from dialin.model.why import WaitSummary, Why
 from dialin.stats.blocks import Observation
 from dialin.stats.series import window
 from dialin.study.recipes import Expectation, Rule
-from dialin.text import change, number, percent
+from dialin.text import change, exact_percent, number, percent
 
 
 class Agreement(StrEnum):
-    """How a run stands to what was published: it says the same, the opposite, or neither."""
+    """How a run stands to what was published: it says the same, something else, or neither."""
 
     AGREES = "agrees"
     DIFFERS = "differs"
@@ -41,6 +41,11 @@ class Found:
     figures: str
 
     @property
+    def one_trial(self) -> bool:
+        """Whether it rests on one trial of each candidate, so that there is no interval."""
+        return self.expectation.rule in _ONE_TRIAL
+
+    @property
     def why(self) -> str:
         """Why that is to be expected, in the recipe's words."""
         chosen = {
@@ -54,13 +59,14 @@ class Found:
 _Judged = tuple[Agreement, str]
 _Rule = Callable[[Expectation, StudyRecord, Verdict, Why], _Judged]
 _NOTHING: _Judged = (Agreement.OPEN, "it was not measured")
+_ONE_TRIAL = {Rule.MEAN_ABOVE_P99, Rule.TAIL_SHRINKS, Rule.P90_ALIKE}
 
 
 def judge(expectation: Expectation, record: StudyRecord, why: Why) -> Found:
     """Hold a finished study against something that was published.
 
     Differences count as shown only where their whole interval says so; intervals are those of the study's verdict, which hold
-    for all its candidates together.
+    for all its candidates together. What is said of raw waits has no interval: each candidate has one trial that collects them.
     """
     verdict = record.verdict
     if verdict is None:
@@ -69,7 +75,7 @@ def judge(expectation: Expectation, record: StudyRecord, why: Why) -> Found:
 
 
 def _all_of(each: Sequence[Agreement]) -> Agreement:
-    """Return what several candidates say together: the same where all do, the opposite where one does."""
+    """Return what several candidates say together: the same where all do, something else where one does."""
     if not each or Agreement.OPEN in each:
         return Agreement.DIFFERS if Agreement.DIFFERS in each else Agreement.OPEN
     return Agreement.DIFFERS if Agreement.DIFFERS in each else Agreement.AGREES
@@ -97,18 +103,18 @@ def _interval(ratio: Estimate | None) -> str:
 
 
 def _ratios(ratios: Mapping[str, Estimate | None], low: float, high: float, what: str, baseline: str) -> _Judged:
-    told = "; ".join(f"{what} with {name} {_interval(ratio)}" for name, ratio in ratios.items())
+    told = ", ".join(f"{_interval(ratio)} with {name}" for name, ratio in ratios.items())
     agreement = _all_of([_between(ratio, low, high) for ratio in ratios.values()])
-    return (agreement, f"{told}, beside {baseline}") if ratios else _NOTHING
+    return (agreement, f"{what} {told}, beside {baseline}") if ratios else _NOTHING
 
 
-def _throughput(low: Callable[[float], float], high: Callable[[float], float]) -> _Rule:
-    def rule(expectation: Expectation, _record: StudyRecord, verdict: Verdict, _why: Why) -> _Judged:
-        ratios = {candidate.name: candidate.ratio for candidate in _candidates(expectation, verdict)}
-        within = expectation.within
-        return _ratios(ratios, low(within), high(within), "throughput", verdict.baseline)
-
-    return rule
+def _throughput(expectation: Expectation, _record: StudyRecord, verdict: Verdict, _why: Why) -> _Judged:
+    low, high = expectation.range
+    ratios = {candidate.name: candidate.ratio for candidate in _candidates(expectation, verdict)}
+    agreement, told = _ratios(ratios, low, high, "throughput", verdict.baseline)
+    if expectation.low is None or expectation.high is None or not ratios:
+        return agreement, told
+    return agreement, f"{told}; {change(low)} to {change(high)} counts as the same"
 
 
 def _steadier(expectation: Expectation, _record: StudyRecord, verdict: Verdict, _why: Why) -> _Judged:
@@ -116,8 +122,8 @@ def _steadier(expectation: Expectation, _record: StudyRecord, verdict: Verdict, 
     found = _candidates(expectation, verdict)
     if base is None or not found:
         return _NOTHING
-    told = "; ".join(f"variation with {each.name} {_share(each.cv)}" for each in found)
-    return _all_of([_below(each.cv, base) for each in found]), f"{told}, with {verdict.baseline} {_share(base)}"
+    told = ", ".join(f"{_share(each.cv)} with {each.name}" for each in found)
+    return _all_of([_below(each.cv, base) for each in found]), f"variation {told}, {_share(base)} with {verdict.baseline}"
 
 
 def _below(mine: Estimate | None, its: Estimate) -> Agreement:
@@ -137,9 +143,12 @@ def _share(estimate: Estimate | None) -> str:
 
 
 _STANDS = {
-    CandidateState.WINS: Agreement.AGREES,
-    CandidateState.LOSES: Agreement.DIFFERS,
-    CandidateState.BEHIND: Agreement.DIFFERS,
+    CandidateState.WINS: (Agreement.AGREES, "was shown to be better than all others"),
+    CandidateState.TIES: (Agreement.OPEN, "was not told apart from the best"),
+    CandidateState.LOSES: (Agreement.DIFFERS, "was shown to be worse than the best"),
+    CandidateState.BEHIND: (Agreement.OPEN, "left the race as very probably not the best, without proof"),
+    CandidateState.OPEN: (Agreement.OPEN, "was not told apart"),
+    CandidateState.FAILED: (Agreement.OPEN, "failed"),
 }
 
 
@@ -147,8 +156,15 @@ def _best(expectation: Expectation, _record: StudyRecord, verdict: Verdict, _why
     found = _candidates(expectation, verdict)
     if not found:
         return _NOTHING
-    agreement = _all_of([_STANDS.get(candidate.state, Agreement.OPEN) for candidate in found])
-    return agreement, verdict.headline.rstrip(".")
+    told = "; ".join(f"{each.name} {_STANDS[each.state][1]}{_chance(each, verdict)}" for each in found)
+    return _all_of([_STANDS[each.state][0] for each in found]), told
+
+
+def _chance(candidate: CandidateVerdict, verdict: Verdict) -> str:
+    if candidate.probability is None:
+        return ""
+    near = exact_percent(verdict.worthwhile)
+    return f", within {near} of the best with a probability of {percent(candidate.probability)}"
 
 
 def _moves_up(expectation: Expectation, record: StudyRecord, verdict: Verdict, _why: Why) -> _Judged:
@@ -159,7 +175,7 @@ def _moves_up(expectation: Expectation, record: StudyRecord, verdict: Verdict, _
     seen = [found for one in measured.of(record) if (found := _gain(one, record, levels)) is not None]
     names = [candidate.name for candidate in record.spec.candidates]
     ratios = cost.ratios(seen, names, verdict.baseline, 1 - record.spec.confidence)
-    what = f"gain from {levels[0]} to {levels[-1]} sessions"
+    what = f"gain from {levels[0]} to {levels[-1]} threads"
     return _ratios({name: ratios.get(name) for name in expectation.candidates}, 1.0, float("inf"), what, verdict.baseline)
 
 
@@ -184,17 +200,23 @@ def _mean_above_p99(expectation: Expectation, record: StudyRecord, _verdict: Ver
     rows = _waits(expectation, record, why)
     if not rows:
         return _NOTHING
-    told = "; ".join(
-        f"with {row.candidate} mean {number(row.mean_ns)} ns, 99th percentile {number(row.p99_ns)} ns" for row in rows
-    )
-    return Agreement.AGREES if all(row.mean_ns > row.p99_ns for row in rows) else Agreement.DIFFERS, told
+    each = ", ".join(f"{number(row.mean_ns)} and {number(row.p99_ns)} ns with {row.candidate}" for row in rows)
+    return _holds_for([row.mean_ns > row.p99_ns for row in rows]), f"mean and 99th percentile are {each}"
+
+
+def _holds_for(each: Sequence[bool]) -> Agreement:
+    """Return what one trial each says: the same where it holds for all, something else where for none, else neither."""
+    if all(each):
+        return Agreement.AGREES
+    return Agreement.OPEN if any(each) else Agreement.DIFFERS
 
 
 def _tail_shrinks(expectation: Expectation, record: StudyRecord, _verdict: Verdict, why: Why) -> _Judged:
     rows = _waits(expectation, record, why)
     if len(rows) < 2:
         return _NOTHING
-    told = "; ".join(f"with {row.candidate} the longest 1 % are {percent(row.worst_share)} of all time waited" for row in rows)
+    each = ", ".join(f"{percent(row.worst_share)} with {row.candidate}" for row in rows)
+    told = f"the longest 1 % are, of all time waited, {each}"
     shares = [row.worst_share for row in rows]
     if all(later < earlier for earlier, later in itertools.pairwise(shares)):
         return Agreement.AGREES, told
@@ -206,14 +228,15 @@ def _p90_alike(expectation: Expectation, record: StudyRecord, _verdict: Verdict,
     p90 = [row.p90_ns for row in rows]
     if len(rows) < 2 or min(p90) <= 0:
         return _NOTHING
-    told = "; ".join(f"with {row.candidate} {number(row.p90_ns)} ns" for row in rows)
-    return Agreement.AGREES if max(p90) / min(p90) <= 1 + expectation.within else Agreement.DIFFERS, told
+    told = ", ".join(f"{number(row.p90_ns)} ns with {row.candidate}" for row in rows)
+    alike = max(p90) / min(p90) <= 1 + expectation.within
+    return Agreement.AGREES if alike else Agreement.DIFFERS, f"90th percentile {told}"
 
 
 _RULES: Mapping[Rule, _Rule] = {
-    Rule.FASTER: _throughput(lambda _within: 1.0, lambda _within: float("inf")),
-    Rule.SLOWER: _throughput(lambda _within: 0.0, lambda _within: 1.0),
-    Rule.ALIKE: _throughput(lambda within: 1 - within, lambda within: 1 + within),
+    Rule.FASTER: _throughput,
+    Rule.SLOWER: _throughput,
+    Rule.ALIKE: _throughput,
     Rule.STEADIER: _steadier,
     Rule.BEST: _best,
     Rule.MOVES_UP: _moves_up,

@@ -101,7 +101,10 @@ class Question(BaseModel):
     set: Variables = Field(default_factory=dict, description="variables set alike for all candidates")
     hold: bool = Field(default=False, description="keep still what would differ between candidates though nobody asked")
     baseline: str | None = Field(default=None, description="the candidate that the others are measured against")
-    workload: str = Field(default="oltp_read_write", description="a sysbench script's name, the path of a Lua script, or scan")
+    workload: str = Field(
+        default="oltp_read_write",
+        description="a sysbench script's name, the path of a Lua script, or scan, which times a query over a large table",
+    )
     threads: Threads | None = Field(
         default=None,
         description="connections that work at once, 16 unless told (1 for a scan); several, such as 1,4,16, are all measured "
@@ -115,13 +118,17 @@ class Question(BaseModel):
     rate: int = Field(default=0, ge=0, description="transactions a second to ask for; 0 for as many as go")
     percentile: int = Field(default=95, ge=1, le=99, description="the percentile of latency that is reported, such as 95 or 99")
     workload_options: dict[str, str | int | float | bool] = Field(
-        default_factory=dict, description="further options of the sysbench script, or of the scan"
+        default_factory=dict,
+        description="further options of the sysbench script, or of the scan: engine, size, query, cache (docs/scan.md)",
     )
     minutes: float = Field(
         default=30.0, gt=0, le=10_080, description="the budget of wall clock for the trials; data is prepared before it begins"
     )
     measure: float | None = Field(default=None, ge=2, le=86_400, description="seconds measured in each trial")
     warmup: float | None = Field(default=None, ge=0, le=86_400, description="the most seconds that a trial warms up")
+    whole_warmup: bool = Field(
+        default=False, description="warm up for all of `warmup`, also where the load is steady before, as published runs do"
+    )
     confidence: Fraction = Field(default=0.95, ge=0.5, le=0.999, description="how sure all intervals together are")
     goal: Goal = Field(
         default=Goal.THROUGHPUT, description="what the best is best at: throughput, stability (steady seconds) or latency"
@@ -138,7 +145,8 @@ class Question(BaseModel):
     probes: bool = Field(default=True, description="watch counters and waits while load is measured, to explain the verdict")
     waits: str | None = Field(
         default=None,
-        description="collect the raw waits of instruments, such as hash_table_locks, in trials of their own after the verdict",
+        description="collect the raw waits of instruments, by a part of their names, such as hash_table_locks, or a pattern "
+        "with %: takes a further trial of each candidate, after the verdict; sandboxes only",
     )
     confirm: bool = Field(default=False, description="measure the choice afresh against the baseline after it is made")
     seed: int = Field(default=1, ge=0, lt=2**31, description="of the order of trials and of the load")
@@ -265,6 +273,7 @@ class Question(BaseModel):
             minutes=self.minutes,
             measure=self.measure,
             warmup=self.warmup,
+            whole_warmup=self.whole_warmup,
             confidence=self.confidence,
             goal=self.goal,
             worthwhile=WORTHWHILE[self.goal] if self.worthwhile is None else self.worthwhile,

@@ -22,7 +22,7 @@ from dialin.study.attaching import NOTHING, Permission, attached_again, check_at
 from dialin.study.comparison import Seen
 from dialin.study.file import Question
 from dialin.study.plan import plan
-from dialin.study.ready import Ready
+from dialin.study.ready import Ready, check_cpus
 from dialin.study.runner import Runner
 from dialin.study.sandboxed import check_sandboxed, sandboxes_again
 from dialin.study.trial import Laboratory
@@ -119,7 +119,8 @@ def check_resume(
         make_workload: makes the load.
 
     Raises:
-        UserError: there is no such study, a live dialin runs it, its build is gone, or its attached server is another one now.
+        UserError: there is no such study, a live dialin runs it, its build or a CPU is gone, or its attached server is another
+            one now.
         ServerError: an attached server does not answer.
     """
     if not directory.is_dir():
@@ -129,6 +130,7 @@ def check_resume(
         record = store.read()
     spec = record.spec if minutes is None else _with_budget(record.spec, minutes)
     spec = spec.model_copy(update={"confirm": True}) if confirm else spec
+    check_cpus(spec)
     allowed = plan(spec)
     workload = make_workload(spec.workload)
     workload.check()

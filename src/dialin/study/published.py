@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import fmean
 
 from dialin.model.record import StudyRecord
-from dialin.model.trial import Purpose
-from dialin.model.verdict import CandidateVerdict
+from dialin.model.verdict import CandidateVerdict, Verdict
 from dialin.model.why import Why
+from dialin.report import semaphores
 from dialin.report.facts import inventory
 from dialin.report.markdown import prose
+from dialin.report.units import RUNS, seconds_a_run, units_of
 from dialin.report.words import change_with_interval
 from dialin.study.expectations import Agreement, Found, judge
 from dialin.study.recipes import Recipe, Scale, ScaleName, Study
-from dialin.text import NOTHING, change, counted, listed, moment, number, percent
+from dialin.text import NOTHING, about, change, counted, listed, moment, number, percent
 
-_SEEN, _MOST_PLACES, _MOST_REASONS = "semaphore_seen/", 8, 3
+MACHINE = ("cpu", "cpus", "memory_bytes", "kernel", "file_system", "disk", "disk_rotational")
+"""What the page tells of the machine: keys of a study's host."""
 
-SAYS = {Agreement.AGREES: "the same", Agreement.DIFFERS: "the opposite", Agreement.OPEN: "not shown either way"}
+SAYS = {Agreement.AGREES: "the same", Agreement.DIFFERS: "something else", Agreement.OPEN: "not shown either way"}
 """What a run says beside what was published."""
+
+_MOST_REASONS = 3
+_PICOSECONDS = "ps"
+_LONGER_STUDY = "unresolved"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +73,10 @@ def page(reproductions: Sequence[Reproduction]) -> str:
     """Return the page, as GitHub-flavoured Markdown."""
     parts = [
         "# Published experiments, run again",
-        "This page is written by `make published` from the studies that it ran: figures, and whether they agree with what was "
-        "published, are computed. A claim counts as said the same, or the opposite, only where the whole interval of ours does "
-        "so. What a recipe is, and how to run one: [recipes.md](recipes.md).",
+        "Written by `make published` from the studies that it ran: all figures, and whether they say what was published, are "
+        "computed. A claim counts as said, or as contradicted, only where the whole interval of ours says so. What is said of "
+        "single waits rests on one trial of each candidate, without an interval, and is marked so. How to run one: "
+        "[recipes.md](recipes.md).",
         _machine(reproductions),
         _overview(reproductions),
         *(part for each in reproductions for part in _recipe(each)),
@@ -83,10 +89,10 @@ def _machine(reproductions: Sequence[Reproduction]) -> str:
     if not records:
         return "Nothing was run yet."
     host = records[0].host
-    shown = {key: host[key] for key in ("cpu", "cpus", "memory_bytes", "kernel", "filesystem", "load_driver") if key in host}
-    told = "; ".join(f"{label} {text}" for label, text in inventory(shown))
+    told = "; ".join(f"{label}: {text}" for label, text in inventory({key: host[key] for key in MACHINE if key in host}))
     first, last = min(record.created for record in records), max(record.created for record in records)
-    return f"Machine: {prose(told)}. Run from {moment(first)} to {moment(last)} by dialin {records[-1].dialin_version}."
+    when = moment(first) if first == last else f"{moment(first)} to {moment(last)}"
+    return f"**Machine:** {prose(told)}. Studies begun {when}, with dialin {prose(records[-1].dialin_version)}."
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: int) -> str:
@@ -97,73 +103,102 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: int) -> 
 
 def _overview(reproductions: Sequence[Reproduction]) -> str:
     rows = [
-        (f"[{each.name}](#{each.name})", prose(found.expectation.study), prose(found.expectation.claim), SAYS[found.agreement])
+        (
+            f"[{each.name}](#{each.name})" if place == 0 else "",
+            prose(found.expectation.study),
+            prose(found.expectation.claim.rstrip(".")),
+            _says(found),
+        )
         for each in reproductions
-        for found in each.found()
+        for place, found in enumerate(each.found())
     ]
-    return _table(("recipe", "study", "published", "this machine says"), rows, 0) if rows else ""
+    return _table(("recipe", "study", "published", "here"), rows, 0) if rows else ""
+
+
+def _says(found: Found) -> str:
+    """Return how a run stands to a claim; that it rests on one trial each is said where it says anything."""
+    one_trial = found.one_trial and found.agreement is not Agreement.OPEN
+    return SAYS[found.agreement] + (", in one trial each" if one_trial else "")
 
 
 def _recipe(each: Reproduction) -> list[str]:
     recipe, source = each.recipe, each.recipe.source
     scale: Scale = recipe.scales[each.scale]
+    found = each.found()
     return [
         f"## {each.name}",
-        f"{prose(recipe.title)}. {prose(source.author)}, [{prose(source.title)}]({source.address}), {prose(source.publisher)}, "
-        f"{source.date}.",
+        f"{prose(source.author)}, [{prose(source.title)}]({source.address}), {prose(source.publisher)}, {source.date}.",
         f"**Published:** {_plain(recipe.finding)}",
-        f"**What was read:** {_plain(source.read)}",
-        f"**Run here** at the scale {each.scale}: {_plain(scale.shrunk)}",
-        *(part for done in each.done for part in _study(done, recipe)),
-        _expectations(each.found()),
+        _folded(
+            "What could be read of it, and what was shrunk", [_plain(source.read), f"{each.scale}: {_plain(scale.shrunk)}"]
+        ),
+        *(part for done in each.done for part in _study(done, recipe, found)),
     ]
+
+
+def _folded(title: str, parts: Sequence[str]) -> str:
+    return "\n\n".join([f"<details><summary>{title}</summary>", *parts, "</details>"])
 
 
 def _plain(text: str) -> str:
     return prose(" ".join(text.split()))
 
 
-def _study(done: Done, recipe: Recipe) -> list[str]:
-    record, verdict = done.record, done.record.verdict
+def _study(done: Done, recipe: Recipe, found: Sequence[Found]) -> list[str]:
+    verdict = done.record.verdict
     if verdict is None:
         return []
     reasons = [f"- {prose(reason.text)}" for reason in done.why.reasons[:_MOST_REASONS]]
     parts = [
         f"### {prose(done.study.title)}",
-        f"{_sentence(verdict.headline)} {counted(verdict.blocks, 'block')} in {verdict.minutes_of_wall_clock:.0f} minutes; "
-        f"{prose(record.spec.workload.describe())}; {prose(listed(sorted(record.servers)))}.",
-        _candidates(done, recipe),
+        _sentence(verdict.headline),
+        _candidates(done, verdict, recipe),
         _levels(done),
-        _waits(done),
-        _semaphores(record),
-        f"**Why:** {_sentence(done.why.summary)}",
-        "\n".join(reasons),
-        "\n".join(f"- Warning: {prose(note.text)}" for note in (*verdict.confounds, *verdict.warnings)),
+        _claims([one for one in found if one.expectation.study == done.study.name]),
+        "\n".join([f"**Why:** {_sentence(done.why.summary)}", *(["", *reasons] if reasons else [])]),
+        _waits(done, recipe),
+        _semaphores(done),
+        _folded("How it was run", ["\n".join(f"- {line}" for line in _how(done.record, verdict))]),
     ]
     return list(filter(None, parts))
+
+
+def _claims(found: Sequence[Found]) -> str:
+    lines = []
+    for one in found:
+        said = _says(one)
+        figures = f"{said[:1].upper()}{said[1:]}: {one.figures}."
+        lines.append(f"- **{_sentence(one.expectation.claim)}** {prose(figures)} {prose(one.why)}")
+    return "\n".join(["**Beside what was published:**", "", *lines]) if lines else ""
+
+
+def _how(record: StudyRecord, verdict: Verdict) -> list[str]:
+    tells = f", which can tell differences of {percent(verdict.detectable)} apart" if verdict.detectable is not None else ""
+    notes = [note for note in (*verdict.confounds, *verdict.warnings) if note.code != _LONGER_STUDY]
+    return [
+        f"{prose(listed(sorted(record.servers)))}: {prose(record.spec.workload.describe())}",
+        f"{counted(verdict.blocks, 'block')} in {about(60 * verdict.minutes_of_wall_clock)}{tells}",
+        *(f"Note: {prose(note.text)}" for note in notes),
+    ]
 
 
 def _sentence(text: str) -> str:
     return f"{prose(text.rstrip('.'))}."
 
 
-def _candidates(done: Done, recipe: Recipe) -> str:
-    verdict = done.record.verdict
-    if verdict is None:
-        return ""
-    scans = done.record.spec.workload.name == "scan"
-    published = [row for row in recipe.figures if row.study == done.study.name and row.unit != "ps"]
-    ratios = [row.relative(verdict.baseline) for row in published]
-    titles = [title for row in published for title in (f"published, {row.unit}", "published, speed")]
-    head = ("candidate", *titles, "here, s a run" if scans else "here, transactions/s", "here, speed", "variation", "trials")
+def _candidates(done: Done, verdict: Verdict, recipe: Recipe) -> str:
+    own = [row for row in recipe.figures if row.study == done.study.name and row.unit != _PICOSECONDS]
+    ratios = [row.relative(verdict.baseline) for row in own]
+    titles = [title for row in own for title in (f"published, {row.unit}", "published, speed")]
+    head = ("candidate", *titles, _here_title(verdict), "here, speed", "variation", "trials")
     rows = []
     for candidate in verdict.candidates:
         cells = [prose(candidate.name)]
-        for row, ratio in zip(published, ratios, strict=True):
+        for row, ratio in zip(own, ratios, strict=True):
             cells += [number(row.values.get(candidate.name)), _ratio(ratio.get(candidate.name), candidate, verdict.baseline)]
-        cells += [_here(candidate, scans=scans), *_speed(candidate, verdict.baseline), str(candidate.trials)]
+        cells += [_here(candidate, verdict), *_speed(candidate, verdict.baseline), str(candidate.trials)]
         rows.append(cells)
-    notes = "".join(f"\n\n{prose(row.note)}" for row in recipe.figures if row.study == done.study.name and row.note)
+    notes = "".join(f"\n\n{prose(row.note)}" for row in own if row.note)
     return _table(head, rows, len(head) - 1) + notes
 
 
@@ -171,10 +206,19 @@ def _ratio(value: float | None, candidate: CandidateVerdict, baseline: str) -> s
     return "baseline" if candidate.name == baseline and value is not None else change(value)
 
 
-def _here(candidate: CandidateVerdict, *, scans: bool) -> str:
-    if candidate.tps is None:
+def _here_title(verdict: Verdict) -> str:
+    if units_of(verdict) is not RUNS:
+        return "here, transactions/s"
+    return "here, s a run (geometric mean)" if verdict.workload.get("levels") else "here, s a run"
+
+
+def _here(candidate: CandidateVerdict, verdict: Verdict) -> str:
+    if units_of(verdict) is not RUNS:
+        return number(candidate.tps.mean if candidate.tps else None)
+    took = seconds_a_run(candidate.tps, verdict)
+    if took is None:
         return NOTHING
-    return number(1 / candidate.tps.mean if scans and candidate.tps.mean else candidate.tps.mean)
+    return f"{took.mean:.3f}" if took.mean < 1 else number(took.mean)
 
 
 def _speed(candidate: CandidateVerdict, baseline: str) -> tuple[str, str]:
@@ -193,80 +237,47 @@ def _levels(done: Done) -> str:
         for one in done.why.scaling
         if one.candidate != baseline
     ]
-    head = ("candidate", *(f"{threads} sessions" if threads > 1 else "1 session" for threads in base))
-    return f"Speed beside {prose(baseline)}, by sessions at once:\n\n{_table(head, rows, len(base))}"
+    head = ("candidate", *(counted(threads, "thread") for threads in base))
+    return f"Speed beside {prose(baseline)}, by threads at once:\n\n{_table(head, rows, len(base))}"
 
 
-def _waits(done: Done) -> str:
+def _waits(done: Done, recipe: Recipe) -> str:
+    waits = [row for row in done.why.waits if row.operation == "(all)" and row.count]
+    if not waits:
+        return ""
+    published = [row for row in recipe.figures if row.study == done.study.name and row.unit == _PICOSECONDS]
+    times = ("mean, ns", "median", "p90", "p99", "longest", "mean, cycles")
+    titles = [f"published {row.name.partition(' ')[0]}, ns" for row in published]
+    head = ("candidate", "waits for", "count", *titles, *times, "longest 1 %", "ten longest")
     rows = [
         (
             prose(row.candidate),
             prose(row.instrument.rpartition("/")[2]),
             f"{row.count:,}",
+            *(_nanoseconds(figures.values.get(row.candidate)) for figures in published),
             *(number(value) for value in (row.mean_ns, row.p50_ns, row.p90_ns, row.p99_ns, row.max_ns, row.mean_cycles)),
             percent(row.worst_share),
             percent(row.ten_share),
         )
-        for row in done.why.waits
-        if row.operation == "(all)" and row.count
+        for row in waits
     ]
-    if not rows:
-        return ""
-    head = (
-        "candidate",
-        "waits for",
-        "count",
-        "mean, ns",
-        "median",
-        "p90",
-        "p99",
-        "longest",
-        "mean, cycles",
-        "longest 1 %",
-        "ten longest",
-    )
     lost = sum(trial.lost for trial in done.why.wait_trials)
     kept = "none were lost" if not lost else f"{lost:,} more were counted by the server and lost"
-    return f"{_table(head, rows, len(head) - 2)}\n\nEvery single wait of one trial of each candidate; {kept}."
+    intro = f"Every single wait of one trial of each candidate ({kept}); shares are of all time waited:"
+    notes = [prose(row.note) for row in published if row.note]
+    return "\n\n".join([intro, _table(head, rows, len(head) - 2), *notes])
 
 
-def _semaphores(record: StudyRecord) -> str:
-    """Return where threads were seen waiting, by candidate: how many at a reading, on average."""
-    places = seen_at(record)
-    if not places:
+def _nanoseconds(picoseconds: float | None) -> str:
+    return number(None if picoseconds is None else picoseconds / 1000)
+
+
+def _semaphores(done: Done) -> str:
+    """Return where threads were seen waiting, by candidate."""
+    names = [candidate.name for candidate in done.record.spec.candidates]
+    own = semaphores.candidates(done.why, names)
+    lines = semaphores.places(done.why, own)
+    if not lines:
         return ""
-    names = [candidate.name for candidate in record.spec.candidates]
-    strongest = sorted(places, key=lambda place: -max(places[place].values()))[:_MOST_PLACES]
-    rows = [[prose(place), *(number(places[place].get(name, 0.0)) for name in names)] for place in strongest]
-    intro = "Threads seen waiting for InnoDB semaphores, at each reading on average, by place in the source:"
-    return f"{intro}\n\n{_table(('place', *map(prose, names)), rows, len(names))}"
-
-
-def seen_at(record: StudyRecord) -> dict[str, dict[str, float]]:
-    """Return how many threads were seen waiting at a reading, by place in InnoDB's source and candidate: mean of its trials."""
-    found: dict[str, dict[str, list[float]]] = {}
-    for candidate, readings in _innodb(record).items():
-        for place in {name for counters in readings for name in counters}:
-            found.setdefault(place, {})[candidate] = [counters.get(place, 0.0) for counters in readings]
-    means = {place: {name: fmean(values) for name, values in by.items()} for place, by in found.items()}
-    return {place: by for place, by in means.items() if any(by.values())}
-
-
-def _innodb(record: StudyRecord) -> dict[str, list[Mapping[str, float]]]:
-    """Return per candidate and trial what the status monitor told of waiting threads, for one reading."""
-    found: dict[str, list[Mapping[str, float]]] = {candidate.name: [] for candidate in record.spec.candidates}
-    for trial in record.trials:
-        watched = record.watched.get(trial.id, {}).get("innodb")
-        if watched is not None and watched.readings and trial.purpose is Purpose.RACE:
-            counters = watched.counters.items()
-            own = {name.removeprefix(_SEEN): value / watched.readings for name, value in counters if name.startswith(_SEEN)}
-            found[trial.candidate].append(own)
-    return found
-
-
-def _expectations(found: Sequence[Found]) -> str:
-    lines = [
-        f"- **{_sentence(one.expectation.claim)}** Here: {SAYS[one.agreement]} ({prose(one.figures)}). {prose(one.why)}"
-        for one in found
-    ]
-    return "\n".join(["**Beside what was published**", "", *lines]) if lines else ""
+    rows = [[prose(line.name), *line.figures] for line in lines]
+    return f"{prose(semaphores.PLACES_READING)}\n\n{_table(('place', *map(prose, own)), rows, len(own))}"

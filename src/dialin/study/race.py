@@ -8,10 +8,10 @@ from itertools import count
 from dialin.model.study import StudySpec
 from dialin.model.trial import Purpose, Trial, TrialState
 from dialin.stats.decide import Rules, blocks_to_choose, decide, leaves
+from dialin.stats.figures import Figures, observations
 from dialin.stats.looks import FIRST_CUT
 from dialin.study import comparison
 from dialin.study.comparison import Seen
-from dialin.study.figures import Figures, observations
 
 GIVE_UP_AFTER = 2
 """A candidate whose first trials all failed is out after this many: the same boot would fail the same way again."""

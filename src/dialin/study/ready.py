@@ -81,7 +81,7 @@ def settle(
     spec = question.spec(candidates, _choose_baseline(question.baseline, candidates, before), directory)
     notes = check.check_study(spec, catalogues, elsewhere)
     _check_duplicates(question, candidates)
-    _check_cpus(spec)
+    check_cpus(spec)
     return *planned(question, spec, switch), notes
 
 
@@ -132,7 +132,7 @@ def _check_duplicates(question: Question, candidates: Sequence[Candidate]) -> No
         raise UserError(f"{a} and {b} are the same setting", "Take one of them out")
 
 
-def _check_cpus(spec: StudySpec) -> None:
+def check_cpus(spec: StudySpec) -> None:
     """Make sure that the CPUs asked for are there, and can be given to a process.
 
     Raises:

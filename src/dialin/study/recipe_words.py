@@ -78,8 +78,8 @@ def _load(study: Study, scale: ScaleName) -> str:
     keys = study.keys(scale)
     options: dict[str, object] = keys.get("workload-options", {})
     threads = keys.get("threads", "")
-    sessions = listed([str(each) for each in threads]) if isinstance(threads, Sequence) else str(threads)
+    levels = listed([str(each) for each in threads]) if isinstance(threads, Sequence) else str(threads)
     size = f"{keys['tables']} tables of {keys['table-size']:,} rows" if "table-size" in keys else ""
     told = [f"{name} {value}" for name, value in options.items()]
     fixed = describe(keys["set"]) if "set" in keys else ""
-    return ", ".join(filter(None, [keys.get("workload", ""), f"threads {sessions}", size, *told, fixed]))
+    return ", ".join(filter(None, [keys.get("workload", ""), f"threads {levels}", size, *told, fixed]))

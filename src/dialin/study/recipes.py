@@ -7,6 +7,7 @@ sets otherwise.
 from __future__ import annotations
 
 import difflib
+import math
 import re
 import tomllib
 from collections.abc import Mapping
@@ -93,7 +94,8 @@ class Rule(StrEnum):
 
     `faster`, `slower` and `alike` look at the throughput of candidates, each as a ratio to the baseline's; `steadier` at their
     variation beside the baseline's; `best` at whether a candidate wins; `moves-up` at whether candidates gain on the baseline
-    from the fewest threads to the most; `mean-above-p99`, `tail-shrinks` and `p90-alike` at raw waits.
+    from the fewest threads to the most; `mean-above-p99`, `tail-shrinks` and `p90-alike` at raw waits, of which each candidate
+    has one trial, and so no interval.
     """
 
     FASTER = "faster"
@@ -115,9 +117,36 @@ class Expectation(_Part):
     rule: Rule
     candidates: list[str] = Field(min_length=1)
     within: float = Field(default=0.05, gt=0, description="for `alike` and `p90-alike`: the relative difference that is none")
+    low: float | None = Field(
+        default=None, gt=0, description="for `faster` and `slower`: the least ratio to the baseline that says the same"
+    )
+    high: float | None = Field(
+        default=None, gt=0, description="for `faster` and `slower`: the greatest ratio to the baseline that says the same"
+    )
     agrees: str = Field(description="why it is to be expected that the run says the same")
-    differs: str = Field(description="why it may be that the run says the opposite")
+    differs: str = Field(description="why it may be that the run says something else")
     open: str = Field(description="why it may be that the run does not tell")
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The ratios of throughput to the baseline's that say the same: those of the rule, or those that were given."""
+        if self.rule is Rule.ALIKE:
+            return 1 - self.within, 1 + self.within
+        low, high = (1.0, math.inf) if self.rule is Rule.FASTER else (0.0, 1.0)
+        return low if self.low is None else self.low, high if self.high is None else self.high
+
+    @model_validator(mode="after")
+    def _range_is_right(self) -> Expectation:
+        if self.low is None and self.high is None:
+            return self
+        if self.rule not in (Rule.FASTER, Rule.SLOWER):
+            raise ValueError("low and high are for the rules faster and slower")
+        low, high = self.range
+        if not low < high:
+            raise ValueError("low must be below high")
+        if (low < 1) if self.rule is Rule.FASTER else (high > 1):
+            raise ValueError(f"{self.rule} takes ratios {'from' if self.rule is Rule.FASTER else 'up to'} 1")
+        return self
 
 
 class Machine(_Part):

@@ -9,10 +9,10 @@ from dialin.model.progress import Standing
 from dialin.model.record import Look
 from dialin.model.trial import Purpose, Trial, TrialState
 from dialin.model.verdict import Verdict
+from dialin.stats.figures import Figures, figures
 from dialin.stats.looks import FIRST_LOOK, allowance
 from dialin.study import race
 from dialin.study import trial as trials
-from dialin.study.figures import Figures, figures
 from dialin.study.plan import WAIT_TRIALS, block_order, wait_trial_seconds
 from dialin.study.trial import Laboratory
 from dialin.study.verdict import judge, standings

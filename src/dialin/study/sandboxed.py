@@ -61,7 +61,8 @@ class Sandboxes:
                 dataset = preparer.prepared(self.builds[candidate.server], self.workload, shape)
                 held.enter_context(preparer.in_use(dataset))
                 datasets[candidate.name] = dataset
-            check_space(workshop.home.sandboxes, max(dataset.size for dataset in datasets.values()))
+            largest = max(dataset.size for dataset in datasets.values())
+            check_space(workshop.home.sandboxes, largest + self.workload.temporary_bytes())
 
             if self.changes is not None:
                 yield self._sharing(self.changes, datasets, held)
@@ -233,8 +234,9 @@ def _check_memory(spec: StudySpec, defaults: Mapping[str, Mapping[str, str]]) ->
 
 
 def _check_disk(workshop: Workshop, workload: Workload, count: int) -> None:
-    """The datasets of all builds, and one copy for the trial, must fit."""
-    check_space(workshop.home.root, (count + 1) * (BLANK_SIZE + workload.expected_bytes()))
+    """The datasets of all builds, one copy for the trial, and what that writes to temporary files must fit."""
+    data = (count + 1) * (BLANK_SIZE + workload.expected_bytes())
+    check_space(workshop.home.root, data + workload.temporary_bytes())
 
 
 def _facts(build: Build) -> dict[str, str]:

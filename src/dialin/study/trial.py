@@ -142,8 +142,12 @@ class _Life:
                     self._told.append(load.facts())
                     load.stop()
                     self._load = None
-            watching.keep(self._lab.store, self._trial.id)
-            self._keep_facts()
+                    if self._so_far.spoiled:
+                        break
+            if not self._so_far.spoiled:  # else it is run again, and what was seen is nobody's
+                with self._step(Step.STOP):
+                    watching.keep(self._lab.store, self._trial.id)
+                    self._keep_facts()
             self._well = True
         except ServerError as error:
             return self._failure("server", error.what, error.log_tail)
@@ -215,8 +219,9 @@ class _Life:
             series: list[float] = []
             while lab.clock.monotonic() < limit:
                 series.append(self._read(load, Step.WARM_UP).tps)
-                if is_steady(series):
-                    self._so_far.warm_up_end = WarmUpEnd.STEADY
+                if not lab.spec.whole_warmup and is_steady(series):
+                    # Of several numbers of threads one that did not settle is the one to tell of.
+                    self._so_far.warm_up_end = self._so_far.warm_up_end or WarmUpEnd.STEADY
                     return load
             self._so_far.warm_up_end = WarmUpEnd.LIMIT
         return load

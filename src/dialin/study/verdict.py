@@ -16,12 +16,12 @@ from dialin.model.trial import Purpose, Step, Trial, TrialState
 from dialin.model.verdict import CandidateState, CandidateVerdict, Confirmation, Estimate, Note, Outcome, Verdict
 from dialin.stats.blocks import fit
 from dialin.stats.decide import Decision, blocks_to_choose, decide
+from dialin.stats.figures import Figures, figures, natural, observations
 from dialin.stats.forecast import detectable
 from dialin.stats.intervals import stall_share, typical
 from dialin.stats.pareto import front
 from dialin.study import caveats, comparison, race, words
 from dialin.study.comparison import Seen
-from dialin.study.figures import Figures, figures, natural, observations
 from dialin.study.plan import plan
 from dialin.variables import rules
 
@@ -294,8 +294,8 @@ def _warnings(case: _Case, chosen: str) -> list[Note]:
     notes += words.failure_notes(case.record)
     notes += client_limits(spec, case.done)
     notes += other_load(case.done)
-    notes += caveats.steadiness_notes(case.done, case.found)
-    notes += caveats.lost_notes(case.done, case.found)
+    notes += caveats.steadiness_notes(spec, case.done, case.found)
+    notes += caveats.lost_notes(spec, case.done, case.found)
     notes += caveats.cold_notes(case.done, case.record.watched)
     notes += caveats.noise_notes(spec, decision.sd)
     if decision.outcome is Outcome.UNRESOLVED and not spec.aa:

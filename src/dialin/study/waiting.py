@@ -13,10 +13,11 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from dialin.clock import Clock
-from dialin.errors import DialinError, UserError
+from dialin.errors import DialinError, ServerError, UserError
 from dialin.model.build import Build
 from dialin.model.evidence import RawWaits
 from dialin.model.trial import Purpose, Trial
+from dialin.probes import host
 from dialin.servers import instruments
 from dialin.servers.capabilities import Versioned
 from dialin.servers.connection import Query
@@ -46,8 +47,23 @@ _TRUSTED = 20.0
 _LEAST_FREE = 2 * 1024**3
 """Bytes of disk that are left alone."""
 
+_MOST = 100_000_000
+"""Waits that one trial keeps; those after them are only counted. Summing up so many takes 2.4 GB of memory."""
+
+_SHARE = 2
+"""Summing up takes no more than one part in so many of the memory that is free."""
+
+_SMALLER = 2
+"""A file of waits takes, while it is made in the study's directory, no more than one part in so many of what the server wrote."""
+
 _SETTLED_WITHIN = 5.0
 """Seconds that waits under way may take to end once the instruments are off."""
+
+_BRIEFLY = 2.0
+"""Seconds that an interrupted trial waits for a reading under way, which is of no more use."""
+
+_IDLE = 28_800
+"""Seconds for which the collector's connection may be idle, whatever the server's own wait_timeout is: a warm-up is long."""
 
 _PS = 1e12
 
@@ -66,26 +82,34 @@ def needs(build: Versioned, trial: Trial, pattern: str | None, memory: int) -> M
     return instruments.start_options(build, pattern, memory)
 
 
-def by_purpose(clean: TrialWatcher, pattern: str | None, clock: Clock) -> TrialWatcher:
-    """Return what watches every trial of a study: those for waits by their raw waits, all others as they are watched anyway."""
+def by_purpose(clean: TrialWatcher, pattern: str | None, clock: Clock, study: Path) -> TrialWatcher:
+    """Return what watches every trial of a study: those for waits by their raw waits, all others as they are watched anyway.
+
+    Args:
+        clean: watches the others.
+        pattern: of the instruments; None where no raw waits are asked for.
+        clock: for waiting.
+        study: the study's directory.
+    """
 
     def watcher(trial: Trial, instance: Instance, build: Versioned, client_cpu: ClientCpu) -> AbstractContextManager[Watching]:
         if trial.purpose is Purpose.WAITS and pattern is not None:
-            return collecting(instance, pattern, clock)
+            return collecting(instance, pattern, clock, study)
         return clean(trial, instance, build, client_cpu)
 
     return watcher
 
 
 @contextmanager
-def collecting(instance: Instance, pattern: str, clock: Clock) -> Iterator[Collector]:
+def collecting(instance: Instance, pattern: str, clock: Clock, study: Path) -> Iterator[Collector]:
     """Collect raw waits of a server that was started for it, while this is open.
 
     Raises:
         ServerError: it refuses that.
     """
     with instance.connect(PATIENCE) as query:
-        yield Collector(query, pattern, clock)
+        query("SET SESSION wait_timeout = %s", (_IDLE,))
+        yield Collector(query, pattern, clock, study)
 
 
 class Collector:
@@ -95,19 +119,30 @@ class Collector:
         query: asks the server; nobody else uses it meanwhile.
         pattern: of the instruments.
         clock: for waiting.
+        study: the study's directory, below which they are kept.
         free: tells the bytes that are free where a file is written.
+        memory: tells the bytes of memory that are free.
 
     Raises:
         ServerError: the server refuses to be asked, or to write files.
     """
 
     def __init__(
-        self, query: Query, pattern: str, clock: Clock, free: Callable[[Path], int] = lambda path: shutil.disk_usage(path).free
+        self,
+        query: Query,
+        pattern: str,
+        clock: Clock,
+        study: Path,
+        *,
+        free: Callable[[Path], int] = lambda path: shutil.disk_usage(path).free,
+        memory: Callable[[], int] = host.memory_available,
     ) -> None:
         self._query = query
         self._pattern = pattern
         self._clock = clock
+        self._study = study
         self._free = free
+        self._memory = memory
         self._names = instruments.matching(pattern, instruments.all_waits(query))
         self._timer = instruments.timer(query)
         self._files: list[Path] = []
@@ -117,6 +152,7 @@ class Collector:
         self._counted = 0
         self._read_upto = 0  # of the server's time
         self._read_at = 0  # of its count
+        self._began_at = 0  # of its count, when the window opened
         self._anchor: tuple[float, int] | None = None
         self._ended = threading.Event()
         self._ring = WaitRing(query, self._names) if self._names else None
@@ -137,7 +173,7 @@ class Collector:
             return
         ring = self._ring
         ring.make_ready()
-        before = self._read_at = ring.counted()
+        before = self._began_at = self._read_at = ring.counted()
         self._anchor = None
         self._ended.clear()
         thread = threading.Thread(target=self._keep_up, args=(ring,), name="waits", daemon=True)
@@ -146,9 +182,12 @@ class Collector:
         thread.start()
         try:
             yield
-        finally:
+        except BaseException:
             self._ended.set()
-            thread.join()
+            thread.join(_BRIEFLY)
+            raise
+        self._ended.set()
+        thread.join()
         ring.switch(on=False)
         self._seconds += self._clock.monotonic() - began
         self._counted += self._settled(ring) - before
@@ -163,8 +202,9 @@ class Collector:
             while not self._ended.is_set():
                 self._clock.sleep(_POLL)
                 self.look(ring)
-        except DialinError as error:
-            self._note(f"The ring could not be read while the load ran: {error.what}")
+        except Exception as error:  # a thread has nobody else to tell
+            reason = error.what if isinstance(error, DialinError) else str(error) or type(error).__name__
+            self._note(f"The ring could not be read while the load ran: {reason}")
 
     def look(self, ring: WaitRing) -> None:
         """Read the ring if so much of it is new that it must be."""
@@ -175,23 +215,36 @@ class Collector:
 
     def _a_little_before_now(self, ring: WaitRing) -> int:
         """Return the server's time as it was so long ago that every wait that ended before is in the ring."""
-        now = self._clock.monotonic()
-        if self._anchor is None or now - self._anchor[0] > _TRUSTED:
+        if self._anchor is None or self._clock.monotonic() - self._anchor[0] > _TRUSTED:
             newest = ring.newest()
             if newest is None:
                 return self._read_upto
-            self._anchor = (now, newest)
+            # Now, not when it was asked: an answer that took long would else make the server's time run ahead of what it is.
+            self._anchor = (self._clock.monotonic(), newest)
         at, time = self._anchor
-        return max(self._read_upto, time + int(_PS * (now - at)) - _LATE)
+        return max(self._read_upto, time + int(_PS * (self._clock.monotonic() - at)) - _LATE)
 
     def _drain(self, ring: WaitRing, upto: int | None) -> None:
         if upto is not None and upto <= self._read_upto:
             return
-        if self._free(ring.directory) < _LEAST_FREE:
-            self._note("Reading was given up: less than 2 GB of disk would have been left")
+        reason = self._no_room(ring)
+        if reason:
+            self._note(f"Reading was given up: {reason}")
             return
         self._files.append(ring.drain(self._read_upto, upto))
         self._read_upto = upto or self._read_upto
+
+    def _no_room(self, ring: WaitRing) -> str:
+        """Return why no more waits can be kept; nothing where they can."""
+        most = max(ring.size, min(_MOST, self._memory() // _SHARE // raw_waits.MEMORY))
+        if self._counted + self._read_at - self._began_at >= most:
+            return f"a trial keeps no more than about {most:,} waits, which is what the memory to sum them up allows"
+        try:
+            written = sum(file.stat().st_size for file in self._files)
+            tight = self._free(ring.directory) < _LEAST_FREE or self._free(self._study) < _LEAST_FREE + written // _SMALLER
+        except OSError as error:
+            raise ServerError(f"The files of raw waits cannot be read: {error}") from error
+        return "less than 2 GB of disk would have been left" if tight else ""
 
     def _settled(self, ring: WaitRing) -> int:
         """Return the server's count once the waits that were under way have ended."""

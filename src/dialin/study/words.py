@@ -10,7 +10,7 @@ from dialin.model.study import Goal, StudySpec
 from dialin.model.trial import Purpose, TrialState
 from dialin.model.verdict import CandidateState, Estimate, Note, Outcome
 from dialin.stats.decide import Decision
-from dialin.study.figures import natural
+from dialin.stats.figures import natural
 from dialin.text import change, counted, exact_percent, listed, percent
 from dialin.variables import rules
 

@@ -16,6 +16,12 @@ from dialin.model.why import (
     ReasonKind,
     Scaling,
     ScalingPoint,
+    SemaphorePlace,
+    Semaphores,
+    SpinRow,
+    StatementFigures,
+    StatementRow,
+    StatementTimes,
     Usl,
     WaitSummary,
     WaitTrial,
@@ -29,6 +35,7 @@ _TICKS = 2.9
 _THREADS = (1, 4, 16, 64)
 _HASH = "wait/synch/sxlock/innodb/hash_table_locks"
 _CHANGE_BUFFER = "The change buffer held at most 4 MiB, of 2 GiB set aside for it (25 % of the pool)."
+_UNTOLD = "The server's status tells nothing of semaphores: MariaDB 10.11 and later leave that section empty."
 
 
 def full(record: StudyRecord) -> Why:
@@ -67,6 +74,12 @@ def full(record: StudyRecord) -> Why:
         ],
         costs=_costs(names, record.spec.baseline),
         scaling=[_scaling(name, place) for place, name in enumerate(names)],
+        statements=_statements(names),
+        statement_times=[
+            StatementTimes(candidate=name, statements=2_106_220, p50_us=91.2, p95_us=436.5, p99_us=None if place else 1047.13)
+            for place, name in enumerate(names)
+        ],
+        semaphores=_semaphores(names),
         waits=[one for place, name in enumerate(names) for one in _waits(name, place)],
         wait_trials=[
             WaitTrial(
@@ -104,6 +117,9 @@ def nothing_moved(record: StudyRecord) -> Why:
         reasons=[_plain("change_buffer_unused", ReasonKind.UNUSED, _CHANGE_BUFFER)],
         costs=_costs(_names(record), record.spec.baseline)[:2],
         scaling=[],
+        statements=[],
+        statement_times=[],
+        semaphores=Semaphores(places=[], spins=[], notes=[_UNTOLD]),
         waits=[],
         wait_trials=[],
         probes=[ProbeCost(probe="status", readings=90, waited_ms_per_s=0.3, cpu_ms_per_s=0.1, notes=[])],
@@ -112,8 +128,18 @@ def nothing_moved(record: StudyRecord) -> Why:
 
 def unknown(_record: StudyRecord) -> Why:
     """Return what is told of a study that nothing watched."""
-    summary = "Nothing was watched."
-    return Why(summary=summary, reasons=[], costs=[], scaling=[], waits=[], wait_trials=[], probes=[])
+    return Why(
+        summary="Nothing was watched.",
+        reasons=[],
+        costs=[],
+        scaling=[],
+        statements=[],
+        statement_times=[],
+        semaphores=Semaphores(places=[], spins=[], notes=[]),
+        waits=[],
+        wait_trials=[],
+        probes=[],
+    )
 
 
 def hostile(record: StudyRecord) -> Why:
@@ -126,6 +152,13 @@ def hostile(record: StudyRecord) -> Why:
         reasons=[_moved("digest", f"SELECT {HOSTILE}", 3.0, 0.5, HOSTILE, HOSTILE, dict.fromkeys(names, 1.0))],
         costs=[row.model_copy(update={"name": HOSTILE, "unit": HOSTILE}) for row in _costs(names, record.spec.baseline)[:1]],
         scaling=[],
+        statements=[one.model_copy(update={"digest": f"SELECT '{HOSTILE}'"}) for one in _statements(names)[:1]],
+        statement_times=[],
+        semaphores=Semaphores(
+            places=[one.model_copy(update={"place": HOSTILE, "lock": HOSTILE}) for one in _semaphores(names).places[:1]],
+            spins=[one.model_copy(update={"kind": HOSTILE}) for one in _semaphores(names).spins[:1]],
+            notes=[HOSTILE],
+        ),
         waits=[waits[0].model_copy(update={**bad, "operation": "(all)"}), *(one.model_copy(update=bad) for one in waits[1:])],
         wait_trials=[
             WaitTrial(
@@ -209,6 +242,51 @@ def _scaling(name: str, place: int) -> Scaling:
     return Scaling(candidate=name, points=points, usl=usl)
 
 
+def _statements(names: Sequence[str]) -> list[StatementRow]:
+    told = [
+        ("SELECT `c` FROM `sbtest1` WHERE `id` = ?", 12_400.0, 71.0, 1.0),
+        ("SELECT `c` FROM `sbtest1` WHERE `id` BETWEEN ? AND ? ORDER BY `c`", 1240.0, 390.0, 200.0),
+        ("COMMIT", 1240.0, 350.0, 0.0),
+    ]
+    return [
+        StatementRow(
+            digest=digest,
+            candidates={
+                name: StatementFigures(
+                    per_second=rate * (1 + 0.05 * place),
+                    mean_us=mean / (1 + 0.05 * place),
+                    rows_examined=rows,
+                    rows_sent=rows / 2,
+                    lock_us=1.2,
+                    disk_tables=0.0,
+                )
+                for place, name in enumerate(names)
+            },
+        )
+        for digest, rate, mean, rows in told
+    ]
+
+
+def _semaphores(names: Sequence[str]) -> Semaphores:
+    places = [("buf0buf.cc:4102", "S-lock", 2.1), ("btr0sea.cc:122", "S-lock", 0.8)]
+    return Semaphores(
+        places=[
+            SemaphorePlace(place=at, lock=lock, waiting={name: most / (1 + place) for place, name in enumerate(names)})
+            for at, lock, most in places
+        ],
+        spins=[
+            SpinRow(
+                kind=kind,
+                spins={name: 9100.0 / (1 + place) for place, name in enumerate(names)},
+                rounds={name: 120_400.0 / (1 + place) for place, name in enumerate(names)},
+                os_waits={name: 410.0 / (1 + place) for place, name in enumerate(names)},
+            )
+            for kind in ("mutex", "rw_shared", "rw_excl")
+        ],
+        notes=[],
+    )
+
+
 def _waits(name: str, place: int) -> list[WaitSummary]:
     return [
         _wait(name, operation, share / (1 + place))
@@ -241,6 +319,7 @@ def _wait(name: str, operation: str, share: float) -> WaitSummary:
         p999_cycles=_TICKS * p999,
         max_cycles=_TICKS * most,
         total_ms=count * mean / 1e6,
+        total_cycles=_TICKS * count * mean,
         worst_share=0.71,
         ten_share=0.64 if share == 1 else 0.21,
         histogram=histogram,

@@ -70,6 +70,7 @@ class Load(Protocol):
 
         Raises:
             WorkloadError: the driver died, or reported an error that ends it.
+            ServerError: the server hung.
         """
         ...
 
@@ -115,6 +116,10 @@ class Workload(Protocol):
 
     def expected_bytes(self) -> int:
         """Return about how many bytes the prepared data takes."""
+        ...
+
+    def temporary_bytes(self) -> int:
+        """Return about how many bytes of temporary files a trial needs beside its data."""
         ...
 
     @property

@@ -155,6 +155,10 @@ class Sysbench:
         """Return about how many bytes the prepared data takes."""
         return self._spec.tables * self._spec.table_size * BYTES_A_ROW
 
+    def temporary_bytes(self) -> int:
+        """Return 0: no query of sysbench's scripts sorts more than a few rows."""
+        return 0
+
     def _arguments(self, target: Target, *, threads: int) -> list[str]:
         options: dict[str, object] = {
             **sysbench_account.options(target.account, target.directory),

@@ -14,10 +14,11 @@ from dialin.evidence.reasons.reached import limits
 from dialin.evidence.reasons.room import unused
 from dialin.model.evidence import Gauge
 from dialin.model.record import StudyRecord
+from dialin.model.trial import Costs
 from dialin.model.why import Reason, ReasonKind
 from dialin.testing.invented_why import Per, Told, nothing_moved, room_unused, watched
 
-S, G = Per.SECOND, Per.GAUGE
+S, G, T = Per.SECOND, Per.GAUGE, Per.TRANSACTION
 Figure = tuple[str, str, Per, float]
 
 ROOM: dict[str, tuple[Mapping[str, str], list[Figure], list[Figure], str]] = {
@@ -103,12 +104,6 @@ LIMITS: dict[str, tuple[Mapping[str, str], list[Figure], list[Figure], str]] = {
         [("innodb", "checkpoint_age", G, 60e6)],
         "80.0 % of the redo log were in use, so that pages were flushed for its sake: it is small for this load.",
     ),
-    "io_capacity_reached": (
-        {"innodb_io_capacity": "200"},
-        [("status", "Innodb_buffer_pool_pages_flushed", S, 210.0)],
-        [("status", "Innodb_buffer_pool_pages_flushed", S, 100.0)],
-        "Flushing wrote 105.0 % of what innodb_io_capacity allows it.",
-    ),
     "io_capacity_max_reached": (
         {"innodb_io_capacity_max": "2000"},
         [("metrics", "buffer_pool_pages_written", S, 1900.0)],
@@ -141,15 +136,9 @@ LIMITS: dict[str, tuple[Mapping[str, str], list[Figure], list[Figure], str]] = {
     ),
     "sort_buffer_full": (
         {},
-        [("status", "Sort_merge_passes", S, 30.0)],
-        [("status", "Sort_merge_passes", S, 0.0)],
-        "Sorts did not fit sort_buffer_size: 30.0 merge passes a second.",
-    ),
-    "disk_full_time": (
-        {},
-        [("machine", "disk_busy_seconds", S, 0.99)],
-        [("machine", "disk_busy_seconds", S, 0.5)],
-        "The disk was at work 99.0 % of the time.",
+        [("status", "Sort_merge_passes", T, 3.0)],
+        [("status", "Sort_merge_passes", T, 0.0)],
+        "Sorts did not fit sort_buffer_size: 3.00 merge passes a transaction.",
     ),
     "memory_short": (
         {},
@@ -180,7 +169,7 @@ def about(code: str) -> str | None:
 
 def test_every_rule_is_tested_here() -> None:
     assert set(ROOM) == {one.code for one in room.ROOMS}
-    assert set(LIMITS) == {one.code for one in reached.LIMITS} - {"purge_behind"}
+    assert set(LIMITS) == {one.code for one in reached.LIMITS} - {"purge_behind", "server_cpu_full"}
 
 
 @pytest.mark.parametrize("code", sorted({**ROOM, **LIMITS}))
@@ -237,3 +226,12 @@ def test_purge_that_falls_behind_is_named() -> None:
     }
     (reason,) = told_of("purge_behind", replace(record, watched=seen))
     assert reason.text == "Purge did not keep up: the history list grew by 1.13 for each transaction."
+
+
+def test_a_server_that_fills_the_cpus_it_was_given_is_named() -> None:
+    record = nothing_moved()
+    trials = [replace(one, costs=Costs(10.0, 1.0, 39.0, 40.0, 8, 4)) for one in record.trials]
+    spec = record.spec.model_copy(update={"server_cpus": "0-3"})
+    (reason,) = told_of("server_cpu_full", replace(record, trials=trials, spec=spec))
+    assert reason.text == "The server used 97.5 % of the CPUs that it may use."
+    assert told_of("server_cpu_full", replace(record, trials=trials)) == []

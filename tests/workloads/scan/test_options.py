@@ -57,12 +57,32 @@ def test_an_unknown_option_is_answered_with_those_there_are():
     assert all(name in refused.value.remedy for name in ("engine", "size", "row-format", "row-bytes", "cache", "runs", "sql"))
 
 
-@given(st.sampled_from(["SELECT 1", "  (select id from scan1)", "WITH a AS (SELECT 1) SELECT * FROM a", "TABLE scan1"]))
+@given(
+    st.sampled_from(
+        [
+            "SELECT 1",
+            "  (select id from scan1)",
+            "WITH a AS (SELECT 1) SELECT * FROM a",
+            "TABLE scan1",
+            "SELECT updated FROM scan1",
+        ]
+    )
+)
 def test_a_query_that_only_reads_leaves_the_table_as_it_is(sql):
     assert not ScanOptions.model_validate({"sql": sql}).may_write
 
 
-@pytest.mark.parametrize("sql", ["DELETE FROM scan1 LIMIT 5", "UPDATE scan1 SET number = 0", "CALL mine()"])
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "DELETE FROM scan1 LIMIT 5",
+        "UPDATE scan1 SET number = 0",
+        "CALL mine()",
+        "WITH t AS (SELECT 5 AS id) DELETE FROM scan1 WHERE id IN (SELECT id FROM t)",
+        "with t as (select 5 as id) update scan1 join t using (id) set number = 0",
+        "SELECT 1; TRUNCATE scan1",
+    ],
+)
 def test_a_query_that_may_write_makes_each_block_begin_with_restored_data(sql):
     assert Scan(load({"sql": sql, "cache": "warm"})).grows
 
@@ -72,7 +92,7 @@ def test_the_name_scan_stands_for_a_scan_and_any_other_for_sysbench():
     assert isinstance(chosen(WorkloadSpec()), Sysbench)
 
 
-def test_a_scan_is_of_one_session_and_one_table_of_half_a_gibibyte_unless_told():
+def test_a_scan_is_of_one_thread_and_one_table_of_half_a_gibibyte_unless_told():
     spec = load()
     assert (spec.threads, spec.levels, spec.tables, spec.options["size"]) == (1, (), 1, "512M")
     assert Scan(spec).expected_bytes() > 3 * 512 * 1024**2  # a copy for each cold run

@@ -1,3 +1,4 @@
+import threading
 from contextlib import contextmanager
 
 import pytest
@@ -68,8 +69,28 @@ def test_data_differs_by_all_that_decides_it(other):
     assert scan({**WARM, **other}).data_facts() != scan(WARM).data_facts()
 
 
-def test_several_numbers_of_sessions_need_a_copy_for_each_run_of_each():
+def test_several_numbers_of_threads_need_a_copy_for_each_run_of_each():
     assert scan(COLD, levels=(1, 4), threads=4).data_facts()["copies"] == 6
+
+
+def test_a_sort_of_the_table_needs_room_for_each_thread_that_makes_one():
+    one = scan({"query": "ordered", **WARM})
+    assert one.temporary_bytes() > one.expected_bytes()  # what is sorted, and what pieces are merged into
+    assert scan({"query": "ordered", **WARM}, levels=(2, 8), threads=8).temporary_bytes() == 8 * one.temporary_bytes()
+    assert one.expected_bytes() == scan({"query": "full", **WARM}).expected_bytes()
+
+
+@pytest.mark.parametrize("options", [{}, {"query": "join"}, {"sql": "SELECT 1"}])
+def test_a_query_that_sorts_nothing_needs_no_room_of_its_own(options):
+    assert scan(options).temporary_bytes() == 0
+
+
+def test_the_schema_may_have_any_name(monkeypatch, tmp_path):
+    server = FakeServer(["scan1"])
+    monkeypatch.setattr(scans, "connect", server.connect)
+    scan(WARM)._make_ready(Target(Account(), tmp_path, "my-app"), 1)
+    scan(WARM).prepare(Target(Account(), tmp_path, "my`app"))
+    assert [text for text in server.asked if text.startswith("USE")] == ["USE `my-app`", "USE `my``app`"]
 
 
 def test_a_server_that_dialin_did_not_start_is_scanned_warm_only():
@@ -106,38 +127,54 @@ def test_what_a_query_of_the_users_own_reads_is_not_claimed_to_be_known(monkeypa
     assert scan({**WARM, "sql": "SELECT 1"})._make_ready(Target(Account(), tmp_path), 1) == {}
 
 
-def test_a_run_lasts_until_the_last_session_is_done():
+def test_a_run_lasts_until_the_last_connection_is_done():
     second = summed_up(1, [(0.0, 2.0), (0.1, 4.0)])
     assert (second.seconds, second.tps, second.latency_ms) == (4.0, 0.5, pytest.approx(3900))
 
 
 class FakeStream:
-    """A session whose statement does what it is told."""
+    """A connection whose statement does what it is told."""
 
-    def __init__(self, number, act):
-        self.number, self._act = number, act
+    def __init__(self, number, act, asked):
+        self.number, self._act, self._asked = number, act, asked
 
     def query(self, statement, arguments=()):
+        self._asked.append(statement)
         return [(self.number,)]
 
-    def exhaust(self, statement):
+    def exhaust(self, statement, timeout):
         return self._act(self.number)
 
 
-def sessions(monkeypatch, act, count=2):
+def connections(monkeypatch, act, count=2, *, cpus=None, asked=None, database="sbtest"):
     numbers = iter(range(1, count + 1))
 
     @contextmanager
-    def streaming(account, timeout):
-        yield FakeStream(next(numbers), act)
+    def streaming(account, timeout=10.0):
+        assert timeout <= 10  # a server that hangs is not waited for as long as a run may take
+        yield FakeStream(next(numbers), act, [] if asked is None else asked)
 
     monkeypatch.setattr(loads, "streaming", streaming)
-    return ScanLoad(Target(Account(), None), "SELECT 1", count, lambda: {"bytes_a_run": 7.0}, None)
+    return ScanLoad(Target(Account(), None, database), "SELECT 1", count, lambda: {"bytes_a_run": 7.0}, cpus)
 
 
-def test_a_run_is_one_query_in_every_session(monkeypatch):
+def scans_under_way():
+    return [thread for thread in threading.enumerate() if thread.name == "scan"]
+
+
+@pytest.fixture
+def hold():
+    """Holds queries up until it is set."""
+    event = threading.Event()
+    yield event
+    event.set()
+    for thread in scans_under_way():
+        thread.join(10)
+
+
+def test_a_run_is_one_query_on_every_connection(monkeypatch):
     ran = []
-    load = sessions(monkeypatch, ran.append, count=3)
+    load = connections(monkeypatch, ran.append, count=3)
     second = load.read(10)
     assert sorted(ran) == [1, 2, 3]
     assert second.tps == pytest.approx(3 / second.seconds)
@@ -145,27 +182,104 @@ def test_a_run_is_one_query_in_every_session(monkeypatch):
     load.stop()
 
 
-def test_a_session_that_loses_its_server_ends_the_run_though_others_go_on(monkeypatch):
-    import threading
+def test_connections_outlive_a_small_wait_timeout_between_runs_and_find_any_schema(monkeypatch):
+    asked = []
+    connections(monkeypatch, print, 1, asked=asked, database="my-app").stop()
+    assert "SET SESSION wait_timeout = 28800" in asked
+    assert "USE `my-app`" in asked
 
-    hold = threading.Event()
 
+def test_a_server_that_answers_nobody_is_called_hung_long_before_a_run_may_end(monkeypatch, hold):
+    monkeypatch.setattr(loads, "_LOOK_EVERY", 0.01)
+    looks = []
+    monkeypatch.setattr(loads, "answers", lambda account: bool(looks.append(account)))
+    load = connections(monkeypatch, lambda number: hold.wait(10))
+    with pytest.raises(ServerError, match="The server hung"):
+        load.read(10)
+    assert len(looks) == 2
+
+
+def test_a_server_that_answers_now_and_then_is_waited_for(monkeypatch, hold):
+    monkeypatch.setattr(loads, "_LOOK_EVERY", 0.01)
+    looks = []
+
+    def answers(account):
+        looks.append(account)
+        if len(looks) == 6:
+            hold.set()
+        return len(looks) % 2 == 0
+
+    monkeypatch.setattr(loads, "answers", answers)
+    assert connections(monkeypatch, lambda number: hold.wait(10)).read(10) is not None
+
+
+def test_cpus_that_cannot_be_had_end_the_run_with_words_and_leave_no_thread_behind(monkeypatch):
+    def refuse(pid, cpus):
+        raise OSError(22, "Invalid argument")
+
+    monkeypatch.setattr(loads.os, "sched_setaffinity", refuse)
+    load = connections(monkeypatch, print, cpus="0")
+    with pytest.raises(WorkloadError, match="Invalid argument"):
+        load.read(10)
+    load.stop()
+    assert not scans_under_way()
+
+
+def test_threads_that_wait_for_others_end_where_not_all_could_be_started(monkeypatch):
+    begin, started = threading.Thread.start, []
+
+    def start(thread):
+        if started:
+            raise KeyboardInterrupt
+        started.append(thread)
+        begin(thread)
+
+    ran = []
+    load = connections(monkeypatch, ran.append)
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", start)
+        with pytest.raises(KeyboardInterrupt):
+            load.read(10)
+    monkeypatch.setattr(loads, "connect", FakeServer().connect)
+    load.stop()
+    started[0].join(10)
+    assert not scans_under_way()
+    assert ran == []
+
+
+def test_queries_that_do_not_end_are_waited_for_together_not_one_after_another(monkeypatch, hold):
+    monkeypatch.setattr(loads, "connect", FakeServer().connect)
+    load = connections(monkeypatch, lambda number: hold.wait(10), count=20)
+    assert load.read(0.01) is None
+    waited = []
+    monkeypatch.setattr(loads, "_END_WITHIN", 0.2)
+    join = threading.Thread.join
+
+    def noted(thread, timeout=None):
+        waited.append(timeout)
+        join(thread, timeout)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "join", noted)
+        load.stop()
+    assert len(waited) == 20
+    assert waited[-1] == 0
+
+
+def test_a_connection_that_loses_its_server_ends_the_run_though_others_go_on(monkeypatch, hold):
     def act(number):
         if number == 1:
             raise ServerError("Lost connection")
         hold.wait(10)
 
-    load = sessions(monkeypatch, act)
+    load = connections(monkeypatch, act)
     with pytest.raises(WorkloadError, match="Lost connection"):
         load.read(10)
-    hold.set()
 
 
-def test_what_still_runs_is_killed_when_the_load_is_stopped(monkeypatch):
-    import threading
-
-    hold, server = threading.Event(), FakeServer()
-    load = sessions(monkeypatch, lambda number: hold.wait(10))
+def test_what_still_runs_is_killed_when_the_load_is_stopped(monkeypatch, hold):
+    server = FakeServer()
+    load = connections(monkeypatch, lambda number: hold.wait(10))
     assert load.read(0.01) is None
 
     @contextmanager

@@ -8,10 +8,10 @@ from dialin.evidence.measured import Measured
 from dialin.evidence.reasons import sources
 from dialin.evidence.reasons.read_words import reads_in_words
 from dialin.evidence.reasons.rule import More, Of, Rule, by_transaction, per_second, per_transaction, quotient
+from dialin.evidence.semaphores import SEEN, threads_seen
 from dialin.text import listed, number, shorten, size, visible
 
 _SECONDS = "/seconds"
-_SEEN = "semaphore_seen/"
 _WIDTH = 80
 _LEAST_WAIT = 0.005
 _LEAST_THREADS = 0.05
@@ -22,7 +22,7 @@ KINDS = {
     "lock_os_waits": ("times that a kind of InnoDB lock put a thread to sleep", sources.SPINNING),
     "mutex_os_waits": ("what SHOW ENGINE INNODB MUTEX counts of a lock", sources.MUTEXES),
     "event_waits": ("seconds waited in an event of the performance schema", sources.WAIT_SUMMARIES),
-    "file_syncs": ("syncs of a kind of file", sources.FILE_SUMMARIES),
+    "file_syncs": ("syncs of the redo log's and the binary log's files", sources.FILE_SUMMARIES),
     "file_read_size": ("bytes that one read of a kind of file brought", sources.FILE_SUMMARIES),
     "rows_examined": ("rows that statements examined", sources.DIGESTS),
 }
@@ -46,9 +46,9 @@ def counters(found: Sequence[Measured], probe: str) -> list[str]:
 
 def _semaphores(found: Sequence[Measured]) -> Iterator[Rule]:
     for name in counters(found, "innodb"):
-        if not name.startswith(_SEEN):
+        if not name.startswith(SEEN):
             continue
-        place, _, kind = name.removeprefix(_SEEN).rpartition("/")
+        place, _, kind = name.removeprefix(SEEN).rpartition("/")
         of = _threads_seen(name)
         yield Rule(
             "semaphore_waits",
@@ -65,10 +65,7 @@ def _semaphores(found: Sequence[Measured]) -> Iterator[Rule]:
 
 def _threads_seen(counter: str) -> Of:
     def told(one: Measured) -> float | None:
-        seen = one.watched.get("innodb")
-        if seen is None or seen.readings < 2:
-            return None
-        return seen.counters.get(counter, 0.0) / (seen.readings - 1)  # the first reading is what others are compared with
+        return threads_seen(one, counter)
 
     return told
 
@@ -167,12 +164,16 @@ def _mean_wait(event: str) -> More:
     return told
 
 
+_SYNCED = ("wait/io/file/innodb/innodb_log_file", "wait/io/file/sql/binlog")
+"""Files that stay open: what is done to them beside reading and writing is syncing them."""
+
+
 def _files(found: Sequence[Measured]) -> Iterator[Rule]:
     for name in counters(found, "waits"):
         if not name.startswith("file/"):
             continue
         event, _, what = name.removeprefix("file/").rpartition("/")
-        if what == "syncs":
+        if what == "others" and event in _SYNCED:
             yield Rule(
                 "file_syncs",
                 "syncs",

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
 from dialin.evidence.measured import Measured
 from dialin.evidence.reasons.rule import Of, first_of, mean_of, per_second, quotient, setting
 
 _PAGE = 16384
+_OF_AN_INSTANCE = re.compile(r"pool/\d+/free_pages")
 
 
 def redo_capacity(one: Measured) -> float | None:
-    """Return the bytes of the redo log: newer servers have a variable for it, older ones a group of files."""
-    capacity = one.setting("innodb_redo_log_capacity")
+    """Return the bytes of the redo log: what the server says it is now, else its variable, else its group of files."""
+    resized = one.gauge("status", "Innodb_redo_log_capacity_resized")
+    capacity = resized.last if resized else one.setting("innodb_redo_log_capacity")
     if capacity:
         return capacity
     size = one.setting("innodb_log_file_size")
@@ -51,6 +55,14 @@ pages_flushed: Of = first_of(
 )
 """Pages written out of the buffer pool, a second."""
 
+
+def emptiest_instance(one: Measured) -> float | None:
+    """Return the fewest free pages that any instance of the buffer pool had; nothing where there is one only."""
+    seen = one.watched.get("innodb")
+    least = [gauge.least for name, gauge in seen.gauges.items() if _OF_AN_INSTANCE.fullmatch(name)] if seen else []
+    return min(least) if len(least) > 1 else None
+
+
 checkpoint_share: Of = quotient(mean_of("innodb", "checkpoint_age"), redo_capacity)
 """The share of the redo log between the last checkpoint and its end, on average."""
 
@@ -64,8 +76,11 @@ thread_concurrency: Of = setting("innodb_thread_concurrency")
 
 
 def history_growth(one: Measured) -> float | None:
-    """Return by how many undo logs a second the history list grew; 0 where it shrank."""
+    """Return by how many undo logs a second the history list grew; 0 where it shrank.
+
+    Nothing of a trial that measured several numbers of threads: what it grew by between them is none of their seconds'.
+    """
     seen, watched = one.gauge("innodb", "history_list"), one.watched.get("innodb")
-    if seen is None or watched is None or watched.seconds <= 0:
+    if seen is None or watched is None or watched.seconds <= 0 or one.windows > 1:
         return None
     return max(0.0, seen.last - seen.first) / watched.seconds

@@ -102,6 +102,7 @@ RULES: tuple[Rule, ...] = (
         per_second("process", "major_faults"),
         floor=1.0,
         least=0.2,
+        guard=per_transaction("process", "major_faults"),
     ),
     Rule(
         "resident_memory",
@@ -142,6 +143,7 @@ RULES: tuple[Rule, ...] = (
         per_second("machine", "disk_busy_seconds"),
         floor=0.05,
         least=0.1,
+        guard=per_transaction("machine", "disk_busy_seconds"),
         form=percent,
     ),
     Rule(
@@ -153,6 +155,7 @@ RULES: tuple[Rule, ...] = (
         per_second("machine", "pressure_io_seconds"),
         floor=0.02,
         least=0.1,
+        guard=per_transaction("machine", "pressure_io_seconds"),
         form=percent,
     ),
     Rule(
@@ -164,7 +167,30 @@ RULES: tuple[Rule, ...] = (
         per_second("machine", "pressure_memory_seconds"),
         floor=0.005,
         least=0.2,
+        guard=per_transaction("machine", "pressure_memory_seconds"),
         form=percent,
+    ),
+    Rule(
+        "cpu_pressure",
+        "machine",
+        "some task waited for a CPU",
+        "of the time",
+        sources.PRESSURE,
+        per_second("machine", "pressure_cpu_seconds"),
+        floor=0.05,
+        least=0.1,
+        guard=per_transaction("machine", "pressure_cpu_seconds"),
+        form=percent,
+    ),
+    Rule(
+        "run_queue",
+        "machine",
+        "tasks that ran or waited for a CPU",
+        "on average",
+        sources.RUN_QUEUE,
+        mean_of("machine", "run_queue"),
+        floor=1.5,
+        least=0.2,
     ),
     Rule(
         "steal",
@@ -175,5 +201,6 @@ RULES: tuple[Rule, ...] = (
         per_second("machine", "steal_seconds"),
         floor=0.02,
         least=0.2,
+        guard=per_transaction("machine", "steal_seconds"),
     ),
 )

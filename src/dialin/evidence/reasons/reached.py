@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from dialin.evidence import measured
 from dialin.evidence.measured import Measured
 from dialin.evidence.reasons import known, sources
-from dialin.evidence.reasons.rule import Of, by_candidate, per_second, quotient, setting, values_of
-from dialin.evidence.reasons.words import whose
+from dialin.evidence.reasons.rule import Of, by_candidate, per_second, per_transaction, quotient, setting, values_of
+from dialin.evidence.reasons.words import in_runs, whose
 from dialin.model.record import StudyRecord
 from dialin.model.why import Chart, Reason, ReasonKind
 from dialin.text import number, percent
@@ -56,7 +56,7 @@ def _judge(limit: Limit, record: StudyRecord, found: Sequence[Measured]) -> Reas
     return Reason(
         code=limit.code,
         kind=ReasonKind.LIMIT,
-        text=f"{limit.words(means[worst])}{which}.",
+        text=f"{in_runs(limit.words(means[worst]), record)}{which}.",
         source=limit.source,
         strength=0.0,
         chart=Chart(title=limit.name, unit=limit.unit, values=grouped),
@@ -78,6 +78,14 @@ def _queued(one: Measured) -> float | None:
 def _checkpoint_most(one: Measured) -> float | None:
     age, capacity = _most("innodb", "checkpoint_age")(one), known.redo_capacity(one)
     return None if age is None or not capacity else age / capacity
+
+
+def _server_cpu(one: Measured) -> float | None:
+    """Return the share that the server used of the CPUs that it may use."""
+    costs = one.trial.costs
+    if costs is None or costs.server_cpu is None or costs.seconds <= 0:
+        return None
+    return costs.server_cpu / costs.seconds / (one.server_cpus or costs.cpus)
 
 
 def _purge_behind(one: Measured) -> float | None:
@@ -139,15 +147,6 @@ LIMITS: tuple[Limit, ...] = (
         sources.REDO_LOG,
     ),
     Limit(
-        "io_capacity_reached",
-        "pages written, of innodb_io_capacity",
-        "share",
-        quotient(known.pages_flushed, setting("innodb_io_capacity")),
-        0.9,
-        lambda x: f"Flushing wrote {percent(x)} of what innodb_io_capacity allows it",
-        sources.IO_CAPACITY,
-    ),
-    Limit(
         "io_capacity_max_reached",
         "pages written, of innodb_io_capacity_max",
         "share",
@@ -205,19 +204,19 @@ LIMITS: tuple[Limit, ...] = (
         "sort_buffer_full",
         "passes that merge sorted runs",
         "a second",
-        per_second("status", "Sort_merge_passes"),
-        0.5,
-        lambda x: f"Sorts did not fit sort_buffer_size: {number(x)} merge passes a second",
+        per_transaction("status", "Sort_merge_passes"),
+        0.05,
+        lambda x: f"Sorts did not fit sort_buffer_size: {number(x)} merge passes a transaction",
         sources.SORTING,
     ),
     Limit(
-        "disk_full_time",
-        "the disk at work",
-        "share of the time",
-        per_second("machine", "disk_busy_seconds"),
+        "server_cpu_full",
+        "CPU of the server, of what it may use",
+        "share",
+        _server_cpu,
         0.95,
-        lambda x: f"The disk was at work {percent(min(x, 1.0))} of the time",
-        sources.DISK_STATS,
+        lambda x: f"The server used {percent(min(x, 1.0))} of the CPUs that it may use",
+        sources.PROC_STAT,
     ),
     Limit(
         "memory_short",

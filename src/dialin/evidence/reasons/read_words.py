@@ -51,8 +51,10 @@ def _times(ratio: float) -> str:
 
 
 def _time(found: Sequence[Measured], baseline: str, other: str) -> str:
+    # Of all candidates together: the pair was picked among them.
     seen = [one.observation(1 / one.transactions) for one in found if one.transactions > 0]
-    fit = blocks.fit(seen, (baseline, other))
+    groups = blocks.components(seen, list(dict.fromkeys(one.candidate for one in seen)))
+    fit = blocks.fit(seen, next((group for group in groups if {baseline, other} <= set(group)), ()))
     ratio = fit.ratio(other, baseline, _ALPHA) if fit else None
     if ratio is None or ratio.low is None or ratio.high is None or ratio.low <= 1 <= ratio.high:
         return "no difference in time that can be told"

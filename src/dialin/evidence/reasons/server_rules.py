@@ -10,9 +10,12 @@ _EACH = "a transaction"
 _STATUS = sources.STATUS
 
 
-def _status(code: str, theme: str, name: str, *counters: str, floor: float = 0.01, source: str = _STATUS) -> Rule:
-    """Return a rule on status counters, by the transaction."""
-    return Rule(code, theme, name, _EACH, source, per_transaction("status", *counters), floor=floor)
+def _status(
+    code: str, theme: str, name: str, *counters: str, floor: float = 0.01, source: str = _STATUS, paced: bool = False
+) -> Rule:
+    """Return a rule on status counters, by the transaction; of what goes on by the clock as well, by the second too."""
+    guard = per_second("status", *counters) if paced else None
+    return Rule(code, theme, name, _EACH, source, per_transaction("status", *counters), floor=floor, guard=guard)
 
 
 RULES: tuple[Rule, ...] = (
@@ -23,6 +26,7 @@ RULES: tuple[Rule, ...] = (
         "flushes of the redo log to disk",
         "Innodb_os_log_fsyncs",
         source=sources.DURABILITY,
+        paced=True,
     ),
     _status("log_write_calls", "log", "writes of the redo log", "Innodb_log_writes", source=sources.LOG_BUFFER),
     Rule(
@@ -36,8 +40,8 @@ RULES: tuple[Rule, ...] = (
         form=size,
     ),
     _status("log_waits", "log", "waits for room in the log buffer", "Innodb_log_waits", source=sources.LOG_BUFFER),
-    _status("data_fsyncs", "syncs", "fsyncs of InnoDB's files", "Innodb_data_fsyncs"),
-    _status("doublewrites", "flushing", "doublewrite operations", "Innodb_dblwr_writes"),
+    _status("data_fsyncs", "syncs", "fsyncs of InnoDB's files", "Innodb_data_fsyncs", paced=True),
+    _status("doublewrites", "flushing", "doublewrite operations", "Innodb_dblwr_writes", paced=True),
     Rule(
         "checkpoint_age",
         "flushing",
@@ -60,6 +64,16 @@ RULES: tuple[Rule, ...] = (
     _status("pages_read", "pool", "pages read from disk", "Innodb_pages_read", source=sources.BUFFER_POOL),
     _status("read_ahead", "pool", "pages read ahead", "Innodb_buffer_pool_read_ahead", source=sources.BUFFER_POOL),
     _status("page_requests", "pool", "requests of pages", "Innodb_buffer_pool_read_requests", floor=1.0),
+    Rule(
+        "emptiest_instance",
+        "pool",
+        "free pages of the emptiest buffer pool instance",
+        "at the least",
+        sources.BUFFER_POOL,
+        known.emptiest_instance,
+        floor=16,
+        least=0.2,
+    ),
     _status("wait_free", "pool", "waits for a free page", "Innodb_buffer_pool_wait_free", floor=0.001),
     Rule(
         "pages_flushed",
@@ -69,6 +83,7 @@ RULES: tuple[Rule, ...] = (
         sources.FLUSHING,
         by_transaction(known.pages_flushed),
         floor=0.01,
+        guard=known.pages_flushed,
     ),
     Rule(
         "dirty_pages",
@@ -132,6 +147,7 @@ RULES: tuple[Rule, ...] = (
         known.history_growth,
         floor=50,
         least=0.2,
+        guard=by_transaction(known.history_growth),
     ),
     Rule(
         "queries_queued",
@@ -157,12 +173,21 @@ RULES: tuple[Rule, ...] = (
     _status(
         "table_cache_misses", "table cache", "tables not in the cache", "Table_open_cache_misses", source=sources.TABLE_CACHE
     ),
-    _status("opened_tables", "table cache", "tables opened", "Opened_tables", source=sources.TABLE_CACHE),
+    _status("opened_tables", "table cache", "tables opened", "Opened_tables", source=sources.TABLE_CACHE, paced=True),
     _status("threads_created", "thread cache", "threads created", "Threads_created", source=sources.THREAD_CACHE),
-    _status("disk_tables", "temporary tables", "temporary tables on disk", "Created_tmp_disk_tables", source=sources.TEMPORARY),
-    _status("memory_tables", "temporary tables", "temporary tables", "Created_tmp_tables", source=sources.TEMPORARY),
+    _status(
+        "disk_tables",
+        "temporary tables",
+        "temporary tables on disk",
+        "Created_tmp_disk_tables",
+        source=sources.TEMPORARY,
+        paced=True,
+    ),
+    _status(
+        "memory_tables", "temporary tables", "temporary tables", "Created_tmp_tables", source=sources.TEMPORARY, paced=True
+    ),
     _status("sort_passes", "sorting", "passes that merge sorted runs", "Sort_merge_passes", source=sources.SORTING),
-    _status("rows_scanned", "access", "rows read in a scan", "Handler_read_rnd_next", floor=1.0),
+    _status("rows_scanned", "access", "rows read in a scan", "Handler_read_rnd_next", floor=1.0, paced=True),
     _status("rows_by_index", "access", "rows found through an index", "Handler_read_key", floor=0.5),
     _status("rows_in_order", "access", "rows read in index order", "Handler_read_next", floor=1.0),
     _status("full_joins", "access", "joins without an index", "Select_full_join"),

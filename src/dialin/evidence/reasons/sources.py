@@ -30,7 +30,9 @@ CHANGE_BUFFER = _mysql("Change Buffer", "innodb-change-buffer")
 BUFFER_POOL = _mysql("Buffer Pool", "innodb-buffer-pool")
 FLUSHING = _mysql("Configuring Buffer Pool Flushing", "innodb-buffer-pool-flushing")
 IO_CAPACITY = _mysql("Configuring InnoDB I/O Capacity", "innodb-configuring-io-capacity")
-REDO_LOG = f"{_mysql('Redo Log', 'innodb-redo-log')}; from seven eighths of it on pages are flushed for it (InnoDB's source, log0log)"
+REDO_LOG = (
+    f"{_mysql('Redo Log', 'innodb-redo-log')}; from seven eighths of it on pages are flushed for it (InnoDB's source, log0log)"
+)
 LOG_BUFFER = _mysql("Optimizing InnoDB Redo Logging", "optimizing-innodb-logging")
 DURABILITY = _mysql("InnoDB Startup Options", "innodb-parameters")
 PURGE = _mysql("Purge Configuration", "innodb-purge-configuration")
@@ -49,5 +51,6 @@ PROC_IO = _man("proc_pid_io")
 PROC_STAT = _man("proc_pid_stat")
 PROC_STATUS = _man("proc_pid_status")
 STEAL = _man("proc_stat")
+RUN_QUEUE = _man("proc_stat")
 DISK_STATS = _kernel("I/O statistics fields", "admin-guide/iostats")
 PRESSURE = _kernel("Pressure Stall Information", "accounting/psi")

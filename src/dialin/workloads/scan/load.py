@@ -1,4 +1,4 @@
-"""The sessions of a scan: each run is one query in every session, begun at the same instant."""
+"""The connections of a scan: each run is one query on every connection, begun at the same instant."""
 
 from __future__ import annotations
 
@@ -12,19 +12,28 @@ from dataclasses import dataclass
 
 from dialin.errors import ServerError, WorkloadError
 from dialin.model.cpus import parse_cpus
-from dialin.servers.connection import RefusedError, Stream, connect, streaming
+from dialin.servers.connection import RefusedError, Stream, answers, connect, quoted, streaming
 from dialin.workloads.base import Second, Target
 
 PATIENCE = 6 * 3600.0
 """Seconds that one run may take."""
 
 _END_WITHIN = 30.0
-"""Seconds that a query may take to end after it was killed."""
+"""Seconds that all queries together may take to end after they were killed."""
+
+_LOOK_EVERY = 30.0
+"""Seconds of a run after which the server is asked whether it still answers."""
+
+_SILENT = 2
+"""How often in a row it must not have answered to be called hung."""
+
+_IDLE = 28_800
+"""Seconds that a connection may idle between two runs, whatever the server allows others."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Done:
-    """How one session's query ended; the error that ended it, if one did."""
+    """How one connection's query ended; the error that ended it, if one did."""
 
     began: float
     ended: float
@@ -33,21 +42,21 @@ class _Done:
 
 
 class ScanLoad:
-    """Sessions that run a query whenever a run is asked for.
+    """Connections that run a query whenever a run is asked for.
 
     Args:
         target: the server.
-        statement: what each session sends.
-        sessions: how many there are.
+        statement: what each connection sends.
+        threads: how many connections there are.
         before: makes ready for a run; returns what is known of the load by then.
-        cpus: the CPUs that the sessions may use; None for all.
+        cpus: the CPUs that they may use; None for all.
 
     Raises:
         ServerError: the server does not answer.
     """
 
     def __init__(
-        self, target: Target, statement: str, sessions: int, before: Callable[[], Mapping[str, float]], cpus: str | None
+        self, target: Target, statement: str, threads: int, before: Callable[[], Mapping[str, float]], cpus: str | None
     ) -> None:
         self._account = target.account
         self._statement = statement
@@ -57,12 +66,14 @@ class ScanLoad:
         self._cpu = 0.0
         self._facts: dict[str, float] = {}
         self._threads: list[threading.Thread] = []
+        self._barrier = threading.Barrier(threads)
         self._done: queue.Queue[_Done] = queue.Queue()
         with ExitStack() as opened:
-            self._streams = [opened.enter_context(streaming(target.account, timeout=PATIENCE)) for _ in range(sessions)]
+            self._streams = [opened.enter_context(streaming(target.account)) for _ in range(threads)]
             self._ids = [int(stream.query("SELECT CONNECTION_ID()")[0][0]) for stream in self._streams]
             for stream in self._streams:
-                stream.query(f"USE {target.database}")
+                stream.query(f"USE {quoted(target.database)}")
+                stream.query(f"SET SESSION wait_timeout = {_IDLE}")
                 with suppress(RefusedError):  # servers without a query cache, or with one that is off for good
                     stream.query("SET SESSION query_cache_type = OFF")
             self._opened = opened.pop_all()
@@ -72,46 +83,61 @@ class ScanLoad:
 
         Raises:
             WorkloadError: the query failed, or the server was lost.
+            ServerError: the server hung.
         """
         try:
-            self._facts.update(self._before())
+            for name, value in self._before().items():
+                # The run that was least cold is the one to tell of.
+                self._facts[name] = max(value, self._facts.get(name, value))
         except (ServerError, OSError) as error:
             raise WorkloadError(f"A run could not be made ready: {error}") from error
-        barrier = threading.Barrier(len(self._streams))
         self._threads = [
-            threading.Thread(target=self._run, args=(stream, barrier), name="scan", daemon=True) for stream in self._streams
+            threading.Thread(target=self._run, args=(stream,), name="scan", daemon=True) for stream in self._streams
         ]
         for thread in self._threads:
             thread.start()
-        limit = time.monotonic() + timeout
-        done: list[_Done] = []
-        while len(done) < len(self._streams):
-            try:
-                one = self._done.get(timeout=max(0.0, limit - time.monotonic()))
-            except queue.Empty:
-                return None
-            if one.error is not None:
-                raise WorkloadError(f"A run failed: {one.error}") from one.error
-            done.append(one)
+        done = self._all_done(time.monotonic() + timeout)
+        if done is None:
+            return None
         self._number += 1
         self._cpu += sum(one.cpu for one in done)
         return summed_up(self._number, [(one.began, one.ended) for one in done])
 
-    def _run(self, stream: Stream, barrier: threading.Barrier) -> None:
+    def _all_done(self, limit: float) -> list[_Done] | None:
+        """Wait for the query of every connection; None where one did not end in time."""
+        done: list[_Done] = []
+        silent = 0
+        while len(done) < len(self._streams):
+            try:
+                one = self._done.get(timeout=max(0.0, min(_LOOK_EVERY, limit - time.monotonic())))
+            except queue.Empty:
+                if time.monotonic() >= limit:
+                    return None
+                silent = 0 if answers(self._account) else silent + 1
+                if silent == _SILENT:
+                    raise ServerError(f"The server hung: it did not answer {silent} times in a row", "See its log") from None
+                continue
+            if one.error is not None:
+                raise WorkloadError(f"A run failed: {one.error}") from one.error
+            silent = 0
+            done.append(one)
+        return done
+
+    def _run(self, stream: Stream) -> None:
         error: Exception | None = None
-        if self._cpus:
-            os.sched_setaffinity(0, self._cpus)  # of this thread alone
-        cpu = time.thread_time()
-        barrier.wait()
-        began = time.monotonic()
+        cpu, began = time.thread_time(), time.monotonic()
         try:
-            stream.exhaust(self._statement)
+            if self._cpus:
+                os.sched_setaffinity(0, self._cpus)  # of this thread alone
+            self._barrier.wait()
+            cpu, began = time.thread_time(), time.monotonic()
+            stream.exhaust(self._statement, PATIENCE)
         except Exception as failure:
             error = failure  # whatever it is, the run must not be waited for
         self._done.put(_Done(began, time.monotonic(), time.thread_time() - cpu, error))
 
     def cpu_seconds(self) -> float:
-        """Return the CPU seconds that the sessions have used so far."""
+        """Return the CPU seconds that the connections have used so far."""
         return self._cpu
 
     def facts(self) -> Mapping[str, float]:
@@ -119,7 +145,9 @@ class ScanLoad:
         return self._facts
 
     def stop(self) -> None:
-        """End the sessions, and what they run."""
+        """End the connections, and what they run."""
+        limit = time.monotonic() + _END_WITHIN
+        self._barrier.abort()  # where not all threads came as far as to begin
         running = [thread for thread in self._threads if thread.is_alive()]
         if running:
             with suppress(ServerError), connect(self._account) as query:
@@ -127,7 +155,7 @@ class ScanLoad:
                     with suppress(RefusedError):  # it has ended meanwhile
                         query(f"KILL {number}")
             for thread in running:
-                thread.join(_END_WITHIN)
+                thread.join(max(0.0, limit - time.monotonic()))
         self._opened.close()
 
 
@@ -136,7 +164,7 @@ def summed_up(number: int, spans: list[tuple[float, float]]) -> Second:
 
     Args:
         number: of the run.
-        spans: when each session began and ended, in seconds.
+        spans: when each connection's query began and ended, in seconds.
     """
     took = max(ended for _, ended in spans) - min(began for began, _ in spans)
     slowest = max(ended - began for began, ended in spans)

@@ -21,7 +21,8 @@ _FORMATS = {
 """The row formats of each engine; the first is taken where none is asked for."""
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?", re.IGNORECASE)
-_READS_ONLY = re.compile(r"\s*[(\s]*(select|with|table|values)\b", re.IGNORECASE)
+_QUERY = re.compile(r"[(\s]*(select|with|table|values)\b", re.IGNORECASE)
+_WRITES = re.compile(r"\b(delete|update|insert|replace|into|truncate|alter|drop)\b", re.IGNORECASE)
 
 
 class Query(StrEnum):
@@ -79,7 +80,7 @@ class ScanOptions(BaseModel):
         query: what a run does.
         sql: a query of the user's own, which runs instead.
         cache: what a run finds in memory.
-        runs: how many runs a trial measures, for each number of sessions.
+        runs: how many runs a trial measures, for each number of threads.
         fragmented: the share of rows that are deleted and put back, and of those that are updated, after loading.
     """
 
@@ -120,9 +121,17 @@ class ScanOptions(BaseModel):
         return self.cache is Cache.COLD
 
     @property
+    def sorts(self) -> bool:
+        """Whether a run sorts the whole table."""
+        return self.sql is None and self.query is Query.ORDERED
+
+    @property
     def may_write(self) -> bool:
-        """Whether the query might change the table: one of the user's own that does not begin as a query does."""
-        return self.sql is not None and _READS_ONLY.match(self.sql) is None
+        """Whether a query of the user's own might change the table: it does not begin as queries do, or has a word that writes.
+
+        Such a word may stand anywhere, as in `WITH ... DELETE`; where it does not write after all, it costs a restart a block.
+        """
+        return self.sql is not None and (_QUERY.match(self.sql) is None or _WRITES.search(self.sql) is not None)
 
 
 def parse(options: Mapping[str, str]) -> ScanOptions:

@@ -11,7 +11,7 @@ from typing import Any
 from dialin.errors import ServerError, UserError, WorkloadError
 from dialin.model.workload import WorkloadSpec
 from dialin.servers.account import Account
-from dialin.servers.connection import Query, RefusedError, connect
+from dialin.servers.connection import Query, RefusedError, connect, quoted
 from dialin.text import size
 from dialin.workloads.base import Runs, Target
 from dialin.workloads.scan import cold, table
@@ -25,6 +25,9 @@ _MAKES = 2
 
 _STATEMENT_LIMIT = 3600.0
 """Seconds that one statement of preparing may take."""
+
+_READY_WITHIN = 300.0
+"""Seconds that one statement may take that makes ready for a run."""
 
 _COPY = "scan_copy"
 """What the names of tables begin with that no run has read yet."""
@@ -119,6 +122,10 @@ class Scan:
         seed = min(self._rows, table.CHUNK) * self._options.row_bytes * 2
         return table.table_bytes(self._options, self._rows) * max(1, self._copies) + seed
 
+    def temporary_bytes(self) -> int:
+        """Return how many bytes of temporary files a trial needs at most; what a query of the user's own needs is not known."""
+        return max(self._levels) * table.sort_bytes(self._options, self._rows) if self._options.sorts else 0
+
     @property
     def restarts(self) -> str | None:
         """Why each trial starts a server: InnoDB's buffer pool cannot be emptied while it runs."""
@@ -133,12 +140,12 @@ class Scan:
 
     @property
     def patience(self) -> float:
-        """Seconds that one run may take; a server that is lost is noticed at once, by its connections."""
+        """Seconds that one run may take; a server that is lost or hangs meanwhile is noticed sooner."""
         return PATIENCE
 
     @property
     def runs(self) -> Runs:
-        """How many runs each number of sessions makes."""
+        """How many runs each number of threads makes."""
         options = self._options
         seconds = table.table_bytes(options, self._rows) / _RATE[options.is_cold]
         wanted = options.runs
@@ -147,8 +154,8 @@ class Scan:
             measured=wanted,
             # What a run has read is no longer cold, and there are as many copies as runs.
             most=wanted if self._is_cold_innodb else 2 * wanted,
-            # Sessions that read the same table share the disk, and not the CPUs.
-            seconds=seconds * statistics.fmean(max(1.0, sessions / 2) for sessions in self._levels),
+            # Threads that read the same table share the disk, and not the CPUs.
+            seconds=seconds * statistics.fmean(max(1.0, threads / 2) for threads in self._levels),
         )
 
     def version(self) -> str:
@@ -166,7 +173,7 @@ class Scan:
             with connect(target.account, timeout=_STATEMENT_LIMIT) as query:
                 if target.data is not None:
                     self._set_sandbox(query)
-                query(f"USE {target.database}")
+                query(f"USE {quoted(target.database)}")
                 query("SET NAMES latin1")  # as the table's columns are: some builds mix no other with them
                 query(table.create(self._options, table.SEED))
                 query(table.seed(self._options, self._rows))
@@ -193,7 +200,7 @@ class Scan:
                 query(f"SET GLOBAL {name} = {value}")
 
     def start(self, target: Target, *, threads: int, seed: int, cpus: str | None) -> ScanLoad:  # noqa: ARG002 - nothing is random
-        """Open the sessions; a run begins whenever one is asked for.
+        """Open the connections; a run begins whenever one is asked for.
 
         Raises:
             ServerError: the server does not answer.
@@ -201,11 +208,11 @@ class Scan:
         before = functools.partial(self._make_ready, target, threads)
         return ScanLoad(target, table.query(self._options, self._rows), threads, before, cpus)
 
-    def _make_ready(self, target: Target, sessions: int) -> dict[str, float]:
+    def _make_ready(self, target: Target, threads: int) -> dict[str, float]:
         """Make ready for a run: what is cold is dropped from memory; returns what is known of the load by then."""
         facts: dict[str, float] = {}
-        with connect(target.account, timeout=_STATEMENT_LIMIT) as query:
-            query(f"USE {target.database}")
+        with connect(target.account, timeout=_READY_WITHIN) as query:
+            query(f"USE {quoted(target.database)}")
             if self._options.is_cold and target.data is not None:
                 if self._is_cold_innodb:
                     self._take_copy(query)
@@ -216,7 +223,7 @@ class Scan:
                 whole = sum(file.stat().st_size for file in files)
                 facts["cached_share"] = cold.cached(files) / max(1, whole)
             if self._options.sql is None:
-                facts["bytes_a_run"] = float(sessions * _table_bytes(query, target.database))
+                facts["bytes_a_run"] = float(threads * _table_bytes(query, target.database))
         return facts
 
     def _take_copy(self, query: Query) -> None:

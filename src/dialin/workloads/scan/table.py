@@ -28,6 +28,9 @@ _CHAR = 255
 _PIECE = 8
 """Bytes of a checksum in hexadecimal digits: CRC32 is what all builds have (MySQL 9.7 has no MD5, 5.5.9 no SHA2)."""
 
+_SORT_KEY = 16
+"""Bytes that a sort writes with each row: the key, and lengths."""
+
 _OWN = 16
 """Bytes at the start of a row's text that are its own; the rest it shares with the rows that came from the same one."""
 
@@ -86,6 +89,14 @@ def table_bytes(options: ScanOptions, rows: int) -> int:
     """Return about how many bytes a table of so many rows takes."""
     pieces = 1 + options.fragmented * (0.9 if options.engine == "InnoDB" else 0.3)
     return round(rows * bytes_a_row(options) * pieces)
+
+
+def sort_bytes(options: ScanOptions, rows: int) -> int:
+    """Return how many bytes of temporary files one sort of all rows takes at most.
+
+    The server writes sorted pieces to one file and merges them into another; older builds write VARCHARs at their full length.
+    """
+    return 2 * rows * (options.row_bytes + row(options).mean + _SORT_KEY)
 
 
 def create(options: ScanOptions, name: str) -> str:

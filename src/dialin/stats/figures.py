@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from dialin.model.study import Goal
 from dialin.model.trial import Sample, Step, Trial, TrialState
@@ -23,8 +23,8 @@ class Figures:
     """What a trial came to.
 
     Attributes:
-        window: of the seconds that count: measured ones from `shape.begin` on, without those that the host lost.
-        shape: what they looked like.
+        window: of the seconds that count: measured ones from where they had settled on, without those that the host lost.
+        shape: what they looked like; of several numbers of threads, the first that was not steady.
         effective: how many independent seconds they are worth.
         latency: the mean of their percentiles of latency, each weighed by its transactions, milliseconds; None without any.
         errors: errors that the driver ignored, a second.
@@ -42,24 +42,57 @@ class Figures:
 
 
 def figures(samples: Sequence[Sample]) -> Figures | None:
-    """Sum up a trial; None where no second of it counts."""
+    """Sum up a trial; None where no second of it counts.
+
+    Where it measured several numbers of threads, each is judged by itself, and the seconds of all are put on one level: that
+    of the geometric mean of their throughputs. What a candidate gains at 1 thread and at 64 then counts alike, as a ratio, and
+    each second keeps its distance from its level. Latency is the geometric mean of the levels'. Where nothing was done at one
+    of them, the trial did nothing.
+    """
     measured = [sample for sample in samples if sample.step is Step.MEASURE]
-    kept = _on_one_level([sample for sample in measured if not sample.lost])
-    if not kept:
+    levels = [_level(own) for own in by_threads(measured).values()]
+    if not levels:
         return None
-    shape = examine([sample.tps for sample in kept])
-    counted = kept[shape.begin :]
-    tps = [sample.tps for sample in counted]
-    total = sum(tps)
+    locations = [level.location for level in levels]
+    together = statistics.geometric_mean(locations) if min(locations) > 0 else 0.0
+    tps = [value * (together / level.location if level.location > 0 else 0.0) for level in levels for value in level.tps]
+    latencies = [level.latency for level in levels if level.latency]
+    counted = [sample for level in levels for sample in level.counted]
     return Figures(
-        window=window(tps),
-        shape=shape,
-        effective=effective_seconds(tps),
-        latency=sum(sample.latency_ms * sample.tps for sample in counted) / total if total > 0 else None,
+        window=window(tps if len(levels) > 1 else levels[0].tps),
+        shape=next((level.shape for level in levels if not level.shape.steady), levels[0].shape),
+        effective=sum(effective_seconds(level.tps) for level in levels),
+        latency=statistics.geometric_mean(latencies) if len(latencies) == len(levels) else None,
         errors=sum(sample.errors for sample in counted) / len(counted),
         lost=round(sum(sample.seconds for sample in measured if sample.lost)),
         seconds=sum(sample.seconds for sample in counted),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """What was measured at one number of threads: `counted`, from where it had settled on."""
+
+    counted: Sequence[Sample]
+    shape: Shape
+
+    @property
+    def tps(self) -> list[float]:
+        return [sample.tps for sample in self.counted]
+
+    @property
+    def location(self) -> float:
+        return window(self.tps).location
+
+    @property
+    def latency(self) -> float | None:
+        total = sum(self.tps)
+        return sum(sample.latency_ms * sample.tps for sample in self.counted) / total if total > 0 else None
+
+
+def _level(kept: Sequence[Sample]) -> _Level:
+    shape = examine([sample.tps for sample in kept])
+    return _Level(kept[shape.begin :], shape)
 
 
 def by_threads(samples: Iterable[Sample]) -> dict[int, list[Sample]]:
@@ -69,19 +102,6 @@ def by_threads(samples: Iterable[Sample]) -> dict[int, list[Sample]]:
         if sample.step is Step.MEASURE and not sample.lost:
             grouped.setdefault(sample.threads, []).append(sample)
     return grouped
-
-
-def _on_one_level(kept: Sequence[Sample]) -> list[Sample]:
-    """Return samples as if all had been measured at one number of threads: that of the geometric mean of throughput.
-
-    What a candidate gains at 1 thread and at 64 then counts alike, as a ratio; each second keeps its distance from its level.
-    """
-    grouped = by_threads(kept)
-    levels = {threads: window([sample.tps for sample in own]).location for threads, own in grouped.items()}
-    if len(levels) < 2 or min(levels.values()) <= 0:
-        return list(kept)
-    mean = statistics.geometric_mean(levels.values())
-    return [replace(sample, tps=sample.tps * mean / levels[sample.threads]) for sample in kept]
 
 
 def value(found: Figures, goal: Goal) -> float:

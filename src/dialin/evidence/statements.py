@@ -1,0 +1,120 @@
+"""What statements the server spent its time on, and how long statements took, by candidate."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping
+
+from dialin.evidence import measured
+from dialin.model.record import StudyRecord
+from dialin.model.why import StatementFigures, StatementRow, StatementTimes
+
+MOST = 5
+"""How many statements are told at the most."""
+
+_LEAST = 0.01
+"""The share of the time of all statements that one takes at the least, to be told."""
+
+_PROBE = "statements"
+_BUCKETS = "histogram"
+_FIGURES = frozenset(("count", "seconds", "rows_examined", "rows_sent", "lock_seconds", "tmp_disk_tables"))
+_MICRO = 1e6
+
+_Sums = dict[str, float]
+
+
+def statements(record: StudyRecord) -> list[StatementRow]:
+    """Return the statements that took most time, with what each did by candidate.
+
+    Candidates weigh alike in which took most: their seconds are taken by the measured second. What took less than a hundredth
+    of the time of all statements is left out. A candidate's figures are sums over its trials of the race that ended well,
+    divided by its executions, or by its measured seconds.
+    """
+    seconds, sums = _sums(record)
+    taken: dict[str, float] = {}
+    for name, own in sums.items():
+        for digest, figures in own.items():
+            taken[digest] = taken.get(digest, 0.0) + figures["seconds"] / seconds[name]
+    least = _LEAST * sum(taken.values())
+    return [
+        StatementRow(
+            digest=digest,
+            candidates={name: _figures(own[digest], seconds[name]) for name, own in sums.items() if _ran(own.get(digest))},
+        )
+        for digest, took in sorted(taken.items(), key=lambda item: -item[1])[:MOST]
+        if took > 0 and took >= least
+    ]
+
+
+def statement_times(record: StudyRecord) -> list[StatementTimes]:
+    """Return percentiles of how long statements took, of each candidate whose server has a histogram of them.
+
+    The histogram counts whole buckets, so a percentile is no finer than these. All statements of the server are in it.
+    """
+    found = measured.of(record)
+    buckets: defaultdict[str, defaultdict[float, float]] = defaultdict(lambda: defaultdict(float))
+    for one in found:
+        for counter, rise in one.watched[_PROBE].counters.items() if _PROBE in one.watched else ():
+            head, _, upper = counter.rpartition("/")
+            if head == _BUCKETS and upper not in _FIGURES and rise > 0:
+                buckets[one.trial.candidate][float(upper)] += rise
+    return [_times(name, buckets[name]) for name in measured.names(found, record) if name in buckets]
+
+
+def _sums(record: StudyRecord) -> tuple[dict[str, float], dict[str, dict[str, _Sums]]]:
+    """Return the seconds in which each candidate was watched, and its sums by digest and figure."""
+    found = measured.of(record)
+    seconds: dict[str, float] = {}
+    sums: dict[str, dict[str, _Sums]] = {name: {} for name in measured.names(found, record)}
+    for one in found:
+        seen, name = one.watched.get(_PROBE), one.trial.candidate
+        if seen is None or seen.seconds <= 0:
+            continue
+        seconds[name] = seconds.get(name, 0.0) + seen.seconds
+        for counter, rise in seen.counters.items():
+            digest, _, figure = counter.rpartition("/")  # a digest may hold any character
+            if figure in _FIGURES:
+                sums[name].setdefault(digest, dict.fromkeys(_FIGURES, 0.0))[figure] += rise
+    return seconds, sums
+
+
+def _ran(figures: Mapping[str, float] | None) -> bool:
+    return figures is not None and figures["count"] > 0
+
+
+def _figures(sums: Mapping[str, float], seconds: float) -> StatementFigures:
+    count = sums["count"]
+    return StatementFigures(
+        per_second=count / seconds,
+        mean_us=_MICRO * sums["seconds"] / count,
+        rows_examined=sums["rows_examined"] / count,
+        rows_sent=sums["rows_sent"] / count,
+        lock_us=_MICRO * sums["lock_seconds"] / count,
+        disk_tables=sums["tmp_disk_tables"] / count,
+    )
+
+
+def _times(name: str, buckets: Mapping[float, float]) -> StatementTimes:
+    return StatementTimes(
+        candidate=name,
+        statements=round(sum(buckets.values())),
+        p50_us=percentile(buckets, 0.50),
+        p95_us=percentile(buckets, 0.95),
+        p99_us=percentile(buckets, 0.99),
+    )
+
+
+def percentile(buckets: Mapping[float, float], share: float) -> float | None:
+    """Return the upper end of the bucket in which a share of all lies at or below; None where that bucket has no end.
+
+    Args:
+        buckets: how many lie in each, by its upper end, infinity included; at least one is not empty.
+        share: 0 to 1.
+    """
+    wanted, below = share * sum(buckets.values()), 0.0
+    for upper in sorted(buckets):
+        below += buckets[upper]
+        if below >= wanted:
+            break
+    return upper if math.isfinite(upper) else None

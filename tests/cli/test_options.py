@@ -1,0 +1,36 @@
+"""The options that commands share are the keys of a study file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from dialin.cli import options
+
+
+def asked(*words: str) -> Mapping[str, Any]:
+    """Return what a command with the shared options receives."""
+    app, received = typer.Typer(), {}
+
+    @app.command()
+    @options.with_load_and_method
+    def command(*, shared: Mapping[str, Any]) -> None:
+        received.update(shared)
+
+    ended = CliRunner().invoke(app, list(words))
+    assert ended.exit_code == 0, ended.output
+    return received
+
+
+@pytest.mark.parametrize(("words", "watched"), [((), True), (("--probes",), True), (("--no-probes",), False)])
+def test_watching_can_be_left_out(words, watched):
+    assert asked(*words)["probes"] is watched
+
+
+def test_options_of_a_workload_are_read_as_names_with_values():
+    given = asked("--workload", "scan", "--workload-option", "engine=MyISAM", "--workload-option", "runs=5")
+    assert given["workload-options"] == {"engine": "MyISAM", "runs": 5}

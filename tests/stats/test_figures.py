@@ -1,0 +1,62 @@
+"""What a trial comes to, one that measured several numbers of threads above all."""
+
+import math
+import random
+
+import pytest
+
+from dialin.model.study import Goal
+from dialin.model.trial import Sample, Step
+from dialin.stats.figures import figures, value
+
+
+def seconds(threads, tps, latency=1.0, count=10, **others):
+    return [
+        Sample(n, 0.0, Step.MEASURE, tps * (1 + 0.01 * (-1) ** n), 0, 0, 0, latency, 0, 0, threads=threads, **others)
+        for n in range(count)
+    ]
+
+
+def test_several_numbers_of_threads_count_alike_as_ratios():
+    slow = figures([*seconds(1, 100), *seconds(64, 10_000)])
+    fast = figures([*seconds(64, 10_000), *seconds(1, 120)])
+    assert value(slow, Goal.THROUGHPUT) == pytest.approx(1000, rel=0.01)
+    assert value(fast, Goal.THROUGHPUT) / value(slow, Goal.THROUGHPUT) == pytest.approx(1.2**0.5)
+
+
+def test_the_distance_between_levels_is_no_variation():
+    assert figures([*seconds(1, 100), *seconds(64, 10_000)]).window.cv == pytest.approx(
+        figures(seconds(1, 100)).window.cv, rel=0.1
+    )
+
+
+def test_a_level_that_was_measured_for_longer_weighs_no_more():
+    short = figures([*seconds(1, 100, latency=2), *seconds(64, 5000, latency=100)])
+    longer = figures([*seconds(1, 100, latency=2), *seconds(64, 5000, latency=100, count=20)])
+    assert longer.latency == pytest.approx(short.latency) == pytest.approx(200**0.5)
+
+
+def test_a_trial_that_did_nothing_at_one_number_of_threads_did_nothing():
+    found = figures([*seconds(1, 0), *seconds(64, 10_000)])
+    assert value(found, Goal.THROUGHPUT) == 0
+    assert value(found, Goal.LATENCY) == 0
+
+
+def test_each_level_is_cut_where_it_settled():
+    chance = random.Random(1)
+    cold = [1000 * (1 - 0.5 * math.exp(-n / 4)) * chance.gauss(1, 0.01) for n in range(90)]
+    warm = [100 * chance.gauss(1, 0.01) for _ in range(90)]
+    kept = [
+        Sample(n, 0.0, Step.MEASURE, tps, 0, 0, 0, 1.0, 0, 0, threads=threads)
+        for threads, series in ((1, warm), (64, cold))
+        for n, tps in enumerate(series)
+    ]
+    found = figures(kept)
+    assert 150 < found.seconds < 180
+    assert found.window.location == pytest.approx((100 * 1000) ** 0.5, rel=0.01)
+
+
+def test_what_the_host_lost_is_left_out_of_its_level():
+    found = figures([*seconds(1, 100), *seconds(64, 10_000), *seconds(64, 10, gap=0.9)])
+    assert value(found, Goal.THROUGHPUT) == pytest.approx(1000, rel=0.01)
+    assert found.lost == 10
