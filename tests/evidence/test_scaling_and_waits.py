@@ -9,7 +9,7 @@ import pytest
 from dialin.evidence.probe_costs import probe_costs
 from dialin.evidence.scaling import scaling
 from dialin.evidence.waits import summaries, trials
-from dialin.model.trial import Purpose
+from dialin.model.trial import Purpose, TrialState
 from dialin.testing.invented_why import LAW, LOCKS, levels, nothing_moved, waits_moved
 
 
@@ -53,6 +53,16 @@ def test_two_trials_of_a_candidate_are_summed_up() -> None:
     assert after.mean_ns == pytest.approx(1.5 * before.mean_ns)
     assert after.p99_ns == pytest.approx(1.5 * before.p99_ns)
     assert sum(after.histogram) == 2 * sum(before.histogram)
+
+
+@pytest.mark.parametrize("state", [TrialState.INTERRUPTED, TrialState.FAILED, TrialState.RUNNING])
+def test_waits_of_a_trial_that_did_not_end_well_count_nowhere(state: TrialState) -> None:
+    record = waits_moved()
+    (trial,) = [one for one in record.trials if one.purpose is Purpose.WAITS and one.candidate == "1"]
+    again = replace(trial, id=trial.id + 10, state=state)
+    more = replace(record, trials=[*record.trials, again], waits={**record.waits, again.id: record.waits[trial.id]})
+    assert summaries(more) == summaries(record)
+    assert trials(more) == trials(record)
 
 
 def test_lost_waits_are_reckoned_with_in_how_many_there_were_a_second() -> None:

@@ -1,3 +1,4 @@
+from dialin.model.verdict import Estimate
 from dialin.report import scaling
 from dialin.testing import invented_whys, records
 
@@ -30,7 +31,20 @@ def test_a_peak_far_beyond_what_was_measured_is_not_told_as_a_figure():
     assert scaling.peak(usl.model_copy(update={"peak": None}), [1, 64]) == "none"
 
 
-def test_the_chart_in_words_tells_the_fastest_at_both_ends_and_the_peaks():
+def test_the_chart_in_words_tells_the_highest_mean_at_both_ends_and_the_peaks():
     told = scaling.words(full(), LABELS, "transactions/s")
-    assert told.startswith("With 1 thread the fastest is 64 (344 transactions/s); with 64 threads the fastest is 64")
+    assert told.startswith("With 1 thread 64 has the highest mean (344 transactions/s)")
+    assert "; with 64 threads 64 has the highest mean" in told
     assert "The curves peak at so many threads: 1: 28; 2: 40;" in told
+
+
+def test_who_is_not_told_apart_from_the_highest_is_named():
+    why = full()
+
+    def with_mean(one, mean):
+        tps = Estimate(mean=mean, low=90, high=110)
+        return one.model_copy(update={"points": [point.model_copy(update={"tps": tps}) for point in one.points]})
+
+    near = [with_mean(one, 100 - number) for number, one in enumerate(why.scaling[:2])]
+    told = scaling.words(why.model_copy(update={"scaling": near}), LABELS, "runs/s")
+    assert "has the highest mean (100 runs/s), not told apart from" in told

@@ -78,9 +78,7 @@ def test_a_server_that_cannot_be_reached_does_not_answer(connecting, failure):
     assert not answers(Account())
 
 
-@pytest.mark.parametrize(
-    ("number", "text"), [(1040, "Too many connections"), (1045, "Access denied"), (3159, "TLS is required")]
-)
+@pytest.mark.parametrize(("number", "text"), [(1040, "Too many connections"), (1045, "Access denied"), (3159, "TLS only")])
 def test_a_server_that_refuses_to_be_asked_does_answer(connecting, number, text):
     connecting(pymysql.err.OperationalError(number, text))
     assert answers(Account())

@@ -1,6 +1,7 @@
 """Raw waits: files of a server become Parquet, and what they come to is what numpy says."""
 
 import math
+import tracemalloc
 
 import numpy as np
 import polars as pl
@@ -78,6 +79,54 @@ def test_a_file_that_cannot_be_read_leaves_no_half_of_a_result(tmp_path):
     with pytest.raises(OSError, match="missing"):
         write(tmp_path / "t.parquet", [good, tmp_path / "missing.tsv"])
     assert list(tmp_path.glob("t.*")) == []
+
+
+def test_a_full_disk_is_an_error_of_the_system_with_words(tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise pl.exceptions.ComputeError("No space left on device")
+
+    good = file_of(tmp_path, "a", [(40, 1, LOCKS, "shared_lock", 10, 385)])
+    monkeypatch.setattr(pl.LazyFrame, "sink_parquet", full)
+    with pytest.raises(OSError, match="No space left") as caught:
+        write(tmp_path / "t.parquet", [good])
+    assert "No space left" in caught.value.strerror
+    assert list(tmp_path.glob("t.*")) == []
+
+
+def test_a_file_that_is_damaged_is_an_error_of_the_system_with_words(tmp_path):
+    (tmp_path / "t.parquet").write_bytes(b"PAR1 and no more")
+    with pytest.raises(OSError, match="(?i)parquet") as caught:
+        summarise(tmp_path / "t.parquet")
+    assert caught.value.strerror
+
+
+def test_what_is_read_in_slices_comes_to_the_same(tmp_path, monkeypatch):
+    waits = [([LOCKS, MUTEX][number // 90 % 2], f"op{number // 40}", 1000 * (number * 7919 % 997)) for number in range(200)]
+    path = parquet(tmp_path, waits)
+    whole = summarise(path)
+    monkeypatch.setattr(raw_waits, "_SLICE", 7)
+    monkeypatch.setattr(raw_waits, "_PIECE", 3)
+    assert summarise(path) == whole
+
+
+def test_summing_up_takes_no_more_memory_for_a_wait_than_is_reckoned_with(tmp_path, monkeypatch):
+    monkeypatch.setattr(raw_waits, "_SLICE", 20_000)
+    monkeypatch.setattr(raw_waits, "_PIECE", 2_000)
+    count = 1_000_000
+    events = {"instrument": LOCKS, "operation": "shared_lock"}
+    frame = pl.DataFrame({"wait_ps": np.arange(count, dtype=np.uint64)})
+    frame.with_columns(**{name: pl.lit(text, pl.Categorical) for name, text in events.items()}).write_parquet(
+        tmp_path / "t.parquet"
+    )
+    summarise(tmp_path / "t.parquet")
+    tracemalloc.start()
+    try:
+        (whole, _) = summarise(tmp_path / "t.parquet")
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert whole.count == count
+    assert most <= raw_waits.MEMORY * count
 
 
 TIMES = st.lists(st.integers(0, 10**13), min_size=1, max_size=300)

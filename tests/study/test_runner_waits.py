@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from dialin.errors import ServerError
 from dialin.model.evidence import RawWaits
 from dialin.model.progress import Silent
 from dialin.model.trial import Purpose, Step, TrialState
@@ -149,6 +150,16 @@ def test_one_that_the_host_spoiled_is_run_again_but_not_for_ever(study):
     assert [trial.candidate for trial in of(record, Purpose.WAITS)] == ["1", "1", "4", "16"]
     _, record = study(trials(interrupted=100), "spoiled")
     assert [trial.candidate for trial in of(record, Purpose.WAITS)] == ["1", "1", "4", "4", "16", "16"]
+
+
+def test_a_study_that_goes_on_with_more_minutes_and_breaks_ends_at_once_though_their_block_has_that_number(study):
+    noisy = {"levels": {"1": 1000, "4": 1005, "16": 1003}, "noise": 0.05}
+    _, record = study(trials(**noisy), worthwhile=0.001)
+    (block,) = {trial.block for trial in of(record, Purpose.WAITS)}
+    broken = trials(**noisy, fails=frozenset({"1", "4", "16"}))
+    with pytest.raises(ServerError, match=f"Every trial of block {block} failed"):
+        study(broken, worthwhile=0.001, minutes=60)
+    assert {trial.block for trial in broken.ran} == {block}
 
 
 def test_the_race_leaves_them_room_in_the_budget(study, spec):

@@ -1,17 +1,20 @@
 """Trials for raw waits: the ring is read in time, and what is missing of the server's own count is said."""
 
+import threading
 from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from dialin.errors import DialinError, UserError
+from dialin.errors import DialinError, ServerError, UserError
 from dialin.model.build import Build, Flavour
 from dialin.model.trial import Purpose, Trial, TrialState
 from dialin.servers.connection import RefusedError
 from dialin.servers.wait_ring import WaitRing
+from dialin.store import raw_waits
 from dialin.store.store import Store
+from dialin.study import waiting
 from dialin.study.waiting import Collector, by_purpose, check, needs, refuse_attached, told
 
 LOCKS = "wait/synch/sxlock/innodb/hash_table_locks"
@@ -29,6 +32,7 @@ class Server:
         self.statements = []
         self.names = [LOCKS, "wait/io/file/sql/FRM"]
         self.full = False
+        self.while_asked = None
 
     def now(self):
         return round(self.clock.monotonic() * SECOND)
@@ -60,6 +64,8 @@ class Server:
                 raise RefusedError("No space left on device", "", 1026)
             rows = [(*row[:6], 1) for row in self.ring if after < row[6] <= upto and row[2] in names]
             Path(path).write_text("".join("\t".join(map(str, row)) + "\n" for row in rows))
+        if "MAX(TIMER_END)" in words and self.while_asked:
+            self.while_asked()
         newest = max((row[6] for row in self.ring), default=None)
         answers = {
             "@@secure_file_priv": [(f"{self.directory}/",)],
@@ -85,8 +91,9 @@ def store(tmp_path, spec):
         yield made
 
 
-def collector(server, clock, free=100 * GIB, pattern="hash_table_locks"):
-    return Collector(server, pattern, clock, free=lambda path: free)
+def collector(server, clock, free=100 * GIB, pattern="hash_table_locks", memory=100 * GIB):
+    free_at = free if callable(free) else lambda path: free
+    return Collector(server, pattern, clock, server.directory.parent, free=free_at, memory=lambda: memory)
 
 
 def kept(collected, store, trial=1):
@@ -171,6 +178,126 @@ def test_a_disk_that_fills_up_ends_the_reading_and_the_rest_is_said_to_be_lost(s
     assert any("disk" in note for note in found.notes)
 
 
+def test_a_study_directory_that_the_waits_would_fill_ends_the_reading_too(server, clock, store, monkeypatch):
+    asked = []
+
+    def free(path):
+        asked.append(path)
+        return 100 * GIB if path == server.directory else waiting._LEAST_FREE + 1000
+
+    collected = collector(server, clock, free)
+    with quiet(collected, monkeypatch) as ring:
+        for _ in range(10):
+            clock.sleep(1)
+            server.wait(300)
+            collected.look(ring)
+    found = kept(collected, store)
+    assert set(asked) == {server.directory, server.directory.parent}
+    assert 0 < found.events < 1000
+    assert found.events + found.lost == 3000
+    assert found.notes == ("Reading was given up: less than 2 GB of disk would have been left",)
+
+
+@pytest.mark.parametrize("windows", [1, 2])
+def test_no_more_waits_are_kept_than_there_is_memory_to_sum_up_and_the_rest_is_counted(
+    server, clock, store, monkeypatch, windows
+):
+    collected = collector(server, clock, memory=2 * 5000 * raw_waits.MEMORY)
+    for _ in range(windows):
+        with quiet(collected, monkeypatch) as ring:
+            for _ in range(100 // windows):
+                clock.sleep(1)
+                server.wait(300)
+                collected.look(ring)
+    found = kept(collected, store)
+    assert 5000 - server.size <= found.events <= 5000 + server.size
+    assert found.events + found.lost == 30_000
+    assert found.notes == (
+        "Reading was given up: a trial keeps no more than about 5,000 waits, for the memory that summing them up takes",
+    )
+
+
+def test_however_much_memory_there_is_a_trial_keeps_a_hundred_million(server, clock, monkeypatch):
+    collected = collector(server, clock, memory=1024 * GIB)
+    with quiet(collected, monkeypatch):
+        assert collected._most == 100_000_000
+
+
+def test_a_slow_answer_about_the_servers_time_loses_no_wait(server, clock, store, monkeypatch):
+    def slowly():
+        server.while_asked = None
+        clock.sleep(5)
+        server.wait(10)
+
+    server.while_asked = slowly
+    collected = collector(server, clock, free=100 * GIB)
+    with quiet(collected, monkeypatch) as ring:
+        for _ in range(30):
+            clock.sleep(0.5)
+            server.wait(250)
+            collected.look(ring)
+    found = kept(collected, store)
+    assert (found.events, found.lost) == (7510, 0)
+
+
+def test_an_interrupt_does_not_wait_for_a_reading_under_way(server, clock, monkeypatch):
+    reading, over = threading.Event(), threading.Event()
+
+    def read_for_ever(ring):
+        reading.set()
+        over.wait(60)
+
+    collected = collector(server, clock)
+    monkeypatch.setattr(waiting, "_BRIEFLY", 0.01)
+    monkeypatch.setattr(collected, "_keep_up", read_for_ever)
+    asked = 0
+    with pytest.raises(KeyboardInterrupt), collected.window():
+        assert reading.wait(60)
+        asked = len(server.statements)
+        raise KeyboardInterrupt
+    left = not over.is_set() and any(thread.name == "waits" for thread in threading.enumerate())
+    over.set()
+    assert left
+    assert len(server.statements) == asked
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"), [(OSError(28, "No space"), "No space"), (AttributeError("no read"), "no read"), (ValueError(), "ValueError")]
+)
+def test_whatever_ends_the_reading_is_noted(server, clock, monkeypatch, error, reason):
+    def fail(ring):
+        raise error
+
+    collected = collector(server, clock)
+    monkeypatch.setattr(collected, "look", fail)
+    collected._keep_up(collected._ring)
+    (note,) = collected._notes
+    assert note.startswith("The ring could not be read while the load ran: ")
+    assert reason in note
+
+
+def test_a_directory_of_the_server_that_is_gone_is_a_server_error(server, clock, monkeypatch):
+    def gone(path):
+        raise FileNotFoundError(2, "No such directory")
+
+    collected = collector(server, clock, gone)
+    with pytest.raises(ServerError, match="No such directory"), quiet(collected, monkeypatch):
+        server.wait(1)
+
+
+def test_a_disk_that_fills_up_while_the_waits_are_written_says_how_to_go_on(server, clock, store, monkeypatch):
+    def full(*_, **__):
+        raise pl.exceptions.ComputeError("No space left on device")
+
+    collected = collector(server, clock)
+    with quiet(collected, monkeypatch):
+        server.wait(1)
+    monkeypatch.setattr(pl.DataFrame, "write_parquet", full)
+    with pytest.raises(DialinError, match="cannot be written.*No space left on device") as caught:
+        collected.keep(store, 1)
+    assert "dialin resume" in caught.value.remedy
+
+
 def test_a_reading_that_the_server_refuses_is_noted_and_the_last_one_still_counts(server, clock, store):
     collected = collector(server, clock)
     with collected.window():
@@ -243,12 +370,13 @@ def test_only_trials_for_waits_collect_them_and_probes_leave_these_alone(server,
         def connect(self, timeout):
             yield server
 
-    watcher = by_purpose(clean, "hash_table_locks", clock)
+    watcher = by_purpose(clean, "hash_table_locks", clock, server.directory.parent)
     watcher(trial(Purpose.RACE), Instance(), BUILD, float)
     assert len(probed) == 1
     with watcher(trial(Purpose.WAITS), Instance(), BUILD, float) as watching:
         assert isinstance(watching, Collector)
     assert len(probed) == 1
+    assert server.statements[0].startswith("SET SESSION wait_timeout"), "the connection outlives a long warm-up"
 
 
 def test_attached_servers_are_refused():

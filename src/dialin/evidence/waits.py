@@ -9,7 +9,7 @@ from dialin.evidence import measured
 from dialin.evidence.measured import Measured
 from dialin.model.evidence import RawWaits, WaitRow
 from dialin.model.record import StudyRecord
-from dialin.model.trial import Purpose
+from dialin.model.trial import Purpose, Trial, TrialState
 from dialin.model.why import WaitSummary, WaitTrial
 
 _PICOSECONDS_PER_NANOSECOND = 1e3
@@ -26,14 +26,19 @@ def summaries(record: StudyRecord) -> list[WaitSummary]:
     there were a second counts those that were lost, as if each instrument and operation had lost the same share.
     """
     grouped: dict[tuple[str, str, str], list[_Collected]] = {}
-    for trial in record.trials:
-        raw = record.waits.get(trial.id)
-        for row in raw.rows if raw else ():
-            if raw and row.count > 0:
+    for trial, raw in _collected(record):
+        for row in raw.rows:
+            if row.count > 0:
                 grouped.setdefault((trial.candidate, row.instrument, row.operation), []).append((raw, row))
     order = [candidate.name for candidate in record.spec.candidates]
     found = [_summary(key, rows) for key, rows in grouped.items() if key[0] in order]
     return sorted(found, key=lambda one: (order.index(one.candidate), -one.total_ms))
+
+
+def _collected(record: StudyRecord) -> list[tuple[Trial, RawWaits]]:
+    """Return the trials that ended well and collected raw waits; one that was interrupted is run again, and counts once."""
+    done = [trial for trial in record.trials if trial.state is TrialState.DONE]
+    return [(trial, raw) for trial in done if (raw := record.waits.get(trial.id)) is not None]
 
 
 def _summary(key: tuple[str, str, str], rows: Sequence[_Collected]) -> WaitSummary:
@@ -89,8 +94,7 @@ def trials(record: StudyRecord) -> list[WaitTrial]:
             tps=slowed[trial.id].transactions if trial.id in slowed else None,
             slowdown=_slowdown(slowed.get(trial.id), clean.get(trial.candidate, [])),
         )
-        for trial in record.trials
-        if (raw := record.waits.get(trial.id)) is not None
+        for trial, raw in _collected(record)
     ]
 
 

@@ -10,8 +10,8 @@ from dialin.report.words import interval
 from dialin.text import NOTHING, change, number, visible
 
 READING = (
-    "Below a figure is its ratio to the baseline's as a change, with its interval in per cent; it is the same per query and "
-    "per transaction. A star marks a change whose interval does not hold 0 %."
+    "Below a figure is the change of what a transaction costs against the baseline's, with its interval in per cent. A star "
+    "marks one whose interval does not hold 0 %; columns are not corrected for each other."
 )
 """How to read the table."""
 

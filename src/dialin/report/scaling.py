@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from dialin.model.verdict import Estimate
 from dialin.model.why import Scaling, Usl, Why
 from dialin.report.words import interval
-from dialin.text import NOTHING, number, percent
+from dialin.text import NOTHING, listed, number, percent
 
 CURVE = (
     "The curve is the universal scalability law: contention σ is the share of the work that waits its turn, coherency κ the "
@@ -57,7 +58,7 @@ def rows(why: Why) -> list[Row]:
 
 
 def words(why: Why, labels: Mapping[str, str], rate: str) -> str:
-    """Return the chart in words: who is fastest with few threads and with many, and where each curve peaks.
+    """Return the chart in words: who has the highest mean with few threads and with many, and where each curve peaks.
 
     Args:
         why: what evidence found.
@@ -67,19 +68,27 @@ def words(why: Why, labels: Mapping[str, str], rate: str) -> str:
     counts = threads(why)
     parts = []
     for count in dict.fromkeys((counts[0], counts[-1])) if counts else ():
-        best = max(
-            ((point.tps.mean, one.candidate) for one in why.scaling for point in one.points if point.threads == count),
-            default=None,
-        )
-        if best:
-            parts.append(f"with {title(count)} the fastest is {labels[best[1]]} ({number(best[0])} {rate})")
+        found = [(point.tps, one.candidate) for one in why.scaling for point in one.points if point.threads == count]
+        found.sort(key=lambda one: -one[0].mean)
+        if found:
+            best, name = found[0]
+            alike = [labels[other] for tps, other in found[1:] if _overlap(tps, best)]
+            apart = f", not told apart from {listed(alike)}" if alike else ""
+            parts.append(f"with {title(count)} {labels[name]} has the highest mean ({number(best.mean)} {rate}){apart}")
     peaks = [f"{labels[one.candidate]}: {peak(one.usl, counts)}" for one in why.scaling if one.usl]
     told = f"{'; '.join(parts)}." if parts else ""
     return f"{told[:1].upper()}{told[1:]}" + (f" The curves peak at so many threads: {'; '.join(peaks)}." if peaks else "")
 
 
+def _overlap(one: Estimate, other: Estimate) -> bool:
+    """Whether two intervals have something in common; one that is not known may have."""
+    if one.low is None or one.high is None or other.low is None or other.high is None:
+        return True
+    return one.low <= other.high and other.low <= one.high
+
+
 def peak(usl: Usl, counts: Sequence[int]) -> str:
-    """Return the threads at which a curve is highest, as far as it can be said."""
+    """Return the threads at which a curve is highest, as far as it can be said; beyond what was measured it is the curve's word."""
     if usl.peak is None:
         return "none"
     most = _FURTHEST * max(counts, default=1)

@@ -15,6 +15,7 @@ from dialin.model.study import StudySpec
 from dialin.model.verdict import Verdict
 from dialin.model.workload import WorkloadSpec
 from dialin.probes import host
+from dialin.store.leavings import remove_leavings
 from dialin.store.lock import sole_runner
 from dialin.store.store import Store
 from dialin.study import noise, race, waiting
@@ -164,6 +165,7 @@ def _with_budget(spec: StudySpec, minutes: float) -> StudySpec:
 def _run(ready: Ready, store: Store, workshop: Workshop, watcher: Watcher) -> Verdict:
     """Make the data and run the blocks; from here on what was begun is there to be resumed."""
     session = store.begin_session()
+    remove_leavings(store)
     clean = by_probes(workshop.clock) if ready.spec.probes else nothing
 
     def tell(text: str) -> None:
@@ -180,7 +182,7 @@ def _run(ready: Ready, store: Store, workshop: Workshop, watcher: Watcher) -> Ve
                 watcher=watcher,
                 workload=ready.workload,
                 stage=stage,
-                watch=waiting.by_purpose(clean, ready.spec.waits, workshop.clock),
+                watch=waiting.by_purpose(clean, ready.spec.waits, workshop.clock, store.directory_of_waits.parent),
                 counted={name: seen.real for name, seen in ready.seen.items()},
             )
             verdict = Runner(laboratory, session).run()

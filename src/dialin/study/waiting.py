@@ -153,6 +153,7 @@ class Collector:
         self._read_upto = 0  # of the server's time
         self._read_at = 0  # of its count
         self._began_at = 0  # of its count, when the window opened
+        self._most = 0  # waits that are kept; told by the memory that is free when the first window opens
         self._anchor: tuple[float, int] | None = None
         self._ended = threading.Event()
         self._ring = WaitRing(query, self._names) if self._names else None
@@ -174,6 +175,7 @@ class Collector:
         ring = self._ring
         ring.make_ready()
         before = self._began_at = self._read_at = ring.counted()
+        self._most = self._most or max(ring.size, min(_MOST, self._memory() // _SHARE // raw_waits.MEMORY))
         self._anchor = None
         self._ended.clear()
         thread = threading.Thread(target=self._keep_up, args=(ring,), name="waits", daemon=True)
@@ -190,8 +192,9 @@ class Collector:
         thread.join()
         ring.switch(on=False)
         self._seconds += self._clock.monotonic() - began
-        self._counted += self._settled(ring) - before
+        counted = self._settled(ring) - before
         self._drain(ring, None)
+        self._counted += counted
         self._background |= set(ring.background())
         for name, lost in instruments.lost_instances(self._query).items():
             self._note(f"Some objects could not be watched for want of room: {name} is {lost:,}")
@@ -236,9 +239,8 @@ class Collector:
 
     def _no_room(self, ring: WaitRing) -> str:
         """Return why no more waits can be kept; nothing where they can."""
-        most = max(ring.size, min(_MOST, self._memory() // _SHARE // raw_waits.MEMORY))
-        if self._counted + self._read_at - self._began_at >= most:
-            return f"a trial keeps no more than about {most:,} waits, which is what the memory to sum them up allows"
+        if self._counted + self._read_at - self._began_at >= self._most:
+            return f"a trial keeps no more than about {self._most:,} waits, for the memory that summing them up takes"
         try:
             written = sum(file.stat().st_size for file in self._files)
             tight = self._free(ring.directory) < _LEAST_FREE or self._free(self._study) < _LEAST_FREE + written // _SMALLER

@@ -1,0 +1,31 @@
+"""What trials that were interrupted, or killed at their end, leave in a study's directory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from dialin.model.trial import TrialState
+from dialin.store import series
+from dialin.store.store import Store
+
+_HALF_MADE = ("trial-*.making", "trial-*.part[0-9]*")
+
+
+def remove_leavings(store: Store) -> None:
+    """Remove files that are half made, and those of interrupted trials, which are run again.
+
+    A file that cannot be removed is left. Only who runs the study may do so: another one's files may be under way.
+    """
+    interrupted = {series.file_name(trial.id) for trial in store.trials() if trial.state is TrialState.INTERRUPTED}
+    for directory in (store.directory_of_series, store.directory_of_waits):
+        for path in _leavings(directory, interrupted):
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
+
+
+def _leavings(directory: Path, names: set[str]) -> Iterator[Path]:
+    for pattern in _HALF_MADE:
+        yield from directory.glob(pattern)
+    yield from (directory / name for name in sorted(names))
