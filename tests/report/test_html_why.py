@@ -53,8 +53,8 @@ def test_three_reasons_stand_open_and_the_others_are_folded():
     record = records.winner()
     view = shown(record, invented_whys.full(record), styles(record))
     assert [len(view.strongest), len(view.others)] == [3, 2]
-    assert view.others_summary == "1 set aside, never used, 1 limit hit"
-    assert "More: 1 set aside, never used, 1 limit hit" in page_of("winner").words
+    assert view.others_summary == "1 room hardly used, 1 limit hit"
+    assert "More: 1 room hardly used, 1 limit hit" in page_of("winner").words
 
 
 def test_each_dot_is_told_in_figures_too():

@@ -16,7 +16,7 @@ def as_html(text):
 
 def test_the_strongest_reasons_are_in_the_open_and_the_others_folded():
     text = rendered(records.winner())
-    head, _, rest = text.partition("<details><summary>More: 1 set aside, never used, 1 limit hit</summary>")
+    head, _, rest = text.partition("<details><summary>More: 1 room hardly used, 1 limit hit</summary>")
     assert "**Why:** Waits for hash\\_table" not in head
     assert "**Why:** Waits for hash_table_locks fell" in head
     assert "\n3. Threads waiting" in head

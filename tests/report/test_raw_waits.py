@@ -29,7 +29,9 @@ def test_times_stand_beside_cycles_and_the_shares_of_the_longest():
 
 def test_a_timer_whose_frequency_is_not_known_has_no_cycles():
     why = full()
-    none = dict.fromkeys(("mean_cycles", "p50_cycles", "p90_cycles", "p99_cycles", "p999_cycles", "max_cycles"), 0.0)
+    none = dict.fromkeys(
+        ("mean_cycles", "p50_cycles", "p90_cycles", "p99_cycles", "p999_cycles", "max_cycles", "total_cycles"), 0.0
+    )
     (group,) = raw_waits.groups(why.model_copy(update={"waits": [why.waits[0].model_copy(update=none)]}), NAMES)
     assert set(group.rows[0].cycles) == {"–"}
 

@@ -31,7 +31,7 @@ def test_the_parts_come_in_order_and_reasons_are_numbered_through():
             " 1. hash_table_locks: 0.12 s waited a second with 1",
             "Correlation with throughput, trial by trial: −0.97.",
             " 2. ",
-            "Set aside and never used\n 4. The change buffer held at most 4 MiB",
+            "Room hardly used\n 4. The change buffer held at most 4 MiB",
             "Limits that were hit\n 5. ",
             "Cost per query",
             "Cost per transaction",

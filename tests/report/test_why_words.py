@@ -34,4 +34,4 @@ def test_what_could_not_be_read_is_told_once_for_all_probes_that_say_it():
 
 def test_reasons_are_counted_by_their_kind():
     reasons = invented_whys.full(records.winner()).reasons
-    assert why_words.kinds_of(reasons) == "3 moved with the verdict, 1 set aside, never used, 1 limit hit"
+    assert why_words.kinds_of(reasons) == "3 moved with the verdict, 1 room hardly used, 1 limit hit"

@@ -95,7 +95,7 @@ def test_a_full_disk_is_an_error_of_the_system_with_words(tmp_path, monkeypatch)
 
 def test_a_file_that_is_damaged_is_an_error_of_the_system_with_words(tmp_path):
     (tmp_path / "t.parquet").write_bytes(b"PAR1 and no more")
-    with pytest.raises(OSError, match="(?i)parquet") as caught:
+    with pytest.raises(OSError, match=r"(?i)parquet") as caught:
         summarise(tmp_path / "t.parquet")
     assert caught.value.strerror
 

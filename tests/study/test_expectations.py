@@ -69,13 +69,15 @@ def test_throughput_says_what_its_whole_interval_says(record, rule, interval, sa
 def test_a_quantified_claim_is_held_against_its_whole_range_and_not_its_sign(record, interval, says):
     one = found(expecting("faster", ["8"], low=2.5, high=4), with_candidate(record, "8", ratio=interval))
     assert one.agreement == says
-    assert "+150.0 % to +300.0 % counts as the same" in one.figures
+    assert "; the same would be +150.0 % to +300.0 %: 8 " in one.figures
 
 
 def test_half_as_long_again_is_not_a_tenth_longer(record):
     a_tenth = with_candidate(record, "8", ratio=ratio(0.88, 0.93))
     assert found(expecting("slower", ["8"], low=0.87, high=0.95), a_tenth).agreement is Agreement.AGREES
-    assert found(expecting("slower", ["8"], low=0.6, high=0.75), a_tenth).agreement is Agreement.DIFFERS
+    half = found(expecting("slower", ["8"], low=0.6, high=0.75), a_tenth)
+    assert half.agreement is Agreement.DIFFERS
+    assert half.figures.endswith("−40.0 % to −25.0 %: 8 lies outside")
 
 
 def test_the_words_are_those_of_the_outcome_that_was_found(record):

@@ -217,6 +217,17 @@ def test_no_more_waits_are_kept_than_there_is_memory_to_sum_up_and_the_rest_is_c
     )
 
 
+def test_as_many_as_there_is_memory_for_are_all_kept(server, clock, store, monkeypatch):
+    collected = collector(server, clock, memory=2 * 5000 * raw_waits.MEMORY)
+    with quiet(collected, monkeypatch) as ring:
+        for _ in range(15):
+            clock.sleep(1)
+            server.wait(300)
+            collected.look(ring)
+    found = kept(collected, store)
+    assert (found.events, found.lost, found.notes) == (4500, 0, ())
+
+
 def test_however_much_memory_there_is_a_trial_keeps_a_hundred_million(server, clock, monkeypatch):
     collected = collector(server, clock, memory=1024 * GIB)
     with quiet(collected, monkeypatch):
@@ -250,19 +261,24 @@ def test_an_interrupt_does_not_wait_for_a_reading_under_way(server, clock, monke
     collected = collector(server, clock)
     monkeypatch.setattr(waiting, "_BRIEFLY", 0.01)
     monkeypatch.setattr(collected, "_keep_up", read_for_ever)
-    asked = 0
-    with pytest.raises(KeyboardInterrupt), collected.window():
+    asked = []
+
+    def interrupt():
         assert reading.wait(60)
-        asked = len(server.statements)
+        asked.extend(server.statements)
         raise KeyboardInterrupt
-    left = not over.is_set() and any(thread.name == "waits" for thread in threading.enumerate())
+
+    with pytest.raises(KeyboardInterrupt), collected.window():
+        interrupt()
+    left = any(thread.name == "waits" for thread in threading.enumerate())
     over.set()
-    assert left
-    assert len(server.statements) == asked
+    assert left, "the thread ends with its connection"
+    assert server.statements == asked
 
 
 @pytest.mark.parametrize(
-    ("error", "reason"), [(OSError(28, "No space"), "No space"), (AttributeError("no read"), "no read"), (ValueError(), "ValueError")]
+    ("error", "reason"),
+    [(OSError(28, "No space"), "No space"), (AttributeError("no read"), "no read"), (ValueError(), "ValueError")],
 )
 def test_whatever_ends_the_reading_is_noted(server, clock, monkeypatch, error, reason):
     def fail(ring):
@@ -293,7 +309,7 @@ def test_a_disk_that_fills_up_while_the_waits_are_written_says_how_to_go_on(serv
     with quiet(collected, monkeypatch):
         server.wait(1)
     monkeypatch.setattr(pl.DataFrame, "write_parquet", full)
-    with pytest.raises(DialinError, match="cannot be written.*No space left on device") as caught:
+    with pytest.raises(DialinError, match=r"cannot be written.*No space left on device") as caught:
         collected.keep(store, 1)
     assert "dialin resume" in caught.value.remedy
 

@@ -28,12 +28,13 @@ def explain(record: StudyRecord) -> Why:
     summaries = waits.summaries(record)
     rules = [*server_rules.RULES, *machine_rules.RULES, *events.rules(found)]
     moved: list[Reason] = []
+    raw: list[Reason] = []
     if compared:
         moved = [with_longest(one, summaries, compared) for one in judge(rules, record, found, compared)]
-        moved += [one for one in raw_reasons(summaries, compared) if not told_already(one, moved)]
+        raw = [one for one in raw_reasons(summaries, compared) if not told_already(one, moved)]
     return Why(
         summary=summary(record, found, moved, compared),
-        reasons=[*moved, *unused(record, found), *limits(record, found)],
+        reasons=[*moved, *raw, *unused(record, found), *limits(record, found)],
         costs=costs(record),
         scaling=scaling(record),
         statements=statements(record),

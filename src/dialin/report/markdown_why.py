@@ -110,13 +110,13 @@ def _waits(record: StudyRecord, why: Why, prose: Prose) -> str:
         if cells
         else []
     )
-    shares = ("total", "longest 1 %", "ten longest")
+    shares = ("longest 1 %", "ten longest")
     titles = ["candidate", "waits", "a second", *raw_waits.TITLES, *shares, *(f"{title} cycles" for title in raw_waits.TITLES)]
     for group in raw_waits.groups(why, [candidate.name for candidate in record.spec.candidates]):
         rows = [
             [
                 ", ".join(filter(None, (labels[row.candidate], row.operation))),
-                *(row.count, row.per_second, *row.times, row.total, row.worst, row.ten, *row.cycles),
+                *(row.count, row.per_second, *row.times, row.worst, row.ten, *row.cycles),
             ]
             for row in (*group.rows, *group.operations)
         ]

@@ -11,7 +11,7 @@ from dialin.text import NOTHING, change, duration, listed, number, percent, visi
 ALL = "(all)"
 """The operation that stands for all operations of an instrument."""
 
-TITLES = ("mean", "p50", "p90", "p99", "p99.9", "max")
+TITLES = ("mean", "p50", "p90", "p99", "p99.9", "max", "total")
 """The times that are told of each row."""
 
 _UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"))
@@ -29,7 +29,6 @@ class Row:
         per_second: of these.
         times: those of `TITLES`.
         cycles: the same in ticks of the timer.
-        total: all together.
         worst: the share of the total that the longest 1 % are.
         ten: the share of the total that the ten longest are.
     """
@@ -40,7 +39,6 @@ class Row:
     per_second: str
     times: Sequence[str]
     cycles: Sequence[str]
-    total: str
     worst: str
     ten: str
 
@@ -145,8 +143,16 @@ def _group(instrument: str, own: Sequence[WaitSummary], names: Sequence[str]) ->
 
 
 def _row(one: WaitSummary) -> Row:
-    times = (one.mean_ns, one.p50_ns, one.p90_ns, one.p99_ns, one.p999_ns, one.max_ns)
-    cycles = (one.mean_cycles, one.p50_cycles, one.p90_cycles, one.p99_cycles, one.p999_cycles, one.max_cycles)
+    times = (one.mean_ns, one.p50_ns, one.p90_ns, one.p99_ns, one.p999_ns, one.max_ns, one.total_ms * _MILLI)
+    cycles = (
+        one.mean_cycles,
+        one.p50_cycles,
+        one.p90_cycles,
+        one.p99_cycles,
+        one.p999_cycles,
+        one.max_cycles,
+        one.total_cycles,
+    )
     return Row(
         candidate=one.candidate,
         operation="" if one.operation == ALL else visible(one.operation),
@@ -154,7 +160,6 @@ def _row(one: WaitSummary) -> Row:
         per_second=number(one.per_second),
         times=[nanoseconds(value) for value in times],
         cycles=[number(value) if any(cycles) else NOTHING for value in cycles],
-        total=nanoseconds(one.total_ms * _MILLI),
         worst=percent(one.worst_share),
         ten=percent(one.ten_share),
     )

@@ -15,8 +15,8 @@ from dialin.report.units import units_in
 from dialin.text import listed, shorten, visible
 
 _MOST_INSTRUMENTS = 5
-_TIME_RANKS = (0, 7, 8, 0, 6, 1)
-"""Of mean, p50, p90, p99, p99.9 and max: what is dropped first where there is little room."""
+_TIME_RANKS = (0, 7, 8, 0, 6, 1, 2)
+"""Of mean, p50, p90, p99, p99.9, max and total: what is dropped first where there is little room."""
 _STATEMENT_RANKS = (2, 0, 1, 4, 3, 5)
 """The same of what is told of a statement."""
 _WIDEST_NAME = 20
@@ -25,7 +25,8 @@ _INDENT = "    "
 
 _TITLES = {
     ReasonKind.MOVED: "What moved with the verdict",
-    ReasonKind.UNUSED: "Set aside and never used",
+    ReasonKind.RAW: "What raw waits say",
+    ReasonKind.UNUSED: "Room hardly used",
     ReasonKind.LIMIT: "Limits that were hit",
 }
 
@@ -259,7 +260,6 @@ def _print_group(rows: Sequence[raw_waits.Row], labels: Mapping[str, str], page:
             Column("waits", [row.count for row in rows], (), 5),
             Column("a second", [row.per_second for row in rows], (), 4),
             *_times([row.times for row in rows], ""),
-            Column("total", [row.total for row in rows], (), 1),
             Column("longest 1 %", [row.worst for row in rows], (), 2),
             Column("ten longest", [row.ten for row in rows], (), 3),
         ]

@@ -14,7 +14,8 @@ SHOWN = 3
 
 KINDS = {
     ReasonKind.MOVED: "moved with the verdict",
-    ReasonKind.UNUSED: "set aside, never used",
+    ReasonKind.RAW: "raw waits, a trial each",
+    ReasonKind.UNUSED: "room hardly used",
     ReasonKind.LIMIT: "limit hit",
 }
 """What a kind of reason is called beside one."""

@@ -155,8 +155,8 @@ def summarise(path: Path) -> tuple[WaitRow, ...]:
     bounds = [*np.searchsorted(keys, np.arange(len(instruments), dtype=np.uint64) << np.uint64(high)).tolist(), keys.size]
     for instrument, number in instruments.items():
         times = keys[bounds[number] : bounds[number + 1]]
-        which = times.astype(np.uint8 if low <= 8 else np.uint32)
-        which &= which.dtype.type((1 << low) - 1)
+        narrow: type[np.uint8 | np.uint32] = np.uint8 if low <= 8 else np.uint32
+        which = np.bitwise_and(times.astype(narrow), narrow((1 << low) - 1))
         times &= np.uint64((1 << high) - 1)
         times >>= np.uint64(low)
         times <<= np.uint64(coarse)
@@ -199,7 +199,8 @@ def _places(column: pl.Series, known: dict[str, int]) -> NDArray[np.uint32]:
     texts = column.unique()
     place = np.zeros(int(codes.max()) + 1, dtype=np.uint32)
     place[texts.to_physical().to_numpy()] = [known.setdefault(str(text), len(known)) for text in texts]
-    return place[codes]
+    found: NDArray[np.uint32] = place[codes]
+    return found
 
 
 def _row(instrument: str, operation: str, times: NDArray[np.uint64]) -> WaitRow:

@@ -108,13 +108,21 @@ def _ratios(ratios: Mapping[str, Estimate | None], low: float, high: float, what
     return (agreement, f"{what} {told}, beside {baseline}") if ratios else _NOTHING
 
 
+_LIES = {
+    Agreement.AGREES: "lies within it",
+    Agreement.DIFFERS: "lies outside",
+    Agreement.OPEN: "may lie within it or not",
+}
+
+
 def _throughput(expectation: Expectation, _record: StudyRecord, verdict: Verdict, _why: Why) -> _Judged:
     low, high = expectation.range
     ratios = {candidate.name: candidate.ratio for candidate in _candidates(expectation, verdict)}
     agreement, told = _ratios(ratios, low, high, "throughput", verdict.baseline)
     if expectation.low is None or expectation.high is None or not ratios:
         return agreement, told
-    return agreement, f"{told}; {change(low)} to {change(high)} counts as the same"
+    lies = ", ".join(f"{name} {_LIES[_between(ratio, low, high)]}" for name, ratio in ratios.items())
+    return agreement, f"{told}; the same would be {change(low)} to {change(high)}: {lies}"
 
 
 def _steadier(expectation: Expectation, _record: StudyRecord, verdict: Verdict, _why: Why) -> _Judged:

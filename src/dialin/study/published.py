@@ -238,7 +238,7 @@ def _levels(done: Done) -> str:
         if one.candidate != baseline
     ]
     head = ("candidate", *(counted(threads, "thread") for threads in base))
-    return f"Speed beside {prose(baseline)}, by threads at once:\n\n{_table(head, rows, len(base))}"
+    return f"Mean speed beside {prose(baseline)}, without intervals, by threads at once:\n\n{_table(head, rows, len(base))}"
 
 
 def _waits(done: Done, recipe: Recipe) -> str:
@@ -262,8 +262,8 @@ def _waits(done: Done, recipe: Recipe) -> str:
         for row in waits
     ]
     lost = sum(trial.lost for trial in done.why.wait_trials)
-    kept = "none were lost" if not lost else f"{lost:,} more were counted by the server and lost"
-    intro = f"Every single wait of one trial of each candidate ({kept}); shares are of all time waited:"
+    kept = "Every single wait" if not lost else f"Single waits ({lost:,} more were counted by the server and lost)"
+    intro = f"{kept} of one trial of each candidate, in nanoseconds; shares are of all time waited:"
     notes = [prose(row.note) for row in published if row.note]
     return "\n\n".join([intro, _table(head, rows, len(head) - 2), *notes])
 

@@ -80,6 +80,8 @@ def _load(study: Study, scale: ScaleName) -> str:
     threads = keys.get("threads", "")
     levels = listed([str(each) for each in threads]) if isinstance(threads, Sequence) else str(threads)
     size = f"{keys['tables']} tables of {keys['table-size']:,} rows" if "table-size" in keys else ""
-    told = [f"{name} {value}" for name, value in options.items()]
+    told = [keys.get("rand-type", ""), *(f"{name} {value}" for name, value in options.items())]
+    if "measure" in keys and "warmup" in keys:
+        told.append(f"{keys['measure']:,} s measured after {'' if keys.get('whole-warmup') else 'up to '}{keys['warmup']:,} s")
     fixed = describe(keys["set"]) if "set" in keys else ""
     return ", ".join(filter(None, [keys.get("workload", ""), f"threads {levels}", size, *told, fixed]))

@@ -54,7 +54,7 @@ _SHARE = 2
 """Summing up takes no more than one part in so many of the memory that is free."""
 
 _SMALLER = 2
-"""A file of waits takes, while it is made in the study's directory, no more than one part in so many of what the server wrote."""
+"""A file of waits takes, while it is made, no more than one part in so many of what the server wrote."""
 
 _SETTLED_WITHIN = 5.0
 """Seconds that waits under way may take to end once the instruments are off."""

@@ -12,7 +12,7 @@ def every() -> list[tuple[str, ReasonKind, str, str]]:
     return [
         *((rule.code, ReasonKind.MOVED, f"{rule.name}, {rule.unit}", rule.source) for rule in fixed),
         *((code, ReasonKind.MOVED, what, source) for code, (what, source) in events.KINDS.items()),
-        (raw.CODE, ReasonKind.MOVED, "raw waits of an instrument, s a second", sources.WAIT_HISTORY),
+        (raw.CODE, ReasonKind.RAW, "raw waits of an instrument, s a second", sources.WAIT_HISTORY),
         *((one.code, ReasonKind.UNUSED, f"{one.name}, {one.unit} used at the most", one.source) for one in room.ROOMS),
         *((one.code, ReasonKind.LIMIT, f"{one.name}, {one.unit}", one.source) for one in reached.LIMITS),
     ]

@@ -88,7 +88,7 @@ def _reason(
     charted = [one for one in waits if one.instrument == instrument and one.operation == _ALL]
     return Reason(
         code=CODE,
-        kind=ReasonKind.MOVED,
+        kind=ReasonKind.RAW,
         text=text,
         source=sources.WAIT_HISTORY,
         strength=0.0,
