@@ -57,7 +57,7 @@ def test_raw_waits_add_the_share_of_the_longest_to_what_clean_trials_tell() -> N
     assert reason.text.endswith("the ten longest raw waits are 64.0 % of all with 1.")
 
 
-def raw(record: StudyRecord) -> list[Reason]:
+def raw(record: StudyRecord) -> list:
     return [one for one in explain(record).reasons if one.kind is ReasonKind.RAW]
 
 
