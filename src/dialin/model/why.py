@@ -16,9 +16,9 @@ Values = dict[str, list[float]]
 class ReasonKind(StrEnum):
     """What sort of fact a reason is.
 
-    `moved` differed between candidates together with the verdict; that is correlation, and is called so. `raw` is what raw waits
-    say, of one trial of each candidate and so without an interval. `unused` is memory or
-    room set aside and never used; `limit` is a limit that was hit: both hold whether or not candidates differ.
+    `moved` differed between candidates together with the verdict; that is correlation, and is called so. `raw` is what raw
+    waits say, of one trial of each candidate and so without an interval. `unused` is memory or room that was hardly used;
+    `limit` is a limit that was hit: both hold whether or not candidates differ.
     """
 
     MOVED = "moved"

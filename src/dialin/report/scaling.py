@@ -88,7 +88,7 @@ def _overlap(one: Estimate, other: Estimate) -> bool:
 
 
 def peak(usl: Usl, counts: Sequence[int]) -> str:
-    """Return the threads at which a curve is highest, as far as it can be said; beyond what was measured it is the curve's word."""
+    """Return the threads at which a curve is highest, as far as it can be said; beyond what was measured that is its word."""
     if usl.peak is None:
         return "none"
     most = _FURTHEST * max(counts, default=1)
