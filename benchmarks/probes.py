@@ -1,6 +1,6 @@
 """Prints what the probes of every trial cost in throughput, on a real server.
 
-    python benchmarks/probes.py [--pairs 60] [--seconds 10] [--server mysql@9.7] [--threads 8] [--seed 1]
+    python benchmarks/probes.py [--pairs 40] [--seconds 6] [--server mysql@9.7] [--threads 8] [--seed 1]
 
 One sandbox with data that fits in memory, and one sysbench oltp_read_write that keeps running. Slices of time come in pairs,
 one with all probes and one without, in random order; the second before each slice is dropped. The difference is that of the
@@ -93,8 +93,8 @@ def interval(differences: np.ndarray) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pairs", type=int, default=60)
-    parser.add_argument("--seconds", type=int, default=10, help="of each slice")
+    parser.add_argument("--pairs", type=int, default=40)
+    parser.add_argument("--seconds", type=int, default=6, help="of each slice")
     parser.add_argument("--warmup", type=int, default=20, help="seconds of load before the first slice")
     parser.add_argument("--server", default="mysql@9.7")
     parser.add_argument("--threads", type=int, default=8)
