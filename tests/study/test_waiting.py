@@ -15,7 +15,7 @@ from dialin.servers.wait_ring import WaitRing
 from dialin.store import raw_waits
 from dialin.store.store import Store
 from dialin.study import waiting
-from dialin.study.waiting import Collector, by_purpose, check, needs, refuse_attached, told
+from dialin.study.waiting import Collector, by_purpose, check, hasten, needs, refuse_attached, told
 
 LOCKS = "wait/synch/sxlock/innodb/hash_table_locks"
 SECOND = 10**12
@@ -438,3 +438,26 @@ def test_none_lost_is_said_so(server, clock, store, monkeypatch):
     with quiet(collected, monkeypatch):
         server.wait(3)
     assert told("1", kept(collected, store)) == "Collecting the raw waits of hash_table_locks with 1: 3 events, none lost"
+
+
+def test_the_thread_that_writes_the_ring_down_goes_first_where_the_server_tells_which_it_is():
+    asked = []
+    hasten(lambda _: [(4711,)], lambda *given: asked.append(given))
+    assert [(number, priority < 0) for _, number, priority in asked] == [(4711, True)]
+
+
+@pytest.mark.parametrize("answer", [[], [(None,)], RefusedError("no such column", "", 1054)])
+def test_a_server_that_does_not_tell_its_thread_is_collected_from_all_the_same(answer):
+    def query(_):
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    hasten(query, lambda *given: pytest.fail("no thread is known"))
+
+
+def test_who_may_not_set_priorities_collects_all_the_same():
+    def refused(*_):
+        raise PermissionError
+
+    hasten(lambda _: [(4711,)], refused)

@@ -6,10 +6,11 @@ is read twice. How many there were is what the server counted; what is missing o
 
 from __future__ import annotations
 
+import os
 import shutil
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 from dialin.clock import Clock
@@ -20,7 +21,7 @@ from dialin.model.trial import Purpose, Trial
 from dialin.probes import host
 from dialin.servers import instruments
 from dialin.servers.capabilities import Versioned
-from dialin.servers.connection import Query
+from dialin.servers.connection import Query, RefusedError
 from dialin.servers.instance import Instance
 from dialin.servers.wait_ring import WaitRing
 from dialin.store import raw_waits, series
@@ -67,6 +68,9 @@ _IDLE = 28_800
 
 _PS = 1e12
 
+_OWN_THREAD = "SELECT THREAD_OS_ID FROM performance_schema.threads WHERE PROCESSLIST_ID = CONNECTION_ID()"
+_PRIORITY = -15
+
 
 def needs(build: Versioned, trial: Trial, pattern: str | None, memory: int) -> Mapping[str, str | int | float]:
     """Return the options that a trial's server is started with beside its setting.
@@ -109,7 +113,19 @@ def collecting(instance: Instance, pattern: str, clock: Clock, study: Path) -> I
     """
     with instance.connect(PATIENCE) as query:
         query("SET SESSION wait_timeout = %s", (_IDLE,))
+        hasten(query)
         yield Collector(query, pattern, clock, study)
+
+
+def hasten(query: Query, set_priority: Callable[[int, int, int], None] = os.setpriority) -> None:
+    """Let the server's thread that writes down the ring go before its others, which fill it; only root may.
+
+    Args:
+        query: of that thread's connection, to a server on this machine.
+        set_priority: as of the operating system.
+    """
+    with suppress(RefusedError, IndexError, TypeError, OSError):  # older servers do not tell which thread it is
+        set_priority(os.PRIO_PROCESS, int(query(_OWN_THREAD)[0][0]), _PRIORITY)
 
 
 class Collector:
