@@ -10,7 +10,7 @@ from dialin.store.lock import sole_runner
 from dialin.store.store import Store
 from dialin.study.in_use import users_of
 
-BUILD = "mysql@9.7.4"
+BUILD = "mysql@9.7.4711"  # one that no study of this machine can be using meanwhile
 
 
 @pytest.fixture
@@ -42,5 +42,5 @@ def test_a_running_study_uses_its_builds_between_its_trials_too(ledger, tmp_path
     assert users_of(BUILD, ledger) == []
     with sole_runner(tmp_path):
         assert users_of(BUILD, ledger) == [f"the study in {tmp_path} (Ctrl-C there)"]
-        assert users_of("mysql@8.0.33", ledger) == []
+        assert users_of("mysql@8.0.4711", ledger) == []
     assert users_of(BUILD, ledger) == []
