@@ -63,3 +63,12 @@ def test_events_that_were_lost_and_what_collecting_cost_are_told():
     first, second = (raw_waits.collected(one) for one in full().wait_trials[:2])
     assert (first.events, first.lost, first.timer) == ("1,204,311", "31,207 (2.5 %)", "CYCLE at 2,900 MHz")
     assert (first.change, second.change, second.lost) == ("–", "−14.0 %", "none")
+
+
+def test_what_stood_in_the_way_of_collecting_is_told_of_its_candidate():
+    why = full()
+    trials = [why.wait_trials[0].model_copy(update={"notes": ["3 waits ended before they began"]}), *why.wait_trials[1:]]
+    labels = {name: f"value {name}" for name in NAMES}
+    assert raw_waits.notes(why.model_copy(update={"wait_trials": trials}), labels) == [
+        f"With value {trials[0].candidate}: 3 waits ended before they began."
+    ]

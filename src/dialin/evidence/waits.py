@@ -90,6 +90,7 @@ def trials(record: StudyRecord) -> list[WaitTrial]:
             events=raw.events,
             lost=raw.lost,
             timer=raw.timer,
+            notes=list(raw.notes),
             ticks_per_second=raw.frequency,
             tps=slowed[trial.id].transactions if trial.id in slowed else None,
             slowdown=_slowdown(slowed.get(trial.id), clean.get(trial.candidate, [])),

@@ -132,6 +132,7 @@ class WaitTrial(_Part):
     timer: str
     ticks_per_second: float
     tps: float | None
+    notes: list[str] = Field(default_factory=list, description="what stood in the way, a sentence each")
     slowdown: float | None = Field(
         description="share of throughput that collecting cost, against the candidate's clean trials; null where unknown"
     )

@@ -105,6 +105,7 @@ class Shown:
     more_waits: Sequence[Waits]
     wait_titles: Sequence[str]
     collected: Sequence[raw_waits.Collected]
+    collected_notes: Sequence[str]
     watching: str
     unread: Sequence[str]
 
@@ -160,6 +161,7 @@ def shown(record: StudyRecord, why: Why | None, style: Mapping[str, Style]) -> S
         more_waits=[Waits(group, None, ()) for group in groups[_CHARTED:]],
         wait_titles=raw_waits.TITLES,
         collected=[raw_waits.collected(one) for one in why.wait_trials],
+        collected_notes=raw_waits.notes(why, {name: one.label for name, one in style.items()}),
         watching=why_words.watching(why),
         unread=why_words.unread(why),
     )

@@ -110,6 +110,7 @@ def _waits(record: StudyRecord, why: Why, prose: Prose) -> str:
         if cells
         else []
     )
+    told += [prose(note) for note in raw_waits.notes(why, labels)]
     shares = ("longest 1 %", "ten longest")
     titles = ["candidate", "waits", "a second", *raw_waits.TITLES, *shares, *(f"{title} cycles" for title in raw_waits.TITLES)]
     for group in raw_waits.groups(why, [candidate.name for candidate in record.spec.candidates]):

@@ -131,6 +131,11 @@ def collected(one: WaitTrial) -> Collected:
     )
 
 
+def notes(why: Why, labels: Mapping[str, str]) -> list[str]:
+    """Return what stood in the way of collecting, a sentence for each candidate and note."""
+    return [f"With {labels[one.candidate]}: {visible(note)}." for one in why.wait_trials for note in one.notes]
+
+
 def _group(instrument: str, own: Sequence[WaitSummary], names: Sequence[str]) -> Group:
     place = {name: number for number, name in enumerate(names)}
     ordered = sorted(own, key=lambda one: place.get(one.candidate, len(place)))

@@ -227,6 +227,8 @@ def _print_waits(why: Why, names: Sequence[str], labels: Mapping[str, str], page
     page.text("Raw waits, collected one by one in trials of their own", "bold")
     if why.wait_trials:
         _print_collected([raw_waits.collected(one) for one in why.wait_trials], labels, page)
+        for note in raw_waits.notes(why, labels):
+            page.text(note, "dim")
     for group in groups[:_MOST_INSTRUMENTS]:
         page.gap()
         page.text(group.instrument)

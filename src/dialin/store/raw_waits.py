@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -42,6 +42,9 @@ _OPERATION = 0xFFFF
 _PIECE = 1 << 18
 """Events that are worked on at a time, so that they stay near the CPU."""
 
+_BACKWARD = 1 << 63
+"""Picoseconds from which on a time is taken for one below zero that went round: 106 days."""
+
 _SLICE = 16_777_216
 """Events that are taken from the file at a time: read, each takes twice the memory that is kept of it."""
 
@@ -57,7 +60,22 @@ def _as_os_errors() -> Iterator[None]:
         raise OSError(errno.EIO, str(error)) from error
 
 
-def write(path: Path, files: Iterable[Path], left_out: Sequence[int] = ()) -> tuple[int, int]:
+class Written(NamedTuple):
+    """What was written.
+
+    Attributes:
+        counted: as how many waits the server counts the events of the files.
+        kept: how many events are kept.
+        backward: of these, those that ended before they began by the server's timer; their time is 0. The cycle counters of
+            two CPUs differ a little, and a thread may be moved from one to the other while it waits.
+    """
+
+    counted: int
+    kept: int
+    backward: int
+
+
+def write(path: Path, files: Iterable[Path], left_out: Sequence[int] = ()) -> Written:
     """Turn the files that a server wrote into one Parquet file, there whole or not at all; the files are removed.
 
     An event is known by its thread and number; one that stands in a file twice is kept once. Two files hold different events.
@@ -68,9 +86,6 @@ def write(path: Path, files: Iterable[Path], left_out: Sequence[int] = ()) -> tu
             and time waited in picoseconds, and how many waits the server counts it as.
         left_out: threads whose events are not kept.
 
-    Returns:
-        As how many waits the server counts the events of the files, and how many events are kept.
-
     Raises:
         OSError: it cannot be written.
     """
@@ -78,7 +93,7 @@ def write(path: Path, files: Iterable[Path], left_out: Sequence[int] = ()) -> tu
 
     parts: list[Path] = []
     making = path.with_suffix(".making")
-    read = kept = 0
+    read = kept = backward = 0
     with _as_os_errors():
         path.parent.mkdir(exist_ok=True)
         try:
@@ -87,6 +102,9 @@ def write(path: Path, files: Iterable[Path], left_out: Sequence[int] = ()) -> tu
                 read += int(events["counted"].sum())
                 events = events.drop("counted").filter(~pl.col("thread").is_in(list(left_out)))
                 kept += events.height
+                gone_round = pl.col("wait_ps") >= _BACKWARD
+                backward += int(events.select(gone_round.sum()).item())
+                events = events.with_columns(pl.when(gone_round).then(0).otherwise(pl.col("wait_ps")).alias("wait_ps"))
                 part = path.with_suffix(f".part{len(parts)}")
                 parts.append(part)
                 events.write_parquet(part, compression=_COMPRESSION)
@@ -98,7 +116,7 @@ def write(path: Path, files: Iterable[Path], left_out: Sequence[int] = ()) -> tu
             for part in parts:
                 part.unlink(missing_ok=True)
             making.unlink(missing_ok=True)
-    return read, kept
+    return Written(read, kept, backward)
 
 
 def _schema() -> dict[str, Any]:

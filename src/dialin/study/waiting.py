@@ -28,7 +28,7 @@ from dialin.store import raw_waits, series
 from dialin.store.store import Store
 from dialin.study.watching import ClientCpu, TrialWatcher, Watching
 from dialin.study.workshop import Workshop
-from dialin.text import listed, percent
+from dialin.text import counted, listed, percent
 
 PATIENCE = 120.0
 """Seconds that writing down what is in the ring may take, on a busy machine."""
@@ -286,19 +286,25 @@ class Collector:
         """
         path = store.directory_of_waits / series.file_name(trial_id)
         try:
-            read, kept = raw_waits.write(path, self._files, sorted(self._background))
+            written = raw_waits.write(path, self._files, sorted(self._background))
             rows = raw_waits.summarise(path)
         except OSError as error:
             raise DialinError(
                 f"The raw waits cannot be written to {path}: {error.strerror}", "Mend that (a full disk?), then dialin resume"
             ) from error
+        if written.backward:
+            share = percent(written.backward / written.kept)
+            self._note(
+                f"{counted(written.backward, 'wait')} ({share}) ended before they began by the server's timer, which differs a "
+                "little from CPU to CPU: they count as 0"
+            )
         store.save_waits(
             trial_id,
             RawWaits(
                 pattern=self._pattern,
                 seconds=self._seconds,
-                events=kept,
-                lost=max(0, self._counted - read),
+                events=written.kept,
+                lost=max(0, self._counted - written.counted),
                 timer=self._timer[0],
                 frequency=self._timer[1],
                 rows=rows,
