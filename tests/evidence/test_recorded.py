@@ -67,3 +67,34 @@ def test_larger_reads_bring_the_same_bytes_in_fewer_calls() -> None:
     assert " a run with 128K" in text(why, "read_calls")
     reads = next(one for one in why.costs if one.name == "reads")
     assert reads.per_query == reads.per_transaction
+
+
+def test_raw_waits_of_a_real_trial_are_told_with_what_collecting_cost() -> None:
+    # mysql@5.6.24, oltp_read_only, innodb_buffer_pool_instances 1, 2 and 4, --waits hash_table_locks
+    why = explain(load("raw"))
+    waited = {one.candidate: one for one in why.waits if one.operation == "(all)"}
+    assert {name: one.count for name, one in waited.items()} == {"1": 1_106_356, "2": 1_253_952, "4": 1_389_754}
+    assert all(one.instrument == "wait/synch/rwlock/innodb/hash_table_locks" for one in waited.values())
+    assert all(one.p50_ns < one.mean_ns < one.p99_ns < one.max_ns for one in waited.values())
+    assert all(sum(one.histogram) == one.count for one in waited.values())
+    assert [(one.candidate, one.lost) for one in why.wait_trials] == [("1", 0), ("2", 0), ("4", 0)]
+    assert all(0 < (one.slowdown or 0.0) < 0.5 for one in why.wait_trials)
+
+
+def test_semaphores_of_a_real_server_are_told_by_place_and_kind() -> None:
+    semaphores = explain(load("raw")).semaphores
+    assert [(one.place, one.lock) for one in semaphores.places] == [
+        ("row0sel.cc:3926", "S-lock"),
+        ("btr0sea.cc:658", "X-lock (wait_ex)"),
+    ]
+    assert [one.kind for one in semaphores.spins] == ["mutex", "rw_shared", "rw_excl"]
+    assert all(rate > 0 for one in semaphores.spins for rate in one.os_waits.values())
+
+
+def test_a_real_study_of_several_thread_counts_shows_how_each_candidate_scales() -> None:
+    # mysql@5.6.24, cold scans of a MyISAM table by 1, 4 and 16 threads
+    scaling = explain(load("levels")).scaling
+    assert [one.candidate for one in scaling] == ["8200", "32K", "128K", "2M", "8M"]
+    assert all([point.threads for point in one.points] == [1, 4, 16] for one in scaling)
+    assert all(one.points[1].tps.mean > one.points[0].tps.mean for one in scaling)
+    assert all(one.usl is None for one in scaling)  # three counts are too few for a curve
