@@ -96,5 +96,6 @@ def test_a_real_study_of_several_thread_counts_shows_how_each_candidate_scales()
     scaling = explain(load("levels")).scaling
     assert [one.candidate for one in scaling] == ["8200", "32K", "128K", "2M", "8M"]
     assert all([point.threads for point in one.points] == [1, 4, 16] for one in scaling)
-    assert all(one.points[1].tps.mean > one.points[0].tps.mean for one in scaling)
+    eight = scaling[0].points
+    assert [round(point.tps.mean, 1) for point in eight] == [7.1, 10.9, 11.3]
     assert all(one.usl is None for one in scaling)  # three counts are too few for a curve
