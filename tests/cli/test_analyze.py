@@ -1,18 +1,14 @@
 """`dialin analyze`: made logs in, a verdict or one clear line out."""
 
 import json
-import sys
 
 import pytest
 
-from dialin.cli import app
 from study.analysis.made import csv, human, series, write
 
 
 @pytest.fixture
-def dialin(monkeypatch, tmp_path, capsys):
-    monkeypatch.setenv("DIALIN_HOME", str(tmp_path / "home"))
-    monkeypatch.chdir(tmp_path)
+def dialin(dialin, tmp_path):
     logs = {
         f"bpi{value}-r{run}.log.gz": (csv if run else human)(series(level, seed=100 * value + run))
         for value, level in ((8, 1000), (32, 1100))
@@ -20,14 +16,7 @@ def dialin(monkeypatch, tmp_path, capsys):
     }
     write(tmp_path / "logs", **logs, notes__txt="none")
 
-    def call(*words):
-        monkeypatch.setattr(sys, "argv", ["dialin", "analyze", *words])
-        with pytest.raises(SystemExit) as ended:
-            app.main()
-        captured = capsys.readouterr()
-        return ended.value.code, captured.out, captured.err
-
-    return call
+    return lambda *words: dialin("analyze", *words)
 
 
 def test_a_verdict_ends_with_0_and_none_with_1(dialin):

@@ -1,25 +1,6 @@
 """What needs no server to be refused: one line, a remedy, exit code 2, nothing left behind."""
 
-import sys
-
 import pytest
-
-from dialin.cli import app
-
-
-@pytest.fixture
-def dialin(monkeypatch, tmp_path, capsys):
-    monkeypatch.setenv("DIALIN_HOME", str(tmp_path / "home"))
-    monkeypatch.chdir(tmp_path)
-
-    def call(*words):
-        monkeypatch.setattr(sys, "argv", ["dialin", *words])
-        with pytest.raises(SystemExit) as ended:
-            app.main()
-        captured = capsys.readouterr()
-        return ended.value.code, captured.out, captured.err
-
-    return call
 
 
 @pytest.mark.parametrize(

@@ -1,31 +1,19 @@
 """`dialin explain`: a study's directory in, its reasons out."""
 
 import json
-import sys
 from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
 
-from dialin.cli import app
 from dialin.evidence import explain as evidence
 from dialin.store.store import Store
 from dialin.testing import invented_whys, records
 
 
 @pytest.fixture
-def dialin(monkeypatch, tmp_path, capsys):
-    monkeypatch.setenv("DIALIN_HOME", str(tmp_path / "home"))
-    monkeypatch.chdir(tmp_path)
-
-    def call(*words):
-        monkeypatch.setattr(sys, "argv", ["dialin", "explain", *words])
-        with pytest.raises(SystemExit) as ended:
-            app.main()
-        captured = capsys.readouterr()
-        return ended.value.code, captured.out, captured.err
-
-    return call
+def dialin(dialin):
+    return lambda *words: dialin("explain", *words)
 
 
 @pytest.fixture

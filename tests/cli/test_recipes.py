@@ -1,10 +1,9 @@
 import dataclasses
 import json
-import sys
 
 import pytest
 
-from dialin.cli import app, conduct, run_recipe
+from dialin.cli import conduct, run_recipe
 from dialin.errors import DialinError, ExitCode, UserError
 from dialin.model.record import Look
 from dialin.store.store import Store
@@ -14,21 +13,6 @@ from dialin.study.recipes import ScaleName
 from dialin.testing import records
 
 NAME = "read-buffer-size"
-
-
-@pytest.fixture
-def dialin(monkeypatch, tmp_path, capsys):
-    monkeypatch.setenv("DIALIN_HOME", str(tmp_path / "home"))
-    monkeypatch.chdir(tmp_path)
-
-    def call(*words):
-        monkeypatch.setattr(sys, "argv", ["dialin", *words])
-        with pytest.raises(SystemExit) as ended:
-            app.main()
-        captured = capsys.readouterr()
-        return ended.value.code, captured.out, captured.err
-
-    return call
 
 
 def test_all_recipes_are_listed_with_their_source_and_minutes(dialin):

@@ -6,22 +6,15 @@ import pytest
 
 from dialin.errors import ServerError
 from dialin.model.evidence import RawWaits
-from dialin.model.progress import Silent
 from dialin.model.trial import Purpose, Step, TrialState
-from dialin.store.store import Store
 from dialin.study import noise
 from dialin.study.plan import WAIT_TRIALS, plan
-from dialin.study.runner import MAY_OVERRUN, Runner
-from dialin.study.trial import Laboratory
+from dialin.study.runner import MAY_OVERRUN
 from dialin.study.verdict import judge
 from dialin.testing.trials import SimulatedTrials
+from study.runs import FORCED, Killed
 
-FORCED = {name: {"innodb_buffer_pool_instances": name} for name in ("1", "4", "16")}
 FOUND = RawWaits("hash_table_locks", 10.0, 1_234_567, 0, "CYCLE", 2.6e9)
-
-
-class Killed(BaseException):
-    """As kill -9 would end it."""
 
 
 class Trials(SimulatedTrials):
@@ -58,21 +51,9 @@ def trials(**others):
 
 
 @pytest.fixture
-def study(tmp_path, spec, clock):
+def study(study, spec):
     def run(made, directory="study", **changes):
-        asked = spec.model_copy(update={"waits": "hash_table_locks", **changes})
-        path = tmp_path / directory
-        if path.exists():
-            store = Store.open(path)
-        else:
-            path.mkdir()
-            store = Store.create(path, asked, created=0, dialin_version="0", command="", host={}, servers={"mysql@9.7.4": {}})
-        with store:
-            laboratory = Laboratory(
-                spec=asked, plan=plan(asked), clock=clock, store=store, watcher=Silent(), workload=None, stage=None
-            )
-            verdict = Runner(laboratory, store.begin_session(), made).run()
-            return verdict, store.read()
+        return study(made, spec.model_copy(update={"waits": "hash_table_locks", **changes}), directory=directory)
 
     return run
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from dialin.model.cpus import parse_cpus
 from dialin.model.evidence import Gauge, Watched
 from dialin.model.record import StudyRecord
-from dialin.model.trial import Purpose, Sample, Step, Trial, TrialState
+from dialin.model.trial import Purpose, Step, Trial, TrialState
 from dialin.stats import figures
 from dialin.stats.blocks import Observation
-from dialin.stats.steady import examine
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +96,6 @@ def of(record: StudyRecord, purpose: Purpose = Purpose.RACE) -> list[Measured]:
             )
         )
     return found
-
-
-def by_threads(samples: Iterable[Sample]) -> dict[int, list[Sample]]:
-    """Return measured samples that count by how many connections worked, of each number the part that had settled."""
-    grouped = figures.by_threads(samples)
-    return {threads: own[examine([one.tps for one in own]).begin :] for threads, own in sorted(grouped.items())}
 
 
 def names(found: Sequence[Measured], record: StudyRecord) -> list[str]:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dialin.evidence import measured
-from dialin.evidence.measured import by_threads
 from dialin.model.record import StudyRecord
-from dialin.model.trial import Step
 from dialin.model.why import Scaling, ScalingPoint
 from dialin.stats import blocks, usl
-from dialin.stats.series import window
+from dialin.stats.figures import by_threads
 
 
 def scaling(record: StudyRecord) -> list[Scaling]:
@@ -22,11 +20,9 @@ def scaling(record: StudyRecord) -> list[Scaling]:
     seen = []
     levels: dict[str, set[int]] = {}
     for one in found:
-        samples = [s for s in record.samples[one.trial.id] if s.step is Step.MEASURE and not s.lost]
-        for threads, own in by_threads(samples).items():
-            location = window([sample.tps for sample in own]).location
+        for threads, level in by_threads(record.samples[one.trial.id]).items():
             levels.setdefault(one.trial.candidate, set()).add(threads)
-            seen.append(blocks.Observation(one.stratum, _key(one.trial.candidate, threads), location))
+            seen.append(blocks.Observation(one.stratum, _key(one.trial.candidate, threads), level.location))
     keys = {_key(name, threads) for name, own in levels.items() for threads in own}
     estimates = blocks.levels(seen, sorted(keys), 1 - record.spec.confidence)
     return [

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+ALL = "(all)"
+"""Stands for all operations of an instrument together."""
+
 
 @dataclass(frozen=True, slots=True)
 class Gauge:
@@ -73,7 +76,7 @@ class WaitRow:
 
     Attributes:
         instrument: such as `wait/synch/sxlock/innodb/hash_table_locks`.
-        operation: such as `shared_lock`; `(all)` for all operations of the instrument together.
+        operation: such as `shared_lock`; `ALL` for all of the instrument together.
         count: how many waits.
         mean: of their times.
         p50: median.

@@ -220,3 +220,19 @@ class Why(_Part):
     probes: list[ProbeCost]
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    @classmethod
+    def untold(cls, summary: str = "") -> Why:
+        """Return what is known where nobody looked."""
+        return cls(
+            summary=summary,
+            reasons=[],
+            costs=[],
+            scaling=[],
+            statements=[],
+            statement_times=[],
+            semaphores=Semaphores(places=[], spins=[], notes=[]),
+            waits=[],
+            wait_trials=[],
+            probes=[],
+        )

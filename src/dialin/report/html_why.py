@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dialin.model.record import StudyRecord
-from dialin.model.why import Reason, Semaphores, Why
+from dialin.model.why import Reason, Why
 from dialin.report import charts_why, costs, dots, raw_waits, scaling, semaphores, statements, why_words
 from dialin.report.chart import Chart
 from dialin.report.style import Style
@@ -15,21 +15,6 @@ from dialin.text import visible
 
 _CHARTED = 2
 """Instruments whose waits are drawn and stand open."""
-
-
-_NOTHING = Why(
-    summary="",
-    reasons=[],
-    costs=[],
-    scaling=[],
-    statements=[],
-    statement_times=[],
-    semaphores=Semaphores(places=[], spins=[], notes=[]),
-    waits=[],
-    wait_trials=[],
-    probes=[],
-)
-"""What is known where nobody looked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +108,7 @@ def shown(record: StudyRecord, why: Why | None, style: Mapping[str, Style]) -> S
         why: what evidence found; None where nobody looked.
         style: how candidates look.
     """
-    why = why or _NOTHING
+    why = why or Why.untold()
     names = [candidate.name for candidate in record.spec.candidates]
     cards = [_card(reason, record, names) for reason in why.reasons]
     groups = raw_waits.groups(why, names)

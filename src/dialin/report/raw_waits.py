@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from dialin.model.evidence import ALL
 from dialin.model.why import WaitSummary, WaitTrial, Why
 from dialin.text import NOTHING, change, duration, listed, number, percent, visible
-
-ALL = "(all)"
-"""The operation that stands for all operations of an instrument."""
 
 TITLES = ("mean", "p50", "p90", "p99", "p99.9", "max", "total")
 """The times that are told of each row."""

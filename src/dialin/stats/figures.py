@@ -50,7 +50,7 @@ def figures(samples: Sequence[Sample]) -> Figures | None:
     of them, the trial did nothing.
     """
     measured = [sample for sample in samples if sample.step is Step.MEASURE]
-    levels = [_level(own) for own in by_threads(measured).values()]
+    levels = list(by_threads(measured).values())
     if not levels:
         return None
     locations = [level.location for level in levels]
@@ -70,38 +70,46 @@ def figures(samples: Sequence[Sample]) -> Figures | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Level:
-    """What was measured at one number of threads: `counted`, from where it had settled on."""
+class Level:
+    """What was measured at one number of threads.
+
+    Attributes:
+        counted: the samples that count: from where it had settled on, without those that the host lost.
+        shape: what all of them looked like.
+    """
 
     counted: Sequence[Sample]
     shape: Shape
 
     @property
     def tps(self) -> list[float]:
+        """Transactions a second of each."""
         return [sample.tps for sample in self.counted]
 
     @property
     def location(self) -> float:
+        """Their level; see `stats.series.window`."""
         return window(self.tps).location
 
     @property
     def latency(self) -> float | None:
+        """The mean of their percentiles, each weighed by its transactions, milliseconds; None without any."""
         total = sum(self.tps)
         return sum(sample.latency_ms * sample.tps for sample in self.counted) / total if total > 0 else None
 
 
-def _level(kept: Sequence[Sample]) -> _Level:
+def _level(kept: Sequence[Sample]) -> Level:
     shape = examine([sample.tps for sample in kept])
-    return _Level(kept[shape.begin :], shape)
+    return Level(kept[shape.begin :], shape)
 
 
-def by_threads(samples: Iterable[Sample]) -> dict[int, list[Sample]]:
-    """Return the measured samples that the host did not lose, by how many connections worked."""
+def by_threads(samples: Iterable[Sample]) -> dict[int, Level]:
+    """Return what was measured by how many connections worked; each number of them is judged by itself."""
     grouped: dict[int, list[Sample]] = {}
     for sample in samples:
         if sample.step is Step.MEASURE and not sample.lost:
             grouped.setdefault(sample.threads, []).append(sample)
-    return grouped
+    return {threads: _level(kept) for threads, kept in grouped.items()}
 
 
 def value(found: Figures, goal: Goal) -> float:

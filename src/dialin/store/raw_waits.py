@@ -16,14 +16,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from dialin.model.evidence import WaitRow
+from dialin.model.evidence import ALL, WaitRow
 
 if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
-
-ALL = "(all)"
-"""Stands for all operations of an instrument together."""
 
 _WORST = 0.01
 _TEN = 10

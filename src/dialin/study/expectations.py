@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from dialin.evidence import cost, measured
+from dialin.model.evidence import ALL
 from dialin.model.record import StudyRecord
-from dialin.model.trial import Step
 from dialin.model.verdict import CandidateState, CandidateVerdict, Estimate, Verdict
 from dialin.model.why import WaitSummary, Why
 from dialin.stats.blocks import Observation
-from dialin.stats.series import window
+from dialin.stats.figures import by_threads
 from dialin.study.recipes import Expectation, Rule
 from dialin.text import change, exact_percent, number, percent
 
@@ -188,18 +188,17 @@ def _moves_up(expectation: Expectation, record: StudyRecord, verdict: Verdict, _
 
 
 def _gain(one: measured.Measured, record: StudyRecord, levels: Sequence[int]) -> Observation | None:
-    own = [sample for sample in record.samples[one.trial.id] if sample.step is Step.MEASURE and not sample.lost]
-    by_level = measured.by_threads(own)
+    by_level = by_threads(record.samples[one.trial.id])
     if levels[0] not in by_level or levels[-1] not in by_level:
         return None
-    few, many = (window([sample.tps for sample in by_level[level]]).location for level in (levels[0], levels[-1]))
+    few, many = (by_level[level].location for level in (levels[0], levels[-1]))
     return one.observation(many / few) if few > 0 else None
 
 
 def _waits(expectation: Expectation, record: StudyRecord, why: Why) -> list[WaitSummary]:
     """Return the waits that were asked for, of all operations, candidate by candidate; nothing unless all have some."""
     part = (record.spec.waits or "").strip("%").rpartition("/")[2]
-    rows = {row.candidate: row for row in why.waits if row.operation == "(all)" and part in row.instrument and row.count}
+    rows = {row.candidate: row for row in why.waits if row.operation == ALL and part in row.instrument and row.count}
     found = [rows[name] for name in expectation.candidates if name in rows]
     return found if len(found) == len(expectation.candidates) else []
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dialin.model.evidence import ALL
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import CandidateVerdict, Verdict
 from dialin.model.why import Why
@@ -242,7 +243,7 @@ def _levels(done: Done) -> str:
 
 
 def _waits(done: Done, recipe: Recipe) -> str:
-    waits = [row for row in done.why.waits if row.operation == "(all)" and row.count]
+    waits = [row for row in done.why.waits if row.operation == ALL and row.count]
     if not waits:
         return ""
     published = [row for row in recipe.figures if row.study == done.study.name and row.unit == _PICOSECONDS]

@@ -9,7 +9,7 @@ from enum import StrEnum
 from functools import cache
 from statistics import fmean
 
-from dialin.model.evidence import Gauge, RawWaits, WaitRow, Watched
+from dialin.model.evidence import ALL, Gauge, RawWaits, WaitRow, Watched
 from dialin.model.record import StudyRecord
 from dialin.model.trial import Purpose, Sample, Step, Trial, TrialState
 from dialin.model.verdict import CandidateState, Outcome
@@ -261,7 +261,7 @@ def _raw(rate: float, mean: float, seconds: float) -> RawWaits:
     count = round(rate * seconds)
     both = WaitRow(
         instrument=LOCKS,
-        operation="(all)",
+        operation=ALL,
         count=count,
         mean=mean,
         p50=0.04 * mean,

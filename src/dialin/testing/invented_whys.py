@@ -6,6 +6,7 @@ import math
 import random
 from collections.abc import Mapping, Sequence
 
+from dialin.model.evidence import ALL
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import Estimate
 from dialin.model.why import (
@@ -128,18 +129,7 @@ def nothing_moved(record: StudyRecord) -> Why:
 
 def unknown(_record: StudyRecord) -> Why:
     """Return what is told of a study that nothing watched."""
-    return Why(
-        summary="Nothing was watched.",
-        reasons=[],
-        costs=[],
-        scaling=[],
-        statements=[],
-        statement_times=[],
-        semaphores=Semaphores(places=[], spins=[], notes=[]),
-        waits=[],
-        wait_trials=[],
-        probes=[],
-    )
+    return Why.untold("Nothing was watched.")
 
 
 def hostile(record: StudyRecord) -> Why:
@@ -159,7 +149,7 @@ def hostile(record: StudyRecord) -> Why:
             spins=[one.model_copy(update={"kind": HOSTILE}) for one in _semaphores(names).spins[:1]],
             notes=[HOSTILE],
         ),
-        waits=[waits[0].model_copy(update={**bad, "operation": "(all)"}), *(one.model_copy(update=bad) for one in waits[1:])],
+        waits=[waits[0].model_copy(update={**bad, "operation": ALL}), *(one.model_copy(update=bad) for one in waits[1:])],
         wait_trials=[
             WaitTrial(
                 candidate=names[0],
@@ -290,7 +280,7 @@ def _semaphores(names: Sequence[str]) -> Semaphores:
 def _waits(name: str, place: int) -> list[WaitSummary]:
     return [
         _wait(name, operation, share / (1 + place))
-        for operation, share in (("(all)", 1.0), ("shared_lock", 0.9), ("exclusive_lock", 0.1))
+        for operation, share in ((ALL, 1.0), ("shared_lock", 0.9), ("exclusive_lock", 0.1))
     ]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from dialin.evidence.reasons import sources
 from dialin.evidence.reasons.judge import Pair
+from dialin.model.evidence import ALL
 from dialin.model.why import Chart, Reason, ReasonKind, WaitSummary
 from dialin.text import number, percent, visible
 
@@ -13,7 +14,6 @@ CODE = "raw_waits"
 EVENT = "event_waits"
 """The rule that tells of the same instruments in clean trials, where their builds count them there."""
 
-_ALL = "(all)"
 _MOST = 3
 _LEAST_SECONDS = 0.001
 _LEAST_RATIO = 1.5
@@ -26,7 +26,7 @@ def raw_reasons(waits: Sequence[WaitSummary], compared: Pair) -> list[Reason]:
     """
     if not {compared.baseline, compared.other} <= {one.candidate for one in waits}:
         return []
-    own = {(one.candidate, one.instrument): one for one in waits if one.operation == _ALL}
+    own = {(one.candidate, one.instrument): one for one in waits if one.operation == ALL}
     found = []
     for instrument in dict.fromkeys(one.instrument for one in waits):
         pair = [own.get((name, instrument)) for name in (compared.baseline, compared.other)]
@@ -66,7 +66,7 @@ def _of_event(reason: Reason, waits: Sequence[WaitSummary]) -> list[WaitSummary]
     if reason.code != EVENT:
         return []
     return [
-        one for one in waits if one.operation == _ALL and _titled(visible(one.instrument.rpartition("/")[2])) == _title(reason)
+        one for one in waits if one.operation == ALL and _titled(visible(one.instrument.rpartition("/")[2])) == _title(reason)
     ]
 
 
@@ -85,7 +85,7 @@ def _reason(
         f"{name}: {here} waited a second with {visible(compared.baseline)}, {there} with {visible(compared.other)}{share}. "
         "These are raw waits of a trial each, collected with their instruments on: there is no interval."
     )
-    charted = [one for one in waits if one.instrument == instrument and one.operation == _ALL]
+    charted = [one for one in waits if one.instrument == instrument and one.operation == ALL]
     return Reason(
         code=CODE,
         kind=ReasonKind.RAW,
