@@ -1,0 +1,19 @@
+//! The load driver of dialin: it applies a workload to a MySQL or MariaDB server, second by second.
+//!
+//! Data flows one way: [`options`] say what to run, [`workloads`] make a [`plan`] of it, the [`engine`] plays the plan over
+//! connections ([`net`], [`protocol`]), and [`record`] tells what each second came to. [`agent`] does so from several hosts.
+
+pub mod account;
+pub mod agent;
+pub mod answerer;
+pub mod engine;
+pub mod errors;
+pub mod net;
+pub mod options;
+pub mod plan;
+pub mod protocol;
+pub mod random;
+pub mod record;
+pub mod run;
+pub mod self_test;
+pub mod workloads;

@@ -1,0 +1,84 @@
+//! What a run is: its phases, how fast, and on how many connections.
+
+use crate::account::Account;
+use std::time::Duration;
+
+/// How transactions arrive that come at a rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrivals {
+    /// One after the other at equal distances.
+    Constant,
+    /// At random, as many customers who know nothing of each other do.
+    Poisson,
+}
+
+/// A rate that is asked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rate {
+    /// Transactions a second, all connections together; above 0.
+    pub per_second: f64,
+    /// How they arrive.
+    pub arrivals: Arrivals,
+}
+
+/// Whether what happens in a phase counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// It does not.
+    WarmUp,
+    /// It does.
+    Measure,
+}
+
+impl Purpose {
+    /// The word for it in the stream.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Purpose::WarmUp => "warm-up",
+            Purpose::Measure => "measure",
+        }
+    }
+}
+
+/// A part of a run in which nothing changes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Phase {
+    /// Whether it counts.
+    pub purpose: Purpose,
+    /// Which of the listed connection counts and rates it belongs to, from 1.
+    pub step: usize,
+    /// How long; None until the run is stopped. Whole seconds.
+    pub seconds: Option<u64>,
+    /// Connections at work.
+    pub connections: usize,
+    /// The rate asked for; None for a closed loop.
+    pub rate: Option<Rate>,
+}
+
+/// A whole run.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The server.
+    pub account: Account,
+    /// Its phases, in order; at least one.
+    pub phases: Vec<Phase>,
+    /// Of all randomness.
+    pub seed: u64,
+    /// Transactions are numbered from `first` in steps of `stride`: hosts that drive together take turns.
+    pub first: u64,
+    /// See `first`.
+    pub stride: u64,
+    /// The run ends after so many transactions; None for no end.
+    pub transactions: Option<u64>,
+    /// Event loops; None for as many as suit the machine.
+    pub load_threads: Option<usize>,
+    /// Whether statements are sent as text instead of prepared.
+    pub text: bool,
+    /// Due transactions that may wait for a connection; further ones are dropped, and counted.
+    pub backlog: u64,
+    /// How long a statement may take before its connection counts as lost.
+    pub patience: Duration,
+    /// How long all connections of a run may be lost before it fails.
+    pub reconnect_for: Duration,
+}
