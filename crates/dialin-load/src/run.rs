@@ -1,10 +1,12 @@
 //! What a run is: its phases, how fast, and on how many connections.
 
 use crate::account::Account;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// How transactions arrive that come at a rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Arrivals {
     /// One after the other at equal distances.
     Constant,
@@ -13,7 +15,7 @@ pub enum Arrivals {
 }
 
 /// A rate that is asked for.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rate {
     /// Transactions a second, all connections together; above 0.
     pub per_second: f64,
@@ -22,7 +24,8 @@ pub struct Rate {
 }
 
 /// Whether what happens in a phase counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Purpose {
     /// It does not.
     WarmUp,
@@ -42,7 +45,7 @@ impl Purpose {
 }
 
 /// A part of a run in which nothing changes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Phase {
     /// Whether it counts.
     pub purpose: Purpose,
@@ -79,6 +82,6 @@ pub struct Run {
     pub backlog: u64,
     /// How long a statement may take before its connection counts as lost.
     pub patience: Duration,
-    /// How long all connections of a run may be lost before it fails.
+    /// How long a connection may stay lost before the run fails.
     pub reconnect_for: Duration,
 }

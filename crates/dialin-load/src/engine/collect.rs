@@ -1,0 +1,130 @@
+//! Puts the seconds of all load threads together.
+
+use super::schedule::Timetable;
+use super::{Second, clock::Clock, clock::SECOND};
+use crate::record::{Merged, Meter, Tally, process_cpu};
+use std::collections::BTreeMap;
+use std::sync::mpsc::Sender;
+
+/// What a load thread tells.
+pub enum Told {
+    /// A second is over.
+    Second {
+        /// The load thread.
+        thread: usize,
+        /// The second's number, from 1.
+        second: u64,
+        /// How long it was; the last one of a run may be shorter than 1.
+        seconds: f64,
+        /// What was counted in it.
+        tally: Box<Tally>,
+    },
+    /// No more comes of this load thread.
+    Ended(usize),
+}
+
+/// Merges seconds; each is told once every load thread has told it, or has ended.
+pub struct Collector<'a> {
+    timetable: &'a Timetable,
+    clock: Clock,
+    transactions: usize,
+    waiting: BTreeMap<u64, (Merged, f64)>,
+    last: Vec<u64>,
+    empties: Vec<Sender<Box<Tally>>>,
+    meter: Meter,
+    /// How many seconds were told.
+    pub told: u64,
+}
+
+impl<'a> Collector<'a> {
+    /// For the load threads that take back their tallies at `empties`, of a plan with so many transactions.
+    #[must_use]
+    pub fn new(timetable: &'a Timetable, clock: Clock, transactions: usize, empties: Vec<Sender<Box<Tally>>>) -> Self {
+        let last = vec![0; empties.len()];
+        let meter = Meter::from(process_cpu());
+        Self { timetable, clock, transactions, waiting: BTreeMap::new(), last, empties, meter, told: 0 }
+    }
+
+    /// Take what a load thread tells; return the seconds that are complete by it, in order.
+    pub fn take(&mut self, told: Told) -> Vec<Second> {
+        match told {
+            Told::Ended(thread) => self.last[thread] = u64::MAX,
+            Told::Second { thread, second, seconds, tally } => {
+                let (merged, length) =
+                    self.waiting.entry(second).or_insert_with(|| (Merged::new(self.transactions), 0.0));
+                merged.add(&tally);
+                *length = length.max(seconds);
+                self.last[thread] = second;
+                // A thread that has ended needs none.
+                let _ = self.empties[thread].send(tally);
+            }
+        }
+        let whole = self.last.iter().min().copied().unwrap_or(u64::MAX);
+        let mut seconds = Vec::new();
+        while let Some(entry) = self.waiting.first_entry().filter(|entry| *entry.key() <= whole) {
+            let (number, (merged, length)) = entry.remove_entry();
+            seconds.extend(self.second(number, merged, length));
+        }
+        seconds
+    }
+
+    fn second(&mut self, number: u64, mut merged: Merged, length: f64) -> Option<Second> {
+        let begin = (number - 1) * SECOND;
+        let phase = self.timetable.phase(self.timetable.at(begin)?);
+        merged.driver_cpu_ns = self.meter.lap(process_cpu());
+        self.told += 1;
+        Some(Second {
+            number,
+            purpose: phase.purpose,
+            step: phase.step,
+            connections: phase.connections,
+            rate: phase.rate,
+            at: self.clock.unix(begin) + length,
+            seconds: length,
+            merged,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::{Phase, Purpose};
+    use std::sync::mpsc::channel;
+    use std::time::Instant;
+
+    fn told(thread: usize, second: u64, transactions: u64) -> Told {
+        let mut tally = Box::new(Tally::new(1));
+        (0..transactions).for_each(|_| tally.transaction(0, 1_000_000, 1_000_000));
+        Told::Second { thread, second, seconds: 1.0, tally }
+    }
+
+    fn numbers(seconds: &[Second]) -> Vec<(u64, u64)> {
+        seconds.iter().map(|second| (second.number, second.merged.tally.all_transactions())).collect()
+    }
+
+    #[test]
+    fn a_second_is_told_once_every_thread_has_told_it() {
+        let phase = |purpose, seconds| Phase { purpose, step: 1, seconds, connections: 2, rate: None };
+        let timetable = Timetable::of(&[phase(Purpose::WarmUp, Some(1)), phase(Purpose::Measure, None)]);
+        let (empties, backs): (Vec<_>, Vec<_>) = (0..2).map(|_| channel()).unzip();
+        let mut collector = Collector::new(&timetable, Clock::from(Instant::now()), 1, empties);
+        assert!(collector.take(told(0, 1, 3)).is_empty());
+        assert!(collector.take(told(0, 2, 4)).is_empty());
+        let first = collector.take(told(1, 1, 5));
+        assert_eq!((numbers(&first), first[0].purpose), (vec![(1, 8)], Purpose::WarmUp));
+        let second = collector.take(Told::Ended(1));
+        assert_eq!((numbers(&second), second[0].purpose), (vec![(2, 4)], Purpose::Measure));
+        assert_eq!(numbers(&collector.take(told(0, 3, 1))), [(3, 1)]);
+        assert_eq!((collector.told, backs[0].try_iter().count(), backs[1].try_iter().count()), (3, 3, 1));
+    }
+
+    #[test]
+    fn what_comes_after_the_last_phase_is_not_told() {
+        let phase = Phase { purpose: Purpose::Measure, step: 1, seconds: Some(1), connections: 1, rate: None };
+        let timetable = Timetable::of(&[phase]);
+        let mut collector = Collector::new(&timetable, Clock::from(Instant::now()), 1, vec![channel().0]);
+        assert_eq!(numbers(&collector.take(told(0, 1, 2))), [(1, 2)]);
+        assert!(collector.take(told(0, 2, 2)).is_empty());
+    }
+}

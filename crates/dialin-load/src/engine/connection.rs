@@ -1,0 +1,288 @@
+//! One connection: its socket, its prepared statements, and its buffers, which are used again and again.
+
+use super::player::{Action, Player, integer};
+use crate::net::stream::Stream;
+use crate::plan::{Batch, CONNECTION, Execute, Kind, NoRow, Parameter, Plan, TURN, Value};
+use crate::protocol::Malformed;
+use crate::protocol::command::{self, Execution};
+use crate::protocol::parameters::Parameters;
+use crate::protocol::response::{Dialect, Expect, Outcome, Response};
+use crate::protocol::sink::{Kept, Nothing};
+use crate::protocol::text::Template;
+use crate::protocol::value::Columns;
+use rustix::fd::{AsFd, BorrowedFd};
+use std::io::{self, ErrorKind};
+use std::time::Duration;
+
+const IN_TRANSACTION: u16 = 1;
+/// How long the last commands of a connection may take.
+const PARTING: Duration = Duration::from_secs(1);
+
+/// How a statement is sent on this connection.
+pub enum Prepared {
+    /// Prepared, in the binary protocol.
+    Binary(Execution),
+    /// As text.
+    Text(Template),
+}
+
+/// What a socket had.
+pub enum Received {
+    /// Nothing so far.
+    Nothing,
+    /// Part of an answer; there may be more at once.
+    Part,
+    /// An answer.
+    Answer(Outcome),
+    /// The end of the connection, or something that is no answer.
+    Lost,
+}
+
+/// A connection that is logged in, with its statements prepared.
+pub struct Connection {
+    stream: Stream,
+    statements: Vec<Prepared>,
+    columns: Vec<Columns>,
+    response: Response,
+    out: Vec<u8>,
+    sent: usize,
+    status: u16,
+    rows: u64,
+    keeping: Option<usize>,
+    batch: Vec<u8>,
+}
+
+impl Connection {
+    /// A connection on a stream that was logged in; `status` is what the server last told of it.
+    #[must_use]
+    pub fn new(stream: Stream, dialect: Dialect, status: u16) -> Self {
+        Self {
+            stream,
+            statements: Vec::new(),
+            columns: Vec::new(),
+            response: Response::new(dialect),
+            out: Vec::with_capacity(1024),
+            sent: 0,
+            status,
+            rows: 0,
+            keeping: None,
+            batch: Vec::new(),
+        }
+    }
+
+    /// Its socket.
+    #[must_use]
+    pub fn socket(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+
+    /// Add the plan's next statement, as it is sent on this connection.
+    pub fn add(&mut self, statement: Prepared) {
+        self.statements.push(statement);
+        self.columns.push(Columns::default());
+    }
+
+    /// Write a statement with its parameters; tell what it counts as.
+    pub fn execute(&mut self, plan: &Plan, execute: &Execute, player: &mut Player) -> Kind {
+        // Workloads see to it that there is one; a slot out of range must not end the process.
+        let statement = player.statement(execute.which).min(self.statements.len() - 1);
+        self.clear();
+        self.keeping = (!execute.keep.is_empty()).then_some(statement);
+        let (expect, sequence) = match &mut self.statements[statement] {
+            Prepared::Binary(execution) => {
+                (Expect::Binary, write(execution.begin(&mut self.out), &execute.parameters, player))
+            }
+            Prepared::Text(template) => {
+                (Expect::Text, write(template.begin(&mut self.out, self.status), &execute.parameters, player))
+            }
+        };
+        self.response.expect(expect, sequence);
+        plan.statements[statement].kind
+    }
+
+    /// Write SQL as text.
+    pub fn text(&mut self, sql: &[u8]) {
+        self.clear();
+        let sequence = command::query(&mut self.out, sql);
+        self.response.expect(Expect::Text, sequence);
+    }
+
+    /// Write the preparation of a statement.
+    pub fn prepare(&mut self, sql: &[u8]) {
+        self.clear();
+        let sequence = command::prepare(&mut self.out, sql);
+        self.response.expect(Expect::Prepare, sequence);
+    }
+
+    fn clear(&mut self) {
+        self.out.clear();
+        self.sent = 0;
+        self.rows = 0;
+        self.keeping = None;
+    }
+
+    /// Add a row to the batch; when that would grow too large, write what was collected before, and say so.
+    pub fn collect(&mut self, batch: &Batch, player: &Player) -> bool {
+        let turn = integer(&player.slots[TURN]).to_string();
+        let row = batch.row.replace("{turn}", &turn);
+        let is_full = !self.batch.is_empty() && self.batch.len() + row.len() + 1 > batch.limit;
+        if is_full {
+            self.write_batch();
+        }
+        if self.batch.is_empty() {
+            let number = (integer(&player.slots[CONNECTION]) + 1).to_string();
+            self.batch.extend_from_slice(batch.head.replace("{connection}", &number).as_bytes());
+        } else {
+            self.batch.push(b',');
+        }
+        self.batch.extend_from_slice(row.as_bytes());
+        is_full
+    }
+
+    fn write_batch(&mut self) {
+        let batch = std::mem::take(&mut self.batch);
+        self.text(&batch);
+        self.batch = batch;
+        self.batch.clear();
+    }
+
+    /// Send what is written, as far as the socket takes it; true when it took all.
+    ///
+    /// # Errors
+    ///
+    /// The connection is lost.
+    pub fn send(&mut self) -> io::Result<bool> {
+        while self.sent < self.out.len() {
+            match self.stream.write(&self.out[self.sent..]) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(count) => self.sent += count,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.stream.flush()
+    }
+
+    /// Whether all that was written has been sent.
+    #[must_use]
+    pub fn is_sent(&self) -> bool {
+        self.sent == self.out.len()
+    }
+
+    /// Read what the socket has; `within` a time, or what is there right now. Values that the statement keeps go to the player.
+    pub fn receive(&mut self, buffer: &mut [u8], within: Option<Duration>, keep: Option<(&Execute, &mut Player)>) -> Received {
+        let read = match within {
+            Some(longest) => self.stream.read_within(buffer, longest),
+            None => self.stream.read(buffer),
+        };
+        match read {
+            Ok(0) => Received::Lost,
+            Ok(count) => self.feed(&buffer[..count], keep).unwrap_or(Received::Lost),
+            Err(error) => match error.kind() {
+                ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => Received::Nothing,
+                _ => Received::Lost,
+            },
+        }
+    }
+
+    fn feed(&mut self, bytes: &[u8], keep: Option<(&Execute, &mut Player)>) -> Result<Received, Malformed> {
+        let fed = match (self.keeping, keep) {
+            (Some(statement), Some((execute, player))) => {
+                let (keep, columns) = (execute.keep.as_slice(), &mut self.columns[statement]);
+                self.response.feed(bytes, &mut Kept { keep, columns, slots: &mut player.slots })?
+            }
+            _ => self.response.feed(bytes, &mut Nothing)?,
+        };
+        if fed.consumed < bytes.len() {
+            return Err(Malformed("more than was asked for"));
+        }
+        match &fed.done {
+            Some(Outcome::Ok { status, .. }) => self.status = *status,
+            Some(Outcome::Rows { status, count }) => (self.status, self.rows) = (*status, *count),
+            _ => {}
+        }
+        Ok(fed.done.map_or(Received::Part, Received::Answer))
+    }
+
+    /// Whether values are kept of the statement that was written last.
+    #[must_use]
+    pub fn keeps(&self) -> bool {
+        self.keeping.is_some()
+    }
+
+    /// See that values which the statement keeps have come; false where it needs a row and there was none.
+    pub fn has_kept(&self, execute: &Execute, player: &mut Player) -> bool {
+        if self.rows > 0 {
+            return true;
+        }
+        execute.keep.iter().for_each(|keep| player.slots[keep.slot] = Value::Null);
+        execute.no_row != NoRow::Fail
+    }
+
+    /// Whether a transaction may be open, by what the server last told.
+    #[must_use]
+    pub fn may_be_in_transaction(&self) -> bool {
+        self.status & IN_TRANSACTION != 0
+    }
+
+    /// Send what is written and wait for the answer.
+    ///
+    /// # Errors
+    ///
+    /// None came within `patience`, or the connection is lost.
+    pub fn round_trip(&mut self, buffer: &mut [u8], patience: Duration) -> io::Result<Outcome> {
+        while !self.send()? {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        loop {
+            match self.receive(buffer, Some(patience), None) {
+                Received::Answer(outcome) => return Ok(outcome),
+                Received::Part => {}
+                Received::Nothing => return Err(ErrorKind::TimedOut.into()),
+                Received::Lost => return Err(ErrorKind::UnexpectedEof.into()),
+            }
+        }
+    }
+
+    /// Send what was collected, and say goodbye.
+    pub fn part(&mut self, buffer: &mut [u8]) {
+        if !self.batch.is_empty() {
+            self.write_batch();
+            // The run is over, so nobody is told of a failure here.
+            if self.round_trip(buffer, PARTING).is_err() {
+                return;
+            }
+        }
+        self.clear();
+        command::quit(&mut self.out);
+        let _ = self.send();
+    }
+}
+
+/// Write a command's parameters; return the sequence number that its answer begins with.
+fn write(mut command: impl Parameters, parameters: &[Parameter], player: &mut Player) -> u8 {
+    for parameter in parameters {
+        match parameter {
+            Parameter::Draw(generator) if generator.is_integer() => {
+                command.integer(generator.draw_integer(&mut player.rng, &player.slots));
+            }
+            Parameter::Draw(generator) => {
+                command.written(|out| generator.write_text(&mut player.rng, &player.slots, out));
+            }
+            Parameter::Slot(slot) => command.value(&player.slots[*slot]),
+            Parameter::Plus(slot, more) => command.integer(integer(&player.slots[*slot]).saturating_add(*more)),
+            Parameter::Fixed(value) => command.value(value),
+        }
+    }
+    command.end()
+}
+
+/// The statement that a player waits for, where it keeps something.
+#[must_use]
+pub fn awaited<'p>(plan: &'p Plan, player: &mut Player) -> Option<&'p Execute> {
+    match player.action(plan) {
+        Action::Execute(execute) if !execute.keep.is_empty() => Some(execute),
+        _ => None,
+    }
+}

@@ -1,0 +1,207 @@
+//! Applies a plan to a server: opens the connections, starts the load threads, and tells each second.
+
+mod batching;
+mod clock;
+mod collect;
+mod connection;
+mod outcome;
+mod player;
+mod reconnect;
+mod schedule;
+mod setup;
+mod shared;
+mod wake;
+mod worker;
+
+use crate::errors::{Error, Result};
+use crate::plan::Plan;
+use crate::record::Merged;
+use crate::run::{Purpose, Rate, Run};
+use clock::Clock;
+use collect::{Collector, Told};
+use connection::Connection;
+use shared::Shared;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+use worker::{Lines, Worker};
+
+/// A run in which no transaction succeeds for so many seconds, but errors come, ends.
+const HOPELESS: u64 = 10;
+
+/// What one second of a run came to.
+#[derive(Clone, Debug)]
+pub struct Second {
+    /// Its number in the run, from 1.
+    pub number: u64,
+    /// Whether it counts.
+    pub purpose: Purpose,
+    /// Which step of the run it belongs to, from 1.
+    pub step: usize,
+    /// Connections at work in that step.
+    pub connections: usize,
+    /// The rate asked for in that step.
+    pub rate: Option<Rate>,
+    /// Unix time of its end, in seconds.
+    pub at: f64,
+    /// How long it was: 1, but for the last one of a run that was stopped.
+    pub seconds: f64,
+    /// What was counted, by all load threads.
+    pub merged: Merged,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Played {
+    /// How many seconds were told.
+    pub seconds: u64,
+    /// Event loops that it had.
+    pub load_threads: usize,
+    /// Whether due transactions had to be dropped.
+    pub reached_backlog_cap: bool,
+}
+
+/// Apply a plan until its phases are over, its transactions are done, or `stop` is set; tell each second as it ends.
+///
+/// # Errors
+///
+/// The server cannot be reached or refuses something, the workload cannot succeed on it, or the driver fails.
+pub fn play(plan: &Plan, run: &Run, stop: &AtomicBool, seconds: &mut dyn FnMut(Second)) -> Result<Played> {
+    play_when(plan, run, stop, &mut || Ok(Instant::now()), seconds)
+}
+
+/// As [`play`]; once all connections are open, `ready` is asked at which instant the load shall begin.
+///
+/// # Errors
+///
+/// As [`play`], and those of `ready`.
+pub fn play_when(
+    plan: &Plan,
+    run: &Run,
+    stop: &AtomicBool,
+    ready: &mut dyn FnMut() -> Result<Instant>,
+    seconds: &mut dyn FnMut(Second),
+) -> Result<Played> {
+    let most = run.phases.iter().map(|phase| phase.connections).max().unwrap_or(0);
+    if most == 0 || plan.transactions.is_empty() {
+        return Err(Error::user("There is nothing to run", "Give a workload with a transaction, and a connection"));
+    }
+    let load_threads = run.load_threads.unwrap_or_else(|| suitable(most)).clamp(1, most);
+    let connections = open_all(plan, run, most, load_threads)?;
+    let clock = Clock::from(ready()?);
+    let (job_sender, jobs) = channel();
+    let shared = Shared::new(plan, run, clock, load_threads, stop, job_sender);
+    thread::scope(|scope| {
+        let (filled, told) = channel();
+        let mut empties = Vec::new();
+        let mut backs = Vec::new();
+        for (place, own) in connections.into_iter().enumerate() {
+            let ((empty_sender, empty), (back_sender, reconnected)) = (channel(), channel());
+            empties.push(empty_sender);
+            backs.push(back_sender);
+            let lines = Lines { filled: filled.clone(), empty, reconnected };
+            let shared = &shared;
+            scope.spawn(move || drive(shared, place, own, lines));
+        }
+        drop(filled);
+        let again = scope.spawn(|| reconnect::reconnect(&shared, &jobs, &backs));
+        let played = tell(&shared, empties, &told, seconds);
+        shared.end();
+        again.join().map_err(|_| Error::driver("A thread of the driver failed", "Report this as a defect of dialin-load"))?;
+        shared.failure().map_or(Ok(played), Err)
+    })
+}
+
+/// How many load threads suit so many connections on this machine: a quarter of its CPUs, and eight connections each.
+fn suitable(connections: usize) -> usize {
+    let cpus = thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    (cpus / 4).clamp(1, connections.div_ceil(8))
+}
+
+type Numbered = Vec<(usize, Connection)>;
+
+/// Open all connections, those of each load thread beside those of the others.
+fn open_all(plan: &Plan, run: &Run, most: usize, load_threads: usize) -> Result<Vec<Numbered>> {
+    thread::scope(|scope| {
+        let opening: Vec<_> = (0..load_threads)
+            .map(|place| {
+                scope.spawn(move || {
+                    let numbers = (place..most).step_by(load_threads);
+                    let opened = numbers.map(|number| {
+                        let connection = setup::open(plan, run, run.patience).map_err(|refused| refused.error)?;
+                        Ok((number, connection))
+                    });
+                    opened.collect::<Result<Numbered>>()
+                })
+            })
+            .collect();
+        let failed = |_| Error::driver("A thread of the driver failed", "Report this as a defect of dialin-load");
+        opening.into_iter().map(|each| each.join().map_err(failed)?).collect()
+    })
+}
+
+fn drive(shared: &Shared<'_>, place: usize, own: Numbered, lines: Lines) {
+    // Told however the thread ends, so that nobody waits for it.
+    struct Ending<'a>(&'a std::sync::mpsc::Sender<Told>, usize);
+    impl Drop for Ending<'_> {
+        fn drop(&mut self) {
+            let _ = self.0.send(Told::Ended(self.1));
+        }
+    }
+    let filled = lines.filled.clone();
+    let _ending = Ending(&filled, place);
+    if let Err(error) = Worker::new(shared, place, own, lines).and_then(Worker::run) {
+        shared.fail(error);
+    }
+}
+
+/// Tell the seconds until all load threads have ended.
+fn tell(
+    shared: &Shared<'_>,
+    empties: Vec<std::sync::mpsc::Sender<Box<crate::record::Tally>>>,
+    told: &std::sync::mpsc::Receiver<Told>,
+    seconds: &mut dyn FnMut(Second),
+) -> Played {
+    let mut collector = Collector::new(&shared.timetable, shared.clock, shared.plan.transactions.len(), empties);
+    let mut played = Played { seconds: 0, load_threads: shared.load_threads, reached_backlog_cap: false };
+    let mut in_vain = 0;
+    loop {
+        match told.recv_timeout(Duration::from_secs(1)) {
+            Ok(one) => {
+                for second in collector.take(one) {
+                    let tally = &second.merged.tally;
+                    played.reached_backlog_cap |= tally.dropped > 0;
+                    in_vain = if tally.all_transactions() == 0 && tally.all_errors() > 0 { in_vain + 1 } else { 0 };
+                    seconds(second);
+                    if in_vain >= HOPELESS {
+                        shared.fail(hopeless(shared));
+                    }
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    played.seconds = collector.told;
+    played
+}
+
+fn hopeless(shared: &Shared<'_>) -> Error {
+    let (code, message) = shared.last_error().unwrap_or((outcome::LOST, "the connections were lost".into()));
+    Error::workload(
+        format!("Every transaction failed for {HOPELESS} s; the last with error {code}: {message}"),
+        "See that the workload's transactions can succeed on this data, and that its retries end",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_a_load_thread_at_least_and_no_more_than_connections_need() {
+        assert_eq!(suitable(1), 1);
+        assert!(suitable(1000) >= 1);
+    }
+}

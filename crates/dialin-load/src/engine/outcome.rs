@@ -1,0 +1,125 @@
+//! What an error of the server means for a transaction.
+
+use crate::errors::Error;
+use crate::plan::Transaction;
+use std::time::Duration;
+
+/// The code under which lost connections are counted: the client library's "Lost connection to server during query".
+pub const LOST: u16 = 2013;
+/// The code under which a row is counted that a transaction needs and did not get.
+pub const NO_ROW: u16 = 1329;
+
+/// Codes after which the server closes the connection: it shuts down, the connection was killed, or idle for too long.
+const CLOSED: [u16; 5] = [1053, 1077, 1079, 1927, 4031];
+/// A statement that was interrupted because its connection is being killed.
+const INTERRUPTED: u16 = 1317;
+/// Codes that no repetition heals, with what to do.
+const FATAL: [(&[u16], &str); 5] = [
+    (&[1146, 1051, 1109], "Fill the schema first: dialin-load prepare, with the same workload and options"),
+    (&[1044, 1045, 1142, 1143, 1370], "Grant the account what the workload needs"),
+    (&[1290, 1792, 1836, 3100], "The server takes no writes: load the primary, or a workload that only reads"),
+    (&[1054, 1064, 1305, 1136, 1210], "Correct the statement in the workload, or run it against the server that it was written for"),
+    (&[1114, 1021, 1041], "Make room on the server, or take a workload that does not grow"),
+];
+
+/// What follows from an error.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// The workload asks for it: the transaction ends well.
+    Expected,
+    /// The transaction is played again after a pause.
+    Again(Duration),
+    /// The transaction ends, and the error is counted.
+    Counted,
+    /// The connection is gone.
+    Lost,
+    /// The whole run ends.
+    Fatal(Error),
+}
+
+/// Judge an error by the transaction's policy; it was played again `retries` times so far.
+#[must_use]
+pub fn judge(transaction: &Transaction, code: u16, message: &str, retries: u32) -> Verdict {
+    if transaction.expected.contains(&code) {
+        return Verdict::Expected;
+    }
+    if transaction.retry.errors.get(&code).is_some_and(|most| retries < *most) {
+        return Verdict::Again(transaction.retry.pause.saturating_mul(2_u32.saturating_pow(retries.min(10))));
+    }
+    if CLOSED.contains(&code) || code == INTERRUPTED {
+        return Verdict::Lost;
+    }
+    match FATAL.iter().find(|(codes, _)| codes.contains(&code)) {
+        Some((_, remedy)) => Verdict::Fatal(refused(&transaction.name, code, message, remedy)),
+        None => Verdict::Counted,
+    }
+}
+
+/// The error that ends a run in which a transaction cannot succeed.
+#[must_use]
+pub fn refused(what: &str, code: u16, message: &str, remedy: &str) -> Error {
+    Error::workload(format!("The server refuses {what} with error {code}: {}", one_line(message)), remedy)
+}
+
+/// A server's message as one line without control characters.
+#[must_use]
+pub fn one_line(message: &str) -> String {
+    let plain: String = message.chars().map(|each| if each.is_control() { ' ' } else { each }).take(300).collect();
+    plain.trim().trim_end_matches('.').to_string()
+}
+
+/// What to do about an error at preparing a statement.
+#[must_use]
+pub fn remedy(code: u16) -> &'static str {
+    match FATAL.iter().find(|(codes, _)| codes.contains(&code)) {
+        Some((_, remedy)) => remedy,
+        None if code == 1461 => "Raise the server's max_prepared_stmt_count, take fewer connections or tables, or send statements as text: --text",
+        None => "Correct the statement in the workload",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::errors::Fault;
+    use crate::plan::Retry;
+
+    fn transaction() -> Transaction {
+        let retry = Retry { errors: [(1213, 2)].into(), pause: Duration::from_millis(5) };
+        Transaction { name: "pay".into(), weight: 1.0, ops: vec![], retry, expected: vec![1644] }
+    }
+
+    #[test]
+    fn deadlocks_are_played_again_as_often_as_the_policy_says_with_growing_pauses() {
+        let again = |retries| judge(&transaction(), 1213, "Deadlock found", retries);
+        assert_eq!(again(0), Verdict::Again(Duration::from_millis(5)));
+        assert_eq!(again(1), Verdict::Again(Duration::from_millis(10)));
+        assert_eq!(again(2), Verdict::Counted);
+    }
+
+    #[test]
+    fn by_default_deadlocks_are_played_again_for_ever_and_at_once() {
+        let transaction = Transaction { retry: Retry::default(), ..transaction() };
+        assert_eq!(judge(&transaction, 1213, "", 1_000_000), Verdict::Again(Duration::ZERO));
+    }
+
+    #[test]
+    fn what_the_workload_expects_is_no_error() {
+        assert_eq!(judge(&transaction(), 1644, "rolled back as asked", 0), Verdict::Expected);
+    }
+
+    #[test]
+    fn a_missing_table_ends_the_run_and_names_the_remedy() {
+        let Verdict::Fatal(error) = judge(&transaction(), 1146, "Table 'a.b'\ndoesn't exist", 0) else { panic!() };
+        assert_eq!(error.fault, Fault::Workload);
+        assert_eq!(error.what, "The server refuses pay with error 1146: Table 'a.b' doesn't exist");
+        assert!(error.remedy.contains("dialin-load prepare"));
+    }
+
+    #[test]
+    fn a_killed_connection_is_lost_and_a_duplicate_key_is_counted() {
+        assert_eq!(judge(&transaction(), 1317, "", 0), Verdict::Lost);
+        assert_eq!(judge(&transaction(), 1053, "", 0), Verdict::Lost);
+        assert_eq!(judge(&transaction(), 1062, "", 0), Verdict::Counted);
+    }
+}

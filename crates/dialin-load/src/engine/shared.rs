@@ -1,0 +1,125 @@
+//! What the load threads of a run share.
+
+use super::clock::Clock;
+use super::outcome::one_line;
+use super::player::Weights;
+use super::reconnect::Job;
+use super::schedule::Timetable;
+use crate::errors::{Error, Result};
+use crate::plan::Plan;
+use crate::run::Run;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::Sender;
+use std::sync::{Mutex, PoisonError};
+
+/// What the load threads of a run share; all of it is read, but for a few counters.
+pub struct Shared<'a> {
+    /// What is played.
+    pub plan: &'a Plan,
+    /// How.
+    pub run: &'a Run,
+    /// When.
+    pub timetable: Timetable,
+    /// How often each transaction comes.
+    pub weights: Weights,
+    /// The run's time.
+    pub clock: Clock,
+    /// How many load threads there are.
+    pub load_threads: usize,
+    /// Set when the run shall end.
+    pub stop: &'a AtomicBool,
+    /// Where lost connections are told.
+    pub jobs: Sender<Job>,
+    taken: AtomicU64,
+    failed: AtomicBool,
+    over: AtomicBool,
+    error: Mutex<Option<Error>>,
+    last: Mutex<Option<(u16, String)>>,
+}
+
+impl<'a> Shared<'a> {
+    /// What threads share of a run that begins at the clock's 0.
+    #[must_use]
+    pub fn new(plan: &'a Plan, run: &'a Run, clock: Clock, load_threads: usize, stop: &'a AtomicBool, jobs: Sender<Job>) -> Self {
+        Self {
+            plan,
+            run,
+            timetable: Timetable::of(&run.phases),
+            weights: Weights::of(plan),
+            clock,
+            load_threads,
+            stop,
+            jobs,
+            taken: AtomicU64::new(0),
+            failed: AtomicBool::new(false),
+            over: AtomicBool::new(false),
+            error: Mutex::new(None),
+            last: Mutex::new(None),
+        }
+    }
+
+    /// Take the next sequence number; None when the run has had its transactions.
+    pub fn take(&self) -> Option<u64> {
+        let place = self.taken.fetch_add(1, Ordering::Relaxed);
+        match self.run.transactions {
+            Some(most) if place >= most => None,
+            _ => Some(self.run.first.wrapping_add(place.wrapping_mul(self.run.stride))),
+        }
+    }
+
+    /// Whether the run shall end.
+    #[must_use]
+    pub fn stops(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.has_failed()
+    }
+
+    /// All load threads have ended.
+    pub fn end(&self) {
+        self.over.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether nobody waits for connections any more.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed) || self.stops()
+    }
+
+    /// Whether the run failed.
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
+    }
+
+    /// End the run with an error; the first one counts.
+    pub fn fail(&self, error: Error) {
+        self.error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        self.failed.store(true, Ordering::Relaxed);
+    }
+
+    /// The error that ended the run.
+    #[must_use]
+    pub fn failure(&self) -> Option<Error> {
+        self.error.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Remember the last error of a transaction.
+    pub fn note(&self, code: u16, message: &str) {
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some((code, one_line(message)));
+    }
+
+    /// The last error of a transaction, with its code.
+    #[must_use]
+    pub fn last_error(&self) -> Option<(u16, String)> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Have a lost connection made anew.
+    ///
+    /// # Errors
+    ///
+    /// The thread that does so is gone.
+    pub fn reconnect(&self, job: Job) -> Result<()> {
+        let gone = |_| Error::driver("The thread that reconnects has ended", "Report this as a defect of dialin-load");
+        self.jobs.send(job).map_err(gone)
+    }
+}

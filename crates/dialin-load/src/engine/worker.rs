@@ -1,0 +1,549 @@
+//! One load thread: an event loop over its connections.
+
+use super::batching::Batching;
+use super::clock::SECOND;
+use super::collect::Told;
+use super::connection::{Connection, Received, awaited};
+use super::outcome::{LOST, NO_ROW, Verdict, judge};
+use super::player::{Action, Player};
+use super::reconnect::{Job, Reconnected};
+use super::schedule::Arriving;
+use super::shared::Shared;
+use super::wake::Waiter;
+use crate::errors::Result;
+use crate::plan::Kind;
+use crate::protocol::response::Outcome;
+use crate::record::Tally;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::mpsc::{Receiver, Sender};
+use std::time::Duration;
+
+/// How long a loop waits at most before it looks whether it shall stop.
+const GLANCE: u64 = SECOND / 10;
+/// How long transactions that are open at the end may take to finish.
+const DRAIN: u64 = SECOND;
+/// Transactions that need no server are played so many at a time.
+const TURNS: usize = 256;
+
+/// What the answer that is awaited belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Doing {
+    Statement(Kind),
+    Batch,
+    Rollback(After),
+}
+
+/// What follows a rollback.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum After {
+    Again(Duration),
+    Success,
+    Failure,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// It has nothing to do.
+    Free,
+    /// Its transaction goes on right now.
+    Plays,
+    /// It waits for an answer, sent for at that time.
+    Waits(Doing, u64),
+    /// It thinks.
+    Thinks,
+    /// It pauses before its transaction is played again.
+    Pauses,
+    /// Its connection is lost.
+    Lost,
+}
+
+struct Seat {
+    connection: Option<Connection>,
+    number: usize,
+    player: Player,
+    state: State,
+}
+
+/// A load thread with its connections.
+pub struct Worker<'a> {
+    shared: &'a Shared<'a>,
+    seats: Vec<Seat>,
+    /// Places that may begin a transaction.
+    free: Vec<usize>,
+    /// Places that have no part in this phase.
+    benched: Vec<usize>,
+    timers: BinaryHeap<Reverse<(u64, usize)>>,
+    waiter: Waiter,
+    batching: Batching,
+    ready: Vec<usize>,
+    buffer: Vec<u8>,
+    waits: usize,
+    lost: usize,
+    phase: usize,
+    active: usize,
+    arriving: Option<Arriving>,
+    exhausted: bool,
+    tally: Box<Tally>,
+    second: u64,
+    filled: Sender<Told>,
+    empty: Receiver<Box<Tally>>,
+    reconnected: Receiver<Reconnected>,
+    place: usize,
+}
+
+/// How a load thread speaks with the others.
+pub struct Lines {
+    /// Where seconds that are over are told.
+    pub filled: Sender<Told>,
+    /// Tallies to use again.
+    pub empty: Receiver<Box<Tally>>,
+    /// Connections that are there again.
+    pub reconnected: Receiver<Reconnected>,
+}
+
+impl<'a> Worker<'a> {
+    /// A load thread, number `place`, that owns some of the run's connections, by their numbers.
+    ///
+    /// # Errors
+    ///
+    /// No epoll can be had.
+    pub fn new(shared: &'a Shared<'a>, place: usize, own: Vec<(usize, Connection)>, lines: Lines) -> Result<Self> {
+        let waiter = Waiter::new(own.len())?;
+        let mut seats = Vec::with_capacity(own.len());
+        for (number, connection) in own {
+            waiter.watch(connection.socket(), seats.len())?;
+            let player = Player::new(shared.plan, number);
+            seats.push(Seat { connection: Some(connection), number, player, state: State::Free });
+        }
+        let benched = (0..seats.len()).rev().collect();
+        Ok(Self {
+            shared,
+            free: Vec::with_capacity(seats.len()),
+            benched,
+            waiter,
+            batching: Batching::default(),
+            ready: Vec::with_capacity(seats.len()),
+            seats,
+            timers: BinaryHeap::new(),
+            buffer: vec![0; 64 * 1024],
+            waits: 0,
+            lost: 0,
+            phase: usize::MAX,
+            active: 0,
+            arriving: None,
+            exhausted: false,
+            tally: Box::new(Tally::new(shared.plan.transactions.len())),
+            second: 1,
+            filled: lines.filled,
+            empty: lines.empty,
+            reconnected: lines.reconnected,
+            place,
+        })
+    }
+
+    /// Apply the load until the run is over, and hand over what was counted.
+    ///
+    /// # Errors
+    ///
+    /// The load cannot go on.
+    pub fn run(mut self) -> Result<()> {
+        let begin = self.shared.clock.until(0);
+        std::thread::sleep(begin);
+        loop {
+            let now = self.shared.clock.now();
+            self.roll(now)?;
+            if self.shared.stops() || !self.enter(now) {
+                break;
+            }
+            self.welcome()?;
+            self.fire(now)?;
+            self.start(now)?;
+            if self.is_over() {
+                break;
+            }
+            self.listen(self.deadline())?;
+        }
+        self.end()
+    }
+
+    /// Enter the phase of this time; false when all are over.
+    fn enter(&mut self, now: u64) -> bool {
+        let Some(phase) = self.shared.timetable.at(now) else { return false };
+        if phase == self.phase {
+            return true;
+        }
+        self.phase = phase;
+        let facts = self.shared.timetable.phase(phase);
+        self.active = facts.connections;
+        let resting: Vec<usize> = self.free.drain(..).chain(self.benched.drain(..)).collect();
+        resting.into_iter().for_each(|place| self.rest(place));
+        let own = self.seats.iter().filter(|seat| seat.number < facts.connections).count();
+        self.arriving = facts.rate.filter(|_| own > 0).map(|rate| {
+            let share = (self.place, own, facts.connections);
+            let threads = u64::try_from(self.shared.load_threads).unwrap_or(1);
+            let most = usize::try_from(self.shared.run.backlog / threads).unwrap_or(usize::MAX).max(1);
+            let stream = u64::MAX - (self.place as u64 * 1_000_003 + phase as u64);
+            let begin = self.shared.timetable.begin(phase);
+            Arriving::new(rate, begin, share, most, (self.shared.run.seed ^ self.shared.run.first, stream))
+        });
+        true
+    }
+
+    /// Close the seconds that are over.
+    fn roll(&mut self, now: u64) -> Result<()> {
+        while now >= self.second * SECOND {
+            self.arrive(self.second * SECOND - 1);
+            self.hand_over(1.0);
+            self.look_for_the_hung(now)?;
+        }
+        Ok(())
+    }
+
+    /// Tell the second, which was so long, and begin the next one.
+    fn hand_over(&mut self, seconds: f64) {
+        self.tally.busy = u64::try_from(self.waits).unwrap_or(u64::MAX);
+        self.tally.backlog = self.arriving.as_ref().map_or(0, |arriving| arriving.backlog() as u64);
+        let next = self.empty.try_recv().unwrap_or_else(|_| Box::new(Tally::new(self.shared.plan.transactions.len())));
+        let full = std::mem::replace(&mut self.tally, next);
+        self.tally.clear();
+        // Nobody listens any more where the run has failed.
+        let _ = self.filled.send(Told::Second { thread: self.place, second: self.second, seconds, tally: full });
+        self.second += 1;
+    }
+
+    fn look_for_the_hung(&mut self, now: u64) -> Result<()> {
+        let patience = u64::try_from(self.shared.run.patience.as_nanos()).unwrap_or(u64::MAX);
+        for place in 0..self.seats.len() {
+            if matches!(self.seats[place].state, State::Waits(_, since) if now.saturating_sub(since) > patience) {
+                self.lose(place)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Let what is due by now wait for a connection.
+    fn arrive(&mut self, now: u64) {
+        if let Some(arriving) = &mut self.arriving {
+            let end = self.shared.timetable.end(self.phase);
+            self.tally.dropped += arriving.arrive(now.min(end - 1));
+        }
+    }
+
+    /// Take connections that are there again.
+    fn welcome(&mut self) -> Result<()> {
+        while self.lost > 0 {
+            let Ok(back) = self.reconnected.try_recv() else { break };
+            self.waiter.watch(back.connection.socket(), back.place)?;
+            self.seats[back.place].connection = Some(back.connection);
+            self.lost -= 1;
+            self.tally.reconnect();
+            self.rest(back.place);
+        }
+        Ok(())
+    }
+
+    /// A connection has nothing to do any more.
+    fn rest(&mut self, place: usize) {
+        let seat = &mut self.seats[place];
+        seat.state = State::Free;
+        let resting = if seat.number < self.active { &mut self.free } else { &mut self.benched };
+        resting.push(place);
+    }
+
+    /// Go on with what thought or paused long enough.
+    fn fire(&mut self, now: u64) -> Result<()> {
+        while let Some(&Reverse((at, place))) = self.timers.peek() {
+            if at > now {
+                break;
+            }
+            self.timers.pop();
+            self.tally.timer(now - at);
+            match self.seats[place].state {
+                State::Pauses => {
+                    self.seats[place].player.rewind(&self.shared.weights, self.shared.run.seed);
+                    self.go_on(place, now)?;
+                }
+                State::Thinks => self.go_on(place, now)?,
+                // Its connection was lost in the meantime.
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Begin transactions on connections that have nothing to do.
+    fn start(&mut self, now: u64) -> Result<()> {
+        self.arrive(now);
+        for _ in 0..TURNS.max(self.free.len()) {
+            let Some(place) = self.free.pop() else { break };
+            if !self.begin(place, now)? {
+                self.free.push(place);
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Begin a transaction on a connection; false where none is due.
+    fn begin(&mut self, place: usize, now: u64) -> Result<bool> {
+        if self.exhausted {
+            return Ok(false);
+        }
+        let due = match &mut self.arriving {
+            None => now,
+            Some(arriving) => match arriving.take() {
+                None => return Ok(false),
+                Some(due) => {
+                    self.tally.timer(now.saturating_sub(due));
+                    due
+                }
+            },
+        };
+        let Some(sequence) = self.shared.take() else {
+            self.exhausted = true;
+            return Ok(false);
+        };
+        let seat = &mut self.seats[place];
+        seat.state = State::Plays;
+        seat.player.begin(&self.shared.weights, self.shared.run.seed, sequence, (due, now));
+        self.go_on(place, now)?;
+        Ok(true)
+    }
+
+    /// Play on until something must be waited for.
+    fn go_on(&mut self, place: usize, now: u64) -> Result<()> {
+        let seat = &mut self.seats[place];
+        let Some(connection) = &mut seat.connection else { return Ok(()) };
+        loop {
+            match seat.player.action(self.shared.plan) {
+                Action::Execute(execute) => {
+                    let kind = connection.execute(self.shared.plan, execute, &mut seat.player);
+                    return self.send(place, Doing::Statement(kind), now);
+                }
+                Action::Batch(batch) => {
+                    let is_full = connection.collect(batch, &seat.player);
+                    seat.player.done();
+                    if is_full {
+                        return self.send(place, Doing::Batch, now);
+                    }
+                }
+                Action::Think(time) => {
+                    seat.state = State::Thinks;
+                    self.timers.push(Reverse((now + time, place)));
+                    return Ok(());
+                }
+                Action::End => {
+                    self.finish(place, now, true);
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    fn send(&mut self, place: usize, doing: Doing, now: u64) -> Result<()> {
+        let seat = &mut self.seats[place];
+        seat.state = State::Waits(doing, now);
+        self.waits += 1;
+        let Some(connection) = &mut seat.connection else { return Ok(()) };
+        match connection.send() {
+            Ok(true) => Ok(()),
+            Ok(false) => self.waiter.watch_room(connection.socket(), place, true),
+            Err(_) => self.lose(place),
+        }
+    }
+
+    /// The transaction is over; it counts if it succeeded.
+    fn finish(&mut self, place: usize, now: u64, success: bool) {
+        if success {
+            let player = &self.seats[place].player;
+            let (latency, service) = (now.saturating_sub(player.due), now.saturating_sub(player.began));
+            self.tally.transaction(player.transaction, latency, service);
+        }
+        self.rest(place);
+    }
+
+    /// Work through the sockets that have something.
+    fn listen(&mut self, deadline: u64) -> Result<()> {
+        let now = self.shared.clock.now();
+        if let Some(place) = self.only() {
+            let within = Duration::from_nanos(deadline.saturating_sub(now).max(1000));
+            return self.receive(place, Some(within));
+        }
+        let mut ready = std::mem::take(&mut self.ready);
+        let longest = Duration::from_nanos(deadline.saturating_sub(now));
+        self.batching.wait(&mut self.waiter, self.waits, longest, &mut ready)?;
+        for place in ready.drain(..) {
+            self.receive(place, None)?;
+        }
+        self.ready = ready;
+        Ok(())
+    }
+
+    /// The connection that waits, where it is the only one and nothing else can happen: it may be waited for without epoll.
+    fn only(&self) -> Option<usize> {
+        let alone = self.seats.len() == 1 && self.waits == 1 && self.arriving.is_none();
+        (alone && self.seats[0].connection.as_ref().is_some_and(Connection::is_sent)).then_some(0)
+    }
+
+    fn receive(&mut self, place: usize, mut within: Option<Duration>) -> Result<()> {
+        loop {
+            let seat = &mut self.seats[place];
+            let State::Waits(doing, _) = seat.state else { return Ok(()) };
+            let Some(connection) = &mut seat.connection else { return Ok(()) };
+            if !connection.is_sent() {
+                match connection.send() {
+                    Ok(true) => self.waiter.watch_room(connection.socket(), place, false)?,
+                    Ok(false) => {}
+                    Err(_) => return self.lose(place),
+                }
+            }
+            let keep = if connection.keeps() { awaited(self.shared.plan, &mut seat.player) } else { None };
+            let keep = keep.map(|execute| (execute, &mut seat.player));
+            match connection.receive(&mut self.buffer, within.take(), keep) {
+                Received::Nothing => return Ok(()),
+                Received::Part => {}
+                Received::Answer(outcome) => {
+                    let now = self.shared.clock.now();
+                    self.waits -= 1;
+                    self.seats[place].state = State::Plays;
+                    return self.answered(place, doing, &outcome, now);
+                }
+                Received::Lost => return self.lose(place),
+            }
+        }
+    }
+
+    fn answered(&mut self, place: usize, doing: Doing, outcome: &Outcome, now: u64) -> Result<()> {
+        let kind = match doing {
+            Doing::Statement(kind) => kind,
+            Doing::Batch => Kind::Write,
+            Doing::Rollback(_) => Kind::Other,
+        };
+        self.tally.statement(kind);
+        match (doing, outcome) {
+            // The server rolls back what a connection leaves behind.
+            (Doing::Rollback(_), Outcome::Error { .. }) => self.lose(place),
+            (Doing::Rollback(after), _) => {
+                self.rolled_back(place, after, now);
+                Ok(())
+            }
+            (_, Outcome::Error { code, message, .. }) => self.failed(place, *code, message, now),
+            (Doing::Batch, _) => self.go_on(place, now),
+            (Doing::Statement(_), _) => {
+                if self.lacks_a_row(place) {
+                    self.tally.error(NO_ROW);
+                    self.shared.note(NO_ROW, "a statement whose values are needed found no row");
+                    return self.roll_back(place, After::Failure, now);
+                }
+                self.seats[place].player.done();
+                self.go_on(place, now)
+            }
+        }
+    }
+
+    /// Whether the statement that was answered needs a row and found none.
+    fn lacks_a_row(&mut self, place: usize) -> bool {
+        let seat = &mut self.seats[place];
+        let Some(connection) = seat.connection.as_ref().filter(|connection| connection.keeps()) else { return false };
+        let execute = awaited(self.shared.plan, &mut seat.player);
+        execute.is_some_and(|execute| !connection.has_kept(execute, &mut seat.player))
+    }
+
+    /// The server refused a statement.
+    fn failed(&mut self, place: usize, code: u16, message: &str, now: u64) -> Result<()> {
+        let seat = &self.seats[place];
+        let transaction = &self.shared.plan.transactions[seat.player.transaction];
+        match judge(transaction, code, message, seat.player.retries) {
+            Verdict::Expected => self.roll_back(place, After::Success, now),
+            Verdict::Again(pause) => {
+                self.shared.note(code, message);
+                self.tally.error(code);
+                self.tally.retry();
+                self.seats[place].player.retries += 1;
+                self.roll_back(place, After::Again(pause), now)
+            }
+            Verdict::Counted => {
+                self.shared.note(code, message);
+                self.tally.error(code);
+                self.roll_back(place, After::Failure, now)
+            }
+            Verdict::Lost => self.lose(place),
+            Verdict::Fatal(error) => Err(error),
+        }
+    }
+
+    fn roll_back(&mut self, place: usize, after: After, now: u64) -> Result<()> {
+        let Some(connection) = &mut self.seats[place].connection else { return Ok(()) };
+        if !connection.may_be_in_transaction() {
+            self.rolled_back(place, after, now);
+            return Ok(());
+        }
+        connection.text(b"ROLLBACK");
+        self.send(place, Doing::Rollback(after), now)
+    }
+
+    fn rolled_back(&mut self, place: usize, after: After, now: u64) {
+        match after {
+            After::Success => self.finish(place, now, true),
+            After::Failure => self.finish(place, now, false),
+            After::Again(pause) => {
+                self.seats[place].state = State::Pauses;
+                let wait = u64::try_from(pause.as_nanos()).unwrap_or(u64::MAX);
+                self.timers.push(Reverse((now.saturating_add(wait), place)));
+            }
+        }
+    }
+
+    /// A connection is lost, and its transaction with it.
+    fn lose(&mut self, place: usize) -> Result<()> {
+        let seat = &mut self.seats[place];
+        if matches!(seat.state, State::Waits(..)) {
+            self.waits -= 1;
+        }
+        seat.state = State::Lost;
+        seat.connection = None;
+        self.lost += 1;
+        self.tally.error(LOST);
+        self.shared.reconnect(Job { thread: self.place, place })
+    }
+
+    fn is_over(&self) -> bool {
+        self.exhausted && self.waits == 0 && self.timers.is_empty()
+    }
+
+    /// Until when there is nothing to do but to wait for answers.
+    fn deadline(&self) -> u64 {
+        let now = self.shared.clock.now();
+        let mut deadline = (self.second * SECOND).min(now + if self.lost > 0 { GLANCE / 10 } else { GLANCE });
+        if let Some(&Reverse((at, _))) = self.timers.peek() {
+            deadline = deadline.min(at);
+        }
+        match &self.arriving {
+            _ if self.free.is_empty() || self.exhausted => deadline,
+            Some(arriving) if arriving.backlog() == 0 => deadline.min(arriving.next()),
+            _ => now,
+        }
+    }
+
+    /// Let open transactions finish, without counting them, and part from the server.
+    fn end(mut self) -> Result<()> {
+        let now = self.shared.clock.now();
+        if self.shared.timetable.at(now).is_some() {
+            self.arrive(now);
+            #[expect(clippy::cast_precision_loss, reason = "less than a second")]
+            self.hand_over((now - (self.second - 1) * SECOND) as f64 / 1e9);
+        }
+        let limit = now + DRAIN;
+        while self.waits > 0 && !self.shared.has_failed() && self.shared.clock.now() < limit {
+            self.fire(self.shared.clock.now())?;
+            self.listen(limit.min(self.shared.clock.now() + GLANCE))?;
+        }
+        for seat in &mut self.seats {
+            if let (Some(connection), State::Free) = (&mut seat.connection, seat.state) {
+                connection.part(&mut self.buffer);
+            }
+        }
+        Ok(())
+    }
+}
