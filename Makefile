@@ -6,14 +6,17 @@ SETUP := .venv/.setup
 help:  ## list the chores
 	@sed -n 's/^\([a-z][a-z-]*\):.*##[ ]*\(.*\)$$/\1|\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'
 
-setup: $(SETUP)  ## make .venv, after which .venv/bin/dialin is the command
+setup: $(SETUP) driver  ## make .venv, after which .venv/bin/dialin is the command
 	@echo "dialin is set up: .venv/bin/dialin"
+
+driver: $(SETUP)  ## build the load driver, dialin-load, where cargo is there
+	@scripts/driver.sh build
 
 $(SETUP): requirements.lock pyproject.toml scripts/setup.sh scripts/requirements-uv.lock
 	@scripts/setup.sh
 	@touch $@
 
-try: $(SETUP)  ## install what is missing and run a real study of a few minutes
+try: $(SETUP) driver  ## install what is missing and run a real study of a few minutes
 	@scripts/try.sh
 
 test: $(SETUP)  ## run all tests, those on real servers too
@@ -22,14 +25,18 @@ test: $(SETUP)  ## run all tests, those on real servers too
 test-all: $(SETUP)  ## run all tests on every build that dialin can install
 	@scripts/test.sh all
 
-lint: $(SETUP)  ## check style, types, and who imports whom
+lint: $(SETUP)  ## check style and types, of the load driver too, and who imports whom
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 	.venv/bin/lint-imports
+	@scripts/driver.sh lint
 
-bench: $(SETUP)  ## measure what BENCHMARKS.md reports
+bench: $(SETUP) driver  ## measure what BENCHMARKS.md reports
 	@scripts/bench.sh
+
+bench-driver: $(SETUP) driver  ## measure what dialin-load and sysbench cost, on a quiet machine; writes benchmarks/results/driver.json
+	.venv/bin/python benchmarks/driver.py
 
 bench-decide: $(SETUP)  ## measure how often dialin and the published grid decide rightly, and how soon
 	.venv/bin/python benchmarks/decide.py
@@ -48,6 +55,6 @@ lock:  ## choose versions anew and write requirements.lock
 	@scripts/lock.sh
 
 clean:  ## remove what the chores made here; servers, data and studies stay
-	rm -rf .venv .tools dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .tools dist crates/dialin-load/target .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
-.PHONY: help setup try test test-all lint bench bench-decide published builds docs lock clean
+.PHONY: help setup driver try test test-all lint bench bench-driver bench-decide published builds docs lock clean

@@ -3,18 +3,23 @@
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
-say "tests without servers"
+say "tests without servers, and those of the load driver"
+driver=$(mktemp)
+{ scripts/driver.sh build && scripts/driver.sh test; } >"$driver" 2>&1 &
+driving=$!
 half="tests/cli tests/evidence tests/probes tests/report"
 log=$(mktemp)
 # shellcheck disable=SC2086  # these are words
 .venv/bin/pytest $half >"$log" 2>&1 &
 first=$!
-trap 'kill "$first" 2>/dev/null || true' EXIT
+trap 'kill "$first" "$driving" 2>/dev/null || true' EXIT
 # shellcheck disable=SC2046,SC2086
 .venv/bin/pytest tests $(printf -- '--ignore=%s ' $half)
 wait $first || { cat "$log"; exit 1; }
 tail -1 "$log"
-rm -f "$log"
+wait $driving || { cat "$driver"; exit 1; }
+grep -E '^(==>|test result)' "$driver" || true
+rm -f "$log" "$driver"
 
 need sysbench sysbench
 if ! have chromium; then

@@ -3,7 +3,7 @@
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
-need sysbench sysbench
+[ -x .venv/bin/dialin-load ] || need sysbench sysbench
 install_server mysql@9.7 mysql@8.0 mariadb@10.11
 
 number=1

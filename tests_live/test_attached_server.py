@@ -15,14 +15,15 @@ from dialin.cli.restore import restore_orphans
 from dialin.clock import SystemClock
 from dialin.errors import ServerError, UserError
 from dialin.model.study import Attachment
-from dialin.model.workload import WorkloadSpec
+from dialin.model.workload import Driver, WorkloadSpec
 from dialin.paths import Home
 from dialin.servers.attached.client_options import find_account
 from dialin.servers.attached.server import Attached
 from dialin.servers.attached.undo import SCHEMA, UndoLog
 from dialin.servers.processes import processes
 from dialin.workloads.base import Target
-from dialin.workloads.sysbench import Sysbench
+from dialin.workloads.choose import chosen
+from driving import needs_dialin_load
 from live import kill, until
 from playground import PASSWORD, attach, option_file
 
@@ -366,10 +367,19 @@ def test_a_missing_privilege_is_named(server, tmp_path):
 # The load
 
 
-def run_load(server, account, directory):
-    """Prepare and run sysbench for two seconds; returns what every process showed of itself meanwhile."""
+DRIVERS = [
+    pytest.param(Driver.DIALIN_LOAD, "dialin-load.cnf", marks=needs_dialin_load),
+    pytest.param(Driver.SYSBENCH, "sysbench.cnf"),
+]
+"""Each with the file that it reads the password from."""
+
+DRIVING = [pytest.param(*each.values[:1], marks=each.marks) for each in DRIVERS]
+
+
+def run_load(server, account, directory, driver):
+    """Prepare and run a load for two seconds; returns what every process showed of itself meanwhile."""
     directory.mkdir(mode=0o700)
-    workload = Sysbench(WorkloadSpec(threads=2, tables=1, table_size=200))
+    workload = chosen(WorkloadSpec(driver=driver, threads=2, tables=1, table_size=200))
     workload.check_account(account)
     target = Target(account, directory, SCHEMA)
     server.query(f"DROP DATABASE IF EXISTS {SCHEMA}", f"CREATE DATABASE {SCHEMA}")
@@ -387,29 +397,32 @@ def run_load(server, account, directory):
     return shown
 
 
-def test_a_password_is_seen_nowhere_while_load_runs(server, attachment, log, tmp_path):
+@pytest.mark.parametrize(("driver", "file"), DRIVERS)
+def test_a_password_is_seen_nowhere_while_load_runs(server, attachment, log, tmp_path, driver, file):
     attached = attach(attachment)
     entry = log.begin(attached, attachment, ["max_connections"])
     attached.set_global({"max_connections": 80})
-    shown = run_load(server, attached.account, tmp_path / "load")
+    shown = run_load(server, attached.account, tmp_path / "load", driver)
     assert "oltp_read_write" in shown
     assert PASSWORD not in shown
     assert PASSWORD not in repr(attached.account) + repr(entry) + str(attached.account)
     holders = {path for path in tmp_path.rglob("*") if path.is_file() and b"s3cret" in path.read_bytes()}
-    assert holders == {tmp_path / "my.cnf", tmp_path / "load" / "sysbench.cnf"}
+    assert holders == {tmp_path / "my.cnf", tmp_path / "load" / file}
     assert all(stat.S_IMODE(path.stat().st_mode) == 0o600 for path in [*holders, *log._directory.glob("*.json")])
     log.undo(entry, attached)
 
 
-def test_load_goes_over_tcp_as_well(server, tmp_path):
+@pytest.mark.parametrize("driver", DRIVING)
+def test_load_goes_over_tcp_as_well(server, tmp_path, driver):
     file = option_file(server, tmp_path / "tcp.cnf", protocol="tcp", host="localhost", port=server.entry.port)
     server.query("FLUSH PRIVILEGES")  # what caching_sha2_password knows of the account is forgotten
     account = find_account(file, None, {})
     assert account.socket is None
-    run_load(server, account, tmp_path / "load")
+    run_load(server, account, tmp_path / "load", driver)
 
 
-def test_load_takes_tls_with_a_certificate_of_the_client(modern, tmp_path):
+@pytest.mark.parametrize("driver", DRIVING)
+def test_load_takes_tls_with_a_certificate_of_the_client(modern, tmp_path, driver):
     data = modern.directory / "data"
     files = {"ssl-ca": data / "ca.pem", "ssl-cert": data / "client-cert.pem", "ssl-key": data / "client-key.pem"}
     more = {"protocol": "tcp", "port": modern.entry.port, "ssl-mode": "REQUIRED"}
@@ -417,11 +430,14 @@ def test_load_takes_tls_with_a_certificate_of_the_client(modern, tmp_path):
     try:
         account = find_account(option_file(modern, tmp_path / "tls.cnf", **more, **files), None, {})
         assert attach_account(account).build.id == modern.build.id
-        run_load(modern, account, tmp_path / "load")
+        run_load(modern, account, tmp_path / "load", driver)
         bare = find_account(option_file(modern, tmp_path / "bare.cnf", **more), None, {})
         assert attach_account(bare).build.id == modern.build.id
+        if driver is Driver.DIALIN_LOAD:
+            run_load(modern, bare, tmp_path / "bare", driver)
+            return
         with pytest.raises(UserError, match="ssl-ca is missing"):
-            Sysbench(WorkloadSpec()).check_account(bare)
+            chosen(WorkloadSpec(driver=driver)).check_account(bare)
     finally:
         modern.query("ALTER USER 'dialin'@'localhost' REQUIRE NONE")
 

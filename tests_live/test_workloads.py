@@ -1,13 +1,14 @@
-"""Every workload that sysbench 1.0.20 brings, and a script of one's own, on a real server."""
+"""Every workload that sysbench 1.0.20 brings, applied by both drivers, and a script of one's own, on a real server."""
 
 import pytest
 
 from dialin.datasets.cache import copy
-from dialin.model.workload import SYSBENCH_SCRIPTS, WorkloadSpec
+from dialin.model.workload import LOAD_WORKLOADS, SYSBENCH_SCRIPTS, Driver, WorkloadSpec
 from dialin.servers.sandbox import Sandbox
 from dialin.study.workshop import Workshop
 from dialin.workloads.base import Target
-from dialin.workloads.sysbench import Sysbench
+from dialin.workloads.choose import chosen
+from driving import needs_dialin_load
 from live import MYSQL, find
 
 OWN = """
@@ -32,7 +33,7 @@ def server():
 
 def seconds(sandbox, spec, *, cpus=None):
     """Prepare a workload in a schema of its own and return its first two seconds and what the driver cost."""
-    workload = Sysbench(spec)
+    workload = chosen(spec)
     workload.check()
     with sandbox.connect() as query:
         query("DROP DATABASE IF EXISTS sbtest")
@@ -46,9 +47,13 @@ def seconds(sandbox, spec, *, cpus=None):
         load.stop()
 
 
+DRIVERS = [Driver.SYSBENCH, pytest.param(Driver.DIALIN_LOAD, marks=needs_dialin_load)]
+
+
+@pytest.mark.parametrize("driver", DRIVERS)
 @pytest.mark.parametrize("name", SYSBENCH_SCRIPTS)
-def test_every_sysbench_workload_runs_and_reports_each_second(server, name):
-    found, cpu = seconds(server, WorkloadSpec(name=name, threads=2, tables=2, table_size=500))
+def test_every_sysbench_workload_runs_and_reports_each_second(server, name, driver):
+    found, cpu = seconds(server, WorkloadSpec(name=name, driver=driver, threads=2, tables=2, table_size=500))
     assert all(second is not None and second.tps > 0 for second in found)
     assert cpu > 0
 
@@ -60,9 +65,19 @@ def test_a_script_of_ones_own_is_a_workload(server, tmp_path):
     assert found[1].reads > 0
 
 
-def test_the_options_of_a_workload_reach_it(server):
+@needs_dialin_load
+@pytest.mark.parametrize("name", LOAD_WORKLOADS)
+def test_every_workload_of_dialin_load_runs_and_reports_each_second(server, name):
+    options = {"customers": "300", "items": "1000"} if name == "tpcc-like" else {}
+    found, _ = seconds(server, WorkloadSpec(name=name, driver=Driver.DIALIN_LOAD, threads=2, options=options))
+    assert all(second is not None and second.tps > 0 for second in found)
+
+
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_the_options_of_a_workload_reach_it(server, driver):
     spec = WorkloadSpec(
         name="oltp_read_only",
+        driver=driver,
         threads=2,
         tables=1,
         table_size=500,

@@ -13,7 +13,7 @@ from typing import Any
 from dialin.model.evidence import Gauge, RawWaits, WaitRow, Watched
 from dialin.model.record import StudyRecord
 from dialin.model.study import StudySpec
-from dialin.model.trial import Purpose, Sample, Step, Trial, TrialState
+from dialin.model.trial import Costs, Purpose, Sample, Step, Trial, TrialState
 from dialin.model.verdict import Verdict
 from dialin.store.store import Store
 
@@ -48,6 +48,7 @@ def load(name: str) -> StudyRecord:
                 state=TrialState(one["state"]),
                 purpose=Purpose(one["purpose"]),
                 in_force={**kept["in_force"], **one["in_force"]},
+                costs=Costs(**one["costs"]) if one.get("costs") else None,
             )
         )
         rows = [dict(zip(_SAMPLE, row, strict=True)) for row in one["samples"]]
@@ -103,13 +104,19 @@ def thin(record: StudyRecord) -> dict[str, Any]:
         if name.startswith(_VARIABLES) and all(trial.in_force.get(name) == value for trial in trials)
     }
     return {
-        "spec": record.spec.model_dump(mode="json"),
+        "spec": _spec(record.spec),
         "verdict": record.verdict.model_dump(mode="json", by_alias=True) if record.verdict else None,
         "in_force": common,
         "trials": [_trial(trial, record.samples[trial.id], common) for trial in trials],
         "watched": {probe: _columns(probe, seen) for probe in sorted({probe for one in seen for probe in one})},
         "waits": {number: asdict(raw) for number, raw in record.waits.items()},
     }
+
+
+def _spec(spec: StudySpec) -> dict[str, Any]:
+    """Return a study's spec, a script of its own by its name alone: where it lay is nobody's business."""
+    told = spec.model_dump(mode="json")
+    return {**told, "workload": {**told["workload"], "name": Path(spec.workload.name).name}}
 
 
 def _trial(trial: Trial, samples: Sequence[Sample], common: Mapping[str, str]) -> dict[str, Any]:
@@ -124,6 +131,7 @@ def _trial(trial: Trial, samples: Sequence[Sample], common: Mapping[str, str]) -
         "state": trial.state.value,
         "purpose": trial.purpose.value,
         "in_force": {n: v for n, v in trial.in_force.items() if n.startswith(_VARIABLES) and common.get(n) != v},
+        "costs": {name: _short(value) for name, value in asdict(trial.costs).items()} if trial.costs else None,
         "samples": [[_short(getattr(sample, name)) for name in _SAMPLE] for sample in measured],
     }
 

@@ -1,6 +1,7 @@
 import pytest
 
 from dialin.errors import UserError
+from dialin.model.workload import Driver
 from dialin.study.file import candidates_of, find_baseline, question, read
 
 GOOD = """
@@ -130,3 +131,34 @@ def test_a_baseline_that_is_no_candidate_is_refused(spec):
 def test_a_script_path_is_relative_to_the_study_file(tmp_path):
     asked = question({"workload": "./mine.lua", "sweep": {"a_b": [1, 2]}})
     assert asked.workload_spec(tmp_path).name == str(tmp_path / "mine.lua")
+    for name in ("mine.toml", "dialin-load:mine.toml"):
+        load = question({"workload": name, "sweep": {"a_b": [1, 2]}}).workload_spec(tmp_path)
+        assert (load.driver, load.name) == (Driver.DIALIN_LOAD, str(tmp_path / "mine.toml"))
+
+
+@pytest.mark.parametrize(
+    ("asked", "driver", "name"),
+    [
+        ("oltp_read_only", Driver.DIALIN_LOAD, "oltp_read_only"),
+        ("sysbench:oltp_read_only", Driver.SYSBENCH, "oltp_read_only"),
+        ("scan", Driver.DIALIN, "scan"),
+    ],
+)
+def test_the_name_of_a_workload_tells_the_program_that_applies_it(tmp_path, asked, driver, name):
+    load = question({"workload": asked, "sweep": {"a_b": [1, 2]}}).workload_spec(tmp_path)
+    assert (load.driver, load.name) == (driver, name)
+    assert load.asked == asked
+
+
+def test_options_of_sysbenchs_workloads_may_be_written_with_underscores_and_sizes_of_files_are_as_written(tmp_path):
+    asked = {"sweep": {"a_b": [1, 2]}, "workload-options": {"range_size": 5}}
+    assert dict(question(asked).workload_spec(tmp_path).options) == {"range-size": "5"}
+    assert dict(question({**asked, "workload": "mine.toml"}).workload_spec(tmp_path).options) == {"range_size": "5"}
+
+
+@pytest.mark.parametrize("key", ["tables", "table-size"])
+def test_sizes_of_tables_are_not_for_workloads_with_sizes_of_their_own(tmp_path, key):
+    asked = question({"workload": "tpcc-like", "sweep": {"a_b": [1, 2]}, key: 5})
+    with pytest.raises(UserError, match="dialin-load show tpcc-like"):
+        asked.workload_spec(tmp_path)
+    assert question({"workload": "tpcc-like", "sweep": {"a_b": [1, 2]}}).workload_spec(tmp_path).size == ""

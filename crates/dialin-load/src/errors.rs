@@ -1,9 +1,11 @@
 //! Errors by whose fault they are, each with what to do about it.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Whose fault an error is; the exit code follows from it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Fault {
     /// What was asked for is wrong: options, files, passwords.
     User,

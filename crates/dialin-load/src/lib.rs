@@ -4,16 +4,19 @@
 //! connections ([`net`], [`protocol`]), and [`record`] tells what each second came to. [`agent`] does so from several hosts.
 
 pub mod account;
+pub mod account_file;
 pub mod agent;
 pub mod answerer;
 pub mod engine;
 pub mod errors;
 pub mod net;
 pub mod options;
+pub mod output;
 pub mod plan;
 pub mod protocol;
 pub mod random;
 pub mod record;
 pub mod run;
 pub mod self_test;
+pub mod show;
 pub mod workloads;

@@ -13,7 +13,8 @@ def probe_costs(record: StudyRecord) -> list[ProbeCost]:
     seen: dict[str, list[Watched]] = {}
     for one in measured.of(record):
         for name, watched in one.watched.items():
-            seen.setdefault(name, []).append(watched)
+            if watched.readings or watched.notes:  # what a load tells of itself took no reading
+                seen.setdefault(name, []).append(watched)
     found = [_cost(name, watched) for name, watched in seen.items()]
     return sorted(found, key=lambda one: -one.waited_ms_per_s)
 

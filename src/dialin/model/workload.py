@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -19,17 +21,38 @@ SYSBENCH_SCRIPTS = (
     "select_random_points",
     "select_random_ranges",
 )
-"""The workloads that sysbench 1.0.20 brings."""
+"""The workloads that sysbench 1.0.20 brings; dialin-load has them as well."""
+
+LOAD_WORKLOADS = ("bank-transfer", "feed", "noop", "queue", "tpcc-like")
+"""The workloads that dialin-load brings beside those of sysbench."""
 
 RAND_TYPES = ("uniform", "gaussian", "special", "pareto", "zipfian")
 """The distributions that sysbench 1.0.20 draws row numbers from."""
+
+
+SCAN = "scan"
+"""The workload that times queries; dialin applies it itself."""
+
+
+class Driver(StrEnum):
+    """The program that applies a load."""
+
+    DIALIN_LOAD = "dialin-load"
+    SYSBENCH = "sysbench"
+    DIALIN = "dialin"
+
+
+def _driver(told: Mapping[str, Any]) -> Driver:
+    """Return the driver of a study that was written down before there was a choice."""
+    return Driver.DIALIN if told.get("name") == SCAN else Driver.SYSBENCH
 
 
 class WorkloadSpec(BaseModel):
     """The load of a study.
 
     Attributes:
-        name: one of `SYSBENCH_SCRIPTS`, or the path of a sysbench Lua script.
+        name: one of `SYSBENCH_SCRIPTS` or `LOAD_WORKLOADS`, `scan`, or the path of a sysbench Lua script or a workload file.
+        driver: the program that applies it.
         threads: connections that work at once; the most of them, where there are levels.
         levels: several numbers of threads, each of which every trial measures in turn; empty where there is one only.
         tables: how many tables are prepared.
@@ -37,12 +60,13 @@ class WorkloadSpec(BaseModel):
         rand_type: the distribution that row numbers are drawn from; None leaves sysbench's own default.
         rate: transactions a second to ask for; 0 means as many as go.
         percentile: which percentile of transaction latency the driver reports each second.
-        options: further options of the sysbench script, by name without dashes in front.
+        options: further options of the workload, by name without dashes in front.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str = "oltp_read_write"
+    driver: Driver = Field(default_factory=_driver)
     threads: int = Field(default=16, ge=1, le=65_535)
     levels: tuple[int, ...] = ()
     tables: int = Field(default=4, ge=1, le=10_000)
@@ -69,14 +93,28 @@ class WorkloadSpec(BaseModel):
         }
 
     @property
+    def asked(self) -> str:
+        """Its name as a study asks for it."""
+        both = self.driver is Driver.SYSBENCH and self.name in SYSBENCH_SCRIPTS
+        return f"{self.driver}:{self.name}" if both else self.name
+
+    @property
+    def is_sized_by_tables(self) -> bool:
+        """Whether `tables` and `table_size` tell its data; workloads of dialin-load's own have options of their own for that."""
+        return self.driver is not Driver.DIALIN_LOAD or self.name in SYSBENCH_SCRIPTS
+
+    @property
     def size(self) -> str:
-        """How much data there is, in words."""
+        """How much data there is, in words; empty where options tell it."""
+        if not self.is_sized_by_tables:
+            return ""
         return f"{self.tables} {'table' if self.tables == 1 else 'tables'} of {self.table_size:,} rows"
 
     def describe(self) -> str:
         """Return the workload in one line."""
         threads = " and ".join(filter(None, [", ".join(map(str, self.levels[:-1])), str(self.threads)]))
-        parts = [self.name, f"{threads} {'thread' if self.threads == 1 else 'threads'}", self.size]
+        parts = [self.asked, f"{threads} {'thread' if self.threads == 1 else 'threads'}"]
+        parts += [self.size] if self.size else []
         if self.rand_type:
             parts.append(self.rand_type)
         if self.rate:

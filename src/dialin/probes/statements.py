@@ -28,7 +28,7 @@ _NOT_BOUNDED = 1 << 63
 
 _SUMS = "COUNT_STAR, SUM_TIMER_WAIT, SUM_ROWS_EXAMINED, SUM_ROWS_SENT, SUM_LOCK_TIME, SUM_CREATED_TMP_DISK_TABLES"
 _DIGESTS = f"SELECT SCHEMA_NAME, LEFT(DIGEST_TEXT, 400), {_SUMS} FROM performance_schema.events_statements_summary_by_digest"  # noqa: S608
-# On MySQL 5.6 and 8.0.33 and on MariaDB, what clients execute as prepared statements (sysbench does) has no digest.
+# On MySQL 5.6 and 8.0.33 and on MariaDB, what clients execute as prepared statements (load drivers do) has no digest.
 _EXECUTIONS = (
     f"SELECT NULL, NULL, {_SUMS} FROM performance_schema.events_statements_summary_global_by_event_name "  # noqa: S608
     "WHERE EVENT_NAME = 'statement/com/Execute' AND COUNT_STAR > 0"

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import Estimate, Verdict
-
-SCAN = "scan"
-"""The workload that is measured by the run."""
+from dialin.model.workload import SCAN
 
 _MIB = 1024**2
 

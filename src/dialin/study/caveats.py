@@ -25,6 +25,11 @@ _COLD_ENOUGH = 0.01
 _NOISIER = 1.5
 """How many times the noise that was reckoned with a study must have, to be said to be noisier."""
 
+_REACHED = 0.99
+"""The share of the rate asked for from which on it was reached."""
+_LATE_MS = 5.0
+"""How late a load driver's own timers are, on average, that lacks a CPU."""
+
 
 def price_notes(spec: StudySpec, choice: str, speed: Decision, found: Mapping[str, Sequence[Figures]]) -> list[Note]:
     """Return what the recommended candidate costs in what the study did not decide by: stalls, or throughput."""
@@ -102,6 +107,32 @@ def cold_notes(done: Sequence[Trial], watched: Mapping[int, Mapping[str, Watched
 
 def _cached_share(seen: Mapping[str, Watched]) -> float:
     told = seen["load"].gauges.get("cached_share") if "load" in seen else None
+    return told.most if told else 0.0
+
+
+def rate_notes(
+    spec: StudySpec, done: Sequence[Trial], found: Mapping[int, Figures], watched: Mapping[int, Mapping[str, Watched]]
+) -> list[Note]:
+    """Return a warning where transactions did not come at the rate that was asked for, and where that was the driver's doing."""
+    asked = spec.workload.rate
+    short = [trial for trial in done if found[trial.id].window.mean < _REACHED * asked]
+    if not short:
+        return []
+    whose = sorted({trial.candidate for trial in short})
+    least = min(found[trial.id].window.mean for trial in short)
+    text = (
+        f"The rate of {asked} transactions/s was not reached in {len(short)} of {counted(len(done), 'trial')} "
+        f"({', '.join(whose)}): it was {least:.0f} at the least. What could not begin in time waited, and its latency tells how long"
+    )
+    late = max(_lateness(watched.get(trial.id, {})) for trial in short)
+    if late > _LATE_MS:
+        text += f". The load driver was itself {late:.0f} ms late on average: it lacks a CPU; give it its own (--load-cpus)"
+    data = {"asked": asked, "achieved": least, "candidates": whose, "driver_late_ms": late}
+    return [Note(code="rate_not_reached", text=text, data=data)]
+
+
+def _lateness(seen: Mapping[str, Watched]) -> float:
+    told = seen["load"].gauges.get("late_ms") if "load" in seen else None
     return told.most if told else 0.0
 
 

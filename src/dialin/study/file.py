@@ -28,10 +28,10 @@ from dialin.errors import UserError
 from dialin.model.cpus import parse_cpus
 from dialin.model.setting import Value, canonical_name, parse_value, same_value
 from dialin.model.study import MAX_CANDIDATES, WORTHWHILE, Attachment, Candidate, Goal, StudySpec
-from dialin.model.workload import RAND_TYPES, WorkloadSpec
+from dialin.model.workload import RAND_TYPES, SYSBENCH_SCRIPTS, Driver, WorkloadSpec
 from dialin.variables import optionfile
+from dialin.workloads.names import is_path, named
 from dialin.workloads.scan.options import DEFAULT_SIZE as DEFAULT_SCAN
-from dialin.workloads.scan.scan import NAME as SCAN
 from dialin.workloads.scan.table import rows_asked as scan_rows
 
 DEFAULT_THREADS = 16
@@ -103,7 +103,9 @@ class Question(BaseModel):
     baseline: str | None = Field(default=None, description="the candidate that the others are measured against")
     workload: str = Field(
         default="oltp_read_write",
-        description="a sysbench script's name, the path of a Lua script, or scan, which times a query over a large table",
+        description="the name of one of sysbench's workloads, applied by dialin-load, or by sysbench where the name follows "
+        "sysbench:; bank-transfer, tpcc-like, queue, feed, or noop; the path of a workload file (TOML) or of a sysbench Lua script; "
+        "or scan, which times a query over a large table",
     )
     threads: Threads | None = Field(
         default=None,
@@ -119,7 +121,7 @@ class Question(BaseModel):
     percentile: int = Field(default=95, ge=1, le=99, description="the percentile of latency that is reported, such as 95 or 99")
     workload_options: dict[str, str | int | float | bool] = Field(
         default_factory=dict,
-        description="further options of the sysbench script, or of the scan: engine, size, query, cache (docs/scan.md)",
+        description="further options of the workload, such as range-size; of the scan: engine, size, query, cache (docs/scan.md)",
     )
     minutes: float = Field(
         default=30.0, gt=0, le=10_080, description="the budget of wall clock for the trials; data is prepared before it begins"
@@ -204,18 +206,25 @@ class Question(BaseModel):
         return list(dict.fromkeys(name for name in named if name))
 
     def workload_spec(self, directory: Path) -> WorkloadSpec:
-        """Return the load; a script's path is taken relative to a directory."""
-        name = self.workload
-        if "/" in name or name.endswith(".lua"):
+        """Return the load; a path is taken relative to a directory.
+
+        Raises:
+            UserError: something of it does not fit.
+        """
+        driver, name = named(self.workload)
+        if is_path(name):
             name = str((directory / name).absolute())
-        options = {_kebab(key.removeprefix("--")): _option_text(value) for key, value in self.workload_options.items()}
-        scans = name == SCAN
+        # The sizes of workload files are named by their authors, as they like.
+        spelled = str if driver is Driver.DIALIN_LOAD and name not in SYSBENCH_SCRIPTS else _kebab
+        options = {spelled(key.removeprefix("--")): _option_text(value) for key, value in self.workload_options.items()}
+        scans = driver is Driver.DIALIN
         if scans:
             self._check_scan(options)
             options = options if self.table_size else {"size": DEFAULT_SCAN, **options}
         threads = self.threads or ((1,) if scans else (DEFAULT_THREADS,))
-        return WorkloadSpec(
+        spec = WorkloadSpec(
             name=name,
+            driver=driver,
             threads=max(threads),
             levels=tuple(sorted(threads)) if len(threads) > 1 else (),
             tables=self.tables or (1 if scans else DEFAULT_TABLES),
@@ -225,6 +234,12 @@ class Question(BaseModel):
             percentile=self.percentile,
             options=options,
         )
+        if not spec.is_sized_by_tables and (self.tables or self.table_size):
+            raise UserError(
+                f"The workload {self.workload} is not sized by --tables and --table-size",
+                f"Its own options tell its size: dialin-load show {self.workload}",
+            )
+        return spec
 
     def _check_scan(self, options: Mapping[str, str]) -> None:
         """Make sure that nothing is asked for by the second of a load that is measured by the run.

@@ -30,7 +30,7 @@ from dialin.study.trial import Laboratory
 from dialin.study.watching import by_probes, nothing
 from dialin.study.workshop import Workshop
 from dialin.workloads.base import Workload
-from dialin.workloads.choose import chosen
+from dialin.workloads.choose import at_hand, chosen
 
 WorkloadMaker = Callable[[WorkloadSpec], Workload]
 
@@ -58,13 +58,17 @@ def check_question(
     """
     if question.attach:
         waiting.refuse_attached(question.waits)
+    load, note = at_hand(question.workload)
+    question = question.model_copy(update={"workload": load})
     workload = make_workload(question.workload_spec(directory))
     workload.check()
     settings, left_out = question.settings(directory)
     if question.attach:
-        return _expecting(check_attached(question, directory, workshop, workload, settings, left_out, permission), workshop)
-    permission.refuse_for_sandboxes()
-    return _expecting(check_sandboxed(question, directory, workshop, workload, settings, left_out), workshop)
+        ready = check_attached(question, directory, workshop, workload, settings, left_out, permission)
+    else:
+        permission.refuse_for_sandboxes()
+        ready = check_sandboxed(question, directory, workshop, workload, settings, left_out)
+    return _expecting(replace(ready, notes=tuple(filter(None, (note, *ready.notes)))), workshop)
 
 
 def _expecting(ready: Ready, workshop: Workshop) -> Ready:

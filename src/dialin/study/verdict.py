@@ -296,6 +296,7 @@ def _warnings(case: _Case, chosen: str) -> list[Note]:
     notes += other_load(case.done)
     notes += caveats.steadiness_notes(spec, case.done, case.found)
     notes += caveats.lost_notes(spec, case.done, case.found)
+    notes += caveats.rate_notes(spec, case.done, case.found, case.record.watched)
     notes += caveats.cold_notes(case.done, case.record.watched)
     notes += caveats.noise_notes(spec, decision.sd)
     if decision.outcome is Outcome.UNRESOLVED and not spec.aa:

@@ -5,34 +5,28 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import select
 import shutil
 import subprocess
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from dialin.errors import UserError, WorkloadError
-from dialin.model.workload import SYSBENCH_SCRIPTS, WorkloadSpec
+from dialin.model.workload import LOAD_WORKLOADS, SCAN, SYSBENCH_SCRIPTS, WorkloadSpec
 from dialin.servers.account import Account
 from dialin.servers.processes import spawn, tail
 from dialin.workloads import sysbench_account
 from dialin.workloads.base import Second, Target
+from dialin.workloads.driver_process import DriverProcess, EndedError
 from dialin.workloads.sysbench_log import parse_line
 
 BYTES_A_ROW = 270
 """Of sysbench's oltp table with its index in InnoDB, as measured on MySQL 9.7 (DYNAMIC rows, latin1 to utf8mb4 alike)."""
 
-_LOG_LIMIT = 16 * 1024**2
-"""Bytes of a driver's output that are kept, so that one that floods fills no disk."""
-
 _PREPARE_LIMIT = 6 * 3600.0
 
-_GROWING = ("bulk_insert", "oltp_delete", "oltp_insert")
+GROWING = ("bulk_insert", "oltp_delete", "oltp_insert")
 """Scripts that add rows, or take them away; the others that write replace each row that they delete."""
 
 _OPTION = re.compile(r"[a-z][a-z0-9_-]*")
@@ -60,13 +54,14 @@ class Sysbench:
         Raises:
             UserError: one is not.
         """
-        if shutil.which(self._binary) is None:
-            raise UserError("sysbench is not installed", "Install it: apt-get install sysbench")
         if self._own_script is not None and not self._own_script.is_file():
             raise UserError(
                 f"There is no workload {self._spec.name!r}, nor a file of that name",
-                f"Take one of {', '.join(SYSBENCH_SCRIPTS)}, or the path of a sysbench Lua script",
+                f"Take one of {', '.join((*SYSBENCH_SCRIPTS, *LOAD_WORKLOADS, SCAN))}, or the path of a workload file (TOML) or of a "
+                "sysbench Lua script",
             )
+        if shutil.which(self._binary) is None:
+            raise UserError("sysbench is not installed", "Install it: apt-get install sysbench")
         for name in self._spec.options:
             if not _OPTION.fullmatch(name):
                 raise UserError(f"{name!r} cannot be a sysbench option", "Write it like range-size=100")
@@ -149,7 +144,7 @@ class Sysbench:
     @property
     def grows(self) -> bool:
         """Whether its data grows or drains without end: a script of one's own might, and what it does is not known."""
-        return self._own_script is not None or self._spec.name in _GROWING
+        return self._own_script is not None or self._spec.name in GROWING
 
     def expected_bytes(self) -> int:
         """Return about how many bytes the prepared data takes."""
@@ -231,39 +226,17 @@ class Sysbench:
         ]
         if self._spec.rate:
             options.append(f"--rate={self._spec.rate}")
-        read_end, write_end = os.pipe()
-        try:
-            process = spawn(
-                [self._binary, script, *options, "run"],
-                target.directory,
-                "load",
-                write_end,
-                cpus=cpus,
-                environment=self._environment,
-            )
-        finally:
-            os.close(write_end)
-        return SysbenchLoad(process, read_end, target.directory / "load.log")
+        arguments = [self._binary, script, *options, "run"]
+        return SysbenchLoad(
+            DriverProcess.start(arguments, target.directory, cpus=cpus, environment=self._environment)
+        )
 
 
 class SysbenchLoad:
-    """A running sysbench; what it prints is kept in a log and read a line at a time."""
+    """A running sysbench."""
 
-    def __init__(
-        self,
-        process: subprocess.Popen[bytes],
-        output: int,
-        log: Path,
-        monotonic: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._process = process
-        self._monotonic = monotonic
-        self._written = 0
-        self._output = output
-        self._log = log.open("ab")
-        self._path = log
-        self._pending = b""
-        self._cpu = 0.0
+    def __init__(self, driver: DriverProcess) -> None:
+        self._driver = driver
 
     def read(self, timeout: float) -> Second | None:
         """Return the next second's report, or None where none came in time.
@@ -271,33 +244,15 @@ class SysbenchLoad:
         Raises:
             WorkloadError: sysbench ended.
         """
-        limit = self._monotonic() + timeout
-        while True:
-            while b"\n" in self._pending:
-                line, self._pending = self._pending.split(b"\n", 1)
-                if second := parse_line(line.decode("utf-8", "replace")):
-                    return second
-            ready, _, _ = select.select([self._output], [], [], max(0.0, limit - self._monotonic()))
-            if not ready:
-                return None
-            chunk = os.read(self._output, 65536)
-            if not chunk:
-                self._process.wait()
-                words = tail(self._path)
-                raise WorkloadError(f"sysbench ended by itself: {_fatal(words)}", sysbench_account.remedy(words), words)
-            if self._written < _LOG_LIMIT:
-                self._written += self._log.write(chunk)
-                self._log.flush()
-            self._pending = (self._pending + chunk)[-_LOG_LIMIT:]
+        try:
+            return self._driver.read(parse_line, timeout)
+        except EndedError as ended:
+            words = ended.words
+        raise WorkloadError(f"sysbench ended by itself: {_fatal(words)}", sysbench_account.remedy(words), words)
 
     def cpu_seconds(self) -> float:
         """Return the CPU seconds that sysbench has used so far."""
-        try:
-            times = psutil.Process(self._process.pid).cpu_times()
-        except psutil.Error:
-            return self._cpu
-        self._cpu = times.user + times.system
-        return self._cpu
+        return self._driver.cpu_seconds()
 
     def facts(self) -> Mapping[str, float]:
         """Return nothing: sysbench tells nothing of itself that lasts."""
@@ -305,11 +260,7 @@ class SysbenchLoad:
 
     def stop(self) -> None:
         """End sysbench; it is gone when this returns."""
-        if self._process.poll() is None:
-            self._process.kill()
-        self._process.wait()
-        os.close(self._output)
-        self._log.close()
+        self._driver.stop()
 
 
 def _fatal(text: str) -> str:

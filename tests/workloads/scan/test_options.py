@@ -6,7 +6,6 @@ from dialin.study.file import question
 from dialin.workloads.choose import chosen
 from dialin.workloads.scan.options import ScanOptions, parse
 from dialin.workloads.scan.scan import Scan
-from dialin.workloads.sysbench import Sysbench
 
 
 def load(options=(), **others):
@@ -84,9 +83,8 @@ def test_a_query_that_may_write_makes_each_block_begin_with_restored_data(sql):
     assert Scan(load({"sql": sql, "cache": "warm"})).grows
 
 
-def test_the_name_scan_stands_for_a_scan_and_any_other_for_sysbench():
+def test_the_name_scan_stands_for_a_scan():
     assert isinstance(chosen(WorkloadSpec(name="scan", options={"size": "1M"})), Scan)
-    assert isinstance(chosen(WorkloadSpec()), Sysbench)
 
 
 def test_a_scan_is_of_one_thread_and_one_table_of_half_a_gibibyte_unless_told():

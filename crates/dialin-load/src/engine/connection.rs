@@ -10,7 +10,7 @@ use crate::protocol::response::{Dialect, Expect, Outcome, Response};
 use crate::protocol::sink::{Kept, Nothing};
 use crate::protocol::text::Template;
 use crate::protocol::value::Columns;
-use rustix::fd::{AsFd, BorrowedFd};
+use rustix::fd::BorrowedFd;
 use std::io::{self, ErrorKind};
 use std::time::Duration;
 
@@ -46,6 +46,7 @@ pub struct Connection {
     response: Response,
     out: Vec<u8>,
     sent: usize,
+    is_sent: bool,
     status: u16,
     rows: u64,
     keeping: Option<usize>,
@@ -63,6 +64,7 @@ impl Connection {
             response: Response::new(dialect),
             out: Vec::with_capacity(1024),
             sent: 0,
+            is_sent: true,
             status,
             rows: 0,
             keeping: None,
@@ -152,6 +154,7 @@ impl Connection {
     ///
     /// The connection is lost.
     pub fn send(&mut self) -> io::Result<bool> {
+        self.is_sent = false;
         while self.sent < self.out.len() {
             match self.stream.write(&self.out[self.sent..]) {
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
@@ -161,13 +164,14 @@ impl Connection {
                 Err(error) => return Err(error),
             }
         }
-        self.stream.flush()
+        self.is_sent = self.stream.flush()?;
+        Ok(self.is_sent)
     }
 
     /// Whether all that was written has been sent.
     #[must_use]
     pub fn is_sent(&self) -> bool {
-        self.sent == self.out.len()
+        self.is_sent
     }
 
     /// Read what the socket has; `within` a time, or what is there right now. Values that the statement keeps go to the player.

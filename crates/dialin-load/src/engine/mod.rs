@@ -105,7 +105,10 @@ pub fn play_when(
             scope.spawn(move || drive(shared, place, own, lines));
         }
         drop(filled);
-        let again = scope.spawn(|| reconnect::reconnect(&shared, &jobs, &backs));
+        let again = {
+            let shared = &shared;
+            scope.spawn(move || reconnect::reconnect(shared, &jobs, &backs))
+        };
         let played = tell(&shared, empties, &told, seconds);
         shared.end();
         again.join().map_err(|_| Error::driver("A thread of the driver failed", "Report this as a defect of dialin-load"))?;

@@ -83,7 +83,20 @@ def pair(record: StudyRecord, found: Sequence[Measured]) -> Pair | None:
 
 
 def judge(rules: Sequence[Rule], record: StudyRecord, found: Sequence[Measured], compared: Pair) -> list[Reason]:
-    """Return what moved between two candidates, strongest first.
+    """Return what is told of what moved between two candidates, strongest first: of one theme one or two, six in all."""
+    told: list[Reason] = []
+    themes: list[str] = []
+    for theme, reason in moved(rules, record, found, compared):
+        if themes.count(theme) < _A_THEME.get(theme, 1) and len(told) < MOST:
+            told.append(reason)
+            themes.append(theme)
+    return told
+
+
+def moved(
+    rules: Sequence[Rule], record: StudyRecord, found: Sequence[Measured], compared: Pair
+) -> list[tuple[str, Reason]]:
+    """Return all that moved between two candidates, each with its theme, strongest first.
 
     A figure is compared within blocks on the ratio scale, as throughput is. A hundred and more figures are looked at, and by
     luck alone some of them would seem to move: their intervals are those of Benjamini and Yekutieli for what a search
@@ -94,7 +107,7 @@ def judge(rules: Sequence[Rule], record: StudyRecord, found: Sequence[Measured],
     Figures too small to matter, whoever they favour, are not looked at and so not counted. Kept are those whose interval, and
     that of their guard, leaves out no change, that changed by what matters, and that moved with the goal (a correlation of
     0.5 at least over trials less their block's mean) where the goal itself tells the two apart. They are ordered by how far
-    they moved at the least; of one theme one or two are told.
+    they moved at the least.
     """
     names = measured.names(found, record)
     followed = [one for rule in rules if (one := _follow(rule, found, names, compared)) is not None]
@@ -106,14 +119,7 @@ def judge(rules: Sequence[Rule], record: StudyRecord, found: Sequence[Measured],
         if compared.differ and together is not None and abs(together) < _TOGETHER:
             continue
         reasons.append((one.rule.theme, _reason(one, ratio, together, found, record, compared)))
-    reasons.sort(key=lambda one: -one[1].strength)
-    told: list[Reason] = []
-    themes: list[str] = []
-    for theme, reason in reasons:
-        if themes.count(theme) < _A_THEME.get(theme, 1) and len(told) < MOST:
-            told.append(reason)
-            themes.append(theme)
-    return told
+    return sorted(reasons, key=lambda one: -one[1].strength)
 
 
 def correlation(values: Mapping[int, float], goals: Mapping[int, float], found: Sequence[Measured]) -> float | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dialin.errors import ServerError, UserError, WorkloadError
-from dialin.model.workload import WorkloadSpec
+from dialin.model.workload import SCAN, WorkloadSpec
 from dialin.servers.account import Account
 from dialin.servers.connection import Query, RefusedError, connect, quoted
 from dialin.text import size
@@ -17,8 +17,6 @@ from dialin.workloads.base import Runs, Target
 from dialin.workloads.scan import cold, table
 from dialin.workloads.scan.load import PATIENCE, ScanLoad
 from dialin.workloads.scan.options import ScanOptions, parse
-
-NAME = "scan"
 
 _MAKES = 2
 """Counts the ways in which tables were made."""
@@ -107,7 +105,7 @@ class Scan:
         """Return all that decides what the prepared data is."""
         options = self._options
         return {
-            "workload": NAME,
+            "workload": SCAN,
             "made": _MAKES,
             "engine": options.engine,
             "format": options.format,

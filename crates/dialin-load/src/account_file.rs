@@ -1,0 +1,296 @@
+//! Reads the option files of the standard clients: who connects to what, and the password, which no argument may hold.
+
+use crate::account::TlsMode;
+use crate::errors::{Error, Result};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// The sections that are read; the later one wins.
+const SECTIONS: [&str; 2] = ["client", "dialin-load"];
+/// Option files are small; a larger file is something else.
+const LARGEST: u64 = 1 << 20;
+const KEYS: &str = "user, password, host, port, socket, database, ssl-mode, ssl-ca, ssl-cert, ssl-key";
+
+/// What an option file says of the account; None where it says nothing.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct AccountFile {
+    /// The user.
+    pub user: Option<String>,
+    /// The password.
+    pub password: Option<String>,
+    /// The host.
+    pub host: Option<String>,
+    /// The port.
+    pub port: Option<u16>,
+    /// The unix socket.
+    pub socket: Option<PathBuf>,
+    /// The schema.
+    pub database: Option<String>,
+    /// Whether connections are encrypted.
+    pub ssl_mode: Option<TlsMode>,
+    /// Certificates of authorities.
+    pub ssl_ca: Option<PathBuf>,
+    /// The client's certificate.
+    pub ssl_cert: Option<PathBuf>,
+    /// The client's key.
+    pub ssl_key: Option<PathBuf>,
+    /// What is not as it should be, but can be used; a sentence each, without a full stop.
+    pub warnings: Vec<String>,
+}
+
+/// Read an option file.
+///
+/// # Errors
+///
+/// It cannot be read, or is not written as the standard clients' option files are.
+pub fn read(path: &Path) -> Result<AccountFile> {
+    let name = path.display();
+    let unreadable = |cause: std::io::Error| {
+        Error::user(format!("The option file {name} cannot be read: {cause}"), "Give --defaults-file a file that this user may read")
+    };
+    let file = File::open(path).map_err(unreadable)?;
+    let about = file.metadata().map_err(unreadable)?;
+    let mut bytes = Vec::new();
+    file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(unreadable(std::io::Error::other("it is larger than 1 MiB")));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| unreadable(std::io::Error::other("it is not UTF-8")))?;
+    let mut found = parse(&text, &name.to_string())?;
+    if found.password.is_some() && about.mode() & 0o004 != 0 {
+        found.warnings.push(format!("Anybody can read the password in {name}: chmod 600 {name}"));
+    }
+    Ok(found)
+}
+
+/// Read the text of an option file; `name` is what errors call it.
+///
+/// # Errors
+///
+/// See [`read`].
+pub fn parse(text: &str, name: &str) -> Result<AccountFile> {
+    let mut found = AccountFile::default();
+    let mut values: [BTreeMap<String, (usize, String)>; SECTIONS.len()] = Default::default();
+    let mut section: Option<usize> = None;
+    for (number, line) in text.lines().enumerate().map(|(index, line)| (index + 1, line.trim())) {
+        if line.is_empty() || line.starts_with(['#', ';']) {
+            continue;
+        }
+        if line.starts_with('!') {
+            found.warnings.push(format!("{name}, line {number}: files that it includes are not read"));
+        } else if let Some(rest) = line.strip_prefix('[') {
+            let Some((title, _)) = rest.split_once(']') else {
+                return Err(wrong(name, number, "a section's name lacks its `]`"));
+            };
+            section = SECTIONS.iter().position(|known| *known == title.trim());
+        } else if let Some(place) = section {
+            let Some((key, value)) = entry(line) else { continue };
+            if SECTIONS[place] == "dialin-load" && !known(&key) {
+                return Err(wrong(name, number, &format!("`{key}` is not known here")));
+            }
+            values[place].insert(key, (number, value));
+        }
+    }
+    for (key, (number, value)) in values.into_iter().flatten() {
+        found.take(&key, value).map_err(|why| wrong(name, number, &why))?;
+    }
+    Ok(found)
+}
+
+fn wrong(name: &str, number: usize, why: &str) -> Error {
+    Error::user(format!("{name}, line {number}: {why}"), format!("Write the lines of [client] as key=value; dialin-load knows {KEYS}"))
+}
+
+fn known(key: &str) -> bool {
+    KEYS.split(", ").any(|each| each == key)
+}
+
+impl AccountFile {
+    /// Take a value. An empty one says nothing, but for a password.
+    fn take(&mut self, key: &str, value: String) -> std::result::Result<(), String> {
+        if value.is_empty() && key != "password" {
+            return Ok(());
+        }
+        match key {
+            "user" => self.user = Some(value),
+            "password" => self.password = Some(value),
+            "host" => self.host = Some(value),
+            "socket" => self.socket = Some(value.into()),
+            "database" => self.database = Some(value),
+            "port" => self.port = Some(port(&value)?),
+            "ssl-mode" => self.ssl_mode = Some(tls_mode(&value)?),
+            "ssl-ca" => self.ssl_ca = Some(value.into()),
+            "ssl-cert" => self.ssl_cert = Some(value.into()),
+            "ssl-key" => self.ssl_key = Some(value.into()),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn port(value: &str) -> std::result::Result<u16, String> {
+    let port = value.parse().ok().filter(|port| *port > 0);
+    port.ok_or_else(|| format!("`{value}` is no port: a number from 1 to 65535"))
+}
+
+/// Read the standard client's word for how connections are encrypted, in capitals or not.
+///
+/// # Errors
+///
+/// It is another word; what it may be, without a full stop.
+pub fn tls_mode(word: &str) -> std::result::Result<TlsMode, String> {
+    match word.to_ascii_lowercase().replace('-', "_").as_str() {
+        "disabled" => Ok(TlsMode::Disabled),
+        "preferred" => Ok(TlsMode::Preferred),
+        "required" => Ok(TlsMode::Required),
+        "verify_ca" => Ok(TlsMode::VerifyCa),
+        "verify_identity" => Ok(TlsMode::VerifyIdentity),
+        _ => Err(format!("`{word}` is no ssl-mode: disabled, preferred, required, verify_ca or verify_identity")),
+    }
+}
+
+/// A line's key and value; None where a key stands alone, as `quick` does.
+fn entry(line: &str) -> Option<(String, String)> {
+    let (key, value) = without_comment(line).split_once('=')?;
+    let key = key.trim().replace('_', "-");
+    let key = key.strip_prefix("loose-").unwrap_or(&key).to_owned();
+    Some((key, unescaped(unquoted(value.trim()))))
+}
+
+/// What stands before a `#` that is not within quotes.
+fn without_comment(line: &str) -> &str {
+    let mut quote = None;
+    let mut escaped = false;
+    for (place, each) in line.char_indices() {
+        match quote {
+            None if each == '#' => return &line[..place],
+            None if each == '\'' || each == '"' => quote = Some(each),
+            Some(open) if each == open && !escaped => quote = None,
+            _ => {}
+        }
+        escaped = quote.is_some() && each == '\\' && !escaped;
+    }
+    line
+}
+
+fn unquoted(value: &str) -> &str {
+    let between = |quote: char| value.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
+    between('"').or_else(|| between('\'')).unwrap_or(value)
+}
+
+/// A value with its escapes read; a backslash before any other letter stands for itself.
+fn unescaped(value: &str) -> String {
+    let mut out = String::with_capacity(value.len());
+    let mut letters = value.chars();
+    while let Some(letter) = letters.next() {
+        if letter != '\\' {
+            out.push(letter);
+            continue;
+        }
+        match letters.next() {
+            Some('n') => out.push('\n'),
+            Some('t') => out.push('\t'),
+            Some('r') => out.push('\r'),
+            Some('b') => out.push('\u{8}'),
+            Some('s') => out.push(' '),
+            Some(same @ ('\\' | '"' | '\'')) => out.push(same),
+            Some(other) => out.extend(['\\', other]),
+            None => out.push('\\'),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn of(text: &str) -> AccountFile {
+        parse(text, "my.cnf").unwrap()
+    }
+
+    fn password(written: &str) -> String {
+        of(&format!("[client]\npassword={written}\n")).password.unwrap()
+    }
+
+    #[test]
+    fn an_account_is_read_from_the_clients_section() {
+        let found = of("[mysqld]\nuser=mysql\nport=9\n[client]\nuser = anna\npassword=secret\nhost=db\nport=3307\nssl_mode=REQUIRED\n\
+                        ssl-ca=/ca.pem\n[mysqldump]\nuser=other\n");
+        assert_eq!((found.user.as_deref(), found.password.as_deref()), (Some("anna"), Some("secret")));
+        assert_eq!((found.host.as_deref(), found.port, found.ssl_mode), (Some("db"), Some(3307), Some(TlsMode::Required)));
+        assert_eq!((found.ssl_ca, found.socket), (Some("/ca.pem".into()), None));
+        assert!(found.warnings.is_empty());
+    }
+
+    #[test]
+    fn our_own_section_wins_wherever_it_stands() {
+        let found = of("[dialin-load]\nuser=load\n[client]\nuser=anna\nsocket=/s.sock\n");
+        assert_eq!((found.user.as_deref(), found.socket), (Some("load"), Some("/s.sock".into())));
+    }
+
+    #[test]
+    fn comments_are_no_part_of_a_value_but_quotes_protect_them() {
+        assert_eq!(of("# [client]\n; x\n[client]\nuser=anna # that is me\n").user.as_deref(), Some("anna"));
+        assert_eq!([r#""a#b""#, "'a#b' # c", "a#b", "a;b"].map(password), ["a#b", "a#b", "a", "a;b"]);
+    }
+
+    #[test]
+    fn quotes_and_escapes_are_those_of_the_standard_clients() {
+        assert_eq!([r#""a b ""#, "'it''s'", r#""half"#, r"a\sb\\c\td\qe", r##""a\"#b""##].map(password), [
+            "a b ", "it''s", "\"half", "a b\\c\td\\qe", "a\"#b"
+        ]);
+    }
+
+    #[test]
+    fn keys_may_be_written_with_underscores_and_loosely() {
+        assert_eq!(of("[client]\nloose_ssl_key = /k.pem\n").ssl_key, Some("/k.pem".into()));
+    }
+
+    #[test]
+    fn what_other_clients_know_is_passed_over_but_not_in_our_own_section() {
+        assert!(of("[client]\nprotocol=TCP\nquick\npassword\n").password.is_none());
+        let error = parse("[dialin-load]\nuser=a\npasswort=b\n", "my.cnf").err().unwrap();
+        assert_eq!(error.what, "my.cnf, line 3: `passwort` is not known here");
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line() {
+        for (text, line, why) in [
+            ("[client\nuser=a\n", 1, "lacks its `]`"),
+            ("[client]\n\nport=none\n", 3, "is no port"),
+            ("[client]\nport=0\n", 2, "is no port"),
+            ("[client]\nssl-mode=perhaps\n", 2, "is no ssl-mode"),
+        ] {
+            let error = parse(text, "my.cnf").err().unwrap();
+            assert!(error.what.starts_with(&format!("my.cnf, line {line}: ")) && error.what.contains(why), "{error}");
+        }
+    }
+
+    #[test]
+    fn files_that_are_included_are_said_to_be_left_out() {
+        assert_eq!(of("!includedir /etc/mysql/conf.d\n[client]\nuser=a\n").warnings.len(), 1);
+    }
+
+    #[test]
+    fn a_password_that_anybody_can_read_is_warned_of() {
+        let path = std::env::temp_dir().join(format!("dialin-load-account-{}.cnf", std::process::id()));
+        std::fs::write(&path, "[client]\npassword=x\n").unwrap();
+        let warnings = [0o644, 0o600].map(|mode| {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+            read(&path).unwrap().warnings.len()
+        });
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(warnings, [1, 0]);
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_the_users_error() {
+        let error = read(Path::new("/nowhere/my.cnf")).err().unwrap();
+        assert!(error.what.contains("/nowhere/my.cnf cannot be read"), "{error}");
+    }
+}

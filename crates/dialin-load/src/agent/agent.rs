@@ -1,0 +1,256 @@
+//! The side that waits for conductors, and plays what they order: one run at a time.
+
+use super::line::{Ear, Mouth, Trouble};
+use super::meeting::{self, Link, Refusal};
+use super::order::Order;
+use super::token::Token;
+use super::wire::{Command, Report};
+use super::{Patience, nonce};
+use crate::engine::{Played, Second};
+use crate::errors::{Error, Result};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// Strangers at the door at a time; further ones are sent away at once.
+const MOST_STRANGERS: usize = 64;
+/// How often a thread that waits looks whether it is to stop.
+const GLANCE: Duration = Duration::from_millis(100);
+/// A start further ahead than this is a mistake.
+const FURTHEST_START: Duration = Duration::from_secs(60);
+
+/// Applies an ordered load, as [`crate::engine::play_when`] does.
+pub type Play<'a> =
+    dyn Fn(&Order, &AtomicBool, &mut dyn FnMut() -> Result<Instant>, &mut dyn FnMut(Second)) -> Result<Played> + Sync + 'a;
+
+/// What an agent works with.
+pub struct Agent<'a> {
+    /// Whom it trusts.
+    pub token: Token,
+    /// How it applies load.
+    pub play: &'a Play<'a>,
+    /// How long it waits for whom.
+    pub patience: Patience,
+    /// Set, it ends.
+    pub stop: &'a AtomicBool,
+    /// Where it tells what happens, a line each.
+    pub say: &'a (dyn Fn(String) + Sync),
+}
+
+impl Agent<'_> {
+    /// Wait for conductors until told to stop.
+    ///
+    /// # Errors
+    /// Of the driver: the system takes the listener away.
+    pub fn serve(&self, listener: &TcpListener) -> Result<()> {
+        let failed = |cause: std::io::Error| {
+            Error::driver(format!("Connections cannot be waited for: {cause}"), "Start the agent again")
+        };
+        listener.set_nonblocking(true).map_err(failed)?;
+        let (busy, strangers) = (Mutex::new(()), Arc::new(()));
+        thread::scope(|scope| {
+            while !self.stop.load(Relaxed) {
+                if !knocks(listener).map_err(failed)? {
+                    continue;
+                }
+                // Whoever gave up in the meantime, or came when files had run out, calls again.
+                let Ok((stream, peer)) = listener.accept() else {
+                    thread::sleep(GLANCE);
+                    continue;
+                };
+                let (busy, stranger) = (&busy, Arc::clone(&strangers));
+                if Arc::strong_count(&strangers) <= MOST_STRANGERS {
+                    // Where the system gives no thread, the stream is dropped, and the caller learns that it is closed.
+                    let _ = thread::Builder::new().spawn_scoped(scope, move || self.receive(stream, peer, busy, stranger));
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn receive(&self, stream: TcpStream, peer: SocketAddr, busy: &Mutex<()>, stranger: Arc<()>) {
+        let met = self.meet(stream);
+        drop(stranger);
+        let mut link = match met {
+            Ok(link) => link,
+            Err(refusal) => return (self.say)(format!("{peer} is refused: it {refusal}")),
+        };
+        let Some(_turn) = turn(busy, Instant::now() + self.patience.parting) else {
+            (self.say)(format!("{peer} is refused: another run is played"));
+            if meeting::refuse(&mut link).is_ok() {
+                self.part(&mut link.ear, &link.mouth);
+            }
+            return;
+        };
+        (self.say)(format!("{peer} conducts"));
+        let ending = meeting::welcome(&mut link).map_or_else(|trouble| format!("it {trouble}"), |()| self.obey(link));
+        (self.say)(format!("{peer}: {ending}"));
+    }
+
+    fn meet(&self, stream: TcpStream) -> std::result::Result<Link, Refusal> {
+        stream.set_nonblocking(false)?;
+        meeting::answer(stream, &self.token, &nonce()?, self.patience.greeting)
+    }
+
+    /// Play what a conductor orders; return how it ended, in a few words.
+    fn obey(&self, Link { mut ear, mouth }: Link) -> String {
+        let order = match ear.hear(Instant::now() + self.patience.greeting) {
+            Ok(Command::Order(order)) => order,
+            Ok(_) => return "it ordered nothing".into(),
+            Err(trouble) => return format!("it {trouble}"),
+        };
+        let run = &Run {
+            mouth: Mutex::new(mouth),
+            stop: AtomicBool::new(false),
+            gone: OnceLock::new(),
+            epoch: Instant::now(),
+        };
+        thread::scope(|scope| {
+            let (start, starts) = channel();
+            let listening = scope.spawn(move || self.listen(run, ear, &start));
+            let played = self.play(run, &order, &starts);
+            let ending = match (run.gone.get(), &played) {
+                (Some(trouble), _) => format!("it {trouble}, and the load was stopped"),
+                (None, Ok(played)) => format!("played for {} s", played.seconds),
+                (None, Err(error)) => error.what.clone(),
+            };
+            run.tell(&played.map_or_else(|error| Report::Failed(error.into()), |played| Report::Played((&played).into())));
+            if let Ok(Some(mut ear)) = listening.join() {
+                self.part(&mut ear, &run.mouth());
+            }
+            ending
+        })
+    }
+
+    fn play(&self, run: &Run, order: &Order, starts: &Receiver<u64>) -> Result<Played> {
+        let mut ready = || run.ready(starts);
+        let mut seconds = |second: Second| run.tell(&Report::Second(Box::new(second.into())));
+        let play = AssertUnwindSafe(|| (self.play)(order, &run.stop, &mut ready, &mut seconds));
+        match catch_unwind(play) {
+            // The conductor is to learn of a defect, too.
+            Err(_) => Err(Error::driver("The load failed by a defect", "Report this, with what the agent printed")),
+            Ok(_) if self.stop.load(Relaxed) => {
+                Err(Error::driver("It was stopped by a signal", "Start that agent again, and run again"))
+            }
+            Ok(played) => played,
+        }
+    }
+
+    /// Heed what the conductor says until it is gone, or this agent is to stop: then the ear is handed back.
+    fn listen(&self, run: &Run, mut ear: Ear, start: &Sender<u64>) -> Option<Ear> {
+        let mut heard = Instant::now();
+        while !self.stop.load(Relaxed) {
+            let trouble = match ear.hear(Instant::now() + GLANCE) {
+                Ok(command) => {
+                    heard = Instant::now();
+                    run.heed(&command, start)
+                }
+                Err(Trouble::Silent) if heard.elapsed() < self.patience.silence => Ok(()),
+                Err(trouble) => Err(trouble),
+            };
+            if let Err(trouble) = trouble {
+                let _ = run.gone.set(trouble);
+                run.stop.store(true, Relaxed);
+                return None;
+            }
+        }
+        run.stop.store(true, Relaxed);
+        Some(ear)
+    }
+
+    /// Let the other side read what it was told, and close.
+    fn part(&self, ear: &mut Ear, mouth: &Mouth) {
+        mouth.finish();
+        ear.drain(Instant::now() + self.patience.parting);
+    }
+}
+
+/// Wait a moment for a caller.
+fn knocks(listener: &TcpListener) -> std::io::Result<bool> {
+    let moment = Timespec { tv_sec: 0, tv_nsec: GLANCE.subsec_nanos().into() };
+    match poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&moment)) {
+        Ok(ready) => Ok(ready > 0),
+        Err(rustix::io::Errno::INTR) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The turn to play; None while another has it, who may be about to leave.
+fn turn(busy: &Mutex<()>, until: Instant) -> Option<MutexGuard<'_, ()>> {
+    loop {
+        match busy.try_lock() {
+            Ok(turn) => return Some(turn),
+            // A run that failed badly is over all the same.
+            Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) if Instant::now() < until => thread::sleep(GLANCE / 10),
+            Err(TryLockError::WouldBlock) => return None,
+        }
+    }
+}
+
+/// A run that is played for a conductor.
+struct Run {
+    mouth: Mutex<Mouth>,
+    stop: AtomicBool,
+    /// Why the conductor is heard no longer.
+    gone: OnceLock<Trouble>,
+    /// When its steady clock showed 0.
+    epoch: Instant,
+}
+
+impl Run {
+    fn mouth(&self) -> MutexGuard<'_, Mouth> {
+        self.mouth.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tell the conductor something; if it does not take it, stop.
+    fn tell(&self, report: &Report) {
+        let mut mouth = self.mouth();
+        if let Err(trouble) = mouth.say(report) {
+            let _ = self.gone.set(trouble);
+            self.stop.store(true, Relaxed);
+            mouth.close();
+        }
+    }
+
+    fn heed(&self, command: &Command, start: &Sender<u64>) -> std::result::Result<(), Trouble> {
+        match command {
+            Command::Ask(ask) => self.tell(&self.clock(*ask)),
+            Command::Start(at) => start.send(*at).map_err(|_| Trouble::Malformed)?,
+            Command::Stop => self.stop.store(true, Relaxed),
+            Command::Order(_) => return Err(Trouble::Malformed),
+        }
+        Ok(())
+    }
+
+    /// Say that all is ready, and wait to be told when to start.
+    fn ready(&self, starts: &Receiver<u64>) -> Result<Instant> {
+        self.tell(&Report::Ready);
+        loop {
+            match starts.recv_timeout(GLANCE) {
+                Ok(nanoseconds) => return self.start(nanoseconds, Instant::now()),
+                Err(RecvTimeoutError::Timeout) if !self.stop.load(Relaxed) => {}
+                Err(_) => return Err(Error::driver("The run was stopped before its load began", "Run it again")),
+            }
+        }
+    }
+
+    fn start(&self, nanoseconds: u64, now: Instant) -> Result<Instant> {
+        let at = self.epoch.checked_add(Duration::from_nanos(nanoseconds));
+        at.filter(|at| (now..now + FURTHEST_START).contains(at)).ok_or_else(|| {
+            let what = "The common start was not ahead when this host was told of it";
+            Error::driver(what, "Look for what delays the network between the hosts, and run again")
+        })
+    }
+
+    fn clock(&self, ask: u64) -> Report {
+        let nanoseconds = u64::try_from(self.epoch.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
+        Report::Clock { ask, nanoseconds, unix }
+    }
+}

@@ -1,0 +1,350 @@
+//! The side that calls agents, starts them together, and adds up what they tell.
+
+use super::clock::{Answer, Clock};
+use super::line::{Ear, Mouth, Trouble};
+use super::meeting::{self, Link, Refusal};
+use super::merge::Merger;
+use super::order::Order;
+use super::token::Token;
+use super::wire::{Command, Ended, Report};
+use super::{Patience, nonce};
+use crate::engine::{Played, Second};
+use crate::errors::{Error, Result};
+use crate::run::Run;
+use std::collections::{BTreeSet, VecDeque};
+use std::io;
+use std::net::{TcpStream, ToSocketAddrs};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// How often the clocks are asked before the start; the shortest round trip counts.
+const CLOCK_ROUNDS: u64 = 10;
+/// How much may be told or asked without being looked at; a second takes half a megabyte.
+const UNREAD: usize = 16;
+/// How often somebody who waits looks whether it is to stop.
+const GLANCE: Duration = Duration::from_millis(100);
+
+/// What a conductor works with.
+pub struct Conductor<'a> {
+    /// Whom it trusts.
+    pub token: Token,
+    /// How long it waits for whom.
+    pub patience: Patience,
+    /// Set, the run ends.
+    pub stop: &'a AtomicBool,
+    /// Where it tells how the agents were found, a line each.
+    pub say: &'a mut dyn FnMut(String),
+}
+
+/// An agent, and what it is to play.
+pub struct Host {
+    /// Its host and port.
+    pub name: String,
+    /// Its share.
+    pub order: Order,
+}
+
+/// The agents that are named, each once.
+///
+/// # Errors
+/// Of the user: none is named, one is named twice, or one is not a host with a port.
+pub fn hosts(named: &[String]) -> Result<Vec<String>> {
+    let remedy = "Give --agents as host:port,host:port, each once";
+    let mut seen = BTreeSet::new();
+    for name in named {
+        let port = name.rsplit_once(':').filter(|(host, _)| !host.is_empty()).map(|(_, port)| port.parse::<u16>());
+        if !matches!(port, Some(Ok(1..))) {
+            return Err(Error::user(format!("{name:?} is not an agent's host and port"), remedy));
+        }
+        if !seen.insert(name) {
+            return Err(Error::user(format!("Agent {name} is named twice"), remedy));
+        }
+    }
+    if named.is_empty() { Err(Error::user("No agent is named", remedy)) } else { Ok(named.to_vec()) }
+}
+
+impl Conductor<'_> {
+    /// Have the hosts play their shares together.
+    ///
+    /// # Errors
+    /// As [`super::conduct`].
+    pub fn conduct(&mut self, hosts: Vec<Host>, run: &Run, seconds: &mut dyn FnMut(Second)) -> Result<Played> {
+        let links = self.meet_all(&hosts)?;
+        thread::scope(|scope| {
+            let (telling, told) = sync_channel(UNREAD);
+            let mut members = Vec::new();
+            for (place, (host, Link { ear, mouth })) in hosts.into_iter().zip(links).enumerate() {
+                let (telling, silence) = (telling.clone(), self.patience.silence);
+                scope.spawn(move || listen(place, ear, silence, &telling));
+                members.push(Member::new(host, mouth));
+            }
+            drop(telling);
+            let names: Vec<String> = members.iter().map(|member| member.name.clone()).collect();
+            let mut ensemble = Ensemble {
+                merger: Merger::new(&run.phases, &names),
+                members,
+                told,
+                patience: Patience { stopping: self.patience.stopping + run.patience, ..self.patience },
+                asked: 0,
+                beat: Instant::now(),
+                started: false,
+            };
+            let played = ensemble.play(self.stop, self.say, seconds);
+            // What listens at a closed connection ends, and so do the agents.
+            ensemble.members.iter().for_each(|member| member.mouth.close());
+            played
+        })
+    }
+
+    fn meet_all(&self, hosts: &[Host]) -> Result<Vec<Link>> {
+        thread::scope(|scope| {
+            let (token, patience) = (&self.token, self.patience.greeting);
+            let meeting: Vec<_> = hosts.iter().map(|host| scope.spawn(move || meet(&host.name, token, patience))).collect();
+            let defect = |_| Err(Error::driver("A thread of the driver failed", "Report this as a defect of dialin-load"));
+            meeting.into_iter().map(|each| each.join().unwrap_or_else(defect)).collect()
+        })
+    }
+}
+
+fn meet(name: &str, token: &Token, patience: Duration) -> Result<Link> {
+    let stream = connect(name, patience).map_err(|cause| {
+        let remedy = "Start `dialin-load agent --listen HOST:PORT --token-file FILE` there, and let this host through to it";
+        Error::user(format!("Agent {name} cannot be reached: {cause}"), remedy)
+    })?;
+    let met = nonce().map_err(Refusal::from).and_then(|nonce| meeting::call(stream, token, &nonce, patience));
+    met.map_err(|refusal| {
+        let remedy = match &refusal {
+            Refusal::Version(_) => "Install the same version on all hosts",
+            Refusal::Token => "Give all of them the same token file",
+            Refusal::Busy => "Wait until that run is over, or stop it",
+            Refusal::Trouble(_) => "See that it is an agent of dialin-load that listens there",
+        };
+        Error::user(format!("Agent {name} {refusal}"), remedy)
+    })
+}
+
+fn connect(name: &str, patience: Duration) -> io::Result<TcpStream> {
+    let mut failed = io::Error::other("its name has no address");
+    for address in name.to_socket_addrs()? {
+        match TcpStream::connect_timeout(&address, patience) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => failed = error,
+        }
+    }
+    Err(failed)
+}
+
+/// What was heard of an agent, and when.
+struct Heard {
+    place: usize,
+    at: Instant,
+    what: std::result::Result<Report, Trouble>,
+}
+
+/// Hand on what an agent tells, until it is lost or nobody wants to know.
+fn listen(place: usize, mut ear: Ear, silence: Duration, telling: &SyncSender<Heard>) {
+    loop {
+        let what = ear.hear(Instant::now() + silence);
+        let last = what.is_err();
+        if telling.send(Heard { place, at: ear.arrived(), what }).is_err() || last {
+            return;
+        }
+    }
+}
+
+/// An agent that takes part.
+struct Member {
+    name: String,
+    /// What it has yet to be told to play.
+    order: Option<Box<Order>>,
+    mouth: Mouth,
+    clock: Clock,
+    /// Questions that it has not answered: their numbers, and when they were asked by the steady clock and in unix time.
+    asked: VecDeque<(u64, Instant, f64)>,
+    answered: u64,
+    ready: bool,
+    ended: Option<Ended>,
+}
+
+impl Member {
+    fn new(host: Host, mouth: Mouth) -> Self {
+        Self {
+            name: host.name,
+            order: Some(Box::new(host.order)),
+            mouth,
+            clock: Clock::default(),
+            asked: VecDeque::new(),
+            answered: 0,
+            ready: false,
+            ended: None,
+        }
+    }
+
+    fn say(&mut self, command: &Command) -> Result<()> {
+        match self.mouth.say(command) {
+            Err(trouble) if self.ended.is_none() => Err(self.lost(&trouble)),
+            _ => Ok(()),
+        }
+    }
+
+    fn ask(&mut self, number: u64) -> Result<()> {
+        let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
+        if self.asked.len() == UNREAD {
+            self.asked.pop_front();
+        }
+        self.asked.push_back((number, Instant::now(), unix));
+        self.say(&Command::Ask(number))
+    }
+
+    fn answer(&mut self, number: u64, came: Instant, (nanoseconds, unix): (u64, f64)) {
+        while let Some((asked, at, unix_asked)) = self.asked.pop_front() {
+            if asked == number {
+                self.clock.note(Answer { asked: at, came, unix_asked, nanoseconds, unix });
+                self.answered = number;
+                return;
+            }
+        }
+    }
+
+    fn lost(&self, trouble: &Trouble) -> Error {
+        let what = format!("Agent {} is lost: it {trouble}; the load was stopped everywhere", self.name);
+        Error::driver(what, "See what that agent printed, and run again")
+    }
+
+    fn confused(&self, why: &str) -> Error {
+        Error::driver(format!("Agent {} {why}", self.name), "Install the same build of dialin-load on all hosts")
+    }
+}
+
+/// All agents of a run.
+struct Ensemble {
+    members: Vec<Member>,
+    merger: Merger,
+    told: Receiver<Heard>,
+    patience: Patience,
+    /// The number of the last question.
+    asked: u64,
+    /// When the next question is due.
+    beat: Instant,
+    started: bool,
+}
+
+impl Ensemble {
+    fn play(
+        &mut self,
+        stop: &AtomicBool,
+        say: &mut dyn FnMut(String),
+        seconds: &mut dyn FnMut(Second),
+    ) -> Result<Played> {
+        for member in &mut self.members {
+            if let Some(order) = member.order.take() {
+                member.say(&Command::Order(order))?;
+            }
+        }
+        if self.gather(stop)? {
+            self.start(say)?;
+            self.attend(stop, seconds)?;
+        }
+        let ended = || self.members.iter().filter_map(|member| member.ended);
+        Ok(Played {
+            seconds: self.merger.handed(),
+            load_threads: ended().map(|ended| ended.load_threads).sum(),
+            reached_backlog_cap: ended().any(|ended| ended.reached_backlog_cap),
+        })
+    }
+
+    /// Wait until all are ready and their clocks known; false if stopped before.
+    fn gather(&mut self, stop: &AtomicBool) -> Result<bool> {
+        while !self.members.iter().all(|member| member.ready) {
+            if stop.load(Relaxed) {
+                return Ok(false);
+            }
+            self.turn()?;
+        }
+        for _ in 0..CLOCK_ROUNDS {
+            self.ask()?;
+            while self.members.iter().any(|member| member.answered < self.asked) {
+                if stop.load(Relaxed) {
+                    return Ok(false);
+                }
+                self.turn()?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Tell all when to start.
+    fn start(&mut self, say: &mut dyn FnMut(String)) -> Result<()> {
+        let furthest = self.members.iter().filter_map(|member| member.clock.round_trip()).max().unwrap_or_default();
+        let start = Instant::now() + self.patience.lead + 4 * furthest;
+        self.started = true;
+        for member in &mut self.members {
+            let theirs = member.clock.theirs(start).ok_or_else(|| member.confused("has a clock that cannot be"))?;
+            member.say(&Command::Start(theirs))?;
+            let round_trip = member.clock.round_trip().unwrap_or_default().as_secs_f64() * 1e3;
+            say(format!("agent {}: ready; round trip {round_trip:.3} ms, clock ahead by {:.3} s", member.name, member.clock.ahead()));
+        }
+        Ok(())
+    }
+
+    /// Hand on the seconds until all have played.
+    fn attend(&mut self, stop: &AtomicBool, seconds: &mut dyn FnMut(Second)) -> Result<()> {
+        let mut stopping = None;
+        while self.members.iter().any(|member| member.ended.is_none()) {
+            if stopping.is_none() && stop.load(Relaxed) {
+                stopping = Some(Instant::now());
+                self.members.iter_mut().try_for_each(|member| member.say(&Command::Stop))?;
+            }
+            if stopping.is_some_and(|since| since.elapsed() > self.patience.stopping) {
+                let slow = self.members.iter().find(|member| member.ended.is_none());
+                return slow.map_or(Ok(()), |member| Err(member.lost(&Trouble::Deaf)));
+            }
+            self.turn()?;
+            while let Some(second) = self.merger.complete() {
+                seconds(second);
+            }
+        }
+        Ok(())
+    }
+
+    /// Take in the next thing that is told, or see that there is none for a moment.
+    fn turn(&mut self) -> Result<()> {
+        let now = Instant::now();
+        if now >= self.beat {
+            self.ask()?;
+        }
+        match self.told.recv_timeout(self.beat.saturating_duration_since(now).min(GLANCE)) {
+            Ok(heard) => self.take(heard),
+            Err(RecvTimeoutError::Timeout) => Ok(()),
+            Err(RecvTimeoutError::Disconnected) => Err(Error::driver("All agents are lost", "See what they printed, and run again")),
+        }
+    }
+
+    /// Ask all for their clocks, which is also how both sides see that the other is there.
+    fn ask(&mut self) -> Result<()> {
+        self.beat = Instant::now() + self.patience.beat;
+        self.asked += 1;
+        let number = self.asked;
+        self.members.iter_mut().try_for_each(|member| member.ask(number))
+    }
+
+    fn take(&mut self, Heard { place, at, what }: Heard) -> Result<()> {
+        let member = &mut self.members[place];
+        match what {
+            Err(_) if member.ended.is_some() => {}
+            Err(trouble) => return Err(member.lost(&trouble)),
+            Ok(Report::Clock { ask, nanoseconds, unix }) => member.answer(ask, at, (nanoseconds, unix)),
+            Ok(Report::Ready) => member.ready = true,
+            Ok(Report::Failed(failure)) => return Err(failure.of(&member.name)),
+            Ok(_) if !self.started => return Err(member.confused("told of a load before the start")),
+            Ok(Report::Second(told)) => self.merger.take(place, *told, member.clock.ahead())?,
+            Ok(Report::Played(ended)) => {
+                member.ended = Some(ended);
+                self.merger.end(place);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,312 @@
+//! What a conductor orders of its agents: each its share of a run.
+
+use crate::account::Account;
+use crate::errors::{Error, Result};
+use crate::run::{Phase, Rate, Run};
+use crate::workloads::{Workload, file, find_for};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+const MOST_CONNECTIONS: usize = 1_000_000;
+const DECADE: Duration = Duration::from_secs(10 * 366 * 86_400);
+
+/// The workload of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Source {
+    /// One that every dialin-load knows.
+    Known(String),
+    /// A workload file, whole: agents open no file that a conductor names.
+    File {
+        /// What the conductor calls it.
+        path: String,
+        /// Its text.
+        text: String,
+    },
+}
+
+impl Source {
+    /// A workload as the user names it: a path that ends in `.toml` is a file and is read, anything else is a known one.
+    ///
+    /// # Errors
+    /// Of the user: the file cannot be read.
+    pub fn of(name: &str) -> Result<Self> {
+        if name.ends_with(".toml") {
+            Ok(Source::File { path: name.to_owned(), text: file::text(name)? })
+        } else {
+            Ok(Source::Known(name.to_owned()))
+        }
+    }
+
+    /// The workload, with its options, for a run of so many connections and this seed.
+    ///
+    /// # Errors
+    /// There is none of that name, its text is wrong, or its options are.
+    pub fn workload(&self, options: &[(String, String)], connections: usize, seed: u64) -> Result<Box<dyn Workload>> {
+        match self {
+            Source::Known(name) if name.ends_with(".toml") => {
+                Err(Error::driver("The conductor named a file instead of sending it", "Install the same build of dialin-load on all hosts"))
+            }
+            Source::Known(name) => find_for(name, options, connections, seed),
+            Source::File { path, text } => file::of_text(path, text, options),
+        }
+    }
+}
+
+/// One agent's share of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Order {
+    /// The workload.
+    pub source: Source,
+    /// Its options.
+    pub options: Vec<(String, String)>,
+    /// Connections of the whole run at its widest, which some workloads depend on.
+    pub connections: usize,
+    /// The phases, with the agent's own connections and rates.
+    pub phases: Vec<Phase>,
+    /// Of all randomness, the same for all agents.
+    pub seed: u64,
+    /// Which agent this is, from 0.
+    pub first: u64,
+    /// How many agents there are.
+    pub stride: u64,
+    /// How many transactions it plays; None for no end.
+    pub transactions: Option<u64>,
+    /// Event loops; None for as many as suit the agent's machine.
+    pub load_threads: Option<usize>,
+    /// Whether statements are sent as text.
+    pub text: bool,
+    /// Due transactions that may wait for a connection of this agent.
+    pub backlog: u64,
+    /// See [`Run::patience`].
+    pub patience: Duration,
+    /// See [`Run::reconnect_for`].
+    pub reconnect_for: Duration,
+}
+
+/// Divide a run among agents. Connections differ by one at the most, and a rate follows the connections.
+///
+/// # Errors
+/// Of the user: there are fewer connections or transactions than agents.
+pub fn divide(run: &Run, source: &Source, options: &[(String, String)], agents: usize) -> Result<Vec<Order>> {
+    if let Some(phase) = run.phases.iter().find(|phase| phase.connections < agents) {
+        let what = format!("{} connections cannot be divided among {agents} agents", phase.connections);
+        return Err(Error::user(what, "Ask for a connection for each agent at least, or name fewer agents"));
+    }
+    if let Some(few) = run.transactions.filter(|whole| *whole < agents as u64) {
+        let what = format!("{few} transactions cannot be divided among {agents} agents");
+        return Err(Error::user(what, "Ask for a transaction of each agent at least, or name fewer agents"));
+    }
+    let order = |agent: usize| Order {
+        source: source.clone(),
+        options: options.to_vec(),
+        connections: run.phases.iter().map(|phase| phase.connections).max().unwrap_or_default(),
+        phases: run.phases.iter().map(|phase| share_of_phase(phase, agent, agents)).collect(),
+        seed: run.seed,
+        first: agent as u64,
+        stride: agents as u64,
+        transactions: run.transactions.map(|whole| share(whole, agent as u64, agents as u64)),
+        load_threads: run.load_threads,
+        text: run.text,
+        backlog: run.backlog.div_ceil(agents as u64),
+        patience: run.patience,
+        reconnect_for: run.reconnect_for,
+    };
+    Ok((0..agents).map(order).collect())
+}
+
+/// The share of one of several, who come before each other where it does not divide.
+fn share(whole: u64, one: u64, of: u64) -> u64 {
+    whole / of + u64::from(one < whole % of)
+}
+
+fn share_of_phase(phase: &Phase, agent: usize, agents: usize) -> Phase {
+    let connections = phase.connections / agents + usize::from(agent < phase.connections % agents);
+    let part = connections as f64 / phase.connections as f64;
+    let rate = phase.rate.map(|rate| Rate { per_second: rate.per_second * part, ..rate });
+    Phase { connections, rate, ..phase.clone() }
+}
+
+impl Order {
+    /// The run that is ordered, at the agent's own server.
+    ///
+    /// # Errors
+    /// Of the driver: no conductor of this version orders such a thing.
+    pub fn run(&self, account: &Account) -> Result<Run> {
+        let turns = self.first < self.stride;
+        let phases = !self.phases.is_empty() && self.phases.iter().all(sound);
+        if !turns || !phases || self.patience > DECADE || self.reconnect_for > DECADE {
+            let remedy = "Install the same build of dialin-load on all hosts";
+            return Err(Error::driver("The conductor orders a run that cannot be", remedy));
+        }
+        Ok(Run {
+            account: account.clone(),
+            phases: self.phases.clone(),
+            seed: self.seed,
+            first: self.first,
+            stride: self.stride,
+            transactions: self.transactions,
+            load_threads: self.load_threads,
+            text: self.text,
+            backlog: self.backlog,
+            patience: self.patience,
+            reconnect_for: self.reconnect_for,
+        })
+    }
+}
+
+fn sound(phase: &Phase) -> bool {
+    (1..=MOST_CONNECTIONS).contains(&phase.connections)
+        && phase.seconds.is_none_or(|seconds| seconds <= DECADE.as_secs())
+        && phase.rate.is_none_or(|rate| rate.per_second.is_finite() && rate.per_second > 0.0)
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::account::{Address, Tls};
+    use crate::errors::Fault;
+    use crate::run::{Arrivals, Purpose};
+
+    /// An account that nothing in these tests connects to.
+    pub fn account() -> Account {
+        Account {
+            address: Address::Tcp("nowhere".into(), 1),
+            user: "user".into(),
+            password: "password of the conductor".into(),
+            database: "database".into(),
+            tls: Tls::default(),
+        }
+    }
+
+    /// A warm-up of 2 seconds, and 3 measured ones.
+    pub fn run(connections: usize, rate: Option<f64>) -> Run {
+        let phase = |purpose, seconds| Phase {
+            purpose,
+            step: 1,
+            seconds: Some(seconds),
+            connections,
+            rate: rate.map(|per_second| Rate { per_second, arrivals: Arrivals::Poisson }),
+        };
+        Run {
+            account: account(),
+            phases: vec![phase(Purpose::WarmUp, 2), phase(Purpose::Measure, 3)],
+            seed: u64::MAX,
+            first: 0,
+            stride: 1,
+            transactions: None,
+            load_threads: Some(2),
+            text: true,
+            backlog: 1000,
+            patience: Duration::from_millis(1500),
+            reconnect_for: Duration::from_secs(30),
+        }
+    }
+
+    fn source() -> Source {
+        Source::Known("noop".into())
+    }
+
+    fn orders(run: &Run, agents: usize) -> Vec<Order> {
+        divide(run, &source(), &[("tables".into(), "2".into())], agents).unwrap()
+    }
+
+    #[test]
+    fn connections_are_divided_evenly_and_none_is_lost() {
+        for (connections, agents) in [(4, 2), (5, 2), (16, 3), (7, 7), (1, 1)] {
+            let shares: Vec<usize> = orders(&run(connections, None), agents).iter().map(|order| order.phases[0].connections).collect();
+            assert_eq!(shares.iter().sum::<usize>(), connections);
+            assert!(shares.iter().max().unwrap() - shares.iter().min().unwrap() <= 1, "{shares:?}");
+        }
+    }
+
+    #[test]
+    fn a_rate_follows_the_connections() {
+        let rates: Vec<f64> = orders(&run(4, Some(100.0)), 3).iter().map(|order| order.phases[1].rate.unwrap().per_second).collect();
+        assert_eq!(rates, [50.0, 25.0, 25.0]);
+    }
+
+    #[test]
+    fn agents_take_turns_in_the_sequence_and_share_the_seed() {
+        let orders = orders(&run(3, None), 3);
+        assert_eq!(orders.iter().map(|order| (order.first, order.stride)).collect::<Vec<_>>(), [(0, 3), (1, 3), (2, 3)]);
+        assert!(orders.iter().all(|order| order.seed == u64::MAX));
+    }
+
+    #[test]
+    fn a_number_of_transactions_is_divided_and_none_is_lost() {
+        let run = Run { transactions: Some(11), ..run(3, None) };
+        assert_eq!(orders(&run, 3).iter().map(|order| order.transactions).collect::<Vec<_>>(), [Some(4), Some(4), Some(3)]);
+    }
+
+    #[test]
+    fn fewer_connections_or_transactions_than_agents_are_a_fault_of_the_user() {
+        let few = divide(&run(2, None), &source(), &[], 3).unwrap_err();
+        assert_eq!(few.fault, Fault::User);
+        assert!(few.what.contains("2 connections"), "{few}");
+        let run = Run { transactions: Some(2), ..run(3, None) };
+        assert!(divide(&run, &source(), &[], 3).unwrap_err().what.contains("2 transactions"));
+    }
+
+    #[test]
+    fn an_order_crosses_whole_and_nothing_secret_with_it() {
+        for order in orders(&run(5, Some(0.1)), 2) {
+            let crossed = serde_json::to_string(&order).unwrap();
+            assert_eq!(serde_json::from_str::<Order>(&crossed).unwrap(), order);
+            assert!(!crossed.contains("password") && !crossed.contains("nowhere"), "{crossed}");
+        }
+    }
+
+    #[test]
+    fn an_ordered_run_is_that_of_the_conductor_at_the_server_of_the_agent() {
+        let whole = run(5, None);
+        let ordered = orders(&whole, 1)[0].run(&Account { user: "agent".into(), ..account() }).unwrap();
+        assert_eq!(ordered.account.user, "agent");
+        assert_eq!((ordered.phases, ordered.seed, ordered.text), (whole.phases, whole.seed, whole.text));
+        assert_eq!((ordered.patience, ordered.reconnect_for), (whole.patience, whole.reconnect_for));
+    }
+
+    #[test]
+    fn an_order_that_cannot_be_is_refused() {
+        let whole = orders(&run(2, Some(1.0)), 1).remove(0);
+        let with = |change: &dyn Fn(&mut Order)| {
+            let mut order = whole.clone();
+            change(&mut order);
+            order.run(&account()).is_err()
+        };
+        assert!(!with(&|_| {}));
+        assert!(with(&|order| order.stride = 0));
+        assert!(with(&|order| order.first = 1));
+        assert!(with(&|order| order.phases.clear()));
+        assert!(with(&|order| order.phases[1].connections = 0));
+        assert!(with(&|order| order.phases[0].seconds = Some(u64::MAX)));
+        assert!(with(&|order| order.patience = Duration::MAX));
+        assert!(with(&|order| order.phases[0].rate = Some(Rate { per_second: 0.0, arrivals: Arrivals::Constant })));
+        assert!(with(&|order| order.phases[0].rate = Some(Rate { per_second: f64::NAN, arrivals: Arrivals::Constant })));
+    }
+
+    #[test]
+    fn a_path_is_read_by_the_conductor_and_never_by_an_agent() {
+        let path = std::env::temp_dir().join(format!("dialin-load-order-{}.toml", std::process::id()));
+        let name = path.display().to_string();
+        std::fs::write(&path, "name = 'own'").unwrap();
+        assert_eq!(Source::of(&name).unwrap(), Source::File { path: name.clone(), text: "name = 'own'".into() });
+        let named = Source::Known(name.clone()).workload(&[], 1, 1);
+        assert_eq!(named.err().map(|error| error.fault), Some(Fault::Driver));
+        std::fs::remove_file(&path).unwrap();
+        assert!(Source::of(&name).unwrap_err().what.contains(&name));
+    }
+
+    #[test]
+    fn every_agent_makes_the_workload_that_one_host_alone_would() {
+        let options = [("tables".to_owned(), "2".to_owned())];
+        let plan = |source: &Source, options: &[_]| source.workload(options, 16, 7).unwrap().plan().unwrap();
+        let known = Source::of("oltp_read_only").unwrap();
+        assert_eq!(plan(&known, &options), find_for("oltp_read_only", &options, 16, 7).unwrap().plan().unwrap());
+        let shipped = Source::File { path: "own.toml".into(), text: file::text("bank-transfer").unwrap() };
+        assert_eq!(plan(&shipped, &[]).transactions, find_for("bank-transfer", &[], 1, 1).unwrap().plan().unwrap().transactions);
+        let broken = Source::File { path: "own.toml".into(), text: "[".into() }.workload(&[], 1, 1);
+        assert_eq!(broken.err().map(|error| error.fault), Some(Fault::User));
+    }
+}

@@ -1,0 +1,318 @@
+//! The answerer's only thread: all connections on one epoll.
+
+use super::packets::{DEPRECATE_EOF, Form, Packets};
+use super::{Answer, Command};
+use crate::record::thread_cpu;
+use rustix::event::{Timespec, epoll};
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use std::collections::HashMap;
+use std::io::{self, Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+const LISTENER: u64 = 0;
+const STOP: u64 = 1;
+/// A client that does not read what it asked for is given up after so long.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The server.
+pub struct Server<A> {
+    epoll: OwnedFd,
+    listener: UnixListener,
+    // Closed by whoever wants the server to end.
+    _stop: UnixStream,
+    answers: A,
+    answered: Arc<AtomicU64>,
+    connections: HashMap<u64, Connection>,
+    born: u64,
+    later: Vec<(Instant, u64, Answer, Form, u8)>,
+    out: Vec<u8>,
+}
+
+struct Connection {
+    stream: UnixStream,
+    input: Vec<u8>,
+    logged_in: bool,
+    deprecate_eof: bool,
+    statements: Vec<String>,
+}
+
+/// Whether a connection goes on.
+type GoesOn = bool;
+
+impl<A: Fn(Command<'_>) -> Answer> Server<A> {
+    /// A server that has yet to run.
+    pub fn new(listener: UnixListener, stop: UnixStream, answers: A, answered: Arc<AtomicU64>) -> io::Result<Self> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        epoll::add(&epoll, &listener, epoll::EventData::new_u64(LISTENER), epoll::EventFlags::IN)?;
+        epoll::add(&epoll, &stop, epoll::EventData::new_u64(STOP), epoll::EventFlags::IN)?;
+        let (connections, later, out) = (HashMap::new(), Vec::new(), Vec::new());
+        Ok(Self { epoll, listener, _stop: stop, answers, answered, connections, born: STOP, later, out })
+    }
+
+    /// Answer until told to end; tell the CPU time that it took.
+    pub fn run(&mut self) -> Duration {
+        let mut events = Vec::with_capacity(256);
+        loop {
+            events.clear();
+            let limit = self.next_answer().and_then(|left| Timespec::try_from(left).ok());
+            match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut events), limit.as_ref()) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(_) => return thread_cpu(),
+            }
+            for event in &events {
+                match event.data.u64() {
+                    STOP => return thread_cpu(),
+                    LISTENER => self.accept(),
+                    name => self.serve(name),
+                }
+            }
+            self.answer_late();
+        }
+    }
+
+    fn accept(&mut self) {
+        let Ok((mut stream, _)) = self.listener.accept() else { return };
+        self.born += 1;
+        let mut greeting = Vec::new();
+        Packets::new(&mut greeting, 0).greeting(self.born as u32);
+        let greeted = stream.set_write_timeout(Some(PATIENCE)).and_then(|()| stream.write_all(&greeting));
+        let name = epoll::EventData::new_u64(self.born);
+        if greeted.is_ok() && epoll::add(&self.epoll, &stream, name, epoll::EventFlags::IN).is_ok() {
+            let connection =
+                Connection { stream, input: Vec::new(), logged_in: false, deprecate_eof: false, statements: Vec::new() };
+            self.connections.insert(self.born, connection);
+        }
+    }
+
+    fn serve(&mut self, name: u64) {
+        let Some(mut connection) = self.connections.remove(&name) else { return };
+        // What is removed and not put back is closed, and so leaves the epoll.
+        if self.take_in(name, &mut connection).unwrap_or(false) {
+            self.connections.insert(name, connection);
+        }
+    }
+
+    fn take_in(&mut self, name: u64, connection: &mut Connection) -> io::Result<GoesOn> {
+        let mut chunk = [0; 16_384];
+        let count = connection.stream.read(&mut chunk)?;
+        if count == 0 {
+            return Ok(false);
+        }
+        connection.input.extend_from_slice(&chunk[..count]);
+        let mut input = std::mem::take(&mut connection.input);
+        let mut used = 0;
+        let mut goes_on = true;
+        self.out.clear();
+        while let [a, b, c, sequence, rest @ ..] = &input[used..] {
+            let length = u32::from_le_bytes([*a, *b, *c, 0]) as usize;
+            let Some(packet) = rest.get(..length) else { break };
+            goes_on = goes_on && length < 0xff_ffff && self.command(name, connection, packet, sequence.wrapping_add(1));
+            used += 4 + length;
+        }
+        input.drain(..used);
+        connection.input = input;
+        connection.stream.write_all(&self.out)?;
+        Ok(goes_on)
+    }
+
+    fn command(&mut self, name: u64, connection: &mut Connection, packet: &[u8], sequence: u8) -> GoesOn {
+        let form = Form { binary: false, deprecate_eof: connection.deprecate_eof };
+        if !connection.logged_in {
+            let [a, b, c, d, ..] = *packet else { return false };
+            connection.deprecate_eof = u32::from_le_bytes([a, b, c, d]) & DEPRECATE_EOF != 0;
+            connection.logged_in = true;
+            let answer = (self.answers)(Command::Login);
+            return self.reply(name, answer, form, sequence);
+        }
+        let Some((kind, body)) = packet.split_first() else { return false };
+        let text = String::from_utf8_lossy(body);
+        match kind {
+            0x01 => false,
+            0x03 => {
+                let answer = (self.answers)(Command::Query(&text));
+                self.reply(name, answer, form, sequence)
+            }
+            0x0e => {
+                let answer = (self.answers)(Command::Ping);
+                self.reply(name, answer, form, sequence)
+            }
+            0x16 => self.prepare(name, connection, &text, sequence),
+            0x17 => {
+                let id = body.first_chunk().map(|id| u32::from_le_bytes(*id) as usize);
+                let Some(sql) = id.and_then(|id| connection.statements.get(id.wrapping_sub(1))) else { return false };
+                let answer = (self.answers)(Command::Execute(sql));
+                self.reply(name, answer, Form { binary: true, ..form }, sequence)
+            }
+            // Long data and closed statements are not answered.
+            0x18 | 0x19 => true,
+            // Another schema, a statement or a connection made as new.
+            0x02 | 0x1a | 0x1f => self.reply(name, Answer::Ok, form, sequence),
+            _ => self.reply(name, Answer::Error(1047, "Unknown command"), form, sequence),
+        }
+    }
+
+    fn prepare(&mut self, name: u64, connection: &mut Connection, sql: &str, sequence: u8) -> GoesOn {
+        let form = Form { binary: false, deprecate_eof: connection.deprecate_eof };
+        let columns = match (self.answers)(Command::Prepare(sql)) {
+            Answer::Ok | Answer::Changed(_) => Vec::new(),
+            Answer::Rows(rows) => rows.columns.clone(),
+            other => return self.reply(name, other, form, sequence),
+        };
+        connection.statements.push(sql.to_owned());
+        let id = connection.statements.len() as u32;
+        let parameters = sql.matches('?').count();
+        Packets::new(&mut self.out, sequence).prepared(id, parameters, &columns, form.deprecate_eof);
+        self.answered.fetch_add(1, Ordering::Relaxed);
+        true
+    }
+
+    fn reply(&mut self, name: u64, answer: Answer, form: Form, sequence: u8) -> GoesOn {
+        if Packets::new(&mut self.out, sequence).answer(&answer, form) {
+            self.answered.fetch_add(1, Ordering::Relaxed);
+        }
+        match answer {
+            Answer::Close => return false,
+            Answer::After(pause, answer) => self.later.push((Instant::now() + pause, name, *answer, form, sequence)),
+            _ => {}
+        }
+        true
+    }
+
+    /// How long until an answer is due that was to come later.
+    fn next_answer(&self) -> Option<Duration> {
+        let next = self.later.iter().map(|(due, ..)| *due).min()?;
+        Some(next.saturating_duration_since(Instant::now()))
+    }
+
+    fn answer_late(&mut self) {
+        let now = Instant::now();
+        while let Some(place) = self.later.iter().position(|(due, ..)| *due <= now) {
+            let (_, name, answer, form, sequence) = self.later.swap_remove(place);
+            let Some(mut connection) = self.connections.remove(&name) else { continue };
+            self.out.clear();
+            if self.reply(name, answer, form, sequence) && connection.stream.write_all(&self.out).is_ok() {
+                self.connections.insert(name, connection);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Answerer;
+    use super::*;
+    use std::path::PathBuf;
+
+    /// A client of few words: it sends commands and takes whole packets.
+    struct Client(UnixStream);
+
+    impl Client {
+        fn of(answerer: &Answerer) -> Self {
+            let path = match answerer.account().address {
+                crate::account::Address::Socket(path) => path,
+                crate::account::Address::Tcp(..) => panic!("it listens at a socket"),
+            };
+            let mut client = Self(UnixStream::connect(path).unwrap());
+            client.0.set_read_timeout(Some(PATIENCE)).unwrap();
+            assert_eq!(client.packet().unwrap()[0], 10);
+            client.send(1, &[&DEPRECATE_EOF.to_le_bytes()[..], b"login"].concat());
+            client
+        }
+
+        fn send(&mut self, sequence: u8, payload: &[u8]) {
+            let header = [payload.len() as u8, 0, 0, sequence];
+            self.0.write_all(&[&header[..], payload].concat()).unwrap();
+        }
+
+        fn packet(&mut self) -> io::Result<Vec<u8>> {
+            let mut header = [0; 4];
+            self.0.read_exact(&mut header)?;
+            let mut payload = vec![0; usize::from(header[0])];
+            self.0.read_exact(&mut payload)?;
+            Ok(payload)
+        }
+
+        fn ask(&mut self, payload: &[u8]) -> Vec<u8> {
+            self.send(0, payload);
+            self.packet().unwrap()
+        }
+    }
+
+    fn path(test: &str) -> PathBuf {
+        std::env::temp_dir().join(format!("dialin-load-{test}-{}.sock", std::process::id()))
+    }
+
+    fn answers(command: Command<'_>) -> Answer {
+        match command.sql() {
+            "lock" => Answer::Error(1213, "deadlock"),
+            "close" => Answer::Close,
+            "later" => Answer::After(Duration::from_millis(30), Box::new(Answer::Changed(7))),
+            sql if sql.starts_with("SELECT") => Answer::row(&[Some("one"), None]),
+            _ => Answer::Ok,
+        }
+    }
+
+    #[test]
+    fn statements_are_answered_as_it_was_told() {
+        let answerer = Answerer::listen(&path("told"), answers).unwrap();
+        let mut client = Client::of(&answerer);
+        assert_eq!(client.packet().unwrap()[0], 0);
+        assert_eq!(client.ask(b"\x0e")[0], 0);
+        assert_eq!(client.ask(b"\x03anything")[0], 0);
+        assert_eq!(client.ask(b"\x03lock")[..3], [0xff, 0xbd, 0x04]);
+        assert_eq!(client.ask(b"\x03SELECT")[0], 2);
+        let rest: Vec<Vec<u8>> = (0..4).map(|_| client.packet().unwrap()).collect();
+        assert_eq!((&rest[2][..], rest[3][0]), (&b"\x03one\xfb"[..], 0xfe));
+        assert_eq!(answerer.answered(), 5);
+    }
+
+    #[test]
+    fn prepared_statements_have_their_parameters_and_binary_rows() {
+        let answerer = Answerer::listen(&path("prepared"), answers).unwrap();
+        let mut client = Client::of(&answerer);
+        client.packet().unwrap();
+        let prepared = client.ask(b"\x16SELECT ? + ? + ?");
+        assert_eq!(prepared, [0, 1, 0, 0, 0, 2, 0, 3, 0, 0, 0, 0]);
+        (0..5).for_each(|_| drop(client.packet().unwrap()));
+        assert_eq!(client.ask(b"\x17\x01\0\0\0\0\x01\0\0\0")[0], 2);
+        let rest: Vec<Vec<u8>> = (0..4).map(|_| client.packet().unwrap()).collect();
+        assert_eq!(rest[2], b"\0\x08\x03one");
+    }
+
+    #[test]
+    fn what_is_answered_later_holds_up_nobody_else() {
+        let answerer = Answerer::listen(&path("later"), answers).unwrap();
+        let (mut slow, mut quick) = (Client::of(&answerer), Client::of(&answerer));
+        (slow.packet().unwrap(), quick.packet().unwrap());
+        let begin = Instant::now();
+        slow.send(0, b"\x03later");
+        quick.ask(b"\x03now");
+        assert!(begin.elapsed() < Duration::from_millis(30));
+        assert_eq!(slow.packet().unwrap()[..2], [0, 7]);
+        assert!(begin.elapsed() >= Duration::from_millis(30));
+    }
+
+    #[test]
+    fn it_closes_connections_when_told_and_all_when_it_ends() {
+        let answerer = Answerer::listen(&path("close"), answers).unwrap();
+        let (mut one, mut other) = (Client::of(&answerer), Client::of(&answerer));
+        (one.packet().unwrap(), other.packet().unwrap());
+        one.send(0, b"\x03close");
+        assert!(one.packet().is_err());
+        assert_eq!(other.ask(b"\x0e")[0], 0);
+        answerer.end();
+        assert!(other.packet().is_err());
+        assert!(!path("close").exists());
+    }
+
+    #[test]
+    fn a_login_can_be_refused() {
+        let refuse = |command: Command<'_>| if command == Command::Login { Answer::Error(1045, "no") } else { Answer::Ok };
+        let answerer = Answerer::listen(&path("refuse"), refuse).unwrap();
+        assert_eq!(Client::of(&answerer).packet().unwrap()[..3], [0xff, 0x15, 0x04]);
+    }
+}

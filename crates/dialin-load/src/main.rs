@@ -1,0 +1,206 @@
+//! The command: reads the arguments, does what they ask for, and tells what went wrong.
+
+use dialin_load::account::Account;
+use dialin_load::agent::{self, Conduct, Serve, Source};
+use dialin_load::engine::{self, Played, Second};
+use dialin_load::errors::{Error, Result};
+use dialin_load::options::{self, AccountOptions, AgentOptions, Cli, Command, Parsed, PrepareOptions, RunOptions, Surroundings, TableOptions};
+use dialin_load::output::{Output, Report};
+use dialin_load::plan::Plan;
+use dialin_load::record::{ErrorLine, Line, Meter, StartLine, process_cpu};
+use dialin_load::run::Run;
+use dialin_load::{self_test, show, workloads};
+use std::cell::Cell;
+use std::ffi::OsString;
+use std::io::{self, IsTerminal, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+/// Where and why a thread of the driver panicked first.
+static PANIC: OnceLock<String> = OnceLock::new();
+
+fn main() -> ExitCode {
+    let stop = Arc::new(AtomicBool::new(false));
+    note_panics(&stop);
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let asked_for_json = arguments.iter().any(|argument| argument == "--json");
+    let parsed = options::parse(arguments);
+    let json = match &parsed {
+        Ok(Parsed::Cli(cli)) => cli.json || (streams(cli) && !io::stdout().is_terminal()),
+        _ => asked_for_json,
+    };
+    let outcome = parsed.and_then(|parsed| {
+        let panicked = |_| Err(Error::driver("The driver failed", "Report this as a defect of dialin-load"));
+        catch_unwind(AssertUnwindSafe(|| obey(parsed, json, &stop))).unwrap_or_else(panicked)
+    });
+    let outcome = match PANIC.get() {
+        Some(panic) => Err(Error::driver(panic, "Report this as a defect of dialin-load")),
+        None => outcome,
+    };
+    match outcome {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            tell(&error, json);
+            ExitCode::from(error.fault.exit_code())
+        }
+    }
+}
+
+/// Whether a command writes a stream, which programs may read.
+fn streams(cli: &Cli) -> bool {
+    matches!(cli.command, Command::Run(_) | Command::SelfTest(_))
+}
+
+/// Remember the first panic of any thread, and end the run, instead of printing several lines.
+fn note_panics(stop: &Arc<AtomicBool>) {
+    let stop = Arc::clone(stop);
+    std::panic::set_hook(Box::new(move |panic| {
+        let payload = panic.payload();
+        let text = payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+        let place = panic.location().map(ToString::to_string).unwrap_or_default();
+        PANIC.get_or_init(|| format!("The driver failed at {place}: {}", text.unwrap_or("for an unknown reason")));
+        stop.store(true, Ordering::Relaxed);
+    }));
+}
+
+/// Tell an error in one line to people, and in one to programs.
+fn tell(error: &Error, json: bool) {
+    let line = format!("error: {error}").replace('\n', " ");
+    let _ = writeln!(io::stderr(), "{line}");
+    Output::new(io::stdout(), json).line(&Line::Error(&ErrorLine::from(error)));
+}
+
+fn say(text: String) {
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
+fn obey(parsed: Parsed, json: bool, stop: &Arc<AtomicBool>) -> Result<u8> {
+    let mut output = Output::new(io::stdout(), json);
+    let cli = match parsed {
+        Parsed::Cli(cli) => cli,
+        Parsed::Text(text) => {
+            output.text(text.trim_end());
+            return output.result().map(|()| 0);
+        }
+    };
+    match cli.command {
+        Command::Run(options) => {
+            watch_signals(stop)?;
+            return run(&options, &mut output, stop);
+        }
+        Command::Prepare(options) => prepare(&options)?,
+        Command::Cleanup(options) => {
+            let TableOptions { workload, account } = &options;
+            workloads::find(&workload.workload, &workload.pairs()?)?.cleanup(&account_of(account)?)?;
+        }
+        Command::Check(options) => check(&options, &mut output)?,
+        Command::Agent(options) => {
+            watch_signals(stop)?;
+            wait_as_agent(options, stop)?;
+        }
+        Command::SelfTest(options) => {
+            watch_signals(stop)?;
+            let (connections, seconds) = options.numbers()?;
+            options::raise_limit(2 * connections)?;
+            output.line(&Line::SelfTest(&self_test::run(connections, seconds, stop)?));
+        }
+        Command::Workloads => output.text(&show::workloads(&workloads::names())),
+        Command::Show(options) => {
+            output.text(&show::plan(&workloads::find(&options.workload, &options.pairs()?)?.plan()?));
+        }
+    }
+    output.result().map(|()| 0)
+}
+
+/// A first signal ends a run in good order, a second one at once.
+fn watch_signals(stop: &Arc<AtomicBool>) -> Result<()> {
+    use signal_hook::consts::{SIGINT, SIGTERM};
+    use signal_hook::flag::{register, register_conditional_shutdown};
+    for signal in [SIGINT, SIGTERM] {
+        register_conditional_shutdown(signal, 128 + signal, Arc::clone(stop))
+            .and_then(|_| register(signal, Arc::clone(stop)))
+            .map_err(|error| Error::driver(format!("Signals cannot be watched: {error}"), "Report this as a defect of dialin-load"))?;
+    }
+    Ok(())
+}
+
+fn account_of(options: &AccountOptions) -> Result<Account> {
+    let around = Surroundings { variable: &|name| std::env::var(name).ok(), exists: &|path| path.exists() };
+    let found = options.account(&around)?;
+    found.warnings.iter().for_each(|warning| say(format!("warning: {warning}")));
+    Ok(found.account)
+}
+
+fn run(options: &RunOptions, output: &mut Output<io::Stdout>, stop: &AtomicBool) -> Result<u8> {
+    let run = options.run(account_of(&options.account)?)?;
+    let most = run.phases.iter().map(|phase| phase.connections).max().unwrap_or(1);
+    let pairs = options.workload.pairs()?;
+    let name = &options.workload.workload;
+    let plan = workloads::find_for(name, &pairs, most, run.seed)?.plan()?;
+    let agents = match &options.token_file {
+        Some(token_file) if !options.agents.is_empty() => Some(Conduct {
+            agents: options.agents.clone(),
+            token_file: token_file.clone(),
+            source: Source::of(name)?,
+            options: pairs,
+        }),
+        _ => None,
+    };
+    if agents.is_none() {
+        options::raise_limit(most)?;
+    }
+    let mut report = Report::begin(output, &StartLine::of(&plan, &run, &options.agents));
+    let mut second = |second: Second| {
+        if !report.second(&second) {
+            stop.store(true, Ordering::Relaxed);
+        }
+    };
+    let played = match agents {
+        Some(agents) => agent::conduct(&agents, &run, stop, &mut say, &mut second)?,
+        None => drive(&plan, &run, stop, &mut second)?,
+    };
+    report.end(played, stop.load(Ordering::Relaxed))
+}
+
+/// Play a plan from here, and measure what that costs: the CPU time of each second, from the moment the load begins.
+fn drive(plan: &Plan, run: &Run, stop: &AtomicBool, seconds: &mut dyn FnMut(Second)) -> Result<Played> {
+    let meter = Cell::new(Meter::from(process_cpu()));
+    let mut ready = || {
+        meter.set(Meter::from(process_cpu()));
+        Ok(Instant::now())
+    };
+    engine::play_when(plan, run, stop, &mut ready, &mut |mut second| {
+        let mut reading = meter.get();
+        second.merged.driver_cpu_ns = reading.lap(process_cpu());
+        meter.set(reading);
+        seconds(second);
+    })
+}
+
+fn prepare(options: &PrepareOptions) -> Result<()> {
+    let TableOptions { workload, account } = &options.tables;
+    let threads = options.threads(std::thread::available_parallelism().map_or(1, usize::from))?;
+    let account = account_of(account)?;
+    workloads::find_for(&workload.workload, &workload.pairs()?, threads, 1)?.prepare(&account, threads, &say)
+}
+
+fn check(options: &TableOptions, output: &mut Output<io::Stdout>) -> Result<()> {
+    let TableOptions { workload, account } = options;
+    let broken = workloads::find(&workload.workload, &workload.pairs()?)?.check(&account_of(account)?)?;
+    if broken.is_empty() {
+        output.text("All conditions hold");
+        return Ok(());
+    }
+    broken.iter().for_each(|condition| output.text(condition));
+    let what = format!("{} of the conditions on the data of {} do not hold", broken.len(), workload.workload);
+    Err(Error::workload(what, "See the lines above for which"))
+}
+
+fn wait_as_agent(options: AgentOptions, stop: &AtomicBool) -> Result<()> {
+    options::raise_limit(1)?;
+    let AgentOptions { account, listen, token_file } = options;
+    agent::serve(&Serve { listen, token_file, account: account_of(&account)? }, stop, &say)
+}

@@ -1,0 +1,206 @@
+//! A simple client for what is not load: loading data, checks, questions to the server. Every call waits.
+
+use super::connect::{Server, Session, connect};
+use crate::account::Account;
+use crate::errors::{self, Error};
+use crate::protocol::cursor::Cursor;
+use crate::protocol::response::{Expect, Outcome, Response};
+use crate::protocol::sink::{Nothing, Sink};
+use crate::protocol::{Malformed, command};
+use std::fmt;
+use std::io::{self, ErrorKind};
+use std::time::{Duration, Instant};
+
+/// How long connecting may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long a command may take to be sent, and how long a response is waited for at a time.
+const LONG: Duration = Duration::from_secs(3600);
+
+/// The code that client libraries give a lost connection.
+const LOST: u16 = 2013;
+
+/// What a statement did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Affected {
+    /// Rows changed, or returned.
+    pub rows: u64,
+    /// The first value that AUTO_INCREMENT gave; 0 if none.
+    pub insert_id: u64,
+    /// How many warnings there are.
+    pub warnings: u16,
+}
+
+/// Why a statement failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SqlError {
+    /// The server's code; 2013 if the connection is lost.
+    pub code: u16,
+    /// What the server says.
+    pub message: String,
+}
+
+impl SqlError {
+    /// Whether the connection is lost.
+    #[must_use]
+    pub fn is_lost(&self) -> bool {
+        self.code == LOST
+    }
+
+    fn lost(why: impl fmt::Display) -> Self {
+        Self { code: LOST, message: format!("the connection to the server is lost: {why}") }
+    }
+}
+
+impl fmt::Display for SqlError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} ({})", self.message, self.code)
+    }
+}
+
+impl std::error::Error for SqlError {}
+
+impl From<SqlError> for Error {
+    fn from(error: SqlError) -> Self {
+        if error.is_lost() {
+            Self::server(error.to_string(), "See the server's error log")
+        } else {
+            Self::workload(format!("the server refuses a statement: {error}"), "Check the schema, its tables and the account's rights")
+        }
+    }
+}
+
+/// A connection for one statement after the other.
+#[derive(Debug)]
+pub struct Client {
+    session: Session,
+    response: Response,
+    outgoing: Vec<u8>,
+    incoming: Vec<u8>,
+    max_allowed_packet: usize,
+}
+
+impl Client {
+    /// Connects and logs in.
+    ///
+    /// # Errors
+    ///
+    /// See [`ConnectError`](super::connect::ConnectError).
+    pub fn connect(account: &Account) -> errors::Result<Self> {
+        let session = connect(account, PATIENCE)?;
+        let response = Response::new(session.dialect);
+        let incoming = vec![0; 64 * 1024];
+        let mut client = Self { session, response, outgoing: Vec::new(), incoming, max_allowed_packet: 0 };
+        let rows = client.rows(b"SELECT @@max_allowed_packet")?;
+        let first = rows.first().and_then(|row| row.first()?.as_ref()?.parse().ok());
+        client.max_allowed_packet = first.ok_or_else(|| SqlError::lost("it does not know how long a command may be"))?;
+        Ok(client)
+    }
+
+    /// The server that it is connected to.
+    #[must_use]
+    pub fn server(&self) -> &Server {
+        &self.session.server
+    }
+
+    /// How long a command may be, in bytes.
+    #[must_use]
+    pub fn max_allowed_packet(&self) -> usize {
+        self.max_allowed_packet
+    }
+
+    /// Runs a statement; rows that it returns are counted only.
+    ///
+    /// # Errors
+    ///
+    /// The server refuses it, or the connection is lost.
+    pub fn run(&mut self, sql: &[u8]) -> Result<Affected, SqlError> {
+        self.ask(sql, &mut Nothing)
+    }
+
+    /// Runs a statement and gives its rows, None for NULL.
+    ///
+    /// # Errors
+    ///
+    /// The server refuses it, or the connection is lost.
+    pub fn rows(&mut self, sql: &[u8]) -> Result<Vec<Vec<Option<String>>>, SqlError> {
+        let mut table = Table::default();
+        self.ask(sql, &mut table)?;
+        Ok(table.rows)
+    }
+
+    fn ask(&mut self, sql: &[u8], sink: &mut impl Sink) -> Result<Affected, SqlError> {
+        self.outgoing.clear();
+        let sequence = command::query(&mut self.outgoing, sql);
+        self.response.expect(Expect::Text, sequence);
+        self.session.stream.write_all(&self.outgoing, Instant::now() + LONG).map_err(SqlError::lost)?;
+        match self.outcome(sink)? {
+            Outcome::Ok { affected, insert_id, warnings, .. } => Ok(Affected { rows: affected, insert_id, warnings }),
+            Outcome::Rows { count, .. } => Ok(Affected { rows: count, ..Affected::default() }),
+            Outcome::Error { code, message, .. } => Err(SqlError { code, message }),
+            Outcome::Prepared { .. } => Err(SqlError::lost(Malformed("a prepared statement that nobody asked for"))),
+        }
+    }
+
+    fn outcome(&mut self, sink: &mut impl Sink) -> Result<Outcome, SqlError> {
+        loop {
+            let read = self.receive().map_err(SqlError::lost)?;
+            let feed = self.response.feed(&self.incoming[..read], sink).map_err(SqlError::lost)?;
+            match feed.done {
+                Some(outcome) if feed.consumed == read => return Ok(outcome),
+                Some(_) => return Err(SqlError::lost(Malformed("more than a response"))),
+                None => {}
+            }
+        }
+    }
+
+    fn receive(&mut self) -> io::Result<usize> {
+        loop {
+            match self.session.stream.read_within(&mut self.incoming, LONG) {
+                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                other => return other,
+            }
+        }
+    }
+}
+
+impl Drop for Client {
+    /// Says goodbye, so that the server does not count the connection as aborted.
+    fn drop(&mut self) {
+        self.outgoing.clear();
+        command::quit(&mut self.outgoing);
+        // Who leaves does not care whether it was heard.
+        let _ = self.session.stream.write(&self.outgoing);
+    }
+}
+
+/// All rows of a result sent as text.
+#[derive(Debug, Default)]
+struct Table {
+    rows: Vec<Vec<Option<String>>>,
+}
+
+impl Sink for Table {
+    fn wants_columns(&self) -> bool {
+        false
+    }
+
+    fn wants_row(&self, _index: u64) -> bool {
+        true
+    }
+
+    fn column(&mut self, _index: usize, _definition: &[u8]) -> Result<(), Malformed> {
+        Ok(())
+    }
+
+    fn row(&mut self, row: &[u8], _binary: bool) -> Result<(), Malformed> {
+        let mut fields = Cursor::new(row);
+        let mut values = Vec::new();
+        while !fields.rest().is_empty() {
+            values.push(fields.bytes()?.map(|field| String::from_utf8_lossy(field).into_owned()));
+        }
+        self.rows.push(values);
+        Ok(())
+    }
+}

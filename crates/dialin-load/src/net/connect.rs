@@ -1,0 +1,271 @@
+//! Connecting to a server and logging in.
+
+use super::socket::Socket;
+use super::stream::Stream;
+use super::tls;
+use crate::account::{Account, Address, TlsMode};
+use crate::errors::Error;
+use crate::protocol::handshake::{self, Greeting, capability};
+use crate::protocol::login::{Channel, Login, Refusal, Step};
+use crate::protocol::response::{self, Dialect};
+use crate::protocol::{Malformed, packet};
+use rsa::rand_core::OsRng;
+use std::fmt;
+use std::io::{self, ErrorKind};
+use std::time::{Duration, Instant};
+
+/// No packet of a login is longer.
+const LONGEST: usize = 64 * 1024;
+
+const A_DAY: Duration = Duration::from_secs(86_400);
+
+/// What a server says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Server {
+    /// Its version, as `version()` says it.
+    pub version: String,
+    /// Whether it is MariaDB.
+    pub mariadb: bool,
+    /// The number of this connection, as KILL takes it.
+    pub connection_id: u32,
+}
+
+/// An open connection of an account that was let in.
+#[derive(Debug)]
+pub struct Session {
+    /// What commands are written to and responses read from.
+    pub stream: Stream,
+    /// What client and server agreed on, see [`capability`].
+    pub capabilities: u64,
+    /// How results look by that.
+    pub dialect: Dialect,
+    /// The server.
+    pub server: Server,
+    /// The server's status flags.
+    pub status: u16,
+}
+
+impl Session {
+    /// The account for further connections: where encryption was preferred and could not be had, it is not tried each time. Servers
+    /// block a host that began too many connections without finishing them.
+    #[must_use]
+    pub fn settled(&self, account: &Account) -> Account {
+        let mut account = account.clone();
+        if account.tls.mode == TlsMode::Preferred && !self.stream.is_encrypted() {
+            account.tls.mode = TlsMode::Disabled;
+        }
+        account
+    }
+}
+
+/// Why there is no connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ConnectError {
+    /// Nobody listens, or does not answer, at this address.
+    Unreachable(String, String),
+    /// The server has no room for another connection: its code and message.
+    TooMany(u16, String),
+    /// The server refuses the account: its code and message.
+    Refused(u16, String),
+    /// The account needs a way of authentication that is not known here.
+    Plugin(String),
+    /// There is no encrypted connection, and why.
+    Tls(String),
+    /// A file that is named for encryption is of no use, and why.
+    TlsFile(String),
+    /// What listens at this address speaks another protocol.
+    Protocol(String, Malformed),
+}
+
+impl ConnectError {
+    /// Whether it may go away by itself, so that trying again makes sense.
+    #[must_use]
+    pub fn heals(&self) -> bool {
+        matches!(self, Self::Unreachable(..) | Self::TooMany(..))
+    }
+
+    /// The server's error code, if it sent one.
+    #[must_use]
+    pub fn code(&self) -> Option<u16> {
+        match self {
+            Self::TooMany(code, _) | Self::Refused(code, _) => Some(*code),
+            _ => None,
+        }
+    }
+
+    fn of_server(address: &Address, code: u16, message: String) -> Self {
+        match code {
+            // Connections of all, of the account, of the account in an hour; threads.
+            1040 | 1135 | 1203 | 1226 => Self::TooMany(code, message),
+            // It shuts down, or has not started up.
+            1053 | 1927 | 3168 => Self::Unreachable(address.to_string(), message),
+            _ => Self::Refused(code, message),
+        }
+    }
+}
+
+impl fmt::Display for ConnectError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreachable(address, why) => write!(out, "the server at {address} cannot be reached: {why}"),
+            Self::TooMany(code, message) => write!(out, "the server takes no more connections: {message} ({code})"),
+            Self::Refused(code, message) => write!(out, "the server refuses the login: {message} ({code})"),
+            Self::Plugin(name) => write!(out, "the account authenticates by {name}, which dialin-load does not know"),
+            Self::Tls(why) => write!(out, "there is no encrypted connection: {why}"),
+            Self::TlsFile(why) => out.write_str(why),
+            Self::Protocol(address, why) => write!(out, "what listens at {address} is no MySQL or MariaDB server: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for ConnectError {}
+
+impl From<ConnectError> for Error {
+    fn from(error: ConnectError) -> Self {
+        let what = error.to_string();
+        match error {
+            ConnectError::Unreachable(..) => Self::server(what, "Check that the server runs, and where it listens"),
+            ConnectError::TooMany(..) => Self::server(what, "Ask for fewer connections, or raise max_connections (or the account's limit)"),
+            ConnectError::Refused(1049, _) => Self::server(what, "Create the schema, or name another by --database"),
+            ConnectError::Refused(1129, _) => Self::server(what, "Run FLUSH HOSTS (TRUNCATE performance_schema.host_cache) on the server"),
+            ConnectError::Refused(..) => Self::server(what, "Check the user, the password and the account's rights on the schema"),
+            ConnectError::Plugin(_) => {
+                Self::server(what, "Use an account with mysql_native_password, caching_sha2_password, sha256_password or ed25519")
+            }
+            ConnectError::Tls(_) => {
+                Self::server(what, "Give the server TLS 1.2 or 1.3 and a certificate that passes, or ask for less by --ssl-mode")
+            }
+            ConnectError::TlsFile(_) => Self::user(what, "Check the files that --ssl-ca, --ssl-cert and --ssl-key name"),
+            ConnectError::Protocol(..) => Self::server(what, "Check the host and the port"),
+        }
+    }
+}
+
+/// Connects and logs in. Each try, of which there may be two, has so much time.
+///
+/// Over TCP a connection is encrypted if the server can, as the standard client does it; where encryption is only preferred and does
+/// not come about, as with servers that know TLS 1.1 at most, the connection is made without.
+///
+/// # Errors
+///
+/// See [`ConnectError`].
+pub fn connect(account: &Account, patience: Duration) -> Result<Session, ConnectError> {
+    connect_wanting(account, patience, handshake::WANTED)
+}
+
+/// Connects and logs in with these capabilities instead of the usual, see [`capability`].
+///
+/// # Errors
+///
+/// See [`ConnectError`].
+pub fn connect_wanting(account: &Account, patience: Duration, wanted: u64) -> Result<Session, ConnectError> {
+    let attempt = |mode| Attempt { account, mode, wanted, deadline: Instant::now() + patience.min(A_DAY) }.run();
+    match attempt(account.tls.mode) {
+        Err(ConnectError::Tls(_)) if account.tls.mode == TlsMode::Preferred => attempt(TlsMode::Disabled),
+        other => other,
+    }
+}
+
+struct Attempt<'a> {
+    account: &'a Account,
+    mode: TlsMode,
+    wanted: u64,
+    deadline: Instant,
+}
+
+impl Attempt<'_> {
+    fn run(&self) -> Result<Session, ConnectError> {
+        let socket = Socket::connect(&self.account.address, self.deadline).map_err(|error| self.unreachable(&error))?;
+        let mut stream = Stream::plain(socket);
+        let mut sequence = 0;
+        let first = self.receive(&mut stream, &mut sequence)?;
+        if first.first() == Some(&0xFF) {
+            let (code, _, message) = response::error(&first).map_err(|malformed| self.protocol(malformed))?;
+            return Err(ConnectError::of_server(&self.account.address, code, message));
+        }
+        let greeting = Greeting::parse(&first).map_err(|malformed| self.protocol(malformed))?;
+        let encrypted = self.encrypts(greeting.capabilities)?;
+        let agreed = greeting.agreed(self.wanted, &self.account.database, encrypted);
+        if encrypted {
+            self.send(&mut stream, &mut sequence, &handshake::encryption_request(agreed))?;
+            stream = self.encrypt(stream)?;
+        }
+        let status = self.log_in(&mut stream, &mut sequence, &greeting, agreed)?;
+        let server = Server { version: greeting.version, mariadb: greeting.mariadb, connection_id: greeting.connection_id };
+        Ok(Session { stream, capabilities: agreed, dialect: handshake::dialect(agreed), server, status })
+    }
+
+    fn encrypts(&self, capabilities: u64) -> Result<bool, ConnectError> {
+        let offered = capabilities & capability::SSL != 0;
+        match (self.mode, &self.account.address) {
+            (TlsMode::Disabled, _) | (TlsMode::Preferred, Address::Socket(_)) => Ok(false),
+            (TlsMode::Preferred, Address::Tcp(..)) => Ok(offered),
+            _ if offered => Ok(true),
+            _ => Err(ConnectError::Tls("the server does not offer one".into())),
+        }
+    }
+
+    fn encrypt(&self, stream: Stream) -> Result<Stream, ConnectError> {
+        let config = tls::config(&self.account.tls).map_err(ConnectError::TlsFile)?;
+        stream.encrypted(config, &self.account.address, self.deadline).map_err(ConnectError::Tls)
+    }
+
+    fn log_in(&self, stream: &mut Stream, sequence: &mut u8, greeting: &Greeting, agreed: u64) -> Result<u16, ConnectError> {
+        let channel = match (stream.is_encrypted(), &self.account.address) {
+            (true, _) => Channel::Encrypted,
+            (false, Address::Socket(_)) => Channel::Local,
+            (false, Address::Tcp(..)) => Channel::Open,
+        };
+        let mut login = Login::new(greeting, self.account.password.as_bytes(), channel);
+        self.send(stream, sequence, &login.reply(agreed, &self.account.user, &self.account.database))?;
+        loop {
+            let payload = self.receive(stream, sequence)?;
+            match login.take(&payload, &mut OsRng) {
+                Ok(Step::Welcome(status)) => return Ok(status),
+                Ok(Step::Wait) => {}
+                Ok(Step::Send(payload)) => self.send(stream, sequence, &payload)?,
+                Err(Refusal::Server(code, message)) => return Err(ConnectError::of_server(&self.account.address, code, message)),
+                Err(Refusal::Plugin(name)) => return Err(ConnectError::Plugin(name)),
+                Err(Refusal::Malformed(malformed)) => return Err(self.protocol(malformed)),
+            }
+        }
+    }
+
+    fn send(&self, stream: &mut Stream, sequence: &mut u8, payload: &[u8]) -> Result<(), ConnectError> {
+        let mut out = Vec::new();
+        let start = packet::begin(&mut out);
+        out.extend_from_slice(payload);
+        *sequence = packet::finish(&mut out, start, *sequence);
+        stream.write_all(&out, self.deadline).map_err(|error| self.unreachable(&error))
+    }
+
+    fn receive(&self, stream: &mut Stream, sequence: &mut u8) -> Result<Vec<u8>, ConnectError> {
+        let mut header = [0; packet::HEADER];
+        stream.read_exact(&mut header, self.deadline).map_err(|error| self.unreachable(&error))?;
+        let (length, number) = packet::header(&header).unwrap_or_default();
+        if length > LONGEST {
+            return Err(self.protocol(Malformed("a packet of a login that is too long")));
+        }
+        // A server that refuses before the handshake may count its own way.
+        *sequence = number.wrapping_add(1);
+        let mut payload = vec![0; length];
+        stream.read_exact(&mut payload, self.deadline).map_err(|error| self.unreachable(&error))?;
+        Ok(payload)
+    }
+
+    fn unreachable(&self, error: &io::Error) -> ConnectError {
+        let why = match error.kind() {
+            ErrorKind::UnexpectedEof => "it closed the connection during the login".into(),
+            ErrorKind::TimedOut | ErrorKind::WouldBlock => "it does not answer".into(),
+            _ => error.to_string(),
+        };
+        ConnectError::Unreachable(self.account.address.to_string(), why)
+    }
+
+    fn protocol(&self, malformed: Malformed) -> ConnectError {
+        ConnectError::Protocol(self.account.address.to_string(), malformed)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,224 @@
+use super::*;
+use crate::account::Tls as Wish;
+use crate::errors::Fault;
+use crate::net::client::{Client, SqlError};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::thread::{self, JoinHandle};
+
+const PATIENCE: Duration = Duration::from_secs(5);
+const WELCOME: &[u8] = b"\0\0\0\x02\0\0\0";
+const COLUMN: &[u8] = b"\x03def\0\0\0\x01a\0\x0C\x2D\0\0\0\0\0\xFD\0\0\0\0\0";
+
+/// A server that plays a part for one connection.
+fn server(part: impl FnOnce(Peer) + Send + 'static) -> (Account, JoinHandle<()>) {
+    let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let thread = thread::spawn(move || part(Peer { stream: listener.accept().unwrap().0, sequence: 0 }));
+    (account(Address::Tcp("127.0.0.1".into(), port), TlsMode::Preferred), thread)
+}
+
+fn account(address: Address, mode: TlsMode) -> Account {
+    let tls = Wish { mode, ..Wish::default() };
+    Account { address, user: "u".into(), password: "secret".into(), database: "sbtest".into(), tls }
+}
+
+struct Peer {
+    stream: TcpStream,
+    sequence: u8,
+}
+
+impl Peer {
+    fn send(&mut self, payload: &[u8]) {
+        let mut out = Vec::new();
+        let start = packet::begin(&mut out);
+        out.extend_from_slice(payload);
+        self.sequence = packet::finish(&mut out, start, self.sequence);
+        self.stream.write_all(&out).unwrap();
+    }
+
+    fn receive(&mut self) -> Vec<u8> {
+        let mut header = [0; packet::HEADER];
+        self.stream.read_exact(&mut header).unwrap();
+        let (length, sequence) = packet::header(&header).unwrap();
+        assert!(sequence == self.sequence || sequence == 0, "sequence number {sequence} for {}", self.sequence);
+        self.sequence = sequence + 1;
+        let mut payload = vec![0; length];
+        self.stream.read_exact(&mut payload).unwrap();
+        payload
+    }
+
+    fn greet(&mut self, capabilities: u64) {
+        self.send(&crate::protocol::handshake::tests::greeting("8.0.33", capabilities, b"mysql_native_password\0"));
+    }
+
+    fn let_in(&mut self) {
+        self.greet(0xDFFF_F7FF);
+        self.receive();
+        self.send(WELCOME);
+    }
+
+    fn answer_max_allowed_packet(&mut self) {
+        assert_eq!(self.receive(), b"\x03SELECT @@max_allowed_packet");
+        for payload in [&b"\x01"[..], COLUMN, b"\xFE\0\0\x02\0", b"\x0816777216", b"\xFE\0\0\x02\0"] {
+            self.send(payload);
+        }
+    }
+}
+
+fn failure(part: impl FnOnce(Peer) + Send + 'static) -> ConnectError {
+    let (account, thread) = server(part);
+    let error = connect(&account, PATIENCE).unwrap_err();
+    thread.join().unwrap();
+    error
+}
+
+#[test]
+fn a_session_knows_its_server() {
+    let (account, thread) = server(|mut peer| peer.let_in());
+    let session = connect(&account, PATIENCE).unwrap();
+    assert_eq!(session.server, Server { version: "8.0.33".into(), mariadb: false, connection_id: 7 });
+    assert_eq!(session.status, 2);
+    assert!(!session.stream.is_encrypted());
+    assert_eq!(session.settled(&account).tls.mode, TlsMode::Disabled);
+    thread.join().unwrap();
+}
+
+#[test]
+fn encryption_that_does_not_come_about_is_done_without_where_it_is_only_preferred() {
+    let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let thread = thread::spawn(move || {
+        let mut first = Peer { stream: listener.accept().unwrap().0, sequence: 0 };
+        first.greet(0xDFFF_FFFF);
+        assert_eq!(first.receive().len(), 32);
+        // An alert as a server sends it that knows older versions only.
+        first.stream.write_all(&[21, 3, 1, 0, 2, 2, 70]).unwrap();
+        drop(first);
+        let mut second = Peer { stream: listener.accept().unwrap().0, sequence: 0 };
+        second.greet(0xDFFF_FFFF);
+        assert!(second.receive().len() > 32);
+        second.send(WELCOME);
+    });
+    let account = account(Address::Tcp("127.0.0.1".into(), port), TlsMode::Preferred);
+    assert!(!connect(&account, PATIENCE).unwrap().stream.is_encrypted());
+    thread.join().unwrap();
+}
+
+#[test]
+fn encryption_that_is_required_and_not_offered_is_an_error() {
+    let (account, thread) = server(|mut peer| peer.greet(0xDFFF_F7FF));
+    let required = Account { tls: Wish { mode: TlsMode::Required, ..Wish::default() }, ..account };
+    let error = connect(&required, PATIENCE).unwrap_err();
+    assert!(matches!(error, ConnectError::Tls(_)), "{error}");
+    thread.join().unwrap();
+}
+
+#[test]
+fn nobody_there_is_unreachable() {
+    let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    drop(listener);
+    let tcp = connect(&account(Address::Tcp("127.0.0.1".into(), port), TlsMode::Preferred), PATIENCE).unwrap_err();
+    let unix = connect(&account(Address::Socket("/nowhere/s.sock".into()), TlsMode::Preferred), PATIENCE).unwrap_err();
+    let long = connect(&account(Address::Socket("/x".repeat(200).into()), TlsMode::Preferred), PATIENCE).unwrap_err();
+    for error in [tcp, unix, long] {
+        assert!(matches!(error, ConnectError::Unreachable(..)), "{error}");
+        assert!(error.heals());
+        assert_eq!(Error::from(error).fault, Fault::Server);
+    }
+}
+
+#[test]
+fn a_server_that_says_nothing_is_unreachable_in_time() {
+    let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let error = connect(&account(Address::Tcp("127.0.0.1".into(), port), TlsMode::Preferred), Duration::from_millis(50)).unwrap_err();
+    assert!(error.to_string().contains("does not answer"), "{error}");
+}
+
+#[test]
+fn a_server_without_room_is_told_from_one_that_refuses() {
+    let full = failure(|mut peer| peer.send(b"\xFF\x10\x04Too many connections"));
+    assert_eq!(full, ConnectError::TooMany(1040, "Too many connections".into()));
+    let refused = failure(|mut peer| {
+        peer.greet(0xDFFF_F7FF);
+        peer.receive();
+        peer.send(b"\xFF\x15\x04#28000Access denied");
+    });
+    assert_eq!(refused, ConnectError::Refused(1045, "Access denied".into()));
+    assert!(full.heals() && !refused.heals());
+    assert_eq!((full.code(), refused.code()), (Some(1040), Some(1045)));
+}
+
+#[test]
+fn other_protocols_and_unknown_plugins_are_told() {
+    let web = failure(|mut peer| peer.send(b"HTTP/1.1 400 Bad Request"));
+    assert!(matches!(web, ConnectError::Protocol(..)), "{web}");
+    let huge = failure(|mut peer| peer.stream.write_all(b"HTTP/1.1").unwrap());
+    assert!(matches!(huge, ConnectError::Protocol(..)), "{huge}");
+    let plugin = failure(|mut peer| {
+        peer.greet(0xDFFF_F7FF);
+        peer.receive();
+        peer.send(b"\xFEdialog\0");
+    });
+    assert_eq!(plugin, ConnectError::Plugin("dialog".into()));
+    let gone = failure(drop);
+    assert!(matches!(gone, ConnectError::Unreachable(..)), "{gone}");
+}
+
+#[test]
+fn every_error_has_a_remedy() {
+    let errors = [
+        ConnectError::Unreachable("h:1".into(), "gone".into()),
+        ConnectError::TooMany(1040, "full".into()),
+        ConnectError::Refused(1045, "no".into()),
+        ConnectError::Plugin("dialog".into()),
+        ConnectError::Tls("no".into()),
+        ConnectError::TlsFile("no file".into()),
+        ConnectError::Protocol("h:1".into(), Malformed("no")),
+    ];
+    for error in errors.map(Error::from) {
+        assert!(!error.remedy.is_empty() && !error.what.contains('\n'), "{error}");
+    }
+}
+
+#[test]
+fn a_client_runs_statements_and_reads_rows() {
+    let (account, thread) = server(|mut peer| {
+        peer.let_in();
+        peer.answer_max_allowed_packet();
+        assert_eq!(peer.receive(), b"\x03DO 0");
+        peer.send(b"\0\x05\x07\x02\0\x01\0");
+        assert_eq!(peer.receive(), b"\x03SELECT 1, NULL");
+        peer.send(b"\x02");
+        peer.send(COLUMN);
+        peer.send(COLUMN);
+        peer.send(b"\xFE\0\0\x02\0");
+        peer.send(b"\x011\xFB");
+        peer.send(b"\xFE\0\0\x02\0");
+        assert_eq!(peer.receive(), b"\x03DROP");
+        peer.send(b"\xFF\x28\x04#42000You have an error");
+        assert_eq!(peer.receive(), b"\x01", "a goodbye");
+    });
+    let mut client = Client::connect(&account).unwrap();
+    assert_eq!(client.max_allowed_packet(), 16_777_216);
+    let affected = client.run(b"DO 0").unwrap();
+    assert_eq!((affected.rows, affected.insert_id, affected.warnings), (5, 7, 1));
+    assert_eq!(client.rows(b"SELECT 1, NULL").unwrap(), [[Some("1".to_owned()), None]]);
+    assert_eq!(client.run(b"DROP"), Err(SqlError { code: 1064, message: "You have an error".into() }));
+    drop(client);
+    thread.join().unwrap();
+}
+
+#[test]
+fn a_client_tells_a_lost_connection() {
+    let (account, thread) = server(|mut peer| {
+        peer.let_in();
+        peer.answer_max_allowed_packet();
+        peer.receive();
+    });
+    let mut client = Client::connect(&account).unwrap();
+    assert!(client.run(b"DO 0").unwrap_err().is_lost());
+    thread.join().unwrap();
+}

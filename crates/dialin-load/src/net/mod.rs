@@ -1,0 +1,7 @@
+//! Connections to servers: sockets, encryption, logging in, and a simple client.
+
+pub mod client;
+pub mod connect;
+mod socket;
+pub mod stream;
+mod tls;

@@ -1,0 +1,143 @@
+//! What a connection is read from and written to.
+
+use super::socket::{Socket, remaining};
+use super::tls::Tls;
+use crate::account::Address;
+use rustls::ClientConfig;
+use std::io::{self, ErrorKind};
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A connected stream. The socket is in blocking mode; what may not wait says so with each call.
+#[derive(Debug)]
+pub struct Stream {
+    way: Way,
+}
+
+#[derive(Debug)]
+enum Way {
+    Plain(Socket),
+    Tls(Box<Tls>),
+}
+
+impl Stream {
+    pub(super) fn plain(socket: Socket) -> Self {
+        Self { way: Way::Plain(socket) }
+    }
+
+    /// The same connection, encrypted from here on.
+    pub(super) fn encrypted(self, config: Arc<ClientConfig>, address: &Address, deadline: Instant) -> Result<Self, String> {
+        match self.way {
+            Way::Plain(socket) => Tls::over(socket, config, address, deadline).map(|tls| Self { way: Way::Tls(Box::new(tls)) }),
+            Way::Tls(_) => Ok(self),
+        }
+    }
+
+    /// Whether what is sent is encrypted.
+    #[must_use]
+    pub fn is_encrypted(&self) -> bool {
+        matches!(self.way, Way::Tls(_))
+    }
+
+    /// The socket, to wait for.
+    #[must_use]
+    pub fn as_fd(&self) -> BorrowedFd<'_> {
+        match &self.way {
+            Way::Plain(socket) => socket.as_fd(),
+            Way::Tls(tls) => tls.as_fd(),
+        }
+    }
+
+    /// Reads what is there without waiting; 0 at the end, `WouldBlock` if nothing is there. One receive on a plain socket.
+    pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match &mut self.way {
+            Way::Plain(socket) => again(|| socket.read(buffer)),
+            Way::Tls(tls) => tls.read(buffer),
+        }
+    }
+
+    /// Reads, and waits for it; `WouldBlock` if nothing comes in that time.
+    pub fn read_within(&mut self, buffer: &mut [u8], patience: Duration) -> io::Result<usize> {
+        match &mut self.way {
+            Way::Plain(socket) => again(|| socket.read_within(buffer, patience)),
+            Way::Tls(tls) => tls.read_within(buffer, patience),
+        }
+    }
+
+    /// Writes what there is room for without waiting; gives how much was taken, `WouldBlock` if nothing was. See [`Self::flush`].
+    pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.way {
+            Way::Plain(socket) => again(|| socket.write(bytes)),
+            Way::Tls(tls) => tls.write(bytes),
+        }
+    }
+
+    /// Sends what has been taken but not sent, without waiting; whether nothing is left of it. On a plain socket nothing ever is.
+    pub fn flush(&mut self) -> io::Result<bool> {
+        match &mut self.way {
+            Way::Plain(_) => Ok(true),
+            Way::Tls(tls) => tls.flush(),
+        }
+    }
+
+    /// Whether there is something to read that waiting for the socket would not tell.
+    #[must_use]
+    pub fn has_buffered(&self) -> bool {
+        match &self.way {
+            Way::Plain(_) => false,
+            Way::Tls(tls) => tls.has_buffered(),
+        }
+    }
+
+    /// Writes all of it, and waits for that.
+    pub fn write_all(&mut self, mut bytes: &[u8], deadline: Instant) -> io::Result<()> {
+        loop {
+            match self.write(bytes) {
+                Ok(written) => bytes = &bytes[written..],
+                Err(error) if error.kind() == ErrorKind::WouldBlock => self.wait_writable(deadline)?,
+                Err(error) => return Err(error),
+            }
+            if bytes.is_empty() && self.flush()? {
+                return Ok(());
+            }
+            if bytes.is_empty() {
+                self.wait_writable(deadline)?;
+            }
+        }
+    }
+
+    /// Fills the buffer, and waits for that.
+    pub fn read_exact(&mut self, mut buffer: &mut [u8], deadline: Instant) -> io::Result<()> {
+        while !buffer.is_empty() {
+            match self.read_within(buffer, remaining(deadline)?) {
+                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                Ok(read) => buffer = &mut buffer[read..],
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Err(ErrorKind::TimedOut.into()),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn wait_writable(&self, deadline: Instant) -> io::Result<()> {
+        let socket = match &self.way {
+            Way::Plain(socket) => socket,
+            Way::Tls(tls) => tls.socket(),
+        };
+        match socket.wait_writable(deadline) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => Ok(()),
+            other => other,
+        }
+    }
+}
+
+/// Calls again when a signal interrupted.
+pub(super) fn again<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    loop {
+        match call() {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            other => return other,
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! TLS over a socket, by rustls. It knows TLS 1.2 and 1.3.
+
+use super::socket::{Socket, remaining};
+use super::stream::again;
+use crate::account::{Address, Tls as Wish, TlsMode};
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::{CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls_pki_types::pem::PemObject as _;
+use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::os::fd::BorrowedFd;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// An encrypted connection.
+#[derive(Debug)]
+pub(super) struct Tls {
+    socket: Socket,
+    connection: ClientConnection,
+    /// Decrypted bytes that have not been read.
+    decrypted: usize,
+}
+
+impl Tls {
+    /// Greets and agrees on keys, before the deadline.
+    pub(super) fn over(socket: Socket, config: Arc<ClientConfig>, address: &Address, deadline: Instant) -> Result<Self, String> {
+        let connection = ClientConnection::new(config, server_name(address)?).map_err(|error| error.to_string())?;
+        let mut tls = Self { socket, connection, decrypted: 0 };
+        while tls.connection.is_handshaking() {
+            tls.shake(deadline).map_err(|error| match error.kind() {
+                ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset => "the server ended the handshake".to_owned(),
+                ErrorKind::WouldBlock | ErrorKind::TimedOut => "the server did not go on with the handshake".to_owned(),
+                _ => error.to_string(),
+            })?;
+        }
+        Ok(tls)
+    }
+
+    fn shake(&mut self, deadline: Instant) -> io::Result<()> {
+        while !self.flush()? {
+            self.socket.wait_writable(deadline)?;
+        }
+        if self.connection.is_handshaking() {
+            self.receive(Some(remaining(deadline)?))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn socket(&self) -> &Socket {
+        &self.socket
+    }
+
+    pub(super) fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    pub(super) fn has_buffered(&self) -> bool {
+        self.decrypted > 0
+    }
+
+    pub(super) fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.read_or(buffer, None)
+    }
+
+    pub(super) fn read_within(&mut self, buffer: &mut [u8], patience: Duration) -> io::Result<usize> {
+        self.read_or(buffer, Some(patience))
+    }
+
+    pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // What is left of the last time goes first, so that the buffer does not grow.
+        if !self.flush()? {
+            return Err(ErrorKind::WouldBlock.into());
+        }
+        let taken = self.connection.writer().write(bytes)?;
+        self.flush()?;
+        Ok(taken)
+    }
+
+    pub(super) fn flush(&mut self) -> io::Result<bool> {
+        while self.connection.wants_write() {
+            let mut wire = Wire { socket: &mut self.socket, wait: None };
+            match again(|| self.connection.write_tls(&mut wire)) {
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(true)
+    }
+
+    fn read_or(&mut self, buffer: &mut [u8], wait: Option<Duration>) -> io::Result<usize> {
+        loop {
+            match self.connection.reader().read(buffer) {
+                Ok(read) => {
+                    self.decrypted = self.decrypted.saturating_sub(read);
+                    return Ok(read);
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => self.receive(wait)?,
+                // Servers close without saying so.
+                Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(0),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Receives once and decrypts it; waits for it if told to.
+    fn receive(&mut self, wait: Option<Duration>) -> io::Result<()> {
+        let mut wire = Wire { socket: &mut self.socket, wait };
+        let received = again(|| self.connection.read_tls(&mut wire))?;
+        let state = self.connection.process_new_packets();
+        if state.is_err() {
+            // What is wrong is told to the server as far as it listens.
+            let _ = self.flush();
+        }
+        self.decrypted = state.map_err(|error| io::Error::new(ErrorKind::InvalidData, error))?.plaintext_bytes_to_read();
+        if received == 0 && self.connection.is_handshaking() {
+            return Err(ErrorKind::UnexpectedEof.into());
+        }
+        self.flush().map(drop)
+    }
+}
+
+/// The socket as rustls uses it: waiting so long for what it reads, or not.
+struct Wire<'a> {
+    socket: &'a mut Socket,
+    wait: Option<Duration>,
+}
+
+impl io::Read for Wire<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.wait {
+            None => self.socket.read(buffer),
+            Some(patience) => self.socket.read_within(buffer, patience),
+        }
+    }
+}
+
+impl io::Write for Wire<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.socket.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn server_name(address: &Address) -> Result<ServerName<'static>, String> {
+    let host = match address {
+        Address::Socket(_) => "localhost",
+        Address::Tcp(host, _) => host,
+    };
+    ServerName::try_from(host.to_owned()).map_err(|_| format!("{host} is no name that a certificate can have"))
+}
+
+/// How connections are encrypted and what is verified, from the files that are named. An error names the file.
+pub(super) fn config(wish: &Wish) -> Result<Arc<ClientConfig>, String> {
+    let provider = Arc::new(ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider)).with_safe_default_protocol_versions();
+    let verifier = Verifier::new(wish, provider)?;
+    let builder = builder.map_err(|error| error.to_string())?.dangerous().with_custom_certificate_verifier(Arc::new(verifier));
+    let config = match (&wish.certificate, &wish.key) {
+        (Some(certificate), Some(key)) => {
+            let key_file = PrivateKeyDer::from_pem_file(key).map_err(|error| format!("no key in {}: {error}", key.display()))?;
+            let chosen = builder.with_client_auth_cert(certificates(certificate)?, key_file);
+            chosen.map_err(|error| format!("{} does not fit {}: {error}", key.display(), certificate.display()))?
+        }
+        (None, None) => builder.with_no_client_auth(),
+        _ => return Err("a client's certificate and its key go together, and one of them is missing".into()),
+    };
+    Ok(Arc::new(config))
+}
+
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
+    let told = |error: &dyn std::fmt::Display| format!("no certificates in {}: {error}", path.display());
+    let found: Result<Vec<_>, _> = CertificateDer::pem_file_iter(path).map_err(|error| told(&error))?.collect();
+    let found = found.map_err(|error| told(&error))?;
+    if found.is_empty() { Err(told(&"it has none")) } else { Ok(found) }
+}
+
+/// Verifies as much of the server as was asked for.
+///
+/// The standard client verifies nothing unless it is told to, because servers make their certificates themselves. So neither does this
+/// one: the certificate is not looked at, nor is the proof that the server has its key, which would prove nothing by itself.
+#[derive(Debug)]
+struct Verifier {
+    provider: Arc<CryptoProvider>,
+    /// What knows the authority; None where nothing is verified.
+    authority: Option<Arc<WebPkiServerVerifier>>,
+    /// Whether the certificate has to be for this host.
+    identity: bool,
+}
+
+impl Verifier {
+    fn new(wish: &Wish, provider: Arc<CryptoProvider>) -> Result<Self, String> {
+        let authority = match (wish.mode, &wish.ca) {
+            (TlsMode::VerifyCa | TlsMode::VerifyIdentity, Some(ca)) => {
+                let mut roots = RootCertStore::empty();
+                for certificate in certificates(ca)? {
+                    roots.add(certificate).map_err(|error| format!("a certificate in {} is none: {error}", ca.display()))?;
+                }
+                let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider)).build();
+                Some(verifier.map_err(|error| error.to_string())?)
+            }
+            (TlsMode::VerifyCa | TlsMode::VerifyIdentity, None) => {
+                return Err("to verify the server's certificate, the authority's is needed, and none is named".into());
+            }
+            _ => None,
+        };
+        Ok(Self { provider, authority, identity: wish.mode == TlsMode::VerifyIdentity })
+    }
+}
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let Some(authority) = &self.authority else { return Ok(ServerCertVerified::assertion()) };
+        match authority.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
+            // The name is what is verified last.
+            Err(Error::InvalidCertificate(CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. }))
+                if !self.identity =>
+            {
+                Ok(ServerCertVerified::assertion())
+            }
+            other => other,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        match &self.authority {
+            Some(authority) => authority.verify_tls12_signature(message, certificate, signed),
+            None => Ok(HandshakeSignatureValid::assertion()),
+        }
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        match &self.authority {
+            Some(authority) => authority.verify_tls13_signature(message, certificate, signed),
+            None => Ok(HandshakeSignatureValid::assertion()),
+        }
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    fn wish(mode: TlsMode) -> Wish {
+        Wish { mode, ..Wish::default() }
+    }
+
+    #[test]
+    fn nothing_has_to_be_named_to_encrypt() {
+        assert!(config(&wish(TlsMode::Preferred)).is_ok());
+        assert!(config(&wish(TlsMode::Required)).is_ok());
+    }
+
+    #[test]
+    fn to_verify_an_authority_has_to_be_named() {
+        for mode in [TlsMode::VerifyCa, TlsMode::VerifyIdentity] {
+            assert!(config(&wish(mode)).unwrap_err().contains("authority"));
+            let missing = Wish { ca: Some(PathBuf::from("/nowhere/ca.pem")), ..wish(mode) };
+            assert!(config(&missing).unwrap_err().contains("/nowhere/ca.pem"));
+        }
+    }
+
+    #[test]
+    fn a_certificate_without_its_key_is_told() {
+        let half = Wish { certificate: Some(PathBuf::from("/nowhere/cert.pem")), ..wish(TlsMode::Required) };
+        assert!(config(&half).unwrap_err().contains("missing"));
+        let both = Wish { key: Some(PathBuf::from("/nowhere/key.pem")), ..half };
+        assert!(config(&both).unwrap_err().contains("/nowhere/key.pem"));
+    }
+
+    #[test]
+    fn a_certificate_is_for_a_host_or_an_address() {
+        for host in ["db.example.com", "127.0.0.1", "::1"] {
+            assert!(server_name(&Address::Tcp(host.into(), 3306)).is_ok(), "{host}");
+        }
+        assert!(server_name(&Address::Socket(PathBuf::from("/tmp/s.sock"))).is_ok());
+        assert!(server_name(&Address::Tcp("no name".into(), 3306)).is_err());
+    }
+}

@@ -1,0 +1,251 @@
+//! Options that say how load is applied.
+
+use super::{AccountOptions, WorkloadOptions};
+use crate::account::Account;
+use crate::errors::{Error, Result};
+use crate::run::{Arrivals, Phase, Purpose, Rate, Run};
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How long a step is measured unless said, in seconds.
+const TIME: u64 = 60;
+/// The longest phase: a year, in seconds.
+const LONGEST: u64 = 366 * 86_400;
+
+/// How transactions arrive that come at a rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ArrivalsOption {
+    /// One after the other at equal distances
+    Constant,
+    /// At random, as many customers do who know nothing of each other
+    Poisson,
+}
+
+/// How load is applied.
+#[derive(Args, Clone, Debug)]
+pub struct RunOptions {
+    /// Which workload
+    #[command(flatten)]
+    pub workload: WorkloadOptions,
+    /// Which server
+    #[command(flatten)]
+    pub account: AccountOptions,
+    /// Connections at work; a list makes steps
+    #[arg(long, value_name = "N[,N...]", value_delimiter = ',', default_value = "1", allow_negative_numbers = true)]
+    pub connections: Vec<i64>,
+    /// Transactions a second, all connections together; a list makes steps; a closed loop unless said
+    #[arg(long, value_name = "N[,N...]", value_delimiter = ',', allow_negative_numbers = true)]
+    pub rate: Vec<f64>,
+    /// How transactions arrive that come at a rate
+    #[arg(long, value_enum, default_value_t = ArrivalsOption::Constant)]
+    pub arrivals: ArrivalsOption,
+    /// Seconds before each step that do not count
+    #[arg(long, value_name = "S", default_value_t = 0, allow_negative_numbers = true)]
+    pub warmup: i64,
+    /// Seconds that each step is measured; 0: until stopped [default: 60; with --transactions, until they are done]
+    #[arg(long, value_name = "S", allow_negative_numbers = true)]
+    pub time: Option<i64>,
+    /// End after so many transactions
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub transactions: Option<i64>,
+    /// The seed of all randomness: the same seed gives the same transactions
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Threads that drive connections; as many as suit the machine unless said
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub load_threads: Option<i64>,
+    /// Send statements as text instead of preparing them
+    #[arg(long)]
+    pub text: bool,
+    /// Due transactions that may wait for a connection; what comes beyond is dropped and counted
+    #[arg(long, value_name = "N", default_value_t = 100_000, allow_negative_numbers = true)]
+    pub backlog: i64,
+    /// Seconds that a statement may take before its connection counts as lost
+    #[arg(long, value_name = "S", default_value_t = 120, allow_negative_numbers = true)]
+    pub patience: i64,
+    /// Seconds that all connections may be lost before the run fails
+    #[arg(long, value_name = "S", default_value_t = 60, allow_negative_numbers = true)]
+    pub reconnect_for: i64,
+    /// Let agents on these hosts drive, together; each has its own account
+    #[arg(long, value_name = "HOST:PORT[,...]", value_delimiter = ',', requires = "token_file", help_heading = "Several hosts")]
+    pub agents: Vec<String>,
+    /// The file with the secret that agents and conductor share, readable by its owner only
+    #[arg(long, value_name = "FILE", help_heading = "Several hosts")]
+    pub token_file: Option<PathBuf>,
+}
+
+impl RunOptions {
+    /// The run that was asked for.
+    ///
+    /// # Errors
+    ///
+    /// A number is out of its bounds, or the lists do not go together.
+    pub fn run(&self, account: Account) -> Result<Run> {
+        let steps = self.steps()?;
+        let transactions = self.transactions.map(|count| number("transactions", count, 1, i64::MAX as u64)).transpose()?;
+        let load_threads = self.load_threads.map(|count| number("load-threads", count, 1, 1_024)).transpose()?;
+        let measured = self.measured(steps.len())?;
+        let warmup = number("warmup", self.warmup, 0, LONGEST)?;
+        Ok(Run {
+            account,
+            phases: phases(&steps, warmup, measured),
+            seed: self.seed,
+            first: 0,
+            stride: 1,
+            transactions,
+            load_threads: load_threads.map(|count| count as usize),
+            text: self.text,
+            backlog: number("backlog", self.backlog, 0, 100_000_000)?,
+            patience: Duration::from_secs(number("patience", self.patience, 1, LONGEST)?),
+            reconnect_for: Duration::from_secs(number("reconnect-for", self.reconnect_for, 0, LONGEST)?),
+        })
+    }
+
+    /// Connections and rate of each step.
+    fn steps(&self) -> Result<Vec<(usize, Option<Rate>)>> {
+        let connections = self.connections.iter().map(|count| number("connections", *count, 1, 1_000_000));
+        let connections = connections.collect::<Result<Vec<u64>>>()?;
+        let rates = self.rate.iter().map(|rate| self.rate(*rate)).collect::<Result<Vec<Rate>>>()?;
+        let steps = connections.len().max(rates.len());
+        if connections.len().min(rates.len().max(1)) != 1 && connections.len() != rates.len() {
+            let (one, other) = (connections.len(), rates.len());
+            let remedy = "Give one of them as one value, or both as lists of the same length";
+            return Err(Error::user(format!("{one} connection counts and {other} rates do not go together"), remedy));
+        }
+        let step = |place: usize| {
+            let connections = connections[place.min(connections.len() - 1)] as usize;
+            let rate = rates.get(place.min(rates.len().saturating_sub(1))).copied();
+            (connections, rate)
+        };
+        Ok((0..steps).map(step).collect())
+    }
+
+    fn rate(&self, per_second: f64) -> Result<Rate> {
+        if !(per_second > 0.0 && per_second <= 1e9) {
+            let remedy = "Give transactions a second above 0, or leave --rate away for a closed loop";
+            return Err(Error::user(format!("--rate {per_second} is no rate"), remedy));
+        }
+        let arrivals = match self.arrivals {
+            ArrivalsOption::Constant => Arrivals::Constant,
+            ArrivalsOption::Poisson => Arrivals::Poisson,
+        };
+        Ok(Rate { per_second, arrivals })
+    }
+
+    /// How long each step is measured; None until the run is stopped.
+    fn measured(&self, steps: usize) -> Result<Option<u64>> {
+        let seconds = match self.time {
+            Some(seconds) => number("time", seconds, 0, LONGEST)?,
+            None if self.transactions.is_some() && steps == 1 => 0,
+            None => TIME,
+        };
+        if seconds == 0 && steps > 1 {
+            let remedy = "Give --time the seconds of each step, or ask for one step";
+            return Err(Error::user(format!("--time 0 never ends the first of {steps} steps"), remedy));
+        }
+        Ok((seconds > 0).then_some(seconds))
+    }
+}
+
+fn phases(steps: &[(usize, Option<Rate>)], warmup: u64, measured: Option<u64>) -> Vec<Phase> {
+    let mut phases = Vec::new();
+    for (place, (connections, rate)) in steps.iter().enumerate() {
+        let phase = |purpose, seconds| Phase { purpose, step: place + 1, seconds, connections: *connections, rate: *rate };
+        if warmup > 0 {
+            phases.push(phase(Purpose::WarmUp, Some(warmup)));
+        }
+        phases.push(phase(Purpose::Measure, measured));
+    }
+    phases
+}
+
+/// A number of an option that lies within its bounds.
+fn number(option: &str, given: i64, least: u64, most: u64) -> Result<u64> {
+    let number = u64::try_from(given).ok().filter(|number| (least..=most).contains(number));
+    number.ok_or_else(|| Error::user(format!("--{option} {given} is out of bounds"), format!("Give a number from {least} to {most}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Cli, Command};
+    use super::*;
+    use crate::account::{Address, Tls};
+    use clap::Parser;
+
+    fn run(options: &str) -> Result<Run> {
+        let line = format!("dialin-load run noop {options}");
+        let cli = Cli::try_parse_from(line.split_whitespace()).unwrap();
+        let Command::Run(options) = cli.command else { panic!("no run") };
+        options.run(Account {
+            address: Address::Socket("/s".into()),
+            user: String::new(),
+            password: String::new(),
+            database: String::new(),
+            tls: Tls::default(),
+        })
+    }
+
+    type Told = (&'static str, usize, Option<u64>, usize, Option<f64>);
+
+    fn told(options: &str) -> Vec<Told> {
+        let phase = |each: &Phase| {
+            (each.purpose.word(), each.step, each.seconds, each.connections, each.rate.map(|rate| rate.per_second))
+        };
+        run(options).unwrap().phases.iter().map(phase).collect()
+    }
+
+    #[test]
+    fn nothing_said_is_a_minute_of_one_connection_in_a_closed_loop() {
+        assert_eq!(told(""), [("measure", 1, Some(60), 1, None)]);
+    }
+
+    #[test]
+    fn each_step_has_its_own_warm_up() {
+        assert_eq!(told("--connections 1,4 --warmup 5 --time 20"), [
+            ("warm-up", 1, Some(5), 1, None),
+            ("measure", 1, Some(20), 1, None),
+            ("warm-up", 2, Some(5), 4, None),
+            ("measure", 2, Some(20), 4, None),
+        ]);
+    }
+
+    #[test]
+    fn lists_of_one_and_of_many_and_lists_of_the_same_length_go_together() {
+        let steps = |options: &str| told(options).iter().map(|told| (told.3, told.4)).collect::<Vec<_>>();
+        assert_eq!(steps("--connections 8 --rate 1,2.5"), [(8, Some(1.0)), (8, Some(2.5))]);
+        assert_eq!(steps("--connections 8,9 --rate 3"), [(8, Some(3.0)), (9, Some(3.0))]);
+        assert_eq!(steps("--connections 8,9 --rate 3,4"), [(8, Some(3.0)), (9, Some(4.0))]);
+        assert!(run("--connections 8,9 --rate 3,4,5").unwrap_err().what.contains("do not go together"));
+        assert!(run("--connections 8,9,10 --rate 3,4").is_err());
+    }
+
+    #[test]
+    fn a_run_without_an_end_has_one_step() {
+        assert_eq!(told("--time 0"), [("measure", 1, None, 1, None)]);
+        assert_eq!(told("--transactions 100"), [("measure", 1, None, 1, None)]);
+        assert_eq!(told("--transactions 100 --time 5"), [("measure", 1, Some(5), 1, None)]);
+        assert!(run("--time 0 --connections 1,2").unwrap_err().what.contains("never ends"));
+    }
+
+    #[test]
+    fn numbers_out_of_bounds_are_refused_with_a_remedy() {
+        for options in [
+            "--connections 0", "--connections -4", "--connections 1,0", "--rate 0", "--rate -1", "--rate nan", "--rate inf", "--time -1",
+            "--warmup -1", "--transactions 0", "--load-threads 0", "--backlog -1", "--patience 0", "--reconnect-for -1",
+            "--time 99999999999", "--connections 9999999999",
+        ] {
+            let error = run(options).err().unwrap_or_else(|| panic!("{options} is taken"));
+            assert!(error.fault == crate::errors::Fault::User && !error.remedy.is_empty(), "{options}: {error}");
+        }
+    }
+
+    #[test]
+    fn all_that_is_said_is_in_the_run() {
+        let run = run("--seed 7 --text --backlog 10 --patience 5 --reconnect-for 6 --load-threads 2 --rate 9 --arrivals poisson").unwrap();
+        assert_eq!((run.seed, run.text, run.backlog, run.load_threads), (7, true, 10, Some(2)));
+        assert_eq!((run.patience, run.reconnect_for), (Duration::from_secs(5), Duration::from_secs(6)));
+        assert_eq!(run.phases[0].rate, Some(Rate { per_second: 9.0, arrivals: Arrivals::Poisson }));
+        assert_eq!((run.first, run.stride), (0, 1));
+    }
+}

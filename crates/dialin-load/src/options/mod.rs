@@ -1,0 +1,333 @@
+//! The command line: what can be asked for, and what is asked for that cannot be.
+
+mod account;
+mod files;
+mod load;
+
+pub use account::{AccountOptions, Found, Surroundings};
+pub use files::raise_limit;
+pub use load::{ArrivalsOption, RunOptions};
+
+use crate::errors::{Error, Result};
+use clap::error::ErrorKind;
+use clap::{Args, Parser, Subcommand};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  dialin-load prepare oltp_read_write -o tables=8 -o table-size=100000
+  dialin-load run oltp_read_write -o tables=8 -o table-size=100000 --connections 16 --time 60
+  dialin-load run oltp_read_write -o tables=8 -o table-size=100000 --connections 1,4,16,64 --warmup 5 --time 20
+  dialin-load run oltp_point_select --connections 64 --rate 5000 --arrivals poisson
+  dialin-load run my-workload.toml --defaults-file ~/.load.cnf --json >seconds.jsonl
+  dialin-load show tpcc-like
+
+The password comes from [client] of --defaults-file or from the environment's MYSQL_PWD, never from an argument.
+
+Exit codes: 0 it went well, 1 the driver failed, 2 what was asked for is wrong, 3 the server failed, 4 the workload does
+not fit the server's data, 5 it went well but did not reach the rate that was asked for.";
+
+const RUN_EXAMPLES: &str = "\
+Without --rate each connection begins a transaction when its last one ended: a closed loop, which shows what the server can do.
+With --rate transactions come when they are due, however slow the server is, and their latency counts from then: an open loop,
+which shows what its users feel. A list of connections or rates makes a step of each; of two lists, one has one value, or both
+have as many.
+
+Examples:
+  dialin-load run oltp_read_write --connections 1,4,16,64 --warmup 5 --time 20     the scaling curve
+  dialin-load run oltp_read_write --connections 64 --rate 200,400,800 --time 60    latency under three loads
+  dialin-load run noop --connections 16 --time 0                                   until Ctrl-C
+  dialin-load run bank-transfer --connections 8 --transactions 100000 --seed 7     the same work each time";
+
+/// The whole command line.
+#[derive(Debug, Parser)]
+#[command(
+    name = "dialin-load",
+    version,
+    about = "A load driver for MySQL and MariaDB that costs little CPU and hides no stall",
+    after_help = EXAMPLES,
+    arg_required_else_help = true
+)]
+pub struct Cli {
+    /// Write the stream, and errors, as JSON lines. So it is when the output is no terminal
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// What to do
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Apply a workload to a server, and tell each second
+    #[command(after_help = RUN_EXAMPLES)]
+    Run(Box<RunOptions>),
+    /// Create and fill a workload's tables
+    Prepare(PrepareOptions),
+    /// Drop a workload's tables
+    Cleanup(TableOptions),
+    /// Check a workload's conditions on its data, such as that no money was lost
+    Check(TableOptions),
+    /// Drive load for a conductor on another host: see `run --agents`
+    Agent(AgentOptions),
+    /// Find what the driver itself can do on this machine
+    SelfTest(SelfTestOptions),
+    /// List the workloads
+    Workloads,
+    /// Show a workload's transactions and statements
+    Show(WorkloadOptions),
+}
+
+/// Which workload.
+#[derive(Args, Clone, Debug)]
+pub struct WorkloadOptions {
+    /// Its name, as `dialin-load workloads` lists it, or a workload file ending in .toml
+    #[arg(value_name = "WORKLOAD")]
+    pub workload: String,
+    /// An option of the workload, such as table-size=100000; `dialin-load show WORKLOAD` tells more
+    #[arg(short = 'o', long = "option", value_name = "NAME=VALUE")]
+    pub options: Vec<String>,
+}
+
+impl WorkloadOptions {
+    /// The workload's options by name.
+    ///
+    /// # Errors
+    ///
+    /// One has no name or no `=`.
+    pub fn pairs(&self) -> Result<Vec<(String, String)>> {
+        let pair = |text: &String| match text.split_once('=') {
+            Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_owned(), value.trim().to_owned())),
+            _ => Err(Error::user(
+                format!("`--option {text}` is no option of a workload"),
+                "Write it as name=value, such as --option table-size=100000",
+            )),
+        };
+        self.options.iter().map(pair).collect()
+    }
+}
+
+/// A workload's tables on a server.
+#[derive(Args, Debug)]
+pub struct TableOptions {
+    /// Which workload
+    #[command(flatten)]
+    pub workload: WorkloadOptions,
+    /// Which server
+    #[command(flatten)]
+    pub account: AccountOptions,
+}
+
+/// How tables are filled.
+#[derive(Args, Debug)]
+pub struct PrepareOptions {
+    /// Which tables
+    #[command(flatten)]
+    pub tables: TableOptions,
+    /// Connections that fill them, side by side; as many as there are CPUs unless said
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub threads: Option<i64>,
+}
+
+impl PrepareOptions {
+    /// How many connections fill the tables, on a machine with so many CPUs.
+    ///
+    /// # Errors
+    ///
+    /// None is asked for, or more than a thousand.
+    pub fn threads(&self, cpus: usize) -> Result<usize> {
+        let Some(asked) = self.threads else { return Ok(cpus.max(1)) };
+        let threads = usize::try_from(asked).ok().filter(|threads| (1..=1_000).contains(threads));
+        threads.ok_or_else(|| Error::user(format!("--threads {asked} cannot fill tables"), "Give a number from 1 to 1000"))
+    }
+}
+
+/// How an agent waits for its conductor.
+#[derive(Args, Debug)]
+pub struct AgentOptions {
+    /// The server that this host drives
+    #[command(flatten)]
+    pub account: AccountOptions,
+    /// Where conductors call
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7306")]
+    pub listen: String,
+    /// The file with the secret that agents and conductor share, readable by its owner only
+    #[arg(long, value_name = "FILE")]
+    pub token_file: PathBuf,
+}
+
+/// How the driver is tested.
+#[derive(Args, Debug)]
+pub struct SelfTestOptions {
+    /// Connections at work
+    #[arg(long, value_name = "N", default_value_t = 16, allow_negative_numbers = true)]
+    pub connections: i64,
+    /// How long each kind of statement is measured
+    #[arg(long, value_name = "S", default_value_t = 3, allow_negative_numbers = true)]
+    pub seconds: i64,
+}
+
+impl SelfTestOptions {
+    /// Connections and seconds.
+    ///
+    /// # Errors
+    ///
+    /// They are none, or more than a self-test is good for.
+    pub fn numbers(&self) -> Result<(usize, u64)> {
+        let connections = usize::try_from(self.connections).ok().filter(|count| (1..=10_000).contains(count));
+        let connections = connections.ok_or_else(|| {
+            Error::user(format!("A self-test cannot have {} connections", self.connections), "Give --connections from 1 to 10000")
+        })?;
+        let seconds = u64::try_from(self.seconds).ok().filter(|count| (1..=600).contains(count));
+        let seconds = seconds.ok_or_else(|| {
+            Error::user(format!("A self-test cannot take {} seconds", self.seconds), "Give --seconds from 1 to 600")
+        })?;
+        Ok((connections, seconds))
+    }
+}
+
+/// What came of the arguments.
+#[derive(Debug)]
+pub enum Parsed {
+    /// Something to do.
+    Cli(Box<Cli>),
+    /// A text that was asked for: help, or the version.
+    Text(String),
+}
+
+/// Read the arguments, the program's name first.
+///
+/// # Errors
+///
+/// They cannot be understood.
+pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Parsed> {
+    match Cli::try_parse_from(arguments) {
+        Ok(cli) => Ok(Parsed::Cli(Box::new(cli))),
+        Err(error) => match error.kind() {
+            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+                Ok(Parsed::Text(error.to_string()))
+            }
+            _ => Err(misunderstood(&error.to_string())),
+        },
+    }
+}
+
+/// An error of several lines and paragraphs as one of a line, with the tip or the usage as its remedy.
+fn misunderstood(text: &str) -> Error {
+    let paragraph: Vec<&str> = text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
+    let what = paragraph.join(" ");
+    let what = what.strip_prefix("error: ").unwrap_or(&what);
+    if what.contains("'--password") || what.contains("'-p'") {
+        let remedy = "Write the password into [client] of a file for --defaults-file, or into MYSQL_PWD: anybody can read arguments";
+        return Error::user("A password is never taken from an argument", remedy);
+    }
+    let after = |word: &str| text.lines().find_map(|line| line.trim().strip_prefix(word)).map(str::trim);
+    let remedy = match (after("tip: "), after("Usage: ")) {
+        (Some(tip), _) => tip.to_owned(),
+        (None, Some(usage)) => format!("Usage: {usage}"),
+        (None, None) => "See `dialin-load --help`".to_owned(),
+    };
+    Error::user(what, remedy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    fn parsed(line: &str) -> Result<Parsed> {
+        parse(line.split_whitespace().map(OsString::from))
+    }
+
+    fn refused(line: &str) -> Error {
+        parsed(line).err().unwrap_or_else(|| panic!("{line} is taken"))
+    }
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_helps() {
+        for command in Cli::command().get_subcommands().map(clap::Command::get_name) {
+            let text = parsed(&format!("dialin-load {command} --help"));
+            assert!(matches!(text, Ok(Parsed::Text(text)) if text.contains("Usage: dialin-load")), "{command}");
+        }
+    }
+
+    #[test]
+    fn help_teaches_by_examples_that_are_understood() {
+        let examples = [EXAMPLES, RUN_EXAMPLES].into_iter().flat_map(str::lines).map(str::trim);
+        let examples: Vec<&str> = examples.filter(|line| line.starts_with("dialin-load")).collect();
+        assert!(examples.len() > 8);
+        for example in examples {
+            // What stands behind two blanks is a comment, and what stands behind > is the shell's.
+            let line = example.split("   ").next().unwrap().split('>').next().unwrap();
+            assert!(matches!(parsed(line), Ok(Parsed::Cli(_))), "{line}");
+        }
+    }
+
+    #[test]
+    fn nothing_asked_for_gives_the_help_and_a_version_can_be_asked_for() {
+        assert!(matches!(parsed("dialin-load"), Ok(Parsed::Text(text)) if text.contains("Examples:")));
+        assert!(matches!(parsed("dialin-load --version"), Ok(Parsed::Text(text)) if text.starts_with("dialin-load ")));
+    }
+
+    #[test]
+    fn what_is_not_understood_is_told_in_one_line_with_a_remedy() {
+        for line in [
+            "dialin-load run",
+            "dialin-load nothing",
+            "dialin-load run noop --rat 5",
+            "dialin-load run noop --rate five",
+            "dialin-load run noop --arrivals seldom",
+            "dialin-load run noop --socket /s --host h",
+            "dialin-load agent",
+        ] {
+            let error = refused(line);
+            assert!(!error.what.contains('\n') && !error.remedy.contains('\n') && !error.remedy.is_empty(), "{error:?}");
+            assert!(!error.what.starts_with("error"), "{error:?}");
+        }
+        assert!(refused("dialin-load run noop --rat 5").remedy.contains("--rate"));
+    }
+
+    #[test]
+    fn a_password_in_an_argument_is_refused_and_not_repeated() {
+        for line in ["dialin-load run noop --password=hunter2", "dialin-load run noop -phunter2", "dialin-load run noop --password hunter2"] {
+            let error = refused(line);
+            assert!(error.what.contains("never taken from an argument") && error.remedy.contains("MYSQL_PWD"), "{error:?}");
+            assert!(!error.to_string().contains("hunter2"));
+        }
+    }
+
+    #[test]
+    fn json_may_be_asked_for_before_and_behind_the_command() {
+        for line in ["dialin-load --json run noop", "dialin-load run noop --json"] {
+            assert!(matches!(parsed(line), Ok(Parsed::Cli(cli)) if cli.json), "{line}");
+        }
+    }
+
+    fn workload(options: &[&str]) -> WorkloadOptions {
+        WorkloadOptions { workload: "noop".into(), options: options.iter().map(|each| (*each).to_owned()).collect() }
+    }
+
+    #[test]
+    fn options_of_a_workload_have_a_name_and_a_value() {
+        let pairs = workload(&["tables=8", "note = a=b", "empty="]).pairs().unwrap();
+        let texts: Vec<(&str, &str)> = pairs.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        assert_eq!(texts, [("tables", "8"), ("note", "a=b"), ("empty", "")]);
+        for bad in ["tables", "=8", ""] {
+            assert!(workload(&[bad]).pairs().unwrap_err().remedy.contains("name=value"));
+        }
+    }
+
+    #[test]
+    fn a_self_test_has_connections_and_takes_time() {
+        let numbers = |connections, seconds| SelfTestOptions { connections, seconds }.numbers();
+        assert_eq!(numbers(16, 3).unwrap(), (16, 3));
+        assert!(numbers(0, 3).is_err() && numbers(-1, 3).is_err() && numbers(1, 0).is_err() && numbers(1, 10_000).is_err());
+    }
+}

@@ -1,0 +1,237 @@
+//! Where the stream goes: JSON lines for programs, text for people.
+
+use crate::engine::{Played, Second};
+use crate::errors::{Error, RATE_NOT_REACHED, Result};
+use crate::record::{End, Line, StartLine, Steps, When, human};
+use std::io::{ErrorKind, Write};
+
+/// Writes lines one at a time, each in full at once.
+#[derive(Debug)]
+pub struct Output<W> {
+    to: W,
+    json: bool,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    Open,
+    /// Nobody reads any more.
+    Closed,
+    Failed(String),
+}
+
+impl<W: Write> Output<W> {
+    /// Write to somewhere: JSON lines, or text for people.
+    pub fn new(to: W, json: bool) -> Self {
+        Self { to, json, state: State::Open }
+    }
+
+    /// Write a line of the stream. For people an error is none: it goes to standard error.
+    pub fn line(&mut self, line: &Line<'_>) {
+        let text = if self.json {
+            serde_json::to_string(line).expect("a line is plain data")
+        } else {
+            match line {
+                Line::Start(line) => human::start(line),
+                Line::Second(line) => human::second(line),
+                Line::Summary(line) => format!("\n{}", human::summary(line)),
+                Line::SelfTest(line) => human::self_test(line),
+                Line::Error(_) => return,
+            }
+        };
+        self.text(&text);
+    }
+
+    /// Write some text, and end its line.
+    pub fn text(&mut self, text: &str) {
+        if !self.is_open() {
+            return;
+        }
+        let bytes = [text.as_bytes(), b"\n"].concat();
+        if let Err(error) = self.to.write_all(&bytes).and_then(|()| self.to.flush()) {
+            self.state = match error.kind() {
+                ErrorKind::BrokenPipe => State::Closed,
+                _ => State::Failed(error.to_string()),
+            };
+        }
+    }
+
+    /// Whether what is written still arrives.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        matches!(self.state, State::Open)
+    }
+
+    /// Whether all could be written, or the reader wanted no more.
+    ///
+    /// # Errors
+    ///
+    /// It could not, as on a full disk.
+    pub fn result(&self) -> Result<()> {
+        match &self.state {
+            State::Open | State::Closed => Ok(()),
+            State::Failed(why) => {
+                Err(Error::user(format!("The output cannot be written: {why}"), "Make room where standard output goes"))
+            }
+        }
+    }
+}
+
+/// Tells a run: each second as it ends, and what it came to. Its size does not depend on how long the run is.
+#[derive(Debug)]
+pub struct Report<'a, W> {
+    output: &'a mut Output<W>,
+    names: Vec<String>,
+    steps: Steps,
+}
+
+impl<'a, W: Write> Report<'a, W> {
+    /// Begin with what will run.
+    pub fn begin(output: &'a mut Output<W>, start: &StartLine) -> Self {
+        output.line(&Line::Start(start));
+        let names: Vec<String> = start.transactions.iter().map(|each| each.name.clone()).collect();
+        Self { output, steps: Steps::new(names.clone()), names }
+    }
+
+    /// Tell a second. False when nobody reads any more, or it cannot be written.
+    pub fn second(&mut self, second: &Second) -> bool {
+        let when = When {
+            second: second.number,
+            at: second.at,
+            seconds: second.seconds,
+            purpose: second.purpose,
+            step: second.step,
+            connections: second.connections,
+            rate: second.rate,
+        };
+        self.steps.add(&when, &second.merged);
+        self.output.line(&Line::Second(&second.merged.line(&when, &self.names)));
+        self.output.is_open()
+    }
+
+    /// Tell what the run came to; return the exit code.
+    ///
+    /// # Errors
+    ///
+    /// The output could not be written.
+    pub fn end(self, played: Played, stopped: bool) -> Result<u8> {
+        let Played { seconds, load_threads, reached_backlog_cap } = played;
+        let closed = matches!(self.output.state, State::Closed);
+        let summary = self.steps.finish(End { seconds, load_threads, reached_backlog_cap, stopped });
+        self.output.line(&Line::Summary(&summary));
+        self.output.result()?;
+        Ok(if summary.rate_reached == Some(false) && !closed { RATE_NOT_REACHED } else { 0 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{ErrorLine, Merged, SCHEMA, Tally, TransactionFact};
+    use crate::run::{Arrivals, Purpose, Rate};
+    use std::io;
+
+    const PLAYED: Played = Played { seconds: 2, load_threads: 1, reached_backlog_cap: false };
+
+    fn start() -> StartLine {
+        StartLine {
+            schema: SCHEMA,
+            version: "1",
+            workload: "bank".into(),
+            transactions: vec![TransactionFact { name: "pay".into(), weight: 1.0 }],
+            statements: 1,
+            text: false,
+            server: "/s.sock".into(),
+            agents: vec![],
+            load_threads: None,
+            engine: "epoll",
+            seed: 1,
+            transaction_limit: None,
+            backlog_cap: 1,
+            phases: vec![],
+            histogram_unit_ns: 100,
+        }
+    }
+
+    fn second(number: u64, transactions: u64, rate: Option<f64>) -> Second {
+        let mut tally = Tally::new(1);
+        (0..transactions).for_each(|_| tally.transaction(0, 1_000_000, 1_000_000));
+        let mut merged = Merged::new(1);
+        merged.add(&tally);
+        let rate = rate.map(|per_second| Rate { per_second, arrivals: Arrivals::Constant });
+        Second { number, purpose: Purpose::Measure, step: 1, connections: 1, rate, at: 0.0, seconds: 1.0, merged }
+    }
+
+    fn told(json: bool, rate: Option<f64>) -> (u8, String) {
+        let mut bytes = Vec::new();
+        let mut output = Output::new(&mut bytes, json);
+        let mut report = Report::begin(&mut output, &start());
+        assert!(report.second(&second(1, 10, rate)) && report.second(&second(2, 10, rate)));
+        let code = report.end(PLAYED, false).unwrap();
+        (code, String::from_utf8(bytes).unwrap())
+    }
+
+    #[test]
+    fn the_stream_is_a_start_its_seconds_and_a_summary() {
+        let (code, text) = told(true, None);
+        let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let types: Vec<&str> = lines.iter().map(|line| line["type"].as_str().unwrap()).collect();
+        assert_eq!((code, types), (0, vec!["start", "second", "second", "summary"]));
+        assert_eq!(lines[3]["total"]["transactions"], 20);
+    }
+
+    #[test]
+    fn people_are_told_the_same_in_words() {
+        let (_, text) = told(false, None);
+        assert!(text.starts_with("bank on /s.sock") && text.contains("20 transactions") && !text.contains('{'), "{text}");
+    }
+
+    #[test]
+    fn a_rate_that_was_not_reached_is_an_exit_code() {
+        assert_eq!(told(true, Some(10.0)).0, 0);
+        assert_eq!(told(true, Some(20.0)).0, RATE_NOT_REACHED);
+    }
+
+    #[test]
+    fn errors_are_lines_for_programs_only() {
+        for (json, lines) in [(true, 1), (false, 0)] {
+            let mut bytes = Vec::new();
+            Output::new(&mut bytes, json).line(&Line::Error(&ErrorLine::from(&Error::user("a", "b"))));
+            assert_eq!(bytes.iter().filter(|byte| **byte == b'\n').count(), lines);
+        }
+    }
+
+    /// Takes some writes, and then fails with an error.
+    struct Fails(usize, ErrorKind);
+
+    impl Write for Fails {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 = self.0.checked_sub(1).ok_or(self.1)?;
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn after(writes: usize, kind: ErrorKind) -> (Vec<bool>, Result<u8>) {
+        let mut output = Output::new(Fails(writes, kind), true);
+        let mut report = Report::begin(&mut output, &start());
+        let open = (1..=3).map(|number| report.second(&second(number, 1, Some(9.0)))).collect();
+        (open, report.end(PLAYED, true))
+    }
+
+    #[test]
+    fn a_closed_pipe_ends_the_run_quietly() {
+        assert_eq!(after(2, ErrorKind::BrokenPipe), (vec![true, false, false], Ok(0)));
+    }
+
+    #[test]
+    fn a_full_disk_is_told() {
+        let (open, result) = after(2, ErrorKind::StorageFull);
+        assert_eq!(open, [true, false, false]);
+        assert!(result.unwrap_err().what.contains("cannot be written"));
+    }
+}

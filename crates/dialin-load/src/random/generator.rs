@@ -1,0 +1,335 @@
+//! Values drawn for a statement's parameters.
+
+use super::{Integers, Rng, mixed, text, unit, up_to};
+use crate::plan::{SEQUENCE, Slot, Value};
+use std::sync::Arc;
+
+/// Draws values. Those of text never need escaping within quotes unless the workload's own words do.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Generator {
+    /// A whole number.
+    Integer(Integers),
+    /// A whole number from one of several distributions, by the slot's number from 0, modulo their count; of at least one.
+    Nth {
+        /// The slot with the number.
+        slot: Slot,
+        /// The distributions.
+        of: Arc<[Integers]>,
+    },
+    /// A whole number that no other transaction draws.
+    Unique(Unique),
+    /// Text with a digit for each `#` and a lower-case letter for each `@`.
+    Template(Vec<u8>),
+    /// Lower-case letters.
+    Text {
+        /// The least number of letters.
+        least: usize,
+        /// The greatest number of letters.
+        most: usize,
+    },
+    /// A number of DECIMAL, as text, each as often as the others.
+    Decimal {
+        /// The lowest, times 10 to the power of `digits`.
+        low: i64,
+        /// The highest, likewise.
+        high: i64,
+        /// Digits after the point.
+        digits: u32,
+    },
+    /// One of several values.
+    Choice {
+        /// At least one.
+        values: Vec<Value>,
+        /// How often each comes, relative to the others; one for each value, not all 0.
+        weights: Vec<f64>,
+    },
+    /// The slot's number in words, one for each of its decimal digits, of which it has at least three: TPC-C's last names.
+    Words {
+        /// The slot with the number; its sign does not matter.
+        slot: Slot,
+        /// The words for 0 to 9. There is none for a digit beyond their number.
+        list: Vec<String>,
+    },
+}
+
+impl Generator {
+    /// Draws a value into `into`, whose buffer is reused.
+    pub fn draw(&self, rng: &mut Rng, slots: &[Value], into: &mut Value) {
+        match self {
+            Generator::Choice { values, weights } => match (chosen(values, weights, rng), into) {
+                (Value::Bytes(from), Value::Bytes(to)) => to.clone_from(from),
+                (from, to) => *to = from.clone(),
+            },
+            _ if self.is_integer() => *into = Value::Int(self.draw_integer(rng, slots)),
+            _ => {
+                let mut bytes = match std::mem::take(into) {
+                    Value::Bytes(bytes) => bytes,
+                    _ => Vec::new(),
+                };
+                bytes.clear();
+                self.write_text(rng, slots, &mut bytes);
+                *into = Value::Bytes(bytes);
+            }
+        }
+    }
+
+    /// Appends a value's text, without quotes. NULL has none: draw where a choice has it.
+    pub fn write_text(&self, rng: &mut Rng, slots: &[Value], out: &mut Vec<u8>) {
+        match self {
+            Generator::Integer(_) | Generator::Nth { .. } | Generator::Unique(_) => {
+                text::whole_number(self.draw_integer(rng, slots), out);
+            }
+            Generator::Template(template) => text::template(template, rng, out),
+            Generator::Text { least, most } => {
+                let more = up_to(most.saturating_sub(*least) as u64, rng) as usize;
+                text::letters(least + more, rng, out);
+            }
+            Generator::Decimal { low, high, digits } => text::decimal(between(*low, *high, rng), *digits, out),
+            Generator::Choice { values, weights } => write_value(chosen(values, weights, rng), out),
+            Generator::Words { slot, list } => words(number(slots, *slot), list, out),
+        }
+    }
+
+    /// Whether each value is a whole number.
+    #[must_use]
+    pub fn is_integer(&self) -> bool {
+        match self {
+            Generator::Integer(_) | Generator::Nth { .. } | Generator::Unique(_) => true,
+            Generator::Choice { values, .. } => values.iter().all(|value| matches!(value, Value::Int(_))),
+            _ => false,
+        }
+    }
+
+    /// Draws a whole number; 0 from a generator of something else.
+    pub fn draw_integer(&self, rng: &mut Rng, slots: &[Value]) -> i64 {
+        match self {
+            Generator::Integer(integers) => integers.draw(rng),
+            Generator::Nth { slot, of } => {
+                let count = of.len().max(1) as i64;
+                let nth = number(slots, *slot).rem_euclid(count) as usize;
+                of.get(nth).map_or(0, |integers| integers.draw(rng))
+            }
+            Generator::Unique(unique) => unique.of(number(slots, SEQUENCE)),
+            Generator::Choice { values, weights } => whole(chosen(values, weights, rng)),
+            _ => 0,
+        }
+    }
+}
+
+/// The numbers of INTEGER in an order without order, each once: sysbench's `rand.unique`, less 2 to the power of 31.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unique {
+    first: u32,
+    offset: u32,
+}
+
+impl Unique {
+    /// An order for each seed.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        let word = mixed(seed);
+        Self { first: word as u32, offset: (word >> 32) as u32 }
+    }
+
+    /// The number for a place in the order; it begins anew after 2 to the power of 32.
+    #[must_use]
+    pub fn of(self, place: i64) -> i64 {
+        let index = self.first.wrapping_add(place as u32);
+        let number = permuted(permuted(index).wrapping_add(self.offset) ^ 0x5bf0_3635);
+        i64::from(number) - (1 << 31)
+    }
+}
+
+/// A bijection: squares modulo a prime of the form 4n + 3 differ among the numbers below its half, and their negatives are the rest.
+fn permuted(number: u32) -> u32 {
+    const PRIME: u32 = 4_294_967_291;
+    if number >= PRIME {
+        return number;
+    }
+    let square = (u64::from(number) * u64::from(number) % u64::from(PRIME)) as u32;
+    if number <= PRIME / 2 { square } else { PRIME - square }
+}
+
+fn between(low: i64, high: i64, rng: &mut Rng) -> i64 {
+    let width = high.max(low).wrapping_sub(low) as u64;
+    low.wrapping_add(up_to(width, rng) as i64)
+}
+
+fn chosen<'a>(values: &'a [Value], weights: &[f64], rng: &mut Rng) -> &'a Value {
+    const NONE: &Value = &Value::Null;
+    let mut left = unit(rng) * weights.iter().sum::<f64>();
+    for (value, weight) in values.iter().zip(weights) {
+        if left < *weight {
+            return value;
+        }
+        left -= weight;
+    }
+    values.last().unwrap_or(NONE)
+}
+
+fn number(slots: &[Value], slot: Slot) -> i64 {
+    slots.get(slot).map_or(0, whole)
+}
+
+fn whole(value: &Value) -> i64 {
+    match value {
+        Value::Null => 0,
+        Value::Int(number) => *number,
+        Value::Double(number) => *number as i64,
+        Value::Bytes(text) => std::str::from_utf8(text).ok().and_then(|text| text.parse().ok()).unwrap_or(0),
+    }
+}
+
+fn write_value(value: &Value, out: &mut Vec<u8>) {
+    match value {
+        Value::Null => {}
+        Value::Int(number) => text::whole_number(*number, out),
+        Value::Double(number) => out.extend_from_slice(number.to_string().as_bytes()),
+        Value::Bytes(bytes) => out.extend_from_slice(bytes),
+    }
+}
+
+fn words(number: i64, list: &[String], out: &mut Vec<u8>) {
+    let mut digits = Vec::with_capacity(20);
+    text::digits_of(number.unsigned_abs(), 3, &mut digits);
+    for digit in digits {
+        if let Some(word) = list.get(usize::from(digit - b'0')) {
+            out.extend_from_slice(word.as_bytes());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{CONNECTION, FIRST_FREE};
+    use crate::random::{Distribution, of_transaction};
+    use std::collections::HashSet;
+
+    fn integers(low: i64, high: i64) -> Integers {
+        Integers::new(low, high, Distribution::Uniform).unwrap()
+    }
+
+    fn drawn(generator: &Generator, slots: &[Value], sequence: u64) -> Value {
+        let mut into = Value::Null;
+        generator.draw(&mut of_transaction(1, sequence), slots, &mut into);
+        into
+    }
+
+    fn text(generator: &Generator, slots: &[Value], sequence: u64) -> String {
+        let mut out = Vec::new();
+        generator.write_text(&mut of_transaction(1, sequence), slots, &mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    fn choice(values: Vec<Value>, weights: Vec<f64>) -> Generator {
+        Generator::Choice { values, weights }
+    }
+
+    #[test]
+    fn drawing_and_writing_give_the_same_value() {
+        let all = [
+            Generator::Integer(integers(-50, 50)),
+            Generator::Nth { slot: CONNECTION, of: vec![integers(1, 9)].into() },
+            Generator::Unique(Unique::new(4)),
+            Generator::Template(b"##@@".to_vec()),
+            Generator::Text { least: 3, most: 9 },
+            Generator::Decimal { low: -500, high: 500, digits: 2 },
+            choice(vec![Value::Int(3), Value::Bytes(b"x".to_vec())], vec![1.0, 1.0]),
+        ];
+        let slots = vec![Value::Int(3); FIRST_FREE];
+        for generator in &all {
+            for sequence in 0..50 {
+                let mut written = Vec::new();
+                write_value(&drawn(generator, &slots, sequence), &mut written);
+                assert_eq!(text(generator, &slots, sequence), String::from_utf8(written).unwrap());
+                if generator.is_integer() {
+                    let number = generator.draw_integer(&mut of_transaction(1, sequence), &slots);
+                    assert_eq!(drawn(generator, &slots, sequence), Value::Int(number));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn text_has_a_length_within_its_bounds() {
+        let lengths: HashSet<usize> =
+            (0..200).map(|sequence| text(&Generator::Text { least: 2, most: 4 }, &[], sequence).len()).collect();
+        assert_eq!(lengths, HashSet::from([2, 3, 4]));
+        assert_eq!(text(&Generator::Text { least: 5, most: 5 }, &[], 1).len(), 5);
+    }
+
+    #[test]
+    fn a_drawn_text_reuses_the_buffer() {
+        let generator = Generator::Template(b"###".to_vec());
+        let mut into = Value::Bytes(Vec::with_capacity(1000));
+        generator.draw(&mut of_transaction(1, 1), &[], &mut into);
+        assert!(matches!(into, Value::Bytes(bytes) if bytes.len() == 3 && bytes.capacity() >= 1000));
+    }
+
+    #[test]
+    fn choices_come_by_their_weights() {
+        let generator = choice(vec![Value::Int(1), Value::Int(2), Value::Int(3)], vec![1.0, 0.0, 3.0]);
+        let mut rng = of_transaction(1, 1);
+        let mut counts = [0_u32; 4];
+        for _ in 0..10_000 {
+            counts[generator.draw_integer(&mut rng, &[]) as usize] += 1;
+        }
+        assert_eq!(counts[2], 0);
+        assert!((2_300..2_700).contains(&counts[1]), "{counts:?}");
+    }
+
+    #[test]
+    fn a_choice_with_text_or_null_is_no_integer() {
+        assert!(choice(vec![Value::Int(1)], vec![1.0]).is_integer());
+        assert!(!choice(vec![Value::Int(1), Value::Null], vec![1.0, 1.0]).is_integer());
+        assert_eq!(drawn(&choice(vec![Value::Null], vec![1.0]), &[], 1), Value::Null);
+    }
+
+    #[test]
+    fn the_nth_distribution_is_that_of_the_slot() {
+        let generator = Generator::Nth { slot: CONNECTION, of: vec![integers(0, 9), integers(10, 19)].into() };
+        for connection in 0..6 {
+            let first = connection % 2 * 10;
+            let drawn = generator.draw_integer(&mut of_transaction(1, 1), &[Value::Int(connection)]);
+            assert!((first..first + 10).contains(&drawn), "{drawn} for {connection}");
+        }
+    }
+
+    #[test]
+    fn words_spell_the_digits_of_tpc_c_last_names() {
+        let list = ["BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION", "EING"];
+        let generator = Generator::Words { slot: 0, list: list.map(String::from).to_vec() };
+        assert_eq!(text(&generator, &[Value::Int(371)], 1), "PRICALLYOUGHT");
+        assert_eq!(text(&generator, &[Value::Int(40)], 1), "BARPRESBAR");
+    }
+
+    #[test]
+    fn unique_numbers_are_unique_and_fill_the_integers() {
+        let unique = Unique::new(3);
+        let numbers: HashSet<i64> = (0..100_000).map(|place| unique.of(place)).collect();
+        assert_eq!(numbers.len(), 100_000);
+        assert!(numbers.iter().all(|&number| i32::try_from(number).is_ok()));
+        let below = numbers.iter().filter(|&&number| number < 0).count();
+        assert!((49_000..51_000).contains(&below), "{below}");
+        assert_ne!(Unique::new(3).of(0), Unique::new(4).of(0));
+    }
+
+    #[test]
+    fn permuting_is_one_to_one_around_its_seams() {
+        let near = |middle: u32| (middle - 1_000..=middle + 1_000).chain(0..2_000);
+        for middle in [2_147_483_645, u32::MAX - 1_000] {
+            let inputs: HashSet<u32> = near(middle).collect();
+            let outputs: HashSet<u32> = inputs.iter().map(|&number| permuted(number)).collect();
+            assert_eq!(inputs.len(), outputs.len());
+        }
+    }
+
+    #[test]
+    fn decimals_cover_their_range_and_a_reversed_one_gives_its_lower_end() {
+        let generator = Generator::Decimal { low: 100, high: 102, digits: 1 };
+        let texts: HashSet<String> = (0..100).map(|sequence| text(&generator, &[], sequence)).collect();
+        assert_eq!(texts, ["10.0", "10.1", "10.2"].map(String::from).into());
+        assert_eq!(text(&Generator::Decimal { low: 3, high: 1, digits: 0 }, &[], 1), "3");
+    }
+}

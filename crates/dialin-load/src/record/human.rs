@@ -1,0 +1,266 @@
+//! The stream for people: a line a second, and a table at the end.
+
+use super::lines::{CeilingLine, SecondLine, SelfTestLine};
+use super::start::{PhaseFact, StartLine};
+use super::summary::{StepLine, SummaryLine};
+use std::collections::BTreeMap;
+
+/// What is about to run, in a line.
+#[must_use]
+pub fn start(line: &StartLine) -> String {
+    let seconds: Option<u64> = line.phases.iter().map(|phase| phase.seconds).sum();
+    let steps: Vec<String> = line.phases.iter().filter(|phase| phase.phase == "measure").map(step).collect();
+    let long = seconds.map_or_else(|| "until stopped".into(), |seconds| format!("{seconds} s"));
+    let hosts = if line.agents.is_empty() { format!("on {}", line.server) } else { format!("from {}", line.agents.join(", ")) };
+    format!("{} {hosts}, {long}: {}", line.workload, steps.join("; "))
+}
+
+fn step(phase: &PhaseFact) -> String {
+    let load = phase.rate.map_or_else(|| "closed loop".into(), |rate| format!("{} transactions a second", rounded(rate)));
+    format!("{} connections, {load}", phase.connections)
+}
+
+/// What the driver can do on this machine.
+#[must_use]
+pub fn self_test(line: &SelfTestLine) -> String {
+    let one = |name: &str, ceiling: &CeilingLine| {
+        let [reached, cpu, most] = [ceiling.per_second, ceiling.cpu_us, ceiling.ceiling].map(rounded);
+        format!("{name:<13} {reached:>8} statements a second, {cpu} µs of CPU each: at most {most} a second for each load thread")
+    };
+    let head = format!("{} connections to a server in this process that does nothing, load threads: {}", line.connections, line.load_threads);
+    [head, one("noop", &line.noop), one("point select", &line.point_select)].join("\n")
+}
+
+/// A second in one line. What is nothing is left out.
+#[must_use]
+pub fn second(line: &SecondLine) -> String {
+    let mut text = format!("{:>5} s  {:<7}  {:>5} conn  ", line.second, line.phase, line.connections);
+    text += &format!("{:>9} tps", rounded(per_second(line.transactions, line.seconds)));
+    if let Some(rate) = line.rate {
+        text += &format!(" of {}", rounded(rate));
+    }
+    let latency = &line.latency;
+    let parts = [("p50", latency.p50), ("p95", latency.p95), ("p99", latency.p99), ("max", latency.max)];
+    text += "  ms";
+    for (name, value) in parts {
+        text += &format!("  {name} {:>7}", milliseconds(value));
+    }
+    let waiting = [("retries", line.retries), ("reconnects", line.reconnects), ("backlog", line.backlog), ("dropped", line.dropped)];
+    for (name, count) in waiting.into_iter().filter(|(_, count)| *count > 0) {
+        text += &format!("  {name} {count}");
+    }
+    if !line.errors.is_empty() {
+        text += &format!("  errors {}", errors(&line.errors));
+    }
+    text
+}
+
+/// What a run came to: a table with a row for each step, then what is to be said in words.
+#[must_use]
+pub fn summary(line: &SummaryLine) -> String {
+    let several = line.steps.len() > 1;
+    let rows = line.steps.iter().chain(several.then_some(&line.total));
+    let mut table = vec![HEADINGS.map(str::to_owned)];
+    table.extend(rows.map(row));
+    let mut text = aligned(&table);
+    for said in sentences(line) {
+        text.push('\n');
+        text += &said;
+    }
+    text
+}
+
+const HEADINGS: [&str; 12] =
+    ["step", "conn", "asked tps", "tps", "p50 ms", "p95 ms", "p99 ms", "p99.9 ms", "max ms", "errors", "retries", "driver µs/tx"];
+
+fn row(step: &StepLine) -> [String; HEADINGS.len()] {
+    let or_dash = |value: Option<String>| value.unwrap_or_else(|| "-".into());
+    [
+        step.step.map_or_else(|| "all".into(), |step| step.to_string()),
+        or_dash(step.connections.map(|count| count.to_string())),
+        or_dash(step.rate.map(rounded)),
+        rounded(step.per_second),
+        milliseconds(step.latency.p50),
+        milliseconds(step.latency.p95),
+        milliseconds(step.latency.p99),
+        milliseconds(step.latency.p99_9),
+        milliseconds(step.latency.max),
+        step.errors.values().sum::<u64>().to_string(),
+        step.retries.to_string(),
+        or_dash(step.driver_cpu_us_per_transaction.map(rounded)),
+    ]
+}
+
+fn sentences(line: &SummaryLine) -> Vec<String> {
+    let total = &line.total;
+    let mut said = vec![format!(
+        "{} transactions and {} statements in {} measured seconds{}",
+        total.transactions,
+        total.statements.all(),
+        rounded(total.seconds),
+        if line.stopped { ", until it was stopped" } else { "" }
+    )];
+    if total.by_transaction.len() > 1 {
+        let parts: Vec<String> = total.by_transaction.iter().map(|(name, count)| format!("{name} {count}")).collect();
+        said.push(format!("By transaction: {}", parts.join(", ")));
+    }
+    if !total.errors.is_empty() {
+        said.push(format!("Errors by code: {}", errors(&total.errors)));
+    }
+    if total.reconnects > 0 {
+        said.push(format!("Connections lost and made anew: {}", total.reconnects));
+    }
+    if line.reached_backlog_cap {
+        said.push(format!("Too many transactions waited, and {} were dropped in measured seconds (see --backlog)", total.dropped));
+    }
+    for step in line.steps.iter().filter(|step| step.rate_reached == Some(false)) {
+        let (number, asked) = (step.step.unwrap_or_default(), step.rate.unwrap_or_default());
+        said.push(format!("Step {number} reached {} of {} transactions a second", rounded(step.per_second), rounded(asked)));
+    }
+    said
+}
+
+fn aligned(table: &[[String; HEADINGS.len()]]) -> String {
+    let width = |column: usize| table.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();
+    let widths: Vec<usize> = (0..HEADINGS.len()).map(width).collect();
+    let line = |row: &[String; HEADINGS.len()]| {
+        let cells = row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:>width$}"));
+        cells.collect::<Vec<_>>().join("  ") + "\n"
+    };
+    table.iter().map(line).collect()
+}
+
+fn errors(errors: &BTreeMap<u16, u64>) -> String {
+    let parts: Vec<String> = errors.iter().map(|(code, count)| format!("{code}×{count}")).collect();
+    parts.join(" ")
+}
+
+fn per_second(count: u64, seconds: f64) -> f64 {
+    if seconds > 0.0 { count as f64 / seconds } else { 0.0 }
+}
+
+/// Three digits, or all of a larger number's whole ones.
+fn rounded(value: f64) -> String {
+    let digits = if value >= 100.0 { 0 } else if value >= 10.0 { 1 } else { 2 };
+    let text = format!("{value:.digits$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+fn milliseconds(value: Option<f64>) -> String {
+    let Some(value) = value else { return "-".into() };
+    let digits = if value >= 100.0 { 0 } else if value >= 10.0 { 1 } else if value >= 1.0 { 2 } else { 3 };
+    format!("{value:.digits$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::lines::When;
+    use super::super::summary::{End, Steps};
+    use super::super::tally::tests::eventful;
+    use super::super::tally::{Merged, Tally};
+    use super::*;
+    use crate::run::{Arrivals, Purpose, Rate};
+
+    const END: End = End { seconds: 3, load_threads: 1, reached_backlog_cap: true, stopped: true };
+
+    fn when(step: usize, rate: Option<f64>) -> When {
+        let rate = rate.map(|per_second| Rate { per_second, arrivals: Arrivals::Constant });
+        When { second: 12, at: 0.0, seconds: 1.0, purpose: Purpose::Measure, step, connections: 16, rate }
+    }
+
+    fn names() -> Vec<String> {
+        vec!["pay".into(), "look".into()]
+    }
+
+    fn second_of(tally: &Tally) -> Merged {
+        let mut merged = Merged::new(2);
+        merged.add(tally);
+        merged
+    }
+
+    #[test]
+    fn a_second_is_one_line_with_what_went_wrong() {
+        let text = second(&second_of(&eventful()).line(&when(1, Some(30.0)), &names()));
+        assert_eq!(
+            text,
+            "   12 s  measure     16 conn         20 tps of 30  ms  p50    10.0  p95    19.0  p99       -  max    20.0  \
+             retries 1  reconnects 1  backlog 4  dropped 3  errors 1205×1 1213×2"
+        );
+    }
+
+    #[test]
+    fn a_quiet_second_says_nothing_of_errors() {
+        let text = second(&second_of(&Tally::new(2)).line(&when(1, None), &names()));
+        assert!(text.ends_with("max       -") && !text.contains(" of "), "{text}");
+    }
+
+    #[test]
+    fn the_summary_has_a_row_for_each_step_and_one_for_all() {
+        let mut steps = Steps::new(names());
+        steps.add(&when(1, Some(20.0)), &second_of(&eventful()));
+        steps.add(&when(2, Some(30.0)), &second_of(&eventful()));
+        let text = summary(&steps.finish(END));
+        let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
+        assert_eq!(lines[1][..5], ["1", "16", "20", "20", "10.0"]);
+        assert_eq!(lines[3][..4], ["all", "-", "-", "20"]);
+        for said in [
+            "40 transactions and 800 statements in 2 measured seconds, until it was stopped",
+            "By transaction: look 10, pay 30",
+            "Errors by code: 1205×2 1213×4",
+            "Connections lost and made anew: 2",
+            "Too many transactions waited, and 6 were dropped in measured seconds (see --backlog)",
+            "Step 2 reached 20 of 30 transactions a second",
+        ] {
+            assert!(text.contains(said), "{said} is not in {text}");
+        }
+        assert!(!text.contains("Step 1 reached"));
+    }
+
+    #[test]
+    fn one_step_needs_no_row_for_all() {
+        let mut steps = Steps::new(names());
+        steps.add(&when(1, None), &second_of(&eventful()));
+        assert!(!summary(&steps.finish(END)).contains("all"));
+    }
+
+    #[test]
+    fn the_start_tells_steps_and_length() {
+        let phase = |phase, seconds, connections, rate| PhaseFact { phase, step: 1, seconds, connections, rate, arrivals: None };
+        let line = StartLine {
+            schema: super::super::SCHEMA,
+            version: "1",
+            workload: "bank".into(),
+            transactions: vec![],
+            statements: 1,
+            text: false,
+            server: "/s.sock".into(),
+            agents: vec![],
+            load_threads: None,
+            engine: "epoll",
+            seed: 1,
+            transaction_limit: None,
+            backlog_cap: 1,
+            phases: vec![phase("warm-up", Some(5), 4, None), phase("measure", Some(10), 4, None), phase("measure", Some(10), 8, Some(200.0))],
+            histogram_unit_ns: 100,
+        };
+        assert_eq!(start(&line), "bank on /s.sock, 25 s: 4 connections, closed loop; 8 connections, 200 transactions a second");
+        let endless = StartLine { phases: vec![phase("measure", None, 1, None)], agents: vec!["a:1".into(), "b:2".into()], ..line };
+        assert_eq!(start(&endless), "bank from a:1, b:2, until stopped: 1 connections, closed loop");
+    }
+
+    #[test]
+    fn the_self_test_tells_the_ceiling() {
+        let ceiling = CeilingLine { seconds: 3.0, per_second: 200_000.0, cpu_us: 2.5, ceiling: 400_000.0 };
+        let line =
+            SelfTestLine { schema: "", version: "", connections: 16, load_threads: 1, noop: ceiling, point_select: ceiling };
+        let text = self_test(&line);
+        assert_eq!(text.lines().count(), 3);
+        assert!(text.contains("200000 statements a second, 2.5 µs of CPU each: at most 400000 a second"), "{text}");
+    }
+
+    #[test]
+    fn numbers_have_three_digits() {
+        assert_eq!([0.123, 9.996, 12.34, 100.0, 12_345.6].map(rounded), ["0.12", "10", "12.3", "100", "12346"]);
+        assert_eq!([0.0567, 1.234, 12.34, 123.4].map(|value| milliseconds(Some(value))), ["0.057", "1.23", "12.3", "123"]);
+    }
+}

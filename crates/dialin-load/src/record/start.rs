@@ -1,0 +1,178 @@
+//! The first line of the stream.
+
+use super::times::UNIT_NS;
+use crate::plan::{Plan, Transaction};
+use crate::run::{Arrivals, Phase, Rate, Run};
+use serde::Serialize;
+
+/// The schema that the lines of the stream keep to.
+pub const SCHEMA: &str = "dialin/load/1";
+
+/// What is about to run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StartLine {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// The driver's version.
+    pub version: &'static str,
+    /// The workload's name.
+    pub workload: String,
+    /// Its transactions.
+    pub transactions: Vec<TransactionFact>,
+    /// How many different statements it has.
+    pub statements: usize,
+    /// Whether they are sent as text instead of prepared.
+    pub text: bool,
+    /// The server: a socket's path, or host and port.
+    pub server: String,
+    /// The other hosts that drive; empty for this one alone.
+    pub agents: Vec<String>,
+    /// Load threads that were asked for; null for as many as suit the machine.
+    pub load_threads: Option<usize>,
+    /// How the load threads wait for the server.
+    pub engine: &'static str,
+    /// The seed of all randomness.
+    pub seed: u64,
+    /// The run ends after so many transactions; null for no such end.
+    pub transaction_limit: Option<u64>,
+    /// How many transactions may wait for a connection.
+    pub backlog_cap: u64,
+    /// The phases, in order.
+    pub phases: Vec<PhaseFact>,
+    /// The unit of the values in the histograms, in nanoseconds.
+    pub histogram_unit_ns: u64,
+}
+
+/// A transaction of a workload.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TransactionFact {
+    /// Its name.
+    pub name: String,
+    /// How often it comes, relative to the others.
+    pub weight: f64,
+}
+
+/// A phase of a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PhaseFact {
+    /// `warm-up` or `measure`.
+    pub phase: &'static str,
+    /// Which of the listed connection counts and rates it belongs to, from 1.
+    pub step: usize,
+    /// How long; null until the run is stopped.
+    pub seconds: Option<u64>,
+    /// Connections at work.
+    pub connections: usize,
+    /// Transactions a second that are asked for; null in a closed loop.
+    pub rate: Option<f64>,
+    /// `constant` or `poisson`; null in a closed loop.
+    pub arrivals: Option<&'static str>,
+}
+
+impl StartLine {
+    /// What is said of a run before it begins.
+    #[must_use]
+    pub fn of(plan: &Plan, run: &Run, agents: &[String]) -> Self {
+        let fact = |each: &Transaction| TransactionFact { name: each.name.clone(), weight: each.weight };
+        Self {
+            schema: SCHEMA,
+            version: env!("CARGO_PKG_VERSION"),
+            workload: plan.name.clone(),
+            transactions: plan.transactions.iter().map(fact).collect(),
+            statements: plan.statements.len(),
+            text: run.text,
+            server: run.account.address.to_string(),
+            agents: agents.to_vec(),
+            load_threads: run.load_threads,
+            engine: "epoll",
+            seed: run.seed,
+            transaction_limit: run.transactions,
+            backlog_cap: run.backlog,
+            phases: run.phases.iter().map(PhaseFact::of).collect(),
+            histogram_unit_ns: UNIT_NS,
+        }
+    }
+}
+
+impl PhaseFact {
+    fn of(phase: &Phase) -> Self {
+        Self {
+            phase: phase.purpose.word(),
+            step: phase.step,
+            seconds: phase.seconds,
+            connections: phase.connections,
+            rate: phase.rate.map(|rate| rate.per_second),
+            arrivals: phase.rate.map(arrivals),
+        }
+    }
+}
+
+/// The word for how transactions arrive.
+pub(super) fn arrivals(rate: Rate) -> &'static str {
+    match rate.arrivals {
+        Arrivals::Constant => "constant",
+        Arrivals::Poisson => "poisson",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::account::{Account, Address, Tls};
+    use crate::run::Purpose;
+    use std::time::Duration;
+
+    fn run() -> Run {
+        let account = Account {
+            address: Address::Socket("/run/s.sock".into()),
+            user: "someone".into(),
+            password: "hunter2".into(),
+            database: "sbtest".into(),
+            tls: Tls::default(),
+        };
+        let rate = Rate { per_second: 100.0, arrivals: Arrivals::Poisson };
+        let phase = |purpose, seconds, rate| Phase { purpose, step: 1, seconds, connections: 8, rate };
+        Run {
+            account,
+            phases: vec![phase(Purpose::WarmUp, Some(5), Some(rate)), phase(Purpose::Measure, None, None)],
+            seed: 3,
+            first: 0,
+            stride: 1,
+            transactions: None,
+            load_threads: None,
+            text: true,
+            backlog: 100,
+            patience: Duration::from_secs(60),
+            reconnect_for: Duration::from_secs(60),
+        }
+    }
+
+    fn plan() -> Plan {
+        let transaction = Transaction {
+            name: "pay".into(),
+            weight: 2.0,
+            ops: vec![],
+            retry: crate::plan::Retry::default(),
+            expected: vec![],
+        };
+        Plan { name: "bank".into(), statements: vec![], transactions: vec![transaction], slots: 3, session: vec![] }
+    }
+
+    #[test]
+    fn the_start_tells_what_will_run() {
+        let line = serde_json::to_value(StartLine::of(&plan(), &run(), &["other:4321".into()])).unwrap();
+        assert_eq!(line["schema"], SCHEMA);
+        assert_eq!((&line["workload"], &line["transactions"][0]["name"]), (&"bank".into(), &"pay".into()));
+        assert_eq!((&line["server"], &line["agents"][0]), (&"/run/s.sock".into(), &"other:4321".into()));
+        let phases = serde_json::json!([
+            {"phase": "warm-up", "step": 1, "seconds": 5, "connections": 8, "rate": 100.0, "arrivals": "poisson"},
+            {"phase": "measure", "step": 1, "seconds": null, "connections": 8, "rate": null, "arrivals": null},
+        ]);
+        assert_eq!(line["phases"], phases);
+    }
+
+    #[test]
+    fn the_start_tells_no_password() {
+        assert!(!serde_json::to_string(&StartLine::of(&plan(), &run(), &[])).unwrap().contains("hunter2"));
+    }
+}

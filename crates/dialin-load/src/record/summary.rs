@@ -1,0 +1,331 @@
+//! What a run came to: a total for each step and for all.
+
+use super::lines::{Statements, TimersLine, When, by_name, seconds};
+use super::start::arrivals;
+use super::tally::{Merged, Tally};
+use super::times::{Percentiles, UNIT_NS};
+use crate::run::{Arrivals, Purpose, Rate};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// A rate counts as reached when this share of it was.
+const ENOUGH: f64 = 0.99;
+
+/// What a run came to. Only seconds of measure phases count, unless said.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SummaryLine {
+    /// Whole seconds that were played, warm-ups included.
+    pub seconds: u64,
+    /// Whether it was stopped before its end.
+    pub stopped: bool,
+    /// Load threads, of all hosts.
+    pub load_threads: usize,
+    /// Whether transactions were dropped because too many waited, in a warm-up or later.
+    pub reached_backlog_cap: bool,
+    /// Whether each step reached its rate; null in a closed loop.
+    pub rate_reached: Option<bool>,
+    /// The unit of the values in the histograms, in nanoseconds.
+    pub histogram_unit_ns: u64,
+    /// Each step that was begun, in order.
+    pub steps: Vec<StepLine>,
+    /// All steps together.
+    pub total: StepLine,
+}
+
+/// What a step came to, or all of them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StepLine {
+    /// Which step, from 1; null for all.
+    pub step: Option<usize>,
+    /// Connections at work; null for all.
+    pub connections: Option<usize>,
+    /// Transactions a second that were asked for; null in a closed loop and for all.
+    pub rate: Option<f64>,
+    /// `constant` or `poisson`; null in a closed loop and for all.
+    pub arrivals: Option<&'static str>,
+    /// Seconds that were measured.
+    pub seconds: f64,
+    /// Transactions that ended well.
+    pub transactions: u64,
+    /// The same a second: the rate that was achieved.
+    pub per_second: f64,
+    /// Whether the rate was reached; null without a rate.
+    pub rate_reached: Option<bool>,
+    /// Transactions by name.
+    pub by_transaction: BTreeMap<String, u64>,
+    /// Statements that were answered.
+    pub statements: Statements,
+    /// Errors of the server, by code.
+    pub errors: BTreeMap<u16, u64>,
+    /// Transactions that were played again.
+    pub retries: u64,
+    /// Connections that were lost and made anew.
+    pub reconnects: u64,
+    /// Transactions that were due and dropped.
+    pub dropped: u64,
+    /// The most transactions that waited at the end of a second.
+    pub backlog_max: u64,
+    /// See [`SecondLine::latency`](super::SecondLine::latency).
+    pub latency: Percentiles,
+    /// See [`SecondLine::service`](super::SecondLine::service).
+    pub service: Percentiles,
+    /// Histogram of `latency`.
+    pub latency_histogram: String,
+    /// Histogram of `service`.
+    pub service_histogram: String,
+    /// CPU seconds, user and system, that the driver took.
+    pub driver_cpu: f64,
+    /// The same for a transaction, in microseconds; null without one.
+    pub driver_cpu_us_per_transaction: Option<f64>,
+    /// The driver's own timers.
+    pub timers: TimersLine,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct End {
+    /// Whole seconds that were played.
+    pub seconds: u64,
+    /// Load threads, of all hosts.
+    pub load_threads: usize,
+    /// Whether transactions were dropped because too many waited.
+    pub reached_backlog_cap: bool,
+    /// Whether it was stopped before its end.
+    pub stopped: bool,
+}
+
+/// Sums up a run, second by second.
+#[derive(Clone, Debug)]
+pub struct Steps {
+    names: Vec<String>,
+    current: Option<(When, Total)>,
+    done: Vec<StepLine>,
+    all: Total,
+}
+
+/// Seconds added up.
+#[derive(Clone, Debug, Default)]
+struct Total {
+    seconds: f64,
+    tally: Tally,
+    driver_cpu_ns: u64,
+    backlog_max: u64,
+    backlog_last: u64,
+}
+
+impl Steps {
+    /// Nothing yet; `names` are those of the plan's transactions.
+    #[must_use]
+    pub fn new(names: Vec<String>) -> Self {
+        let all = Total::new(names.len());
+        Self { names, current: None, done: Vec::new(), all }
+    }
+
+    /// Add a second; one of a warm-up does not count.
+    pub fn add(&mut self, when: &When, merged: &Merged) {
+        if when.purpose == Purpose::WarmUp {
+            return;
+        }
+        if self.current.as_ref().is_some_and(|(begun, _)| begun.step != when.step) {
+            self.close();
+        }
+        let (_, total) = self.current.get_or_insert_with(|| (*when, Total::new(self.names.len())));
+        total.add(when.seconds, merged);
+        self.all.add(when.seconds, merged);
+    }
+
+    fn close(&mut self) {
+        if let Some((when, total)) = self.current.take() {
+            self.done.push(total.line(Some(&when), &self.names));
+        }
+    }
+
+    /// The summary.
+    #[must_use]
+    pub fn finish(mut self, end: End) -> SummaryLine {
+        self.close();
+        let reached: Vec<bool> = self.done.iter().filter_map(|step| step.rate_reached).collect();
+        SummaryLine {
+            seconds: end.seconds,
+            stopped: end.stopped,
+            load_threads: end.load_threads,
+            reached_backlog_cap: end.reached_backlog_cap,
+            rate_reached: (!reached.is_empty()).then(|| reached.iter().all(|each| *each)),
+            histogram_unit_ns: UNIT_NS,
+            total: self.all.line(None, &self.names),
+            steps: self.done,
+        }
+    }
+}
+
+impl Total {
+    fn new(transactions: usize) -> Self {
+        Self { tally: Tally::new(transactions), ..Self::default() }
+    }
+
+    fn add(&mut self, seconds: f64, merged: &Merged) {
+        self.seconds += seconds;
+        self.tally.follow(&merged.tally);
+        self.driver_cpu_ns += merged.driver_cpu_ns;
+        self.backlog_max = self.backlog_max.max(merged.tally.backlog);
+        self.backlog_last = merged.tally.backlog;
+    }
+
+    /// The line of a step that began so, or of all steps.
+    fn line(&self, when: Option<&When>, names: &[String]) -> StepLine {
+        let tally = &self.tally;
+        let transactions = tally.all_transactions();
+        let rate = when.and_then(|when| when.rate);
+        let unserved = tally.dropped + self.backlog_last;
+        StepLine {
+            step: when.map(|when| when.step),
+            connections: when.map(|when| when.connections),
+            rate: rate.map(|rate| rate.per_second),
+            arrivals: rate.map(arrivals),
+            seconds: (self.seconds * 1e6).round() / 1e6,
+            transactions,
+            per_second: if self.seconds > 0.0 { thousandths(transactions as f64 / self.seconds) } else { 0.0 },
+            rate_reached: rate.map(|rate| reached(rate, self.seconds, transactions, unserved)),
+            by_transaction: by_name(tally, names),
+            statements: Statements::of(tally),
+            errors: tally.errors.clone(),
+            retries: tally.retries,
+            reconnects: tally.reconnects,
+            dropped: tally.dropped,
+            backlog_max: self.backlog_max,
+            latency: tally.latency.percentiles(),
+            service: tally.service.percentiles(),
+            latency_histogram: tally.latency.encoded(),
+            service_histogram: tally.service.encoded(),
+            driver_cpu: seconds(self.driver_cpu_ns),
+            driver_cpu_us_per_transaction: (transactions > 0)
+                .then(|| thousandths(self.driver_cpu_ns as f64 / 1e3 / transactions as f64)),
+            timers: TimersLine::of(tally),
+        }
+    }
+}
+
+fn thousandths(value: f64) -> f64 {
+    (value * 1e3).round() / 1e3
+}
+
+/// Whether a rate was reached: 99 % of it, or what is missing is no more than chance (a transaction that ended a moment after
+/// the end; three standard deviations of Poisson arrivals) and no more than 1 % were dropped or waited at the end.
+#[must_use]
+pub fn reached(rate: Rate, seconds: f64, transactions: u64, unserved: u64) -> bool {
+    let asked = rate.per_second * seconds;
+    let missing = asked - transactions as f64;
+    let chance = match rate.arrivals {
+        Arrivals::Constant => 1.0,
+        Arrivals::Poisson => 3.0 * asked.sqrt(),
+    };
+    let tolerated = asked * (1.0 - ENOUGH);
+    missing <= tolerated || (missing <= chance && unserved as f64 <= tolerated)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tally::tests::eventful;
+    use super::super::times::Times;
+    use super::*;
+
+    const END: End = End { seconds: 9, load_threads: 2, reached_backlog_cap: true, stopped: false };
+
+    fn names() -> Vec<String> {
+        vec!["pay".into(), "look".into()]
+    }
+
+    fn when(second: u64, step: usize, purpose: Purpose, rate: Option<f64>) -> When {
+        let rate = rate.map(|per_second| Rate { per_second, arrivals: Arrivals::Constant });
+        When { second, at: second as f64, seconds: 1.0, purpose, step, connections: 4 * step, rate }
+    }
+
+    /// A second with so many transactions, all of the same length.
+    fn merged(transactions: u64, nanoseconds: u64) -> Merged {
+        let mut tally = Tally::new(2);
+        (0..transactions).for_each(|_| tally.transaction(0, nanoseconds, nanoseconds / 2));
+        let mut merged = Merged::new(2);
+        merged.add(&tally);
+        merged.driver_cpu_ns = 20_000_000;
+        merged
+    }
+
+    #[test]
+    fn each_step_has_a_total_of_its_measured_seconds() {
+        let mut steps = Steps::new(names());
+        steps.add(&when(1, 1, Purpose::WarmUp, None), &merged(1_000, 1));
+        steps.add(&when(2, 1, Purpose::Measure, None), &merged(10, 1_000_000));
+        steps.add(&when(3, 1, Purpose::Measure, None), &merged(30, 1_000_000));
+        steps.add(&when(4, 2, Purpose::WarmUp, None), &merged(1_000, 1));
+        steps.add(&when(5, 2, Purpose::Measure, None), &merged(50, 9_000_000));
+        let line = steps.finish(END);
+        let told: Vec<_> = line.steps.iter().map(|step| (step.step, step.connections, step.seconds, step.per_second)).collect();
+        assert_eq!(told, [(Some(1), Some(4), 2.0, 20.0), (Some(2), Some(8), 1.0, 50.0)]);
+        assert_eq!((line.total.step, line.total.seconds, line.total.transactions, line.total.per_second), (None, 3.0, 90, 30.0));
+        assert_eq!((line.total.driver_cpu, line.total.driver_cpu_us_per_transaction), (0.06, Some(666.667)));
+        assert_eq!((line.seconds, line.load_threads, line.reached_backlog_cap, line.rate_reached), (9, 2, true, None));
+    }
+
+    #[test]
+    fn the_totals_histogram_is_the_sum_of_those_of_the_seconds() {
+        let mut steps = Steps::new(names());
+        let mut sum = Times::new();
+        for second in 1..=5 {
+            let merged = merged(100 * second, second * 700_000);
+            let when = when(second, 1, Purpose::Measure, None);
+            sum.add(&Times::decoded(&merged.line(&when, &names()).latency_histogram).unwrap());
+            steps.add(&when, &merged);
+        }
+        let line = steps.finish(END);
+        assert_eq!(line.total.latency_histogram, sum.encoded());
+        assert_eq!(line.steps[0].latency_histogram, sum.encoded());
+        assert_eq!((line.total.transactions, line.total.latency), (1_500, sum.percentiles()));
+    }
+
+    #[test]
+    fn counts_add_up_and_of_levels_the_highest_is_told() {
+        let mut steps = Steps::new(names());
+        let mut second = Merged::new(2);
+        second.add(&eventful());
+        steps.add(&when(1, 1, Purpose::Measure, None), &second);
+        steps.add(&when(2, 1, Purpose::Measure, None), &second);
+        let total = steps.finish(END).total;
+        assert_eq!((total.errors[&1213], total.retries, total.reconnects, total.dropped), (4, 2, 2, 6));
+        assert_eq!((total.backlog_max, total.statements.all(), total.by_transaction["look"]), (4, 800, 10));
+    }
+
+    #[test]
+    fn a_run_that_was_stopped_while_it_warmed_up_has_no_step() {
+        let mut steps = Steps::new(names());
+        steps.add(&when(1, 1, Purpose::WarmUp, Some(10.0)), &merged(10, 1));
+        let line = steps.finish(END);
+        assert!(line.steps.is_empty() && line.rate_reached.is_none());
+        assert_eq!((line.total.transactions, line.total.per_second), (0, 0.0));
+        assert_eq!(line.total.latency, Percentiles::default());
+    }
+
+    #[test]
+    fn one_step_below_its_rate_is_told_of_the_run() {
+        let mut steps = Steps::new(names());
+        steps.add(&when(1, 1, Purpose::Measure, Some(100.0)), &merged(100, 1));
+        steps.add(&when(2, 2, Purpose::Measure, Some(200.0)), &merged(150, 1));
+        let line = steps.finish(END);
+        assert_eq!(line.steps.iter().map(|step| step.rate_reached).collect::<Vec<_>>(), [Some(true), Some(false)]);
+        assert_eq!((line.rate_reached, line.total.rate), (Some(false), None));
+    }
+
+    #[test]
+    fn a_rate_is_reached_at_99_percent() {
+        let constant = Rate { per_second: 1_000.0, arrivals: Arrivals::Constant };
+        assert_eq!([10_000, 9_900, 9_899].map(|done| reached(constant, 10.0, done, 0)), [true, true, false]);
+    }
+
+    #[test]
+    fn chance_is_no_shortfall_but_what_waits_is() {
+        let constant = Rate { per_second: 1.0, arrivals: Arrivals::Constant };
+        assert_eq!([4, 3].map(|done| reached(constant, 5.0, done, 0)), [true, false]);
+        let poisson = Rate { per_second: 10.0, arrivals: Arrivals::Poisson };
+        assert_eq!([75, 65].map(|done| reached(poisson, 10.0, done, 0)), [true, false]);
+        assert!(!reached(poisson, 10.0, 90, 8), "they arrived, and wait");
+    }
+}

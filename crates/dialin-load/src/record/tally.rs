@@ -1,0 +1,232 @@
+//! What was counted in one second.
+
+use super::times::Times;
+use crate::plan::Kind;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What one load thread counted in one second.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Tally {
+    /// Transactions that ended well, by their place in the plan.
+    pub transactions: Vec<u64>,
+    /// Statements that were answered, by [`Kind`].
+    pub statements: [u64; 3],
+    /// Errors by the server's code; 2013 is a lost connection, 1329 a row that was not there.
+    pub errors: BTreeMap<u16, u64>,
+    /// Transactions that were played again.
+    pub retries: u64,
+    /// Connections that were lost and made anew.
+    pub reconnects: u64,
+    /// Transactions that were due and dropped, because too many waited.
+    pub dropped: u64,
+    /// Transactions that are due and wait for a connection, at the end of the second.
+    pub backlog: u64,
+    /// Connections with a transaction, at the end of the second.
+    pub busy: u64,
+    /// How long transactions took from when they were due; in a closed loop, from when they began.
+    pub latency: Times,
+    /// How long transactions took from when they began.
+    pub service: Times,
+    /// Timers that went off: due transactions, pauses, and what else the driver wanted to do at a time.
+    pub timers: u64,
+    /// How late they went off, all together, in nanoseconds.
+    pub late_ns_sum: u64,
+    /// How late the latest went off, in nanoseconds.
+    pub late_ns_max: u64,
+}
+
+impl Tally {
+    /// Nothing yet, for a plan with so many transactions.
+    #[must_use]
+    pub fn new(transactions: usize) -> Self {
+        Self { transactions: vec![0; transactions], ..Self::default() }
+    }
+
+    /// A transaction ended well.
+    #[inline]
+    pub fn transaction(&mut self, index: usize, latency_ns: u64, service_ns: u64) {
+        self.transactions[index] += 1;
+        self.latency.record(latency_ns);
+        self.service.record(service_ns);
+    }
+
+    /// A statement was answered.
+    #[inline]
+    pub fn statement(&mut self, kind: Kind) {
+        self.statements[kind as usize] += 1;
+    }
+
+    /// The server answered with an error.
+    pub fn error(&mut self, code: u16) {
+        *self.errors.entry(code).or_default() += 1;
+    }
+
+    /// A transaction is played again.
+    pub fn retry(&mut self) {
+        self.retries += 1;
+    }
+
+    /// Transactions that were due were dropped.
+    pub fn drop_due(&mut self, count: u64) {
+        self.dropped += count;
+    }
+
+    /// A connection that was lost was made anew.
+    pub fn reconnect(&mut self) {
+        self.reconnects += 1;
+    }
+
+    /// A timer went off so late.
+    #[inline]
+    pub fn timer(&mut self, late_ns: u64) {
+        self.timers += 1;
+        self.late_ns_sum = self.late_ns_sum.saturating_add(late_ns);
+        self.late_ns_max = self.late_ns_max.max(late_ns);
+    }
+
+    /// Begin another second with the same memory.
+    pub fn clear(&mut self) {
+        self.transactions.fill(0);
+        self.statements = [0; 3];
+        self.errors.clear();
+        (self.retries, self.reconnects, self.dropped, self.backlog, self.busy) = (0, 0, 0, 0, 0);
+        (self.timers, self.late_ns_sum, self.late_ns_max) = (0, 0, 0);
+        self.latency.clear();
+        self.service.clear();
+    }
+
+    /// All transactions.
+    #[must_use]
+    pub fn all_transactions(&self) -> u64 {
+        self.transactions.iter().sum()
+    }
+
+    /// All errors.
+    #[must_use]
+    pub fn all_errors(&self) -> u64 {
+        self.errors.values().sum()
+    }
+
+    /// Add what was counted beside this one at the same time.
+    pub(super) fn join(&mut self, other: &Tally) {
+        self.follow(other);
+        self.backlog += other.backlog;
+        self.busy += other.busy;
+    }
+
+    /// Add what was counted at another time: everything but the levels, which no sum makes sense of.
+    pub(super) fn follow(&mut self, other: &Tally) {
+        let length = self.transactions.len().max(other.transactions.len());
+        self.transactions.resize(length, 0);
+        self.transactions.iter_mut().zip(&other.transactions).for_each(|(own, more)| *own += more);
+        self.statements.iter_mut().zip(other.statements).for_each(|(own, more)| *own += more);
+        for (code, more) in &other.errors {
+            *self.errors.entry(*code).or_default() += more;
+        }
+        self.retries += other.retries;
+        self.reconnects += other.reconnects;
+        self.dropped += other.dropped;
+        self.timers += other.timers;
+        self.late_ns_sum = self.late_ns_sum.saturating_add(other.late_ns_sum);
+        self.late_ns_max = self.late_ns_max.max(other.late_ns_max);
+        self.latency.add(&other.latency);
+        self.service.add(&other.service);
+    }
+}
+
+/// What all load threads, of all hosts, counted in one second.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Merged {
+    /// Their sum.
+    pub tally: Tally,
+    /// CPU time that the driver's processes took in that second, in nanoseconds.
+    pub driver_cpu_ns: u64,
+}
+
+impl Merged {
+    /// Nothing yet, for a plan with so many transactions.
+    #[must_use]
+    pub fn new(transactions: usize) -> Self {
+        Self { tally: Tally::new(transactions), driver_cpu_ns: 0 }
+    }
+
+    /// Add a load thread.
+    pub fn add(&mut self, tally: &Tally) {
+        self.tally.join(tally);
+    }
+
+    /// Add another host.
+    pub fn merge(&mut self, other: &Merged) {
+        self.tally.join(&other.tally);
+        self.driver_cpu_ns += other.driver_cpu_ns;
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// A second of a thread in which everything happened.
+    pub fn eventful() -> Tally {
+        let mut tally = Tally::new(2);
+        for each in 1..=20 {
+            tally.transaction(usize::from(each % 4 == 0), each * 1_000_000, each * 500_000);
+        }
+        (0..280).for_each(|_| tally.statement(Kind::Read));
+        (0..80).for_each(|_| tally.statement(Kind::Write));
+        (0..40).for_each(|_| tally.statement(Kind::Other));
+        tally.error(1213);
+        tally.error(1213);
+        tally.error(1205);
+        tally.retry();
+        tally.reconnect();
+        tally.timer(2_000);
+        tally.timer(50_000);
+        tally.drop_due(3);
+        (tally.backlog, tally.busy) = (4, 5);
+        tally
+    }
+
+    #[test]
+    fn what_happens_is_counted() {
+        let tally = eventful();
+        assert_eq!((tally.transactions.as_slice(), tally.all_transactions()), ([15, 5].as_slice(), 20));
+        assert_eq!((tally.statements, tally.all_errors()), ([280, 80, 40], 3));
+        assert_eq!((tally.retries, tally.reconnects, tally.dropped), (1, 1, 3));
+        assert_eq!((tally.timers, tally.late_ns_sum, tally.late_ns_max), (2, 52_000, 50_000));
+        assert_eq!((tally.latency.percentiles().max, tally.service.percentiles().max), (Some(20.0063), Some(10.0031)));
+    }
+
+    #[test]
+    fn a_cleared_tally_is_as_new() {
+        let mut tally = eventful();
+        tally.clear();
+        assert_eq!(tally, Tally::new(2));
+    }
+
+    #[test]
+    fn threads_and_hosts_add_up_levels_too() {
+        let mut host = Merged::new(2);
+        host.add(&eventful());
+        host.add(&eventful());
+        host.driver_cpu_ns = 7;
+        assert_eq!((host.tally.transactions.as_slice(), host.tally.backlog, host.tally.busy), ([30, 10].as_slice(), 8, 10));
+        assert_eq!((host.tally.errors[&1213], host.tally.late_ns_max, host.tally.latency.count()), (4, 50_000, 40));
+        let mut all = Merged::default();
+        all.merge(&host);
+        all.merge(&host);
+        assert_eq!((all.tally.all_transactions(), all.tally.busy, all.driver_cpu_ns), (80, 20, 14));
+    }
+
+    #[test]
+    fn a_second_comes_whole_from_another_host() {
+        let mut second = Merged::new(2);
+        second.add(&eventful());
+        second.driver_cpu_ns = 99;
+        let sent = serde_json::to_string(&second).unwrap();
+        let come: Merged = serde_json::from_str(&sent).unwrap();
+        assert_eq!(come.tally.latency.percentiles(), second.tally.latency.percentiles());
+        assert_eq!(serde_json::to_string(&come).unwrap(), sent);
+    }
+}

@@ -1,0 +1,187 @@
+//! Sizes: the whole numbers that a workload file names, and the small arithmetic of them.
+
+use super::read::{Fields, Place, meant};
+use crate::errors::Result;
+use std::collections::BTreeMap;
+use toml::{Table, Value};
+
+/// Named whole numbers.
+pub type Sizes = BTreeMap<String, i64>;
+
+const LARGEST: i64 = 1_000_000_000_000_000;
+
+/// The sizes of a file; `given` replaces its defaults, and what is calculated from them follows.
+///
+/// # Errors
+/// A name or number is none, or a size is given that the file does not have.
+pub fn read(table: Option<&Table>, given: &[(String, String)], place: &Place) -> Result<Sizes> {
+    let empty = Table::new();
+    let table = table.unwrap_or(&empty);
+    let given: Vec<(String, &str)> = given.iter().map(|(name, value)| (name.replace('-', "_"), value.as_str())).collect();
+    let known: Vec<&str> = table.keys().map(String::as_str).collect();
+    if let Some((unknown, _)) = given.iter().find(|(name, _)| !table.contains_key(name)) {
+        return Err(place.wrong(format!("it has no size {unknown:?}"), meant(unknown, &known)));
+    }
+    let mut sizes = Sizes::new();
+    for (name, default) in table {
+        let place = place.at(format_args!("size {name}"));
+        check_name(name, &place)?;
+        let size = match given.iter().rev().find(|(each, _)| each == name) {
+            Some((_, text)) => text.trim().parse().map_err(|_| place.wrong(format!("{text:?} is no whole number"), "Give a whole number, such as 1000"))?,
+            None => whole(default, &sizes, &place)?,
+        };
+        if !(0..=LARGEST).contains(&size) {
+            return Err(place.wrong(format!("{size} is out of range"), format!("Give a whole number from 0 to {LARGEST}")));
+        }
+        sizes.insert(name.clone(), size);
+    }
+    Ok(sizes)
+}
+
+/// A whole number: itself, or text that [`evaluate`] calculates.
+///
+/// # Errors
+/// It is neither.
+pub fn whole(value: &Value, sizes: &Sizes, place: &Place) -> Result<i64> {
+    match value {
+        Value::Integer(number) => Ok(*number),
+        Value::String(text) => evaluate(text, sizes, place),
+        other => Err(place.wrong(format!("{} stands where a whole number belongs", super::read::kind(other)), "Write a number, or the name of a size")),
+    }
+}
+
+/// Calculates with sizes and numbers by + - * /, products first, quotients cut to whole numbers.
+///
+/// # Errors
+/// It is no such calculation, names a size that does not exist, or its result is too large.
+pub fn evaluate(text: &str, sizes: &Sizes, place: &Place) -> Result<i64> {
+    let malformed = || place.wrong(format!("{text:?} is no calculation of sizes"), "Write it like \"customers * 7 / 10\"; variables of the run (:name) do not go here");
+    let beyond = || place.wrong(format!("{text:?} divides by 0, or is too large"), "Change the sizes");
+    let mut tokens = tokens(text).ok_or_else(malformed)?.into_iter();
+    let operand = |token: Option<Token>| match token {
+        Some(Token::Number(number)) => Ok(number),
+        Some(Token::Name(name)) => sizes.get(name).copied().ok_or_else(|| {
+            let known: Vec<&str> = sizes.keys().map(String::as_str).collect();
+            place.wrong(format!("there is no size {name:?}"), meant(name, &known))
+        }),
+        _ => Err(malformed()),
+    };
+    let mut total: i64 = 0;
+    let mut sign = 1;
+    let mut product = operand(tokens.next())?;
+    while let Some(token) = tokens.next() {
+        let right = operand(tokens.next())?;
+        match token {
+            Token::Sign('*') => product = product.checked_mul(right).ok_or_else(beyond)?,
+            Token::Sign('/') => product = product.checked_div(right).ok_or_else(beyond)?,
+            Token::Sign(plus_or_minus) => {
+                total = total.checked_add(sign * product).ok_or_else(beyond)?;
+                sign = if plus_or_minus == '+' { 1 } else { -1 };
+                product = right;
+            }
+            _ => return Err(malformed()),
+        }
+    }
+    total.checked_add(sign * product).ok_or_else(beyond)
+}
+
+/// That something is a name: letters, digits and `_`, not a digit first.
+///
+/// # Errors
+/// It is none.
+pub fn check_name(name: &str, place: &Place) -> Result<()> {
+    if is_name(name) {
+        return Ok(());
+    }
+    Err(place.wrong(format!("{name:?} is no name"), "Use letters, digits and _, and begin with a letter"))
+}
+
+/// Whether something is a name.
+#[must_use]
+pub fn is_name(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') && !text.starts_with(|first: char| first.is_ascii_digit()) && !text.is_empty()
+}
+
+/// A whole number or calculation under a key.
+///
+/// # Errors
+/// It is neither.
+pub fn field(fields: &Fields, key: &str, sizes: &Sizes) -> Result<Option<i64>> {
+    fields.get(key).map(|value| whole(value, sizes, &fields.place)).transpose()
+}
+
+enum Token<'t> {
+    Number(i64),
+    Name(&'t str),
+    Sign(char),
+}
+
+fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
+    let mut found = vec![];
+    let mut rest = text.trim_start();
+    while let Some(first) = rest.chars().next() {
+        let end = if "+-*/".contains(first) { 1 } else { rest.find(|each: char| !(each.is_ascii_alphanumeric() || each == '_')).unwrap_or(rest.len()) };
+        let (token, behind) = rest.split_at(end);
+        found.push(match first {
+            '+' | '-' | '*' | '/' => Token::Sign(first),
+            '0'..='9' => Token::Number(token.parse().ok()?),
+            _ if is_name(token) => Token::Name(token),
+            _ => return None,
+        });
+        rest = behind.trim_start();
+    }
+    Some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place() -> Place {
+        Place::file("a.toml")
+    }
+
+    fn calculated(text: &str) -> Result<i64> {
+        evaluate(text, &[("customers".to_owned(), 3000), ("none".to_owned(), 0)].into(), &place())
+    }
+
+    #[test]
+    fn products_come_before_sums() {
+        let asked = ["7", "customers", "customers * 7 / 10", "1 + customers*2 - 10", "10 / 3"];
+        assert_eq!(asked.map(|text| calculated(text).unwrap()), [7, 3000, 2100, 5991, 3]);
+    }
+
+    #[test]
+    fn what_is_no_calculation_is_an_error_and_no_panic() {
+        for text in ["", "+", "1 +", "1 2", "* 2", ":w", "é", "9999999999999999999", "customers / none", "9000000000000000000 * 2", "9000000000000000000 + 9000000000000000000"] {
+            assert!(calculated(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_size_is_told_with_the_nearest() {
+        let error = calculated("custmers - 1").unwrap_err();
+        assert_eq!((error.what.as_str(), error.remedy.as_str()), ("a.toml: there is no size \"custmers\"", "Did you mean \"customers\"?"));
+    }
+
+    fn sizes(given: &[(&str, &str)]) -> Result<Sizes> {
+        let table: Table = "customers = 3000\ndelivered = 'customers * 7 / 10'".parse().unwrap();
+        let given: Vec<_> = given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        read(Some(&table), &given, &place())
+    }
+
+    #[test]
+    fn given_sizes_replace_defaults_and_calculated_ones_follow() {
+        assert_eq!(sizes(&[]).unwrap()["delivered"], 2100);
+        assert_eq!(sizes(&[("customers", "100")]).unwrap()["delivered"], 70);
+        assert_eq!(sizes(&[("customers", "100"), ("customers", "200")]).unwrap()["customers"], 200);
+    }
+
+    #[test]
+    fn sizes_that_are_no_whole_numbers_or_unknown_are_refused() {
+        for (name, value) in [("customers", "1; DROP TABLE a"), ("customers", "-1"), ("customers", "1.5"), ("customer", "1"), ("customers", "customers")] {
+            assert!(sizes(&[(name, value)]).is_err(), "{name}={value}");
+        }
+        assert_eq!(sizes(&[("customer", "1")]).unwrap_err().remedy, "Did you mean \"customers\"?");
+    }
+}

@@ -1,0 +1,182 @@
+//! The SQL of workload files: where its variables and sizes stand, and what a statement counts as.
+
+use super::number::{Sizes, evaluate, is_name};
+use super::read::Place;
+use crate::errors::Result;
+use crate::plan::Kind;
+
+/// SQL with a `?` where a variable was.
+#[derive(Debug, PartialEq)]
+pub struct Scanned {
+    /// The SQL.
+    pub sql: String,
+    /// The variables, one for each `?`.
+    pub names: Vec<String>,
+}
+
+/// Puts `?` for each `:name` and numbers for each `{size}`; quoted text and comments are left as they are.
+///
+/// # Errors
+/// A quote or brace is not closed, a size is unknown, there is a `?` already, or a second statement.
+pub fn scan(text: &str, sizes: &Sizes, place: &Place) -> Result<Scanned> {
+    let text = text.trim().trim_end_matches(|end: char| end == ';' || end.is_whitespace());
+    let bytes = text.as_bytes();
+    let (mut sql, mut names) = (String::with_capacity(text.len()), vec![]);
+    let mut at = 0;
+    while at < bytes.len() {
+        if let Some(end) = name_at(bytes, at) {
+            names.push(text[at + 1..end].to_owned());
+            sql.push('?');
+            at = end;
+            continue;
+        }
+        let end = match bytes[at] {
+            b'?' => return Err(place.wrong("the SQL has a `?`", "Name the value instead: write :name, and draw it with let")),
+            b';' => return Err(place.wrong("the SQL has more than one statement", "Make a step of each")),
+            b'{' => {
+                at = put_size(text, at, sizes, place, &mut sql)?;
+                continue;
+            }
+            _ => passed(bytes, at).ok_or_else(|| unclosed(place))?,
+        };
+        sql.push_str(&text[at..end]);
+        at = end;
+    }
+    Ok(Scanned { sql, names })
+}
+
+/// SQL that runs once and has no variables: of tables and checks.
+///
+/// # Errors
+/// A quote or brace is not closed, a size is unknown, or the SQL is empty.
+pub fn plain(text: &str, sizes: &Sizes, place: &Place) -> Result<String> {
+    let text = text.trim().trim_end_matches(|end: char| end == ';' || end.is_whitespace());
+    let bytes = text.as_bytes();
+    let (mut sql, mut at) = (String::with_capacity(text.len()), 0);
+    while at < bytes.len() {
+        if bytes[at] == b'{' {
+            at = put_size(text, at, sizes, place, &mut sql)?;
+            continue;
+        }
+        let end = passed(bytes, at).ok_or_else(|| unclosed(place))?;
+        sql.push_str(&text[at..end]);
+        at = end;
+    }
+    if sql.is_empty() { Err(place.wrong("the SQL is empty", "Write a statement")) } else { Ok(sql) }
+}
+
+/// What a statement counts as, by its first word.
+#[must_use]
+pub fn kind(sql: &str) -> Kind {
+    match first_word(sql).to_ascii_uppercase().as_str() {
+        "SELECT" | "WITH" | "TABLE" | "VALUES" => Kind::Read,
+        "INSERT" | "UPDATE" | "DELETE" | "REPLACE" | "LOAD" => Kind::Write,
+        _ => Kind::Other,
+    }
+}
+
+fn first_word(sql: &str) -> &str {
+    let bytes = sql.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() && !bytes[at].is_ascii_alphabetic() {
+        at = passed(bytes, at).unwrap_or(bytes.len());
+    }
+    let rest = sql.get(at..).unwrap_or_default();
+    &rest[..rest.find(|each: char| !each.is_ascii_alphabetic()).unwrap_or(rest.len())]
+}
+
+fn unclosed(place: &Place) -> crate::errors::Error {
+    place.wrong("a quote or comment in the SQL is never closed", "Close it")
+}
+
+/// The end of the variable at `at`, its colon included. `::a` and `:=` are none.
+fn name_at(bytes: &[u8], at: usize) -> Option<usize> {
+    if bytes[at] != b':' {
+        return None;
+    }
+    let behind_colon = at > 0 && bytes[at - 1] == b':';
+    let length = bytes[at + 1..].iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
+    let name = std::str::from_utf8(&bytes[at + 1..at + 1 + length]).ok()?;
+    (!behind_colon && is_name(name)).then_some(at + 1 + length)
+}
+
+fn put_size(text: &str, at: usize, sizes: &Sizes, place: &Place, sql: &mut String) -> Result<usize> {
+    let length = text[at..].find('}').ok_or_else(|| place.wrong("a { in the SQL is never closed", "Write {size}, or quote the brace"))?;
+    sql.push_str(&evaluate(&text[at + 1..at + length], sizes, place)?.to_string());
+    Ok(at + length + 1)
+}
+
+/// The end of what begins at `at`: a quoted text, a comment, or a single character. None when it never ends.
+fn passed(bytes: &[u8], at: usize) -> Option<usize> {
+    let rest = &bytes[at..];
+    let line = || Some(rest.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |length| at + length + 1));
+    match rest {
+        [quote @ (b'\'' | b'"' | b'`'), ..] => quote_end(bytes, at, *quote),
+        [b'#', ..] | [b'-', b'-', b' ' | b'\t' | b'\n' | b'\r', ..] | [b'-', b'-'] => line(),
+        [b'/', b'*', inner @ ..] => inner.windows(2).position(|pair| pair == b"*/").map(|length| at + 2 + length + 2),
+        _ => Some(at + rest.iter().skip(1).take_while(|byte| **byte >= 0x80).count() + 1),
+    }
+}
+
+fn quote_end(bytes: &[u8], at: usize, quote: u8) -> Option<usize> {
+    let mut end = at + 1;
+    while end < bytes.len() {
+        match bytes[end] {
+            b'\\' if quote != b'`' => end += 1,
+            byte if byte == quote => return Some(end + 1),
+            _ => {}
+        }
+        end += 1;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scanned(text: &str) -> Result<Scanned> {
+        scan(text, &[("banks".to_owned(), 4)].into(), &Place::file("a.toml"))
+    }
+
+    #[test]
+    fn names_become_question_marks_and_sizes_numbers() {
+        let found = scanned("SELECT :a + :b_2, {banks * 2} FROM t WHERE x=:a;\n").unwrap();
+        assert_eq!(found.sql, "SELECT ? + ?, 8 FROM t WHERE x=?");
+        assert_eq!(found.names, ["a", "b_2", "a"]);
+    }
+
+    #[test]
+    fn quotes_and_comments_stay_as_they_are() {
+        let text = r#"SELECT ':a ? {x} \' ;', "it's :b", `c:d`, 'x''y' /* :e ? */ -- :f
+ , '2026-01-01 10:11:12', @v := 1 # ? ' :g"#;
+        let found = scanned(text).unwrap();
+        assert_eq!((found.sql.as_str(), found.names.len()), (text, 0));
+    }
+
+    #[test]
+    fn text_beyond_ascii_passes() {
+        assert_eq!(scanned("SELECT 'ü', ü, :é FROM t").unwrap().sql, "SELECT 'ü', ü, :é FROM t");
+    }
+
+    #[test]
+    fn what_cannot_be_right_is_refused() {
+        for text in ["SELECT ?", "SELECT 1; SELECT 2", "SELECT 'a", "SELECT /* a", "SELECT {banks", "SELECT {none}", "SELECT 'a\\"] {
+            assert!(scanned(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn statements_count_by_their_first_word() {
+        let kinds = ["SELECT 1", " ( select 1)", "/* a */ update t", "Insert INTO t", "COMMIT", "# x\nDELETE FROM t", ""].map(kind);
+        assert_eq!(kinds, [Kind::Read, Kind::Read, Kind::Write, Kind::Write, Kind::Other, Kind::Write, Kind::Other]);
+    }
+
+    #[test]
+    fn plain_sql_may_be_a_procedure_but_not_empty() {
+        let sizes = [("banks".to_owned(), 4)].into();
+        let place = Place::file("a.toml");
+        assert_eq!(plain("CREATE PROCEDURE p() BEGIN DO {banks}; DO 1; END;", &sizes, &place).unwrap(), "CREATE PROCEDURE p() BEGIN DO 4; DO 1; END");
+        assert!(plain(" ; ", &sizes, &place).is_err());
+    }
+}

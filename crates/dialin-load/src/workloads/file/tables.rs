@@ -1,0 +1,268 @@
+//! The tables of a workload file: how they are made, and where the rows come from that fill them.
+
+use super::number::{Sizes, check_name, whole};
+use super::read::{Fields, Place, kind};
+use super::sql;
+use super::values::{Lists, Scope, Source, amount, source, test};
+use crate::errors::Result;
+use crate::plan::{Parameter, Slot, Test};
+use toml::Value;
+
+/// A table.
+#[derive(Debug)]
+pub struct Table {
+    /// Its name.
+    pub name: String,
+    /// The statement that makes it.
+    pub create: String,
+    /// Its rows.
+    pub fills: Vec<Fill>,
+    /// Statements for when all tables are filled.
+    pub after: Vec<String>,
+}
+
+/// Rows of a table: a cell for each combination of its loops, and in each cell a row, or as many as the cell says.
+#[derive(Debug, PartialEq)]
+pub struct Fill {
+    /// The INSERT up to its rows.
+    pub head: String,
+    /// What decides its random values: the same in all fills of a table's name.
+    pub seed: u64,
+    /// The outermost first.
+    pub loops: Vec<Loop>,
+    /// Values that are drawn once in a cell; drawn alike in all fills of the file that name them alike.
+    pub draws: Vec<Draw>,
+    /// How many rows a cell has, and where the number of each goes; None for one.
+    pub times: Option<(Slot, Parameter)>,
+    /// The columns.
+    pub columns: Vec<Vec<Case>>,
+    /// How many slots there are.
+    pub slots: usize,
+}
+
+/// A loop over whole numbers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Loop {
+    /// Where the number goes.
+    pub slot: Slot,
+    /// The first.
+    pub low: i64,
+    /// How many.
+    pub count: u64,
+}
+
+/// A named value of a cell.
+#[derive(Debug, PartialEq)]
+pub struct Draw {
+    /// Where it goes.
+    pub slot: Slot,
+    /// What decides it, by its name.
+    pub seed: u64,
+    /// Where it comes from.
+    pub cases: Vec<Case>,
+}
+
+/// One of several places that a value can come from: the first whose test holds.
+#[derive(Debug, PartialEq)]
+pub struct Case {
+    /// None for the last.
+    pub test: Option<Test>,
+    /// The place.
+    pub source: Source,
+}
+
+impl Fill {
+    /// How many cells it has.
+    #[must_use]
+    pub fn cells(&self) -> u64 {
+        self.loops.iter().map(|each| each.count).product()
+    }
+}
+
+/// Reads all `[[table]]`.
+///
+/// # Errors
+/// Something in one is wrong.
+pub fn read(list: &[Value], sizes: &Sizes, lists: &Lists, place: &Place) -> Result<Vec<Table>> {
+    const KEYS: [&str; 4] = ["name", "create", "fill", "after"];
+    let mut tables: Vec<Table> = vec![];
+    for (index, value) in list.iter().enumerate() {
+        let fields = Fields::of(value, place.at(format_args!("table {}", index + 1)), &KEYS)?;
+        let name = fields.needed_text("name")?;
+        check_name(name, &fields.place)?;
+        let fields = Fields::of(value, place.at(format_args!("table {name}")), &KEYS)?;
+        if tables.iter().any(|other| other.name == name) {
+            return Err(fields.place.wrong("there is another of this name", "Write several [[table.fill]] for rows of several kinds"));
+        }
+        let fills: &[Value] = match fields.get("fill") {
+            None => &[],
+            Some(Value::Array(fills)) => fills.as_slice(),
+            Some(one) => std::slice::from_ref(one),
+        };
+        let read_fill = |value| fill(name, value, fields.place.at("fill"), Scope::fill(sizes, lists));
+        tables.push(Table {
+            name: name.to_owned(),
+            create: sql::plain(fields.needed_text("create")?, sizes, &fields.place)?,
+            fills: fills.iter().map(read_fill).collect::<Result<_>>()?,
+            after: fields.texts("after")?.into_iter().map(|text| sql::plain(text, sizes, &fields.place.at("after"))).collect::<Result<_>>()?,
+        });
+    }
+    Ok(tables)
+}
+
+fn fill(table: &str, value: &Value, place: Place, mut scope: Scope) -> Result<Fill> {
+    let fields = Fields::of(value, place, &["for", "draw", "times", "columns", "ignore"])?;
+    let place = &fields.place;
+    let loops = loops(&fields, &mut scope)?;
+    let mut draws = vec![];
+    for (name, value) in fields.table("draw")?.into_iter().flatten() {
+        let place = place.at(format_args!("draw {name}"));
+        let cases = cases(value, &place, &scope)?;
+        draws.push(Draw { slot: scope.define(name, &place)?, seed: seed(name), cases });
+    }
+    let times = times(&fields, &mut scope)?;
+    let columns = fields.table("columns")?.filter(|columns| !columns.is_empty()).ok_or_else(|| place.wrong("it has no columns", "Add [table.fill.columns] with a value for each column"))?;
+    let mut compiled = vec![];
+    for (name, value) in columns {
+        let place = place.at(format_args!("column {name}"));
+        check_name(name, &place)?;
+        compiled.push(cases(value, &place, &scope)?);
+    }
+    let names: Vec<String> = columns.keys().map(|name| format!("`{name}`")).collect();
+    let ignore = if fields.truth("ignore")? { "IGNORE " } else { "" };
+    let head = format!("INSERT {ignore}INTO `{table}` ({}) VALUES ", names.join(","));
+    Ok(Fill { head, seed: seed(table), loops, draws, times, columns: compiled, slots: scope.slots() })
+}
+
+fn loops(fields: &Fields, scope: &mut Scope) -> Result<Vec<Loop>> {
+    const MOST: u64 = 1 << 40;
+    let place = fields.place.at("for");
+    let table = fields.table("for")?.filter(|table| !table.is_empty()).ok_or_else(|| place.wrong("it loops over nothing", "Add for = { id = 1000 }, or the name of a size"))?;
+    let mut loops: Vec<Loop> = vec![];
+    for (name, range) in table {
+        let (low, high) = match range {
+            Value::Array(ends) => match &ends[..] {
+                [low, high] => (whole(low, scope.sizes, &place)?, whole(high, scope.sizes, &place)?),
+                _ => return Err(place.wrong(format!("the range of {name} has no two ends"), "Write [first, last], or a number for 1 to that number")),
+            },
+            other => (1, whole(other, scope.sizes, &place)?),
+        };
+        let count = u64::try_from((i128::from(high) - i128::from(low) + 1).max(0)).unwrap_or(u64::MAX);
+        loops.push(Loop { slot: scope.define(name, &place)?, low, count });
+    }
+    let cells = loops.iter().try_fold(1_u64, |cells, each| cells.checked_mul(each.count));
+    if cells.is_none_or(|cells| cells > MOST) {
+        return Err(place.wrong("it makes more rows than any server holds", "Make the sizes smaller"));
+    }
+    Ok(loops)
+}
+
+fn times(fields: &Fields, scope: &mut Scope) -> Result<Option<(Slot, Parameter)>> {
+    let place = fields.place.at("times");
+    let Some(table) = fields.table("times")? else { return Ok(None) };
+    let mut entries = table.iter();
+    match (entries.next(), entries.next()) {
+        (Some((name, value)), None) => {
+            let count = amount(value, &place, scope)?;
+            Ok(Some((scope.define(name, &place)?, count)))
+        }
+        _ => Err(place.wrong("it names not exactly one variable", "Write times = { line = \":lines\" }")),
+    }
+}
+
+fn cases(value: &Value, place: &Place, scope: &Scope) -> Result<Vec<Case>> {
+    let Value::Array(list) = value else {
+        return Ok(vec![Case { test: None, source: source(value, place, scope, &[])? }]);
+    };
+    let mut cases = vec![];
+    for (index, value) in list.iter().enumerate() {
+        let test = match value.get("when") {
+            Some(condition) => Some(test(condition, place, scope)?),
+            None => None,
+        };
+        if test.is_none() != (index + 1 == list.len()) {
+            return Err(place.wrong(format!("case {} of {} {}", index + 1, list.len(), if test.is_none() { "has no \"when\"" } else { "has a \"when\"" }), "Give each case but the last a \"when\""));
+        }
+        cases.push(Case { test, source: source(value, place, scope, &["when"])? });
+    }
+    if cases.is_empty() {
+        return Err(place.wrong(format!("{} without cases", kind(value)), "Write a value, or [{ when = ..., ... }, otherwise]"));
+    }
+    Ok(cases)
+}
+
+/// A number for a name (FNV-1a), the same in every version of the driver.
+fn seed(name: &str) -> u64 {
+    name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Value as Sql;
+
+    fn read_one(text: &str) -> Result<Table> {
+        let table: toml::Table = format!("[[table]]\nname = 'a'\ncreate = 'CREATE TABLE a (id INT)'\n{text}").parse().unwrap();
+        let sizes = Sizes::from([("banks".to_owned(), 4), ("none".to_owned(), 0), ("many".to_owned(), 1 << 30)]);
+        Ok(read(table["table"].as_array().unwrap(), &sizes, &Lists::new(), &Place::file("a.toml"))?.remove(0))
+    }
+
+    fn fill(text: &str) -> Result<Fill> {
+        Ok(read_one(&format!("[table.fill]\n{text}"))?.fills.remove(0))
+    }
+
+    #[test]
+    fn columns_and_loops_keep_their_order() {
+        let found = fill("for = { z = 'banks', b = [5, 6] }\ncolumns = { y = ':b', a = ':z', c = 1 }").unwrap();
+        assert_eq!(found.head, "INSERT INTO `a` (`y`,`a`,`c`) VALUES ");
+        assert_eq!(found.loops, [Loop { slot: 1, low: 1, count: 4 }, Loop { slot: 2, low: 5, count: 2 }]);
+        assert_eq!((found.cells(), found.slots), (8, 3));
+    }
+
+    #[test]
+    fn a_cell_can_draw_how_many_rows_it_has() {
+        let found = fill("for = { o = 10 }\ndraw = { lines = { integer = [5, 15] } }\ntimes = { line = ':lines' }\ncolumns = { a = ':line' }").unwrap();
+        assert_eq!(found.times, Some((3, Parameter::Slot(2))));
+        assert_eq!(found.draws[0].slot, 2);
+    }
+
+    #[test]
+    fn cases_end_with_one_that_always_holds() {
+        let found = fill("for = { o = 10 }\ncolumns = { a = [{ when = { less = [':o', 5] }, null = true }, { value = 7 }] }").unwrap();
+        let cases = &found.columns[0];
+        assert_eq!(cases[0].test, Some(Test::Less(1, Parameter::Fixed(Sql::Int(5)))));
+        assert_eq!((cases.len(), cases[1].test.is_none()), (2, true));
+        for wrong in ["[]", "[{ null = true }, { value = 7 }]", "[{ when = { chance = 0.1 }, value = 7 }]", "{ when = { chance = 0.1 }, value = 7 }"] {
+            assert!(fill(&format!("for = {{ o = 10 }}\ncolumns = {{ a = {wrong} }}")).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_size_of_0_makes_no_rows() {
+        assert_eq!(fill("for = { o = 'none' }\ncolumns = { a = 1 }").unwrap().cells(), 0);
+        assert_eq!(fill("for = { o = [5, 4] }\ncolumns = { a = 1 }").unwrap().cells(), 0);
+    }
+
+    #[test]
+    fn several_fills_and_statements_afterwards_are_read() {
+        let text = "after = 'CREATE INDEX i ON a (id)'\n[[table.fill]]\nfor = { o = 2 }\ncolumns = { a = 1 }\n[[table.fill]]\nfor = { o = 3 }\nignore = true\ncolumns = { a = 1 }";
+        let found = read_one(text).unwrap();
+        assert_eq!((found.fills.len(), found.after), (2, vec!["CREATE INDEX i ON a (id)".to_owned()]));
+        assert!(found.fills[1].head.starts_with("INSERT IGNORE INTO `a` "));
+    }
+
+    #[test]
+    fn unsound_tables_are_refused() {
+        for text in ["[table.fill]\nfor = { o = 2 }", "[table.fill]\ncolumns = { a = 1 }", "rows = 5", "fill = 5", "after = 5"] {
+            assert!(read_one(text).is_err(), "{text}");
+        }
+        for text in [
+            "for = { o = ['a'] }\ncolumns = { a = 1 }", "for = { 'o`' = 1 }\ncolumns = { a = 1 }", "for = { o = 1 }\ncolumns = { 'a`' = 1 }",
+            "for = { o = 1 }\ncolumns = { a = ':p' }", "for = { o = 'many', p = 'many' }\ncolumns = { a = 1 }", "for = { number = 1 }\ncolumns = { a = 1 }",
+            "for = { o = 1 }\ntimes = {}\ncolumns = { a = 1 }", "for = { o = 1 }\ntimes = { l = ':x' }\ncolumns = { a = 1 }", "for = { o = 1 }\ncolumns = {}",
+            "for = { o = [-9223372036854775808, 9223372036854775807], p = 2 }\ncolumns = { a = 1 }",
+        ] {
+            assert!(fill(text).is_err(), "{text}");
+        }
+    }
+}

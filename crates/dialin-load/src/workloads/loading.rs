@@ -1,0 +1,55 @@
+//! What all loaders of data share: threads, and what a refusal of the server means.
+
+use crate::errors::{Error, Result};
+use crate::net::client::SqlError;
+use std::thread;
+
+/// Runs `work` on a thread for each client; the first error is told.
+pub(super) fn in_parallel<C: Send>(clients: &mut [C], work: impl Fn(&mut C) -> Result<()> + Sync) -> Result<()> {
+    let work = &work;
+    thread::scope(|scope| {
+        let threads: Vec<_> = clients.iter_mut().map(|client| scope.spawn(move || work(client))).collect();
+        let panicked = || Error::driver("a thread of prepare panicked", "Report this defect");
+        let results: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err(panicked()))).collect();
+        results.into_iter().collect()
+    })
+}
+
+/// A refusal of the server, with its remedy.
+pub(super) fn refused(error: &SqlError) -> Error {
+    let remedy = match error.code {
+        1050 => "Drop the tables of an earlier run with dialin-load cleanup, or name another schema",
+        1146 => "Make the tables with dialin-load prepare, with the same options",
+        1044 | 1142 | 1227 => "Grant the user CREATE, DROP, INDEX, INSERT, SELECT, UPDATE and DELETE on the schema",
+        1046 | 1049 => "Create the schema, or name one that exists",
+        1021 | 1114 => "Make room on the server's disk, or choose fewer or smaller tables",
+        1286 => "Name a storage engine that the server has",
+        _ => "Mend what the server says, then clean up and prepare again",
+    };
+    Error::workload(format!("the server refused ({}): {}", error.code, error.message), remedy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_error_of_a_thread_is_told() {
+        let failing = |number: &mut i32| match number {
+            2 => Err(Error::workload("two", "none")),
+            _ => Ok(()),
+        };
+        assert_eq!(in_parallel(&mut [1, 2, 3], failing).unwrap_err().what, "two");
+        assert_eq!(in_parallel(&mut [1, 3], failing), Ok(()));
+    }
+
+    #[test]
+    fn refusals_tell_what_to_do() {
+        let told = |code, message: &str| refused(&SqlError { code, message: message.into() });
+        let exists = told(1050, "Table 'sbtest1' already exists");
+        assert_eq!(exists.what, "the server refused (1050): Table 'sbtest1' already exists");
+        assert!(exists.remedy.contains("cleanup"));
+        assert!(told(1049, "Unknown database").remedy.contains("schema"));
+        assert!(told(1146, "Table 'a' doesn't exist").remedy.contains("prepare"));
+    }
+}

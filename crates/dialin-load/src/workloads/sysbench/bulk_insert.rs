@@ -1,0 +1,36 @@
+//! sysbench's bulk_insert: each connection fills a table of its own.
+
+use super::options::Options;
+use super::tables::refused;
+use super::{Script, plan_of};
+use crate::account::Account;
+use crate::errors::Result;
+use crate::net::client::Client;
+use crate::plan::{Batch, FIRST_FREE, Op, Plan};
+
+/// sysbench's buffer of 512 KiB, less the byte behind its text.
+const LIMIT: usize = 512 * 1024 - 1;
+
+/// A transaction is a row; the server sees one where the rows make a whole statement.
+pub(super) fn plan() -> Plan {
+    let batch =
+        Batch { head: "INSERT INTO sbtest{connection} VALUES".into(), row: "({turn},{turn})".into(), limit: LIMIT };
+    plan_of(Script::BulkInsert, vec![], vec![Op::Batch(batch)], FIRST_FREE)
+}
+
+/// Creates a table for each thread, unless it is there.
+pub(super) fn prepare(account: &Account, options: &Options, say: &(dyn Fn(String) + Sync)) -> Result<()> {
+    let mut client = Client::connect(account)?;
+    for table in 1..=options.threads {
+        client.run(create(table).as_bytes()).map_err(|error| refused(&error))?;
+        say(format!("Table sbtest{table} created"));
+    }
+    Ok(())
+}
+
+fn create(table: i64) -> String {
+    format!(
+        "CREATE TABLE IF NOT EXISTS sbtest{table} \
+         (id INTEGER NOT NULL, k INTEGER DEFAULT '0' NOT NULL, PRIMARY KEY (id))"
+    )
+}

@@ -1,0 +1,208 @@
+//! The tables of sysbench's oltp_ and select_random_ scripts as SQL: how they are created and what their rows are.
+//!
+//! A row is decided by seed, table and id, whoever inserts it and when.
+
+use super::Script;
+use super::options::Options;
+use crate::errors::Result;
+use crate::random::{Integers, of_transaction, template, whole_number};
+
+/// Column c: ten groups of eleven digits.
+pub(super) const C: &str = "###########-###########-###########-###########-###########-\
+                            ###########-###########-###########-###########-###########";
+/// Column pad: five of them.
+pub(super) const PAD: &str = "###########-###########-###########-###########-###########";
+
+/// Rows that one connection inserts in a go: about 800 KB.
+const CHUNK: i64 = 4_000;
+/// Room that a row needs at the most, its comma included.
+const ROW: usize = 220;
+
+/// All tables of a script.
+pub(super) struct Tables {
+    pub count: i64,
+    /// In each table.
+    pub rows: i64,
+    secondary: bool,
+    auto_inc: bool,
+    index: bool,
+    engine: String,
+    ks: Integers,
+    seed: u64,
+}
+
+impl Tables {
+    pub(super) fn new(script: Script, options: &Options) -> Result<Self> {
+        // Ids that oltp_insert makes itself could meet those of rows that are there.
+        let empty = script == Script::Insert && !options.auto_inc;
+        Ok(Self {
+            count: options.tables,
+            rows: if empty { 0 } else { options.table_size },
+            secondary: options.secondary,
+            auto_inc: options.auto_inc,
+            index: options.create_secondary,
+            engine: options.engine.clone(),
+            ks: options.ids()?,
+            seed: options.seed,
+        })
+    }
+
+    /// The statement that creates a table.
+    pub(super) fn create(&self, table: i64) -> String {
+        let increment = if self.auto_inc { " AUTO_INCREMENT" } else { "" };
+        let key = if self.secondary { "KEY xid" } else { "PRIMARY KEY" };
+        format!(
+            "CREATE TABLE sbtest{table} (id INTEGER NOT NULL{increment}, k INTEGER DEFAULT '0' NOT NULL, \
+             c CHAR(120) DEFAULT '' NOT NULL, pad CHAR(60) DEFAULT '' NOT NULL, {key} (id)) ENGINE = {}",
+            self.engine
+        )
+    }
+
+    /// The statement that gives a filled table its secondary index, where it is to have one.
+    pub(super) fn index(&self, table: i64) -> Option<String> {
+        self.index.then(|| format!("CREATE INDEX k_{table} ON sbtest{table}(k)"))
+    }
+
+    /// How many chunks a table's rows come in.
+    pub(super) fn chunks(&self) -> i64 {
+        (self.rows + CHUNK - 1) / CHUNK
+    }
+
+    /// Sends the rows of a chunk, numbered from 0, in INSERTs of at most `limit` bytes or one row.
+    pub(super) fn insert(
+        &self,
+        table: i64,
+        chunk: i64,
+        limit: usize,
+        mut send: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let head = format!("INSERT INTO sbtest{table}(id, k, c, pad) VALUES").into_bytes();
+        let last = self.rows.min((chunk + 1) * CHUNK);
+        let mut sql = Vec::with_capacity(limit.min(head.len() + ROW * CHUNK as usize));
+        sql.extend_from_slice(&head);
+        for id in chunk * CHUNK + 1..=last {
+            if sql.len() > head.len() {
+                if sql.len() + ROW > limit {
+                    send(&sql)?;
+                    sql.truncate(head.len());
+                } else {
+                    sql.push(b',');
+                }
+            }
+            self.row(table, id, &mut sql);
+        }
+        send(&sql)
+    }
+
+    fn row(&self, table: i64, id: i64, sql: &mut Vec<u8>) {
+        let mut rng = of_transaction(self.seed, (table.unsigned_abs() << 32) + id.unsigned_abs());
+        sql.push(b'(');
+        whole_number(id, sql);
+        sql.push(b',');
+        whole_number(self.ks.draw(&mut rng), sql);
+        sql.extend_from_slice(b",'");
+        template(C.as_bytes(), &mut rng, sql);
+        sql.extend_from_slice(b"','");
+        template(PAD.as_bytes(), &mut rng, sql);
+        sql.extend_from_slice(b"')");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tables(script: Script, given: &[(&str, &str)]) -> Tables {
+        let given: Vec<_> = given.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+        Tables::new(script, &Options::read(script, &given).unwrap()).unwrap()
+    }
+
+    fn inserted(tables: &Tables, table: i64, chunk: i64, limit: usize) -> Vec<String> {
+        let mut sent = Vec::new();
+        let insert = tables.insert(table, chunk, limit, |sql| {
+            sent.push(String::from_utf8(sql.to_vec()).unwrap());
+            Ok(())
+        });
+        insert.unwrap();
+        sent
+    }
+
+    fn rows(statements: &[String], table: i64) -> Vec<String> {
+        let head = format!("INSERT INTO sbtest{table}(id, k, c, pad) VALUES(");
+        let rows = statements.iter().flat_map(|sql| {
+            let rows = sql.strip_prefix(&head).unwrap().strip_suffix(')').unwrap();
+            rows.split("),(").map(str::to_owned)
+        });
+        rows.collect()
+    }
+
+    #[test]
+    fn tables_are_those_of_sysbench() {
+        let usual = tables(Script::ReadWrite, &[]);
+        assert_eq!(
+            usual.create(3),
+            "CREATE TABLE sbtest3 (id INTEGER NOT NULL AUTO_INCREMENT, k INTEGER DEFAULT '0' NOT NULL, \
+             c CHAR(120) DEFAULT '' NOT NULL, pad CHAR(60) DEFAULT '' NOT NULL, PRIMARY KEY (id)) ENGINE = innodb"
+        );
+        assert_eq!(usual.index(3).as_deref(), Some("CREATE INDEX k_3 ON sbtest3(k)"));
+        let given =
+            [("auto-inc", "off"), ("secondary", "on"), ("create-secondary", "off"), ("mysql-storage-engine", "aria")];
+        let other = tables(Script::ReadWrite, &given);
+        assert!(other.create(1).starts_with("CREATE TABLE sbtest1 (id INTEGER NOT NULL, k"));
+        assert!(other.create(1).ends_with("KEY xid (id)) ENGINE = aria"));
+        assert_eq!(other.index(1), None);
+    }
+
+    #[test]
+    fn chunks_together_are_all_rows_in_the_order_of_their_ids() {
+        let tables = tables(Script::ReadWrite, &[("table-size", "9001")]);
+        assert_eq!(tables.chunks(), 3);
+        let all: Vec<String> = (0..3).flat_map(|chunk| rows(&inserted(&tables, 2, chunk, 1 << 20), 2)).collect();
+        let ids: Vec<i64> = all.iter().map(|row| row.split(',').next().unwrap().parse().unwrap()).collect();
+        assert_eq!(ids, (1..=9_001).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_row_has_a_k_of_the_table_and_the_two_templates() {
+        let tables = tables(Script::ReadWrite, &[("table-size", "10")]);
+        for row in rows(&inserted(&tables, 1, 0, 1 << 20), 1) {
+            let columns: Vec<&str> = row.split(',').collect();
+            assert!((1..=10).contains(&columns[1].parse::<i64>().unwrap()), "{row}");
+            for (column, template) in [(columns[2], C), (columns[3], PAD)] {
+                let text = column.strip_prefix('\'').and_then(|text| text.strip_suffix('\'')).unwrap();
+                let shape: String = text.chars().map(|each| if each.is_ascii_digit() { '#' } else { each }).collect();
+                assert_eq!(shape, template);
+            }
+        }
+        assert_eq!((C.len(), PAD.len()), (119, 59));
+    }
+
+    #[test]
+    fn rows_do_not_depend_on_how_they_are_sent_but_on_seed_table_and_id() {
+        let one = tables(Script::ReadWrite, &[("table-size", "500")]);
+        let other = tables(Script::ReadWrite, &[("table-size", "500"), ("rand-seed", "2")]);
+        let all = rows(&inserted(&one, 1, 0, 1 << 20), 1);
+        assert_eq!(all, rows(&inserted(&one, 1, 0, 1_000), 1));
+        assert_ne!(all, rows(&inserted(&one, 2, 0, 1 << 20), 2));
+        assert_ne!(all, rows(&inserted(&other, 1, 0, 1 << 20), 1));
+    }
+
+    #[test]
+    fn statements_stay_below_their_limit_however_long_the_numbers() {
+        let tables = tables(Script::ReadWrite, &[("table-size", "2147483647")]);
+        let chunk = tables.chunks() - 1;
+        for limit in [500, 10_000, 524_288] {
+            let sent = inserted(&tables, 100_000, chunk, limit);
+            assert!(sent.iter().all(|sql| sql.len() <= limit), "limit {limit}");
+            assert!(sent.iter().rev().skip(1).all(|sql| sql.len() + ROW > limit), "limit {limit}");
+        }
+        assert_eq!(inserted(&tables, 1, 0, 0).len() as i64, CHUNK);
+    }
+
+    #[test]
+    fn insert_with_ids_of_its_own_begins_with_empty_tables() {
+        assert_eq!(tables(Script::Insert, &[("auto-inc", "off")]).chunks(), 0);
+        assert_eq!(tables(Script::Insert, &[]).rows, 10_000);
+        assert_eq!(tables(Script::Delete, &[("auto-inc", "off")]).rows, 10_000);
+    }
+}

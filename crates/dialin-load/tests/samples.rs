@@ -1,0 +1,158 @@
+//! The samples of the stream in schema/good are what the driver writes. The schema itself is checked against them, and against
+//! those in schema/bad, by tests/workloads/test_load_schema.py.
+
+use dialin_load::account::{Account, Address, Tls};
+use dialin_load::errors::Error;
+use dialin_load::plan::{Kind, Plan, Retry, Transaction};
+use dialin_load::record::{CeilingLine, End, ErrorLine, Line, Merged, SCHEMA, SelfTestLine, StartLine, Steps, Tally, Times, When};
+use dialin_load::run::{Arrivals, Phase, Purpose, Rate, Run};
+use serde_json::Value;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Compare a line with its sample: all but the histograms byte for byte, and these by what is in them, as their compressed form
+/// may change with the library.
+fn is_the_sample(line: &Line<'_>, name: &str) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../schema/good").join(name).with_extension("json");
+    let written = serde_json::to_string(line).unwrap();
+    let sample = std::fs::read_to_string(&path).unwrap_or_default();
+    let Ok(mut stored) = serde_json::from_str::<Value>(&sample) else { panic!("write to {}:\n{written}", path.display()) };
+    let mut new: Value = serde_json::from_str(&written).unwrap();
+    let (stored_histograms, new_histograms) = (take_histograms(&mut stored), take_histograms(&mut new));
+    assert_eq!(stored, new, "write to {}:\n{written}", path.display());
+    let read = |texts: Vec<String>| texts.iter().map(|text| Times::decoded(text).unwrap().percentiles()).collect::<Vec<_>>();
+    assert_eq!(read(stored_histograms), read(new_histograms), "write to {}:\n{written}", path.display());
+}
+
+fn take_histograms(value: &mut Value) -> Vec<String> {
+    match value {
+        Value::Object(fields) => {
+            let parts = fields.iter_mut().map(|(key, value)| {
+                if key.ends_with("_histogram") { vec![value.take().as_str().unwrap().to_owned()] } else { take_histograms(value) }
+            });
+            parts.flatten().collect()
+        }
+        Value::Array(values) => values.iter_mut().flat_map(take_histograms).collect(),
+        _ => vec![],
+    }
+}
+
+fn names() -> Vec<String> {
+    ["deposit", "transfer"].map(str::to_owned).into()
+}
+
+fn rate(per_second: f64) -> Option<Rate> {
+    Some(Rate { per_second, arrivals: Arrivals::Poisson })
+}
+
+fn merged(transactions: u64) -> Merged {
+    let mut tally = Tally::new(2);
+    for each in 0..transactions {
+        tally.transaction((each % 4 == 0).into(), 900_000 + each * 25_000, 800_000 + each * 11_000);
+        [Kind::Other, Kind::Read, Kind::Write, Kind::Write, Kind::Other].into_iter().for_each(|kind| tally.statement(kind));
+    }
+    tally.busy = 4;
+    let mut merged = Merged::new(2);
+    merged.add(&tally);
+    merged.driver_cpu_ns = 21_500_000;
+    merged
+}
+
+/// A second in which more came than could be done.
+fn troubled() -> Merged {
+    let mut tally = Tally::new(2);
+    [1205, 1213, 1213, 2013].into_iter().for_each(|code| tally.error(code));
+    tally.retry();
+    tally.reconnect();
+    tally.drop_due(30);
+    (tally.backlog, tally.busy) = (500, 8);
+    [3_000, 4_000, 71_000].into_iter().for_each(|late| tally.timer(late));
+    let mut troubled = merged(40);
+    troubled.add(&tally);
+    troubled
+}
+
+fn when(second: u64, step: usize, rate: Option<Rate>) -> When {
+    let at = 1_767_225_600.25 + second as f64;
+    When { second, at, seconds: 1.0, purpose: Purpose::Measure, step, connections: 8 * step, rate }
+}
+
+#[test]
+fn a_start() {
+    let transaction = |(name, weight): (String, f64)| Transaction {
+        name,
+        weight,
+        ops: vec![],
+        retry: Retry::default(),
+        expected: vec![],
+    };
+    let transactions = names().into_iter().zip([3.0, 1.0]).map(transaction).collect();
+    let plan = Plan { name: "bank".into(), statements: vec![], transactions, slots: 3, session: vec![] };
+    let phase = |purpose, seconds, connections, rate| Phase { purpose, step: connections / 8, seconds, connections, rate };
+    let run = Run {
+        account: Account {
+            address: Address::Socket("/run/mysqld/mysqld.sock".into()),
+            user: "load".into(),
+            password: "secret".into(),
+            database: "bank".into(),
+            tls: Tls::default(),
+        },
+        phases: vec![phase(Purpose::WarmUp, Some(5), 8, rate(40.0)), phase(Purpose::Measure, None, 8, None)],
+        seed: 7,
+        first: 0,
+        stride: 1,
+        transactions: None,
+        load_threads: None,
+        text: false,
+        backlog: 500,
+        patience: Duration::from_secs(120),
+        reconnect_for: Duration::from_secs(60),
+    };
+    is_the_sample(&Line::Start(&StartLine::of(&plan, &run, &[])), "load-start");
+}
+
+#[test]
+fn a_second_of_a_closed_loop() {
+    is_the_sample(&Line::Second(&merged(100).line(&when(1, 1, None), &names())), "load-second-closed-loop");
+}
+
+#[test]
+fn a_second_of_an_open_loop_in_trouble() {
+    is_the_sample(&Line::Second(&troubled().line(&when(2, 1, rate(100.0)), &names())), "load-second-in-trouble");
+}
+
+#[test]
+fn a_second_in_which_nothing_ended() {
+    let when = When { seconds: 0.123_456, purpose: Purpose::WarmUp, ..when(3, 1, None) };
+    is_the_sample(&Line::Second(&Merged::new(2).line(&when, &names())), "load-second-of-nothing");
+}
+
+#[test]
+fn a_summary_of_two_steps() {
+    let mut steps = Steps::new(names());
+    steps.add(&when(1, 1, rate(40.0)), &merged(40));
+    steps.add(&when(2, 1, rate(40.0)), &merged(42));
+    steps.add(&when(3, 2, rate(100.0)), &troubled());
+    let end = End { seconds: 3, load_threads: 2, reached_backlog_cap: true, stopped: false };
+    is_the_sample(&Line::Summary(&steps.finish(end)), "load-summary");
+}
+
+#[test]
+fn a_summary_of_a_run_that_was_stopped_before_anything_was_measured() {
+    let end = End { seconds: 1, load_threads: 1, reached_backlog_cap: false, stopped: true };
+    is_the_sample(&Line::Summary(&Steps::new(names()).finish(end)), "load-summary-of-nothing");
+}
+
+#[test]
+fn an_error() {
+    let error = Error::server("Nothing listens at /run/mysqld/mysqld.sock", "Start the server, or name its socket by --socket");
+    is_the_sample(&Line::Error(&ErrorLine::from(&error)), "load-error");
+}
+
+#[test]
+fn a_self_test() {
+    let noop = CeilingLine { seconds: 3.0, per_second: 151_000.0, cpu_us: 2.25, ceiling: 444_444.0 };
+    let point_select = CeilingLine { seconds: 3.01, per_second: 120_500.0, cpu_us: 3.1, ceiling: 322_581.0 };
+    let line = SelfTestLine { schema: SCHEMA, version: "0.1.0", connections: 16, load_threads: 1, noop, point_select };
+    is_the_sample(&Line::SelfTest(&line), "load-self-test");
+}

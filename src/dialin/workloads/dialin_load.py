@@ -1,0 +1,310 @@
+"""dialin-load: dialin's own load driver, a program of its own (crates/dialin-load)."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import subprocess
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from dialin.errors import UserError, WorkloadError
+from dialin.model.workload import LOAD_WORKLOADS, SYSBENCH_SCRIPTS, WorkloadSpec
+from dialin.servers.account import Account
+from dialin.servers.processes import spawn, tail
+from dialin.workloads import dialin_load_account, load_binary
+from dialin.workloads.base import Second, Target
+from dialin.workloads.dialin_load_lines import Fault, Report, parse
+from dialin.workloads.driver_process import DriverProcess, EndedError
+from dialin.workloads.names import WORKLOAD_FILE
+from dialin.workloads.sysbench import BYTES_A_ROW, GROWING
+
+_MADE = 1
+"""Counts the ways in which the driver made the tables of sysbench's workloads."""
+
+_PREPARE_LIMIT = 6 * 3600.0
+
+_RECONNECT_FOR = 2
+"""Seconds without any connection after which the driver ends: a trial whose server died has failed."""
+
+_OPTION = re.compile(r"[a-z][a-z0-9_-]*")
+
+_WITHOUT_SIZE = "bulk_insert"
+"""The workload of sysbench's whose tables begin empty: one for each connection."""
+
+_ON_ONE_TABLE = "select_random_"
+"""What the names of sysbench's workloads begin with that read the first table only."""
+
+_KEEPS_ITS_SIZE = ("noop",)
+"""Workloads of dialin-load's own whose data neither grows nor drains."""
+
+_BYTES_OF_OTHERS = 256 * 1024**2
+"""What the data of a workload is reckoned with whose options tell its size, which only the driver understands."""
+
+_BYTES_A_WAREHOUSE = 128 * 1024**2
+"""Of tpcc-like's data, whose size is mostly told by its warehouses."""
+
+
+class DialinLoad:
+    """A workload of dialin-load with its sizes.
+
+    Args:
+        spec: the load of the study.
+        binary: the program; None for the one that is installed.
+    """
+
+    def __init__(self, spec: WorkloadSpec, binary: Path | None = None) -> None:
+        self._spec = spec
+        self._asked_binary = binary
+
+    @cached_property
+    def _binary(self) -> Path:
+        """The program.
+
+        Raises:
+            UserError: it is not there.
+        """
+        return self._asked_binary or load_binary.need()
+
+    @property
+    def _own_file(self) -> Path | None:
+        return Path(self._spec.name) if self._spec.name.endswith(WORKLOAD_FILE) else None
+
+    @property
+    def _is_sysbenchs(self) -> bool:
+        return self._spec.name in SYSBENCH_SCRIPTS
+
+    def check(self) -> None:
+        """Make sure that the driver, the workload and its options are there.
+
+        Raises:
+            UserError: one is not, or the workload file has a mistake.
+        """
+        if self._own_file is not None and not self._own_file.is_file():
+            raise UserError(f"There is no workload file {self._own_file}", "Name a workload file (docs/workload-files.md)")
+        if self._own_file is None and not self._is_sysbenchs and self._spec.name not in LOAD_WORKLOADS:
+            raise UserError(
+                f"dialin-load has no workload {self._spec.name!r}",
+                f"It has {', '.join((*SYSBENCH_SCRIPTS, *LOAD_WORKLOADS))}, and workload files (TOML)",
+            )
+        for name in self._spec.options:
+            if not _OPTION.fullmatch(name):
+                raise UserError(f"{name!r} cannot be an option of a workload", "Write it like range-size=100")
+        # It reads the workload with its options, and refuses what it does not know.
+        done = self._call("show", self._spec.name, "--json", *self._options(self._spec.threads))
+        if done.returncode != 0:
+            fault = _said(done.stdout)
+            raise UserError(fault.what, fault.remedy)
+
+    def check_account(self, account: Account) -> None:
+        """Make sure that the driver can log in as an account.
+
+        Raises:
+            UserError: it cannot.
+        """
+        dialin_load_account.check(account)
+
+    def _call(self, *words: str, timeout: float = 60.0) -> subprocess.CompletedProcess[str]:
+        try:
+            return subprocess.run(
+                [self._binary, *words],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+                timeout=timeout,
+                env=_environment(),
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise UserError(f"dialin-load cannot be run: {error}", f"See that `{self._binary} --version` works") from error
+
+    def version(self) -> str:
+        """Return the driver's name and version."""
+        return " ".join(self._call("--version").stdout.split()[:2]) or load_binary.NAME
+
+    def describe_data(self) -> str:
+        """Return what is prepared, in a few words."""
+        options = ", ".join(f"{name}={value}" for name, value in self._spec.options.items())
+        return " ".join(filter(None, [self._spec.size or "the data", "for", self._spec.name, f"({options})" if options else ""]))
+
+    def data_facts(self) -> dict[str, Any]:
+        """Return all that decides what the prepared data is, the text of a workload file included.
+
+        Tables that sysbench made have the same shape, but no row in common with those of dialin-load: neither shares the other's.
+        """
+        facts: dict[str, Any] = {**self._spec.data_options, "driver": load_binary.NAME}
+        if self._is_sysbenchs:
+            facts["made"] = _MADE
+        else:
+            facts["version"] = self.version()
+        if self._own_file is not None:
+            facts["digest"] = hashlib.sha256(self._own_file.read_bytes()).hexdigest()
+        if self._spec.name == _WITHOUT_SIZE:
+            facts["threads"] = self._spec.threads
+        return facts
+
+    @property
+    def restarts(self) -> None:
+        """Return None: the driver needs no server's life of its own."""
+        return
+
+    @property
+    def grows(self) -> bool:
+        """Whether its data grows or drains without end: a workload file might, and what it does is not known."""
+        return self._spec.name in GROWING if self._is_sysbenchs else self._spec.name not in _KEEPS_ITS_SIZE
+
+    def expected_bytes(self) -> int:
+        """Return about how many bytes the prepared data takes."""
+        if self._is_sysbenchs:
+            return self._spec.tables * self._spec.table_size * BYTES_A_ROW
+        if self._spec.name == "noop":
+            return 0
+        warehouses = self._spec.options.get("warehouses", "")
+        return max(_BYTES_OF_OTHERS, _BYTES_A_WAREHOUSE * int(warehouses) if warehouses.isdecimal() else 0)
+
+    def temporary_bytes(self) -> int:
+        """Return 0: no query sorts more than a few rows."""
+        return 0
+
+    def _options(self, threads: int) -> list[str]:
+        """Return the options of the workload, as the driver takes them."""
+        options: dict[str, object] = {}
+        if self._is_sysbenchs:
+            options["threads"] = threads
+            if self._spec.name != _WITHOUT_SIZE:
+                options["table-size"] = self._spec.table_size
+            if not self._spec.name.startswith(_ON_ONE_TABLE) and self._spec.name != _WITHOUT_SIZE:
+                options["tables"] = self._spec.tables
+        options |= self._spec.options
+        if self._spec.rand_type:
+            options["rand-type"] = self._spec.rand_type
+        return [word for name, value in options.items() for word in ("--option", f"{name}={value}")]
+
+    def prepare(self, target: Target) -> None:
+        """Fill a server with the workload's tables.
+
+        Raises:
+            WorkloadError: the driver failed; its last lines are in the error.
+        """
+        account = dialin_load_account.options(target.account, target.directory, target.database)
+        words = [str(self._binary), "prepare", self._spec.name, *account, "--json", *self._options(self._spec.threads)]
+        log = target.directory / "prepare.log"
+        with log.open("wb") as output:
+            process = spawn(words, target.directory, "prepare", output, environment=_environment())
+            try:
+                code = process.wait(_PREPARE_LIMIT)
+            except subprocess.TimeoutExpired:
+                raise WorkloadError(f"dialin-load did not prepare its data within {_PREPARE_LIMIT / 3600:.0f} hours") from None
+            finally:
+                process.kill()
+                process.wait()
+        if code != 0:
+            said = tail(log)
+            fault = _said(said)
+            raise WorkloadError(f"dialin-load could not prepare its data: {fault.what}", fault.remedy, _in_short(said) or fault.what)
+
+    @property
+    def patience(self) -> float:
+        """Seconds without any report after which the driver is called hung; it reports each second."""
+        return 30.0
+
+    @property
+    def runs(self) -> None:
+        """Return None: what the driver does is measured by the second."""
+        return
+
+    def start(self, target: Target, *, threads: int, seed: int, cpus: str | None) -> DialinLoadRun:
+        """Start the load; it runs until it is stopped."""
+        account = dialin_load_account.options(target.account, target.directory, target.database)
+        words = [str(self._binary), "run", self._spec.name, *account, "--json", f"--connections={threads}", "--time=0"]
+        words.append(f"--reconnect-for={_RECONNECT_FOR}")
+        words += [f"--seed={seed}", *([f"--rate={self._spec.rate}"] if self._spec.rate else []), *self._options(threads)]
+        driver = DriverProcess.start(words, target.directory, cpus=cpus, environment=_environment())
+        return DialinLoadRun(driver, self._spec.percentile)
+
+
+class DialinLoadRun:
+    """A running dialin-load.
+
+    Args:
+        driver: the process.
+        percentile: which one of latency is wanted.
+    """
+
+    def __init__(self, driver: DriverProcess, percentile: int) -> None:
+        self._driver = driver
+        self._percentile = percentile
+        self._timers = 0
+        self._late_ms = 0.0
+        self._latest_ms = 0.0
+        self._dropped = 0
+
+    def read(self, timeout: float) -> Second | None:
+        """Return the next second's report, or None where none came in time.
+
+        Raises:
+            WorkloadError: the driver ended, or told an error that ends it.
+        """
+        try:
+            told = self._driver.read(lambda line: parse(line, self._percentile), timeout)
+        except EndedError as ended:
+            fault = _said(ended.words)
+            raise WorkloadError(f"dialin-load ended by itself: {fault.what}", fault.remedy, _in_short(ended.words)) from None
+        if isinstance(told, Fault):
+            raise WorkloadError(f"dialin-load: {told.what}", told.remedy, f"{told.what}\n{told.remedy}")
+        if told is None:
+            return None
+        self._count(told)
+        return told.second
+
+    def _count(self, report: Report) -> None:
+        self._timers += report.timers.count
+        self._late_ms += report.timers.late_ms
+        self._latest_ms = max(self._latest_ms, report.timers.most_ms)
+        self._dropped += report.dropped
+
+    def cpu_seconds(self) -> float:
+        """Return the CPU seconds that the driver has used so far."""
+        return self._driver.cpu_seconds()
+
+    def facts(self) -> Mapping[str, float]:
+        """Return how late the driver's own timers were, in milliseconds, and how many transactions it dropped.
+
+        Nothing where it had no timers: in a closed loop each connection waits for its server only.
+        """
+        if not self._timers:
+            return {}
+        return {
+            "late_ms": self._late_ms / self._timers,
+            "latest_ms": self._latest_ms,
+            "dropped": float(self._dropped),
+        }
+
+    def stop(self) -> None:
+        """End the driver; it is gone when this returns."""
+        self._driver.stop()
+
+
+def _environment() -> dict[str, str]:
+    """Return what the driver runs in; it would take the password of the environment where the account has none."""
+    return {name: value for name, value in os.environ.items() if name != "MYSQL_PWD"}
+
+
+def _in_short(text: str) -> str:
+    """Return what the driver said but the lines of its stream, of which each is long."""
+    return "\n".join(line for line in text.splitlines() if not line.startswith("{"))
+
+
+def _said(text: str) -> Fault:
+    """Return what the driver said at its end: its error, or its last words."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    for line in reversed(lines):
+        if isinstance(told := parse(line), Fault):
+            return told
+    last = [line for line in lines if not line.startswith("{")]
+    return Fault((last or ["it said nothing"])[-1][:300], "See its log")

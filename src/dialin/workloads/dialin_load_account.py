@@ -1,0 +1,61 @@
+"""How dialin-load is told whom to log in as: the password in a private file, never on its command line."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from dialin.errors import UserError
+from dialin.servers.account import Account, TlsMode
+
+CONFIG = "dialin-load.cnf"
+
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b"}
+"""What stands otherwise between the quotes of an option file."""
+
+_FILES = (("ca", "ca"), ("certificate", "cert"), ("key", "key"))
+
+
+def check(account: Account) -> None:
+    """Make sure that dialin-load can log in as an account.
+
+    Raises:
+        UserError: its password cannot stand in an option file, or a file of TLS cannot be read.
+    """
+    if "\0" in account.password:
+        raise UserError("The account's password holds a zero byte, which no option file can", "Give it another password")
+    tls = account.tls
+    if tls.mode in (TlsMode.VERIFY_CA, TlsMode.VERIFY_IDENTITY) and not tls.ca:
+        raise UserError("dialin-load verifies a server's certificate by the authority's, which is not given", "Give ssl-ca")
+    for part, option in _FILES:
+        given = getattr(tls, part)
+        if given and not os.access(_path(given), os.R_OK):
+            raise UserError(f"ssl-{option} {_path(given)} cannot be read", "Correct the path, or its permissions")
+
+
+def options(account: Account, directory: Path, database: str) -> list[str]:
+    """Return dialin-load's options for an account, after writing down in a directory what must not stand on a command line."""
+    found = []
+    if account.password:
+        path = directory / CONFIG
+        path.unlink(missing_ok=True)
+        path.touch(mode=0o600)
+        path.write_text(f'[client]\npassword = "{_escaped(account.password)}"\n', encoding="utf-8")
+        found.append(f"--defaults-file={path}")
+    if account.socket is not None:
+        found.append(f"--socket={account.socket}")
+    else:
+        found += [f"--host={account.host}", f"--port={account.port}"]
+    found += [f"--user={account.user}", f"--database={database}", f"--ssl-mode={account.tls.mode}"]
+    for part, option in _FILES:
+        if given := getattr(account.tls, part):
+            found.append(f"--ssl-{option}={_path(given)}")
+    return found
+
+
+def _escaped(password: str) -> str:
+    return "".join(_ESCAPES.get(character, character) for character in password)
+
+
+def _path(given: str) -> Path:
+    return Path(given).expanduser().absolute()

@@ -1,0 +1,93 @@
+"""Percentiles of the histograms that dialin-load writes: HdrHistogram's V2 encoding, deflated, as base64."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+import struct
+import zlib
+from collections.abc import Iterator
+
+_PACKED = struct.Struct(">ii")
+"""Cookie and length of the deflated rest."""
+
+_HEAD = struct.Struct(">iiiiqqd")
+"""Cookie, bytes of counts, index of the first one, significant digits, least and greatest value, and a ratio."""
+
+_COOKIE, _PACKED_COOKIE, _WORD = 0x1C849303, 0x1C849304, 0xF0
+_NINTH = 8 * 7
+"""Where the bits of a number's ninth byte go, which holds eight of them."""
+
+_LARGEST = 16 * 1024**2
+"""Bytes of an unpacked histogram that are read at most."""
+
+
+def quantile(text: str, share: float) -> float | None:
+    """Return the value that a share of all counted ones do not exceed, in the histogram's unit; None where it holds none.
+
+    Args:
+        text: the histogram.
+        share: above 0, at most 1.
+
+    Raises:
+        ValueError: the text is something else.
+    """
+    try:
+        head, counts = _unpacked(base64.b64decode(text, validate=True))
+    except (binascii.Error, zlib.error, struct.error) as error:
+        raise ValueError(f"is no histogram: {error}") from None
+    digits, least = head[3], head[4]
+    if head[0] & ~_WORD != _COOKIE or not 1 <= digits <= 5 or least < 1:
+        raise ValueError("is a histogram of another kind")
+    found = list(_counted(counts))
+    wanted = max(1, math.ceil(share * sum(count for _, count in found) - 1e-9))
+    for index, count in found:
+        wanted -= count
+        if wanted <= 0:
+            return _value(index, digits, least)
+    return None
+
+
+def _unpacked(data: bytes) -> tuple[tuple[int, ...], bytes]:
+    cookie, length = _PACKED.unpack_from(data)
+    if cookie & ~_WORD != _PACKED_COOKIE:
+        raise struct.error("another cookie")
+    inflated = zlib.decompressobj().decompress(data[_PACKED.size : _PACKED.size + length], _LARGEST)
+    head = _HEAD.unpack_from(inflated)
+    return head, inflated[_HEAD.size : _HEAD.size + head[1]]
+
+
+def _counted(data: bytes) -> Iterator[tuple[int, int]]:
+    """Yield each index that has a count, with it; a negative number stands for so many indexes without."""
+    index = 0
+    for number in _numbers(data):
+        if number < 0:
+            index -= number
+            continue
+        if number:
+            yield index, number
+        index += 1
+
+
+def _numbers(data: bytes) -> Iterator[int]:
+    """Yield the numbers of a ZigZag LEB128 sequence."""
+    number = shift = 0
+    for byte in data:
+        last = shift == _NINTH
+        number |= (byte if last else byte & 0x7F) << shift
+        if byte & 0x80 and not last:
+            shift += 7
+            continue
+        yield (number >> 1) ^ -(number & 1)
+        number = shift = 0
+
+
+def _value(index: int, digits: int, least: int) -> float:
+    """Return the greatest value that is counted at an index."""
+    magnitude = math.ceil(math.log2(2 * 10**digits)) - 1
+    half, unit = 1 << magnitude, least.bit_length() - 1
+    bucket = (index >> magnitude) - 1
+    place = (index & (half - 1)) + (half if bucket >= 0 else 0)
+    width = max(bucket, 0) + unit
+    return float((place << width) + (1 << width) - 1)

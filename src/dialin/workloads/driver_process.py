@@ -1,0 +1,123 @@
+"""A load driver that runs: what it prints, line by line, what CPU it takes, and its end."""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import psutil
+
+from dialin.servers.processes import spawn, tail
+
+_LOG_LIMIT = 16 * 1024**2
+"""Bytes of a driver's output that are kept, so that one that floods fills no disk."""
+
+_Read = TypeVar("_Read")
+
+
+class EndedError(Exception):
+    """The driver ended by itself.
+
+    Args:
+        words: the last lines that it printed.
+    """
+
+    def __init__(self, words: str) -> None:
+        super().__init__(words)
+        self.words = words
+
+
+class DriverProcess:
+    """A running driver; what it prints is kept in a log and read a line at a time.
+
+    Args:
+        process: the driver.
+        output: the end of the pipe that its words come from.
+        log: where they are kept.
+        monotonic: tells the time.
+    """
+
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        output: int,
+        log: Path,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._process = process
+        self._monotonic = monotonic
+        self._written = 0
+        self._output = output
+        self._log = log.open("ab")
+        self._path = log
+        self._pending = b""
+        self._cpu = 0.0
+
+    @classmethod
+    def start(
+        cls, arguments: Sequence[str], directory: Path, *, cpus: str | None, environment: Mapping[str, str]
+    ) -> DriverProcess:
+        """Start a driver; its log and its process number are kept in a directory.
+
+        Args:
+            arguments: the program and its arguments.
+            directory: a private one.
+            cpus: the CPUs that it may use, as `0-3,8`; None for all.
+            environment: what it inherits.
+        """
+        read_end, write_end = os.pipe()
+        try:
+            process = spawn(arguments, directory, "load", write_end, cpus=cpus, environment=environment)
+        finally:
+            os.close(write_end)
+        return cls(process, read_end, directory / "load.log")
+
+    def read(self, understood: Callable[[str], _Read | None], timeout: float) -> _Read | None:
+        """Return the next line as it is understood, leaving out those that are not; None where none came in time.
+
+        Args:
+            understood: reads a line; None where it is something else.
+            timeout: seconds.
+
+        Raises:
+            EndedError: the driver ended.
+        """
+        limit = self._monotonic() + timeout
+        while True:
+            while b"\n" in self._pending:
+                line, self._pending = self._pending.split(b"\n", 1)
+                if (found := understood(line.decode("utf-8", "replace"))) is not None:
+                    return found
+            ready, _, _ = select.select([self._output], [], [], max(0.0, limit - self._monotonic()))
+            if not ready:
+                return None
+            chunk = os.read(self._output, 65536)
+            if not chunk:
+                self._process.wait()
+                raise EndedError(tail(self._path))
+            if self._written < _LOG_LIMIT:
+                self._written += self._log.write(chunk)
+                self._log.flush()
+            self._pending = (self._pending + chunk)[-_LOG_LIMIT:]
+
+    def cpu_seconds(self) -> float:
+        """Return the CPU seconds that the driver has used so far."""
+        try:
+            times = psutil.Process(self._process.pid).cpu_times()
+        except psutil.Error:
+            return self._cpu
+        self._cpu = times.user + times.system
+        return self._cpu
+
+    def stop(self) -> None:
+        """End the driver; it is gone when this returns."""
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait()
+        os.close(self._output)
+        self._log.close()

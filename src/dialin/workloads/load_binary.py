@@ -1,0 +1,49 @@
+"""Where the program dialin-load is."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from dialin.errors import UserError
+
+NAME = "dialin-load"
+
+VARIABLE = "DIALIN_LOAD"
+"""The environment variable that names another one than that beside this Python."""
+
+REMEDY = f"Install it with dialin (make setup, or pip install; both build it with cargo), or name it in {VARIABLE}"
+
+
+def find(environment: Mapping[str, str] = os.environ, python: str = sys.executable) -> Path | None:
+    """Return the program: the one that the environment names, else that beside Python, else that on PATH; None where it is not.
+
+    Args:
+        environment: `DIALIN_LOAD` and `PATH` are looked at.
+        python: the interpreter beside which packages install their programs.
+    """
+    if asked := environment.get(VARIABLE):
+        return _program(Path(asked).expanduser().absolute())
+    if python and (beside := _program(Path(python).absolute().parent / NAME)):
+        return beside
+    there = shutil.which(NAME, path=environment.get("PATH"))
+    return Path(there).absolute() if there else None
+
+
+def need(environment: Mapping[str, str] = os.environ, python: str = sys.executable) -> Path:
+    """Return the program; see `find`.
+
+    Raises:
+        UserError: it is not there.
+    """
+    if found := find(environment, python):
+        return found
+    asked = environment.get(VARIABLE)
+    raise UserError(f"{VARIABLE} names {asked}, which is no program" if asked else f"{NAME} is not installed", REMEDY)
+
+
+def _program(path: Path) -> Path | None:
+    return path if path.is_file() and os.access(path, os.X_OK) else None

@@ -1,0 +1,19 @@
+"""What dialin knows of its load driver is what the driver's own source says."""
+
+import tomllib
+from pathlib import Path
+
+import dialin
+from dialin.model.workload import LOAD_WORKLOADS
+
+CRATE = Path(__file__).parents[1] / "crates" / "dialin-load"
+
+
+def test_dialin_and_its_load_driver_have_one_version():
+    manifest = tomllib.loads((CRATE / "Cargo.toml").read_text())
+    assert manifest["package"]["version"] == dialin.__version__
+
+
+def test_the_workloads_that_the_driver_ships_are_known_by_name():
+    shipped = {path.stem for path in (CRATE / "workloads").glob("*.toml")}
+    assert sorted({*shipped, "noop"}) == sorted(LOAD_WORKLOADS)

@@ -1,0 +1,195 @@
+"""dialin-load as dialin starts it; the program is a shell script that writes down its arguments."""
+
+import json
+
+import pytest
+
+from dialin.errors import UserError, WorkloadError
+from dialin.model.workload import LOAD_WORKLOADS, SYSBENCH_SCRIPTS, Driver, WorkloadSpec
+from dialin.servers.account import Account
+from dialin.workloads.base import Target
+from dialin.workloads.dialin_load import DialinLoad
+from dialin.workloads.sysbench import Sysbench
+from workloads.test_dialin_load_lines import second
+
+SCRIPT = """#!/bin/sh
+if [ "$1" = --version ]; then echo "dialin-load 1.2.3"; exit; fi
+printf '%s\\n' "$@" > "{asked}"
+cat "{says}"
+exit $(cat "{code}")
+"""
+
+
+def spec(**told):
+    return WorkloadSpec(**{"driver": Driver.DIALIN_LOAD, **told})
+
+
+@pytest.fixture
+def program(tmp_path):
+    """The program, which says and does what the test writes."""
+
+    class Program:
+        path = tmp_path / "dialin-load"
+        asked, says, code = (tmp_path / name for name in ("asked", "says", "code"))
+
+        def words(self):
+            return self.asked.read_text().splitlines()
+
+    made = Program()
+    made.path.write_text(SCRIPT.format(asked=made.asked, says=made.says, code=made.code))
+    made.path.chmod(0o755)
+    made.says.write_text("")
+    made.code.write_text("0")
+    return made
+
+
+@pytest.fixture
+def target(tmp_path):
+    directory = tmp_path / "server"
+    directory.mkdir()
+    return Target(Account(socket=directory / "s.sock", user="me", password="hunter2"), directory, "db")
+
+
+def error(what, remedy):
+    return json.dumps({"type": "error", "fault": "server", "what": what, "remedy": remedy}) + "\n"
+
+
+def options(words):
+    return [after for before, after in zip(words, words[1:], strict=False) if before == "--option"]
+
+
+def test_the_load_is_started_with_its_sizes_and_without_the_password(program, target):
+    asked = spec(rate=50, rand_type="pareto", options={"range-size": "5"})
+    load = DialinLoad(asked, program.path).start(target, threads=8, seed=7, cpus=None)
+    with pytest.raises(WorkloadError):
+        load.read(30)
+    load.stop()
+    words = program.words()
+    assert words[:2] == ["run", "oltp_read_write"]
+    assert {"--json", "--connections=8", "--time=0", "--seed=7", "--rate=50", "--database=db", "--user=me"} <= set(words)
+    assert options(words) == ["threads=8", "table-size=100000", "tables=4", "range-size=5", "rand-type=pareto"]
+    assert "hunter2" not in "".join(words)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("bulk_insert", ["threads=16"]),
+        ("select_random_points", ["threads=16", "table-size=100000"]),
+        ("tpcc-like", []),
+        ("noop", []),
+    ],
+)
+def test_a_workload_is_given_the_sizes_that_it_has(program, target, name, expected):
+    DialinLoad(spec(name=name), program.path).check()
+    assert program.words()[:2] == ["show", name]
+    assert options(program.words()) == expected
+
+
+def test_seconds_are_read_and_what_they_tell_of_the_driver_is_kept(program, target):
+    lines = [json.dumps({"type": "start"}), second(), "a warning", second(second=4, dropped=0)]
+    program.says.write_text("\n".join(lines) + "\n")
+    load = DialinLoad(spec(), program.path).start(target, threads=1, seed=1, cpus=None)
+    assert [load.read(30).number, load.read(30).number] == [3, 4]
+    assert load.facts() == {"late_ms": 0.5, "latest_ms": 1.5, "dropped": 5}
+    with pytest.raises(WorkloadError, match="dialin-load ended by itself: a warning"):
+        load.read(30)
+    load.stop()
+
+
+def test_a_driver_without_timers_tells_nothing_of_them(program, target):
+    program.says.write_text(second(timers={"count": 0, "late_mean": None, "late_max": None}) + "\n")
+    load = DialinLoad(spec(), program.path).start(target, threads=1, seed=1, cpus=None)
+    load.read(30)
+    assert load.facts() == {}
+    load.stop()
+
+
+def test_an_error_of_the_driver_is_the_workloads_with_its_remedy(program, target):
+    program.says.write_text(error("no table", "Prepare"))
+    load = DialinLoad(spec(), program.path).start(target, threads=1, seed=1, cpus=None)
+    with pytest.raises(WorkloadError) as failed:
+        load.read(30)
+    load.stop()
+    assert (failed.value.what, failed.value.remedy) == ("dialin-load: no table", "Prepare")
+
+
+def test_data_that_could_not_be_prepared_is_told_in_the_drivers_words(program, target):
+    DialinLoad(spec(), program.path).prepare(target)
+    assert program.words()[:2] == ["prepare", "oltp_read_write"]
+    program.says.write_text(error("the disk is full", "Free some space"))
+    program.code.write_text("3")
+    with pytest.raises(WorkloadError) as failed:
+        DialinLoad(spec(), program.path).prepare(target)
+    assert failed.value.what == "dialin-load could not prepare its data: the disk is full"
+    assert failed.value.remedy == "Free some space"
+
+
+def test_what_the_driver_refuses_is_the_users_error(program):
+    program.says.write_text(error("oltp_read_write has no option sice", "Its options are size"))
+    program.code.write_text("2")
+    with pytest.raises(UserError, match=r"has no option sice\. Its options are size"):
+        DialinLoad(spec(options={"sice": "1"}), program.path).check()
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ({"name": "oltp_nothing"}, "dialin-load has no workload 'oltp_nothing'"),
+        ({"name": "/nowhere/mine.toml"}, "There is no workload file /nowhere/mine.toml"),
+        ({"options": {"Range": "1"}}, "'Range' cannot be an option"),
+    ],
+)
+def test_what_is_not_there_is_said_before_anything_runs(program, asked, says):
+    with pytest.raises(UserError, match=says):
+        DialinLoad(spec(**asked), program.path).check()
+    assert not program.asked.exists()
+
+
+def test_a_program_that_cannot_be_run_is_told(tmp_path):
+    with pytest.raises(UserError, match="cannot be run"):
+        DialinLoad(spec(), tmp_path / "gone").check()
+
+
+def test_the_version_is_the_programs(program):
+    assert DialinLoad(spec(), program.path).version() == "dialin-load 1.2.3"
+
+
+def test_workloads_on_the_same_tables_share_a_dataset_but_not_with_sysbench(program):
+    facts = [DialinLoad(spec(name=name), program.path).data_facts() for name in ("oltp_read_write", "oltp_point_select")]
+    assert facts[0] == facts[1]
+    assert facts[0] != Sysbench(WorkloadSpec(driver=Driver.SYSBENCH)).data_facts()
+    assert DialinLoad(spec(threads=4), program.path).data_facts() == DialinLoad(spec(threads=64), program.path).data_facts()
+
+
+@pytest.mark.parametrize("other", [{"tables": 5}, {"table_size": 7}, {"rand_type": "pareto"}, {"options": {"auto-inc": "off"}}])
+def test_whatever_shapes_the_data_makes_another_dataset(program, other):
+    assert DialinLoad(spec(**other), program.path).data_facts() != DialinLoad(spec(), program.path).data_facts()
+
+
+def test_a_workload_file_is_known_by_its_text(program, tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text("a = 1")
+    load = DialinLoad(spec(name=str(file)), program.path)
+    before = load.data_facts()
+    file.write_text("a = 2")
+    assert load.data_facts() != before
+
+
+@pytest.mark.parametrize("name", [*SYSBENCH_SCRIPTS, *LOAD_WORKLOADS, "/home/me/mine.toml"])
+def test_loads_whose_data_may_grow_or_drain_are_said_to(name):
+    keeps = name == "noop" or (name in SYSBENCH_SCRIPTS and name not in ("bulk_insert", "oltp_delete", "oltp_insert"))
+    assert DialinLoad(spec(name=name)).grows is not keeps
+
+
+def test_data_is_described_by_what_tells_its_size():
+    assert DialinLoad(spec()).describe_data() == "4 tables of 100,000 rows for oltp_read_write"
+    own = spec(name="tpcc-like", options={"warehouses": "2"})
+    assert DialinLoad(own).describe_data() == "the data for tpcc-like (warehouses=2)"
+
+
+def test_the_disk_that_data_takes_is_reckoned_with_its_size():
+    assert DialinLoad(spec(tables=2)).expected_bytes() == Sysbench(WorkloadSpec(tables=2)).expected_bytes()
+    small, large = (DialinLoad(spec(name="tpcc-like", options={"warehouses": n})).expected_bytes() for n in ("1", "100"))
+    assert 50 * small > large > 10 * small
+    assert DialinLoad(spec(name="noop")).expected_bytes() == 0

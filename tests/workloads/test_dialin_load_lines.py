@@ -1,0 +1,66 @@
+import json
+
+import pytest
+
+from dialin.workloads.base import Second
+from dialin.workloads.dialin_load_lines import Fault, Report, Timers, parse
+
+HISTOGRAM = "unread"
+
+
+def second(**changes):
+    told = {
+        "type": "second",
+        "second": 3,
+        "seconds": 1.0,
+        "transactions": 200,
+        "statements": {"read": 2800, "write": 800, "other": 400},
+        "errors": {"1213": 3, "1205": 1},
+        "reconnects": 2,
+        "dropped": 5,
+        "latency": {"p50": 1.0, "p90": 2.0, "p95": 3.5, "p99": None},
+        "latency_histogram": HISTOGRAM,
+        "histogram_unit_ns": 100,
+        "timers": {"count": 4, "late_mean": 0.5, "late_max": 1.5},
+    }
+    return json.dumps({**told, **changes})
+
+
+def test_a_second_is_read_with_what_it_tells_of_the_driver():
+    expected = Second(3, tps=200, reads=2800, writes=800, other=400, latency_ms=3.5, errors=4, reconnects=2)
+    assert parse(second(), 95) == Report(expected, Timers(4, 2.0, 1.5), 5)
+
+
+def test_a_part_of_a_second_is_told_by_the_second():
+    found = parse(second(seconds=0.5), 95).second
+    assert (found.tps, found.reads, found.errors) == (400, 5600, 8)
+
+
+def test_no_timers_are_late_by_nothing():
+    timers = {"count": 0, "late_mean": None, "late_max": None}
+    assert parse(second(timers=timers), 95).timers == Timers(0, 0, 0)
+
+
+@pytest.mark.parametrize("percentile", [99, 75])
+def test_a_percentile_that_is_not_told_is_read_from_the_histogram(percentile, monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        "dialin.workloads.dialin_load_lines.quantile", lambda text, share: asked.append((text, share)) or 123_400.0
+    )
+    assert parse(second(), percentile).second.latency_ms == 12.34
+    assert asked == [(HISTOGRAM, percentile / 100)]
+
+
+def test_a_second_without_transactions_has_no_latency(monkeypatch):
+    monkeypatch.setattr("dialin.workloads.dialin_load_lines.quantile", lambda text, share: None)
+    assert parse(second(transactions=0, latency={"p95": None}), 95).second.latency_ms == 0
+
+
+def test_an_error_is_told_with_its_remedy():
+    line = json.dumps({"type": "error", "fault": "server", "what": "it is gone", "remedy": "Start it"})
+    assert parse(line, 95) == Fault("it is gone", "Start it")
+
+
+@pytest.mark.parametrize("line", ["", "a warning", "{", "[]", "{}", '{"type":"start"}', '{"type":"second"}', second(errors=None)])
+def test_other_lines_are_neither(line):
+    assert parse(line, 95) is None

@@ -1,0 +1,72 @@
+"""What a driver prints is read line by line from a pipe."""
+
+import os
+import subprocess
+
+import pytest
+
+from dialin.workloads.driver_process import DriverProcess, EndedError
+
+
+class FakeProcess:
+    """A process that has ended, as far as its reader asks."""
+
+    pid = -1
+
+    def wait(self):
+        return 0
+
+    def poll(self):
+        return 0
+
+
+@pytest.fixture
+def pipe(tmp_path):
+    """A driver whose words the test writes."""
+    read_end, write_end = os.pipe()
+    driver = DriverProcess(FakeProcess(), read_end, tmp_path / "load.log")
+    words = os.fdopen(write_end, "wb", buffering=0)
+    yield driver, words
+    words.close()
+    driver.stop()
+
+
+def number(line):
+    return int(line) if line.isdecimal() else None
+
+
+def test_lines_are_understood_one_by_one_and_others_are_left_out(pipe, tmp_path):
+    driver, words = pipe
+    words.write(b"hello\n1\nworld\n2\n3")
+    assert [driver.read(number, 0), driver.read(number, 0), driver.read(number, 0)] == [1, 2, None]
+    words.write(b"4\n")
+    assert driver.read(number, 0) == 34
+    assert (tmp_path / "load.log").read_bytes() == b"hello\n1\nworld\n2\n34\n"
+
+
+def test_what_is_falsy_is_understood_all_the_same(pipe):
+    driver, words = pipe
+    words.write(b"0\n")
+    assert driver.read(number, 0) == 0
+
+
+def test_a_driver_that_ends_is_told_with_its_last_words(pipe):
+    driver, words = pipe
+    words.write(b"7\nFATAL: gone\n")
+    words.close()
+    assert driver.read(number, 1) == 7
+    with pytest.raises(EndedError, match="FATAL: gone"):
+        driver.read(number, 1)
+
+
+def test_a_driver_is_started_in_its_directory_and_ended(tmp_path):
+    words = ["/bin/sh", "-c", "pwd; echo $WHO; exec sleep 60"]
+    driver = DriverProcess.start(words, tmp_path, cpus=None, environment={**os.environ, "WHO": "me"})
+    try:
+        assert [driver.read(str, 30), driver.read(str, 30)] == [str(tmp_path), "me"]
+        pid = int((tmp_path / "load.pid").read_text())
+        assert subprocess.run(["kill", "-0", str(pid)], check=False).returncode == 0
+        assert driver.cpu_seconds() >= 0
+    finally:
+        driver.stop()
+    assert subprocess.run(["kill", "-0", str(pid)], check=False, capture_output=True).returncode != 0

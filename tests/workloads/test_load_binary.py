@@ -1,0 +1,47 @@
+import pytest
+
+from dialin.errors import UserError
+from dialin.workloads import load_binary
+
+
+def program(path):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def python(tmp_path):
+    """The interpreter of an environment without the program."""
+    (tmp_path / "venv" / "bin").mkdir(parents=True)
+    return str(tmp_path / "venv" / "bin" / "python")
+
+
+def test_the_program_beside_python_goes_before_that_on_path(tmp_path, python):
+    there = program(tmp_path / "usr" / "dialin-load")
+    path = {"PATH": str(there.parent)}
+    assert load_binary.find(path, python) == there
+    beside = program(tmp_path / "venv" / "bin" / "dialin-load")
+    assert load_binary.find(path, python) == beside
+
+
+def test_the_program_that_the_environment_names_goes_before_all_others(tmp_path, python):
+    program(tmp_path / "venv" / "bin" / "dialin-load")
+    own = program(tmp_path / "own")
+    assert load_binary.need({"DIALIN_LOAD": str(own)}, python) == own
+    assert load_binary.find({"DIALIN_LOAD": str(tmp_path / "gone")}, python) is None
+    with pytest.raises(UserError, match="DIALIN_LOAD names .*gone, which is no program"):
+        load_binary.need({"DIALIN_LOAD": str(tmp_path / "gone")}, python)
+
+
+def test_a_missing_program_is_told_with_its_remedy(tmp_path, python):
+    assert load_binary.find({"PATH": str(tmp_path)}, python) is None
+    with pytest.raises(UserError, match=r"dialin-load is not installed.*make setup"):
+        load_binary.need({"PATH": str(tmp_path)}, python)
+
+
+def test_what_is_no_program_is_not_taken_for_one(tmp_path, python):
+    beside = program(tmp_path / "venv" / "bin" / "dialin-load")
+    beside.chmod(0o644)
+    assert load_binary.find({"PATH": ""}, python) is None

@@ -1,0 +1,303 @@
+"""dialin-load on real servers: it hides no stall, does the same work for the same seed, survives kills, and says what is wrong."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from contextlib import suppress
+
+import pytest
+
+from driving import BINARY, command, load, needs_dialin_load, running, serving
+from live import INSTALLED, MYSQL, find, until
+
+pytestmark = needs_dialin_load
+
+TINY = {"tables": 2, "table_size": 500}
+TPCC = {"customers": 300, "items": 1000}
+
+
+@pytest.fixture(scope="module")
+def server():
+    """A server with data for the workloads of sysbench."""
+    with serving(find(MYSQL)) as sandbox:
+        load("prepare", "oltp_read_write", sandbox, **TINY)
+        yield sandbox
+
+
+def fresh(server, database, workload, *words, **sizes):
+    with server.connect() as query:
+        query(f"DROP DATABASE IF EXISTS {database}")
+        query(f"CREATE DATABASE {database}")
+    load("prepare", workload, server, *words, database=database, **sizes)
+
+
+def stopped_for_two_seconds(server, *words):
+    """What a run tells each second while the server is stopped in its middle."""
+    with running("oltp_point_select", server, "--connections", 4, "--time", 8, *words, **TINY) as finish:
+        time.sleep(3)
+        os.kill(server.pid, signal.SIGSTOP)
+        try:
+            time.sleep(2)
+        finally:
+            os.kill(server.pid, signal.SIGCONT)
+        return finish()
+
+
+def test_a_stall_shows_in_full_where_transactions_come_at_a_rate(server):
+    done = stopped_for_two_seconds(server, "--rate", 400)
+    worst = max(done.seconds, key=lambda second: second["latency"]["max"] or 0)
+    assert worst["latency"]["p99"] > 1500, "those that were due while it stood still waited for it"
+    assert worst["latency"]["max"] > 1800
+    assert worst["service"]["p50"] < 500, "the server itself took no time for most of them"
+    assert sum(second["transactions"] for second in done.seconds) == pytest.approx(8 * 400, rel=0.02), "none was left out"
+    assert done.total["rate_reached"] is True or done.total["per_second"] > 390
+
+
+def test_a_stall_is_a_gap_in_throughput_where_each_transaction_waits_for_the_one_before(server):
+    done = stopped_for_two_seconds(server)
+    counts = [second["transactions"] for second in done.seconds]
+    assert min(counts) == 0
+    assert sorted(counts)[len(counts) // 2] > 500
+    worst = max(second["latency"]["max"] or 0 for second in done.seconds)
+    assert worst > 1800, "four transactions waited"
+    assert all((second["latency"]["p99"] or 0) < 1500 for second in done.seconds), "and hide among thousands"
+
+
+def test_a_rate_that_the_server_cannot_keep_up_with_is_told_by_the_exit_code(server):
+    done = load("run", "oltp_read_write", server, "--rate", 100_000, "--connections", 2, "--time", 3, "--backlog", 1000, code=5, **TINY)
+    assert done.total["rate_reached"] is False
+    assert done.total["per_second"] < 50_000
+    assert done.total["dropped"] > 0
+    assert max(second["backlog"] for second in done.seconds) <= 1000
+
+
+def checksum(server, database):
+    with server.connect() as query:
+        return [row[1] for row in query(f"CHECKSUM TABLE {database}.sbtest1, {database}.sbtest2")]
+
+
+def after_updates(server, connections, seed):
+    """What the tables hold after so many additions, which add up to the same in whatever order they come."""
+    fresh(server, "seeded", "oltp_update_index", **TINY)
+    words = ["--connections", connections, "--transactions", 3000, "--seed", seed]
+    done = load("run", "oltp_update_index", server, *words, database="seeded", **TINY)
+    assert done.total["transactions"] == 3000
+    assert done.total["errors"] == {}
+    return checksum(server, "seeded")
+
+
+def test_the_same_seed_does_the_same_work_on_any_number_of_connections(server):
+    alone = after_updates(server, 1, seed=7)
+    assert after_updates(server, 8, seed=7) == alone
+    assert after_updates(server, 8, seed=8) != alone
+
+
+def test_data_is_prepared_alike_however_many_connections_fill_it(server):
+    found = []
+    for threads in (1, 3):
+        fresh(server, "filled", "oltp_read_write", "--threads", threads, **TINY)
+        found.append(checksum(server, "filled"))
+    assert found[0] == found[1]
+
+
+def kill_some(server, seconds):
+    """Kill connections of the load one after another."""
+    killed = 0
+    deadline = time.monotonic() + seconds
+    with server.connect() as query:
+        while time.monotonic() < deadline:
+            time.sleep(0.1)
+            for (number,) in query("SELECT id FROM information_schema.processlist WHERE db = 'tpcc' ORDER BY RAND() LIMIT 1"):
+                with suppress(Exception):  # it may be gone by itself
+                    query(f"KILL {int(number)}")
+                    killed += 1
+    return killed
+
+
+@pytest.mark.parametrize("build", INSTALLED, ids=lambda build: build.id)
+def test_the_mix_like_tpcc_is_consistent_after_connections_were_killed(build):
+    with serving(build) as server:
+        fresh(server, "tpcc", "tpcc-like", **TPCC)
+        assert load("check", "tpcc-like", server, database="tpcc", **TPCC).code == 0
+        with running("tpcc-like", server, "--connections", 6, "--time", 6, database="tpcc", **TPCC) as finish:
+            time.sleep(1)
+            killed = kill_some(server, 4)
+            done = finish()
+        assert done.code == 0, done.said
+        assert killed >= 5
+        assert done.total["reconnects"] >= killed // 2
+        assert len([name for name, count in done.total["by_transaction"].items() if count]) == 5, done.total["by_transaction"]
+        load("check", "tpcc-like", server, database="tpcc", **TPCC)
+
+
+def test_data_that_is_not_consistent_is_said_to_be(server):
+    fresh(server, "bank", "bank-transfer", accounts=100)
+    load("run", "bank-transfer", server, "--connections", 4, "--transactions", 500, database="bank", accounts=100)
+    load("check", "bank-transfer", server, database="bank", accounts=100)
+    with server.connect() as query:
+        query("UPDATE bank.account SET balance = balance + 1 WHERE id = 7")
+    done = load("check", "bank-transfer", server, database="bank", accounts=100, code=4)
+    assert "total" in done.said
+
+
+@pytest.mark.parametrize("workload", ["queue", "feed"])
+def test_the_other_shipped_workloads_run_and_are_consistent_afterwards(server, workload):
+    fresh(server, "own", workload)
+    done = load("run", workload, server, "--connections", 4, "--time", 2, database="own")
+    assert done.total["transactions"] > 20
+    assert all(count > 0 for count in done.total["by_transaction"].values() if done.total["transactions"] > 2000)
+    load("check", workload, server, database="own")
+
+
+@pytest.mark.parametrize("build", INSTALLED, ids=lambda build: build.id)
+def test_a_server_that_goes_away_and_comes_back_is_met_again_and_that_is_counted(build):
+    with serving(build) as server:
+        load("prepare", "oltp_point_select", server, **TINY)
+        with running("oltp_point_select", server, "--connections", 4, "--time", 12, **TINY) as finish:
+            time.sleep(2)
+            server.kill()
+            time.sleep(1)
+            server.boot({})
+            done = finish()
+    assert done.code == 0, done.said
+    assert done.total["reconnects"] >= 4
+    assert done.seconds[-1]["transactions"] > 0
+
+
+def test_steps_of_connections_run_one_after_another(server):
+    done = load("run", "oltp_point_select", server, "--connections", "1,3", "--warmup", 1, "--time", 2, **TINY)
+    assert [(second["step"], second["connections"], second["phase"]) for second in done.seconds] == [
+        (1, 1, "warm-up"),
+        (1, 1, "measure"),
+        (1, 1, "measure"),
+        (2, 3, "warm-up"),
+        (2, 3, "measure"),
+        (2, 3, "measure"),
+    ]
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_that_is_stopped_tells_what_it_measured(server, how):
+    words = command("run", "oltp_point_select", server, "--time", 0, "--json", **TINY)
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        found = [json.loads(process.stdout.readline()) for _ in range(3)]
+        process.send_signal(how)
+        out, err = process.communicate(timeout=20)
+    finally:
+        process.kill()
+    assert process.returncode == 0, err
+    assert [line["type"] for line in found] == ["start", "second", "second"]
+    summary = json.loads(out.splitlines()[-1])
+    assert (summary["type"], summary["stopped"]) == ("summary", True)
+    assert summary["total"]["transactions"] >= found[1]["transactions"]
+
+
+# Bad input
+
+
+def refused(words, *, code, says, remedy="", timeout=60):
+    """Run what cannot go well: one line and a remedy, for people and for programs, and no more."""
+    told = subprocess.run([*words, "--json"], capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL)
+    assert told.returncode == code, told.stdout[-1000:] + told.stderr
+    errors = [line for line in map(json.loads, told.stdout.splitlines()) if line["type"] == "error"]
+    assert len(errors) == 1, told.stdout[-1000:] + told.stderr
+    assert says in errors[0]["what"], errors
+    assert "\n" not in errors[0]["what"]
+    assert errors[0]["remedy"]
+    assert remedy in errors[0]["remedy"], errors
+    assert "panicked" not in told.stderr
+
+
+def run(workload, server, *words, **given):
+    return command("run", workload, server, "--time", 3, *words, **given)
+
+
+def test_a_server_that_is_not_there(tmp_path):
+    refused([BINARY, "run", "noop", f"--socket={tmp_path}/s.sock", "--time=3"], code=3, says=str(tmp_path))
+    refused([BINARY, "run", "noop", "--host=127.0.0.1", "--port=1", "--time=3"], code=3, says="127.0.0.1:1")
+
+
+def test_a_login_that_is_refused(server):
+    words = [BINARY, "run", "noop", f"--socket={server.socket}", "--user=nobody_here", "--time=3"]
+    refused(words, code=2, says="nobody_here")
+
+
+def test_tables_that_are_missing(server):
+    with server.connect() as query:
+        query("CREATE DATABASE IF NOT EXISTS empty")
+    refused(run("oltp_read_write", server, database="empty"), code=4, says="sbtest1", remedy="dialin-load prepare oltp_read_write")
+
+
+def test_a_schema_that_is_missing(server):
+    refused(run("oltp_read_write", server, database="nowhere"), code=4, says="nowhere", remedy="CREATE")
+
+
+def test_a_workload_that_is_not_known(server):
+    refused(run("oltp_nothing", server), code=2, says="oltp_nothing")
+    refused(run("oltp_read_write", server, rows=5), code=2, says="rows", remedy="table-size")
+
+
+@pytest.mark.parametrize("rate", ["0", "-5", "nan"])
+def test_a_rate_that_is_none(server, rate):
+    refused(run("noop", server, f"--rate={rate}"), code=2, says="rate")
+
+
+OWN = """
+name = "own"
+description = "a test"
+
+[[transaction]]
+name = "one"
+weight = 1
+steps = [{{ sql = "{sql}" }}]
+{more}
+"""
+
+
+def own(tmp_path, sql, more=""):
+    file = tmp_path / "own.toml"
+    file.write_text(OWN.format(sql=sql, more=more))
+    return str(file)
+
+
+def test_a_key_of_a_workload_file_that_is_not_known(server, tmp_path):
+    refused(run(own(tmp_path, "DO 0", "wieght = 2"), server), code=2, says="wieght", remedy="weight")
+
+
+def test_sql_that_the_server_rejects(server, tmp_path):
+    refused(run(own(tmp_path, "SELEC 1"), server), code=4, says="SELEC 1")
+
+
+def test_a_workload_that_deadlocks_for_ever(server, tmp_path):
+    with server.connect() as query:
+        query("CREATE DATABASE IF NOT EXISTS own_deadlock")
+        query("CREATE FUNCTION own_deadlock.f() RETURNS INT DETERMINISTIC BEGIN SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213; RETURN 1; END")
+    workload = own(tmp_path, "SELECT own_deadlock.f()", "retry = { 1213 = 1000000000 }")
+    refused(command("run", workload, server, "--time", 60, "--connections", 2), code=4, says="1213", timeout=90)
+
+
+def test_more_connections_than_the_server_allows():
+    with serving(find(MYSQL), max_connections=20) as small:
+        refused(run("noop", small, "--connections", 50), code=3, says="20", remedy="max_connections")
+
+
+def test_more_connections_than_open_files_are_allowed(server):
+    limited = ["prlimit", "--nofile=100:100", *run("noop", server, "--connections", 200)]
+    refused(limited, code=2, says="open files", remedy="ulimit")
+
+
+def test_a_password_is_never_taken_from_an_argument(server):
+    refused(run("noop", server, "--password=hunter2"), code=2, says="never taken from an argument", remedy="defaults-file")
+
+
+def test_nothing_of_a_load_is_left_behind(server):
+    load("run", "oltp_read_write", server, "--connections", 8, "--time", 1, **TINY)
+
+    def gone():
+        with server.connect() as query:
+            return query("SELECT COUNT(*) FROM information_schema.processlist WHERE db = 'sbtest'")[0][0] == 0
+
+    until(gone, 10)

@@ -1,0 +1,144 @@
+"""dialin-load does what sysbench does: the server's own counters say so, transaction by transaction.
+
+Each driver plays few transactions and then many; what the one run counts more than the other is that of the transactions alone,
+without connections, prepared statements, and asking for the counters.
+"""
+
+import math
+
+import pytest
+
+from dialin.model.workload import SYSBENCH_SCRIPTS
+from driving import load, needs_dialin_load, serving, status, sysbench
+from live import INSTALLED
+
+pytestmark = needs_dialin_load
+
+COUNTERS = (
+    "Questions",
+    "Bytes_received",
+    "Bytes_sent",
+    "Com_begin",
+    "Com_commit",
+    "Com_delete",
+    "Com_insert",
+    "Com_rollback",
+    "Com_select",
+    "Com_stmt_execute",
+    "Com_stmt_prepare",
+    "Com_update",
+    "Innodb_rows_deleted",
+    "Innodb_rows_inserted",
+    "Innodb_rows_read",
+    "Innodb_rows_updated",
+)
+ALIKE = 0.005
+FEW = 100
+MANY = {
+    "bulk_insert": 150_000,
+    "oltp_delete": 1_000,
+    "oltp_point_select": 4_000,
+    "oltp_read_only": 800,
+    "oltp_read_write": 800,
+    "select_random_points": 2_000,
+    "select_random_ranges": 2_000,
+}
+"""Transactions that are counted, 1000 unless told: so many that chance does not matter."""
+
+ROWS = 10_000
+CHANGING = ("bulk_insert", "oltp_delete", "oltp_insert")
+"""Workloads that need their data made anew for each driver."""
+
+READING = ("oltp_point_select", "oltp_read_only", "select_random_points", "select_random_ranges")
+
+
+@pytest.fixture(scope="module", params=INSTALLED, ids=lambda build: build.id)
+def server(request):
+    with serving(request.param) as sandbox:
+        load("prepare", "oltp_read_write", sandbox, tables=2, table_size=ROWS, rand_type="uniform")
+        with sandbox.connect() as query:
+            # Each value once, so that as many rows are read wherever a query of select_random_* looks.
+            query("UPDATE sbtest1 SET k = id")
+        yield sandbox
+
+
+def sizes(name):
+    """What both drivers are told of a workload."""
+    if name == "bulk_insert":
+        return {}
+    return {"rand_type": "uniform", "table_size": ROWS, "tables": 1 if name.startswith("select_random") else 2}
+
+
+def play(driver, name, server, threads, events, database):
+    if driver == "sysbench":
+        sysbench(name, server, threads=threads, events=events, database=database, **sizes(name))
+    else:
+        words = ["--connections", threads, "--transactions", events, "--time", 0, "--seed", events]
+        load("run", name, server, *words, database=database, **sizes(name))
+
+
+def fresh(name, server):
+    """Make a schema with data of a workload that no driver changed yet."""
+    with server.connect() as query:
+        query("DROP DATABASE IF EXISTS fresh")
+        query("CREATE DATABASE fresh")
+    load("prepare", name, server, database="fresh", **sizes(name))
+
+
+def counted(driver, name, server, threads, events):
+    """What the server counts while a driver plays, all in all."""
+    database = "sbtest"
+    if name in CHANGING:
+        fresh(name, server)
+        database = "fresh"
+    before = status(server)
+    play(driver, name, server, threads, events, database)
+    after = status(server)
+    return {counter: after[counter] - before[counter] for counter in COUNTERS if counter in after}
+
+
+def for_each_transaction(driver, name, server, threads):
+    many = MANY.get(name, 1000)
+    few, all_of_them = (counted(driver, name, server, threads, events) for events in (FEW, FEW + many))
+    return {counter: (all_of_them[counter] - few[counter]) / many for counter in few}
+
+
+def tolerance(name, counter, value):
+    """How far two figures for each transaction may lie apart; of rows that chance deletes twice, four standard deviations more."""
+    allowed = ALIKE * abs(value) + 0.002
+    if name == "oltp_delete" and counter.startswith(("Innodb_rows", "Bytes_sent")):
+        events = MANY[name] + FEW
+        allowed += 4 * math.sqrt(2 * events**2 / (2 * 2 * ROWS)) / events
+    return allowed
+
+
+@pytest.mark.parametrize("name", SYSBENCH_SCRIPTS)
+def test_the_server_counts_the_same_for_each_transaction_of_both_drivers(server, name):
+    threads = 2 if name in READING else 1
+    ours = for_each_transaction("dialin-load", name, server, threads)
+    theirs = for_each_transaction("sysbench", name, server, threads)
+    apart = {
+        counter: (ours[counter], theirs[counter])
+        for counter in ours
+        if abs(ours[counter] - theirs[counter]) > tolerance(name, counter, theirs[counter])
+    }
+    assert not apart, f"dialin-load, sysbench: {apart}"
+    assert theirs["Questions"] > 0
+
+
+def test_prepared_data_is_of_the_shape_that_sysbench_makes(server):
+    """The tables that each driver prepares are defined alike."""
+    shown = {}
+    for driver in ("dialin-load", "sysbench"):
+        with server.connect() as query:
+            query("DROP DATABASE IF EXISTS fresh")
+            query("CREATE DATABASE fresh")
+        if driver == "sysbench":
+            sysbench("oltp_read_write", server, verb="prepare", database="fresh", tables=2, table_size=500)
+        else:
+            load("prepare", "oltp_read_write", server, database="fresh", tables=2, table_size=500)
+        with server.connect() as query:
+            definitions = [query(f"SHOW CREATE TABLE fresh.sbtest{number}")[0][1] for number in (1, 2)]
+            lengths = query("SELECT COUNT(*), MIN(id), MAX(id), MIN(LENGTH(c)), MIN(LENGTH(pad)) FROM fresh.sbtest2")
+        shown[driver] = definitions, lengths
+    assert shown["dialin-load"] == shown["sysbench"]
