@@ -18,8 +18,10 @@ class StopClock(FakeClock):
     def __init__(self):
         super().__init__(100.0)
         self.asleep, self.wake, self.free = threading.Semaphore(0), threading.Semaphore(0), False
+        self.naps = []
 
     def sleep(self, seconds):
+        self.naps.append(seconds)
         self.asleep.release()
         if not self.free:
             self.wake.acquire()
@@ -132,6 +134,14 @@ def test_a_probe_that_answers_slowly_is_asked_less_often(clock):
         assert probe.asked == 1, "half a second is a twentieth of ten, and it took the first half second of them"
         clock.tick(0.5)
         assert probe.asked == 2
+
+
+def test_it_looks_when_something_is_due_and_seldom_in_between(clock):
+    fails = Told(clock, ServerError("It is broken"), name="fails", period=0.01)
+    with watching(clock, Told(clock, count(1), period=1), fails) as watch, watch.window():
+        for seconds in (0.1, 0.4, 0.37, 0.1, 0.1):
+            clock.tick(seconds)
+        assert clock.naps[1:] == pytest.approx([0.2, 0.2, 0.13, 0.05, 0.2])
 
 
 def test_a_probe_that_fails_twice_is_left_alone_and_the_others_are_not(clock):

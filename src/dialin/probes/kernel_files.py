@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+
+_MOST = 1 << 16
+"""Bytes asked for at once."""
 
 
 def read(path: Path) -> str:
     """Return the text of a file, without the white space around it; empty where it cannot be read."""
+    # What `open` sets up for text takes three times as long as the kernel takes to tell it.
     try:
-        return path.read_text(encoding="utf-8", errors="replace").strip()
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return ""
+    try:
+        return b"".join(iter(lambda: os.read(descriptor, _MOST), b"")).decode(errors="replace").strip()
+    except OSError:
+        return ""
+    finally:
+        os.close(descriptor)
 
 
 def number(text: str) -> int | None:

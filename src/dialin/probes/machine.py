@@ -33,15 +33,17 @@ class MachineProbe:
     period = 1.0
 
     def __init__(self, directory: Path | None, root: Path = Path("/")) -> None:
-        self._root = root
-        self._disk = disk.below(directory, root) if directory else None
+        self._stat = root / "proc/stat"
+        self._pressures = [(f"pressure_{what}_seconds", root / f"proc/pressure/{what}") for what in _PRESSURES]
+        below = disk.below(directory, root) if directory else None
+        self._disk = below / "stat" if below else None
         self._notes = () if self._disk else (f"No disk is known below {directory or 'the data'}, so the disk is not told",)
 
     def read(self) -> Reading:
         """Read it; what this kernel does not tell is left out."""
         counters: dict[str, float] = {}
         gauges: dict[str, float] = {}
-        for line in read(self._root / "proc/stat").splitlines():
+        for line in read(self._stat).splitlines():
             name, _, rest = line.partition(" ")
             if name == "cpu" and len(fields := rest.split()) >= _STEAL:
                 counters["steal_seconds"] = int(fields[_STEAL - 1]) / _TICKS
@@ -49,11 +51,11 @@ class MachineProbe:
                 counters["context_switches"] = float(rest)
             elif name == "procs_running":
                 gauges["run_queue"] = max(0.0, float(rest) - 1)  # the reader itself runs
-        for what in _PRESSURES:
-            if (total := pressure_total(read(self._root / f"proc/pressure/{what}"))) is not None:
-                counters[f"pressure_{what}_seconds"] = total
+        for name, path in self._pressures:
+            if (total := pressure_total(read(path))) is not None:
+                counters[name] = total
         if self._disk:
-            counters |= _disk(read(self._disk / "stat"))
+            counters |= _disk(read(self._disk))
         return Reading(counters, gauges, self._notes)
 
 

@@ -27,7 +27,8 @@ _SHARE = 0.05
 """The most of the time that reading a probe may take."""
 
 _TRIES = 2
-_TICK = 0.05
+_TICK, _NAP = 0.05, 0.2
+"""The least and the most seconds between two looks at what is due; whoever ends a watch waits for a nap to end."""
 
 
 @dataclass(slots=True)
@@ -141,13 +142,18 @@ class Watch:
             yield Point(at, probe, name, value)
 
     def _run(self) -> None:
+        nap = _TICK
         while not self._ended.is_set():
-            self._clock.sleep(_TICK)
+            self._clock.sleep(nap)
             with self._lock:
+                paced = [account for account in self._accounts if self._open and account.probe.period]
                 now = self._clock.monotonic()
-                for account in self._accounts:
-                    if self._open and account.probe.period and now >= account.due:
+                for account in paced:
+                    if now >= account.due:
                         self._read(account)
+                # Each look costs as much as a small reading does.
+                due = min((account.due for account in paced if account.failures < _TRIES), default=now + _NAP)
+                nap = min(_NAP, max(_TICK, due - self._clock.monotonic()))
 
     def _read(self, account: _Account) -> None:
         """Read a probe once, unless it is left alone, and count what that costs."""
