@@ -1,8 +1,4 @@
-//! Waiting for servers to answer: by epoll, in batches.
-//!
-//! Each wake-up costs a context switch, and on a machine that client and server share it interrupts a server thread. While
-//! other connections are still being served, the loop therefore gives them a little time, so that it finds several answers at
-//! once. That time is bounded (see [`Gather`]) and never reaches past the moment at which something is due.
+//! Waiting for servers to answer, by epoll.
 
 use crate::errors::{Error, Result};
 use rustix::event::Timespec;
@@ -10,15 +6,6 @@ use rustix::event::epoll;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use std::time::Duration;
-
-/// How long answers are gathered.
-#[derive(Clone, Copy, Debug)]
-pub struct Gather {
-    /// A pause between two looks.
-    pub pause: Duration,
-    /// How many pauses there are at most.
-    pub most: u32,
-}
 
 /// The sockets of a load thread that wait for an answer.
 pub struct Waiter {

@@ -367,8 +367,8 @@ impl<'a> Worker<'a> {
     fn listen(&mut self, deadline: u64) -> Result<()> {
         let now = self.shared.clock.now();
         if let Some(place) = self.only() {
-            let within = Duration::from_nanos(deadline.saturating_sub(now).max(1000));
-            return self.receive(place, Some(within));
+            // Always the same time, for the kernel is told of each other one.
+            return self.receive(place, Some(Duration::from_nanos(GLANCE)));
         }
         let mut ready = std::mem::take(&mut self.ready);
         let longest = Duration::from_nanos(deadline.saturating_sub(now));
@@ -380,7 +380,7 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// The connection that waits, where it is the only one and nothing else can happen: it may be waited for without epoll.
+    /// The connection that is waited for, where it is the only one and nothing else can happen: it may be waited for without epoll.
     fn only(&self) -> Option<usize> {
         let alone = self.seats.len() == 1 && self.waits == 1 && self.arriving.is_none();
         (alone && self.seats[0].connection.as_ref().is_some_and(Connection::is_sent)).then_some(0)
@@ -407,6 +407,7 @@ impl<'a> Worker<'a> {
                     let now = self.shared.clock.now();
                     self.waits -= 1;
                     self.seats[place].state = State::Plays;
+                    self.roll(now)?;
                     return self.answered(place, doing, &outcome, now);
                 }
                 Received::Lost => return self.lose(place),

@@ -1,0 +1,289 @@
+//! What the engine promises, against a server that does as it is told.
+
+use dialin_load::answerer::{Answer, Answerer, Command};
+use dialin_load::engine::{Played, Second, play};
+use dialin_load::errors::{Error, Fault};
+use dialin_load::plan::{Execute, FIRST_FREE, Keep, Kind, NoRow, Op, Parameter, Plan, Retry, Statement, Transaction, Which};
+use dialin_load::random::{Distribution, Generator, Integers};
+use dialin_load::run::{Arrivals, Phase, Purpose, Rate, Run};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+fn socket(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("dialin-load-engine-{}-{name}.sock", std::process::id()))
+}
+
+/// A transaction that reads a number by text and writes it.
+fn plan() -> Plan {
+    let statement = |sql: &str, kind| Statement { sql: sql.into(), parameters: sql.matches('?').count(), kind, text: true };
+    let number = Parameter::Draw(Generator::Integer(Integers::new(1, 1_000_000_000, Distribution::Uniform).unwrap()));
+    let execute = |statement, parameters| {
+        Op::Execute(Execute { which: Which::One(statement), parameters, keep: vec![], no_row: NoRow::Null })
+    };
+    Plan {
+        name: "test".into(),
+        statements: vec![statement("SELECT ?", Kind::Read), statement("UPDATE t SET a = ?", Kind::Write)],
+        transactions: vec![Transaction {
+            name: "test".into(),
+            weight: 1.0,
+            ops: vec![execute(0, vec![number.clone()]), execute(1, vec![number])],
+            retry: Retry::default(),
+            expected: vec![],
+        }],
+        slots: FIRST_FREE + 1,
+        session: vec![],
+    }
+}
+
+fn run(server: &Answerer, connections: usize, seconds: Option<u64>) -> Run {
+    Run {
+        account: server.account(),
+        phases: vec![Phase { purpose: Purpose::Measure, step: 1, seconds, connections, rate: None }],
+        seed: 1,
+        first: 0,
+        stride: 1,
+        transactions: None,
+        load_threads: None,
+        text: false,
+        backlog: 1000,
+        patience: Duration::from_secs(20),
+        reconnect_for: Duration::from_secs(20),
+    }
+}
+
+fn at_rate(mut run: Run, per_second: f64) -> Run {
+    run.phases[0].rate = Some(Rate { per_second, arrivals: Arrivals::Constant });
+    run
+}
+
+fn played(plan: &Plan, run: &Run) -> (Result<Played, Error>, Vec<Second>) {
+    let mut seconds = Vec::new();
+    let played = play(plan, run, &AtomicBool::new(false), &mut |second| seconds.push(second));
+    (played, seconds)
+}
+
+fn sum(seconds: &[Second], count: impl Fn(&Second) -> u64) -> u64 {
+    seconds.iter().map(count).sum()
+}
+
+fn transactions(seconds: &[Second]) -> u64 {
+    sum(seconds, |second| second.merged.tally.all_transactions())
+}
+
+/// A server that keeps what it was asked.
+fn listening(name: &str) -> (Answerer, Arc<Mutex<Vec<String>>>) {
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&asked);
+    let server = Answerer::listen(&socket(name), move |command| {
+        kept.lock().unwrap().push(command.sql().to_owned());
+        Answer::Ok
+    });
+    (server.unwrap(), asked)
+}
+
+#[test]
+fn the_same_seed_is_the_same_work_whatever_the_interleaving() {
+    let work = |name: &str, connections, load_threads, seed| {
+        let (server, asked) = listening(name);
+        let run = Run { transactions: Some(300), load_threads: Some(load_threads), seed, ..run(&server, connections, None) };
+        let (played, seconds) = played(&plan(), &run);
+        played.unwrap();
+        assert_eq!(transactions(&seconds), 300);
+        let mut asked = asked.lock().unwrap().clone();
+        asked.retain(|sql| !sql.is_empty());
+        asked.sort();
+        asked
+    };
+    let alone = work("alone", 1, 1, 1);
+    assert_eq!(alone.len(), 600);
+    assert_eq!(alone, work("together", 16, 1, 1));
+    assert_eq!(alone, work("threads", 16, 3, 1));
+    assert_ne!(alone, work("seed", 1, 1, 2));
+}
+
+#[test]
+fn hosts_that_take_turns_do_the_work_of_one() {
+    let work = |name: &str, first, stride, count| {
+        let (server, asked) = listening(name);
+        let run = Run { transactions: Some(count), first, stride, ..run(&server, 4, None) };
+        played(&plan(), &run).0.unwrap();
+        asked.lock().unwrap().clone().into_iter().filter(|sql| !sql.is_empty()).collect::<Vec<_>>()
+    };
+    let mut one = work("one", 0, 1, 100);
+    let mut two = work("first", 0, 2, 50);
+    two.extend(work("second", 1, 2, 50));
+    one.sort();
+    two.sort();
+    assert_eq!(one, two);
+}
+
+#[test]
+fn seconds_carry_their_phase_and_all_that_was_done() {
+    let server = Answerer::listen(&socket("phases"), |_| Answer::Ok).unwrap();
+    let phase = |purpose, step, connections| Phase { purpose, step, seconds: Some(1), connections, rate: None };
+    let phases = vec![phase(Purpose::WarmUp, 1, 1), phase(Purpose::Measure, 1, 1), phase(Purpose::Measure, 2, 4)];
+    let (played, seconds) = played(&plan(), &Run { phases, ..run(&server, 1, None) });
+    assert_eq!(played.unwrap().seconds, 3);
+    let facts = seconds.iter().map(|second| (second.number, second.purpose, second.step, second.connections));
+    let expected = [(1, Purpose::WarmUp, 1, 1), (2, Purpose::Measure, 1, 1), (3, Purpose::Measure, 2, 4)];
+    assert_eq!(facts.collect::<Vec<_>>(), expected);
+    for second in &seconds {
+        let tally = &second.merged.tally;
+        assert!(tally.all_transactions() > 0);
+        assert_eq!(tally.latency.count(), tally.all_transactions());
+        // A transaction that spans two seconds has its statements in both.
+        assert!(tally.statements[Kind::Read as usize].abs_diff(tally.all_transactions()) <= second.connections as u64);
+        assert!((second.seconds - 1.0).abs() < 1e-9);
+    }
+    assert!(seconds.windows(2).all(|two| (two[1].at - two[0].at - 1.0).abs() < 1e-3));
+}
+
+#[test]
+fn a_stall_shows_in_full_where_transactions_are_due() {
+    // The server stands still from 1.2 s to 2.2 s after the first statement.
+    let began = Mutex::new(None);
+    let server = Answerer::listen(&socket("stall"), move |_| {
+        let since = began.lock().unwrap().get_or_insert_with(Instant::now).elapsed();
+        if since > Duration::from_millis(1200) && since < Duration::from_millis(2200) {
+            Answer::After(Duration::from_millis(2200) - since, Box::new(Answer::Ok))
+        } else {
+            Answer::Ok
+        }
+    });
+    let server = server.unwrap();
+    let (played, seconds) = played(&plan(), &at_rate(run(&server, 4, Some(4)), 200.0));
+    assert!(!played.unwrap().reached_backlog_cap);
+    let slowest = seconds.iter().filter_map(|second| second.merged.tally.latency.percentiles().p99).fold(0.0, f64::max);
+    assert!(slowest > 900.0, "p99 of the worst second: {slowest} ms");
+    // What was due in that time was done afterwards.
+    assert!(transactions(&seconds) >= 780, "{}", transactions(&seconds));
+    let served = seconds.iter().filter_map(|second| second.merged.tally.service.percentiles().p50).fold(0.0, f64::max);
+    assert!(served < 500.0, "the median service time of the worst second: {served} ms");
+}
+
+#[test]
+fn what_is_due_while_too_many_wait_is_dropped_and_said() {
+    let server = Answerer::listen(&socket("cap"), |_| Answer::After(Duration::from_millis(50), Box::new(Answer::Ok))).unwrap();
+    let run = Run { backlog: 10, ..at_rate(run(&server, 1, Some(2)), 1000.0) };
+    let (played, seconds) = played(&plan(), &run);
+    assert!(played.unwrap().reached_backlog_cap);
+    assert!(sum(&seconds, |second| second.merged.tally.dropped) > 1000);
+    assert!(seconds.iter().all(|second| second.merged.tally.backlog <= 10));
+}
+
+#[test]
+fn a_deadlock_is_played_again_with_the_same_values() {
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let (kept, refused) = (Arc::clone(&asked), AtomicBool::new(false));
+    let server = Answerer::listen(&socket("deadlock"), move |command| {
+        kept.lock().unwrap().push(command.sql().to_owned());
+        if command.sql().starts_with("UPDATE") && !refused.swap(true, Ordering::Relaxed) {
+            return Answer::Error(1213, "Deadlock found when trying to get lock".into());
+        }
+        Answer::Ok
+    });
+    let server = server.unwrap();
+    let (played, seconds) = played(&plan(), &Run { transactions: Some(1), ..run(&server, 1, None) });
+    played.unwrap();
+    let asked: Vec<String> = asked.lock().unwrap().iter().filter(|sql| !sql.is_empty()).cloned().collect();
+    assert_eq!(asked.len(), 4);
+    assert_eq!(asked[..2], asked[2..]);
+    let tally = |count: fn(&Second) -> u64| sum(&seconds, count);
+    assert_eq!((tally(|s| s.merged.tally.retries), tally(|s| s.merged.tally.errors[&1213])), (1, 1));
+    assert_eq!(transactions(&seconds), 1);
+}
+
+#[test]
+fn a_run_in_which_everything_deadlocks_ends_with_a_remedy() {
+    let server = Answerer::listen(&socket("for-ever"), |command| match command.sql() {
+        sql if sql.starts_with("UPDATE") => Answer::Error(1213, "Deadlock found".into()),
+        _ => Answer::Ok,
+    });
+    let server = server.unwrap();
+    let error = played(&plan(), &run(&server, 2, Some(60))).0.unwrap_err();
+    assert_eq!(error.fault, Fault::Workload);
+    assert!(error.what.contains("1213") && error.what.contains("Deadlock found"), "{}", error.what);
+    assert!(!error.remedy.is_empty());
+}
+
+#[test]
+fn a_missing_table_ends_the_run_and_says_how_to_prepare_it() {
+    let server = Answerer::listen(&socket("missing"), |command| match command.sql() {
+        sql if sql.starts_with("UPDATE") => Answer::Error(1146, "Table 'test.t' doesn't exist".into()),
+        _ => Answer::Ok,
+    });
+    let server = server.unwrap();
+    let error = played(&plan(), &run(&server, 2, Some(60))).0.unwrap_err();
+    assert_eq!(error.fault, Fault::Workload);
+    assert!(error.remedy.contains("prepare"), "{}", error.remedy);
+}
+
+#[test]
+fn lost_connections_come_back_and_are_counted() {
+    let count = AtomicU64::new(0);
+    let server = Answerer::listen(&socket("lost"), move |command: Command<'_>| {
+        let lost = command.sql().starts_with("UPDATE") && count.fetch_add(1, Ordering::Relaxed) % 1000 == 500;
+        if lost { Answer::Close } else { Answer::Ok }
+    });
+    let server = server.unwrap();
+    let (played, seconds) = played(&plan(), &run(&server, 2, Some(2)));
+    played.unwrap();
+    let (errors, reconnects) = (
+        sum(&seconds, |second| second.merged.tally.errors.get(&2013).copied().unwrap_or(0)),
+        sum(&seconds, |second| second.merged.tally.reconnects),
+    );
+    assert!(errors > 0 && reconnects > 0 && errors - reconnects <= 2, "{errors} lost, {reconnects} came back");
+}
+
+#[test]
+fn a_server_that_is_gone_for_good_fails_the_run() {
+    let mut server = Some(Answerer::listen(&socket("gone"), |_| Answer::Ok).unwrap());
+    let run = Run { reconnect_for: Duration::from_millis(300), ..run(server.as_ref().unwrap(), 2, Some(60)) };
+    let error = play(&plan(), &run, &AtomicBool::new(false), &mut |_| drop(server.take())).unwrap_err();
+    assert_eq!(error.fault, Fault::Server);
+}
+
+#[test]
+fn a_stop_ends_the_run_with_what_was_measured_so_far() {
+    let server = Answerer::listen(&socket("stop"), |_| Answer::Ok).unwrap();
+    let stop = AtomicBool::new(false);
+    let mut seconds = Vec::new();
+    play(&plan(), &run(&server, 4, None), &stop, &mut |second| {
+        stop.store(true, Ordering::Relaxed);
+        seconds.push(second);
+    })
+    .unwrap();
+    assert!(seconds.len() == 2 && seconds[1].seconds < 1.0, "{} seconds", seconds.len());
+    assert!(seconds[0].merged.tally.all_transactions() > 0);
+}
+
+#[test]
+fn values_are_carried_from_one_statement_to_the_next() {
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&asked);
+    let server = Answerer::listen(&socket("carried"), move |command| {
+        kept.lock().unwrap().push(command.sql().to_owned());
+        if command.sql().starts_with("SELECT") { Answer::row(&[Some("x"), Some("4711")]) } else { Answer::Ok }
+    });
+    let server = server.unwrap();
+    let mut plan = plan();
+    plan.transactions[0].ops = vec![
+        Op::Execute(Execute {
+            which: Which::One(0),
+            parameters: vec![Parameter::Fixed(dialin_load::plan::Value::Int(1))],
+            keep: vec![Keep { column: 1, slot: FIRST_FREE }],
+            no_row: NoRow::Fail,
+        }),
+        Op::Execute(Execute {
+            which: Which::One(1),
+            parameters: vec![Parameter::Slot(FIRST_FREE)],
+            keep: vec![],
+            no_row: NoRow::Null,
+        }),
+    ];
+    played(&plan, &Run { transactions: Some(1), ..run(&server, 1, None) }).0.unwrap();
+    let last = asked.lock().unwrap().iter().rev().find(|sql| !sql.is_empty()).cloned().unwrap();
+    assert_eq!(last.replace('\'', ""), "UPDATE t SET a = 4711");
+}
