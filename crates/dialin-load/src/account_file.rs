@@ -49,7 +49,10 @@ pub struct AccountFile {
 pub fn read(path: &Path) -> Result<AccountFile> {
     let name = path.display();
     let unreadable = |cause: std::io::Error| {
-        Error::user(format!("The option file {name} cannot be read: {cause}"), "Give --defaults-file a file that this user may read")
+        Error::user(
+            format!("The option file {name} cannot be read: {cause}"),
+            "Give --defaults-file a file that this user may read",
+        )
     };
     let file = File::open(path).map_err(unreadable)?;
     let about = file.metadata().map_err(unreadable)?;
@@ -101,7 +104,10 @@ pub fn parse(text: &str, name: &str) -> Result<AccountFile> {
 }
 
 fn wrong(name: &str, number: usize, why: &str) -> Error {
-    Error::user(format!("{name}, line {number}: {why}"), format!("Write the lines of [client] as key=value; dialin-load knows {KEYS}"))
+    Error::user(
+        format!("{name}, line {number}: {why}"),
+        format!("Write the lines of [client] as key=value; dialin-load knows {KEYS}"),
+    )
 }
 
 fn known(key: &str) -> bool {
@@ -219,7 +225,8 @@ mod tests {
 
     #[test]
     fn an_account_is_read_from_the_clients_section() {
-        let found = of("[mysqld]\nuser=mysql\nport=9\n[client]\nuser = anna\npassword=secret\nhost=db\nport=3307\nssl_mode=REQUIRED\n\
+        let found =
+            of("[mysqld]\nuser=mysql\nport=9\n[client]\nuser = anna\npassword=secret\nhost=db\nport=3307\nssl_mode=REQUIRED\n\
                         ssl-ca=/ca.pem\n[mysqldump]\nuser=other\n");
         assert_eq!((found.user.as_deref(), found.password.as_deref()), (Some("anna"), Some("secret")));
         assert_eq!((found.host.as_deref(), found.port, found.ssl_mode), (Some("db"), Some(3307), Some(TlsMode::Required)));
@@ -241,9 +248,10 @@ mod tests {
 
     #[test]
     fn quotes_and_escapes_are_those_of_the_standard_clients() {
-        assert_eq!([r#""a b ""#, "'it''s'", r#""half"#, r"a\sb\\c\td\qe", r##""a\"#b""##].map(password), [
-            "a b ", "it''s", "\"half", "a b\\c\td\\qe", "a\"#b"
-        ]);
+        assert_eq!(
+            [r#""a b ""#, "'it''s'", r#""half"#, r"a\sb\\c\td\qe", r##""a\"#b""##].map(password),
+            ["a b ", "it''s", "\"half", "a b\\c\td\\qe", "a\"#b"]
+        );
     }
 
     #[test]

@@ -4,7 +4,9 @@ use dialin_load::account::Account;
 use dialin_load::agent::{self, Conduct, Serve, Source};
 use dialin_load::engine::{self, Played, Second};
 use dialin_load::errors::{Error, Result};
-use dialin_load::options::{self, AccountOptions, AgentOptions, Cli, Command, Parsed, PrepareOptions, RunOptions, Surroundings, TableOptions};
+use dialin_load::options::{
+    self, AccountOptions, AgentOptions, Cli, Command, Parsed, PrepareOptions, RunOptions, Surroundings, TableOptions,
+};
 use dialin_load::output::{Output, Report};
 use dialin_load::plan::Plan;
 use dialin_load::record::{ErrorLine, Line, Meter, StartLine, process_cpu};
@@ -122,7 +124,9 @@ fn watch_signals(stop: &Arc<AtomicBool>) -> Result<()> {
     for signal in [SIGINT, SIGTERM] {
         register_conditional_shutdown(signal, 128 + signal, Arc::clone(stop))
             .and_then(|_| register(signal, Arc::clone(stop)))
-            .map_err(|error| Error::driver(format!("Signals cannot be watched: {error}"), "Report this as a defect of dialin-load"))?;
+            .map_err(|error| {
+                Error::driver(format!("Signals cannot be watched: {error}"), "Report this as a defect of dialin-load")
+            })?;
     }
     Ok(())
 }

@@ -15,7 +15,12 @@ pub fn workloads(all: &[About]) -> String {
 #[must_use]
 pub fn plan(plan: &Plan) -> String {
     let total: f64 = plan.transactions.iter().map(|each| each.weight).sum();
-    let mut lines = vec![format!("{}: {} transactions, {} statements", plan.name, plan.transactions.len(), plan.statements.len())];
+    let mut lines = vec![format!(
+        "{}: kinds of transactions: {}, statements: {}",
+        plan.name,
+        plan.transactions.len(),
+        plan.statements.len()
+    )];
     for each in &plan.transactions {
         lines.push(format!("  {:5.1} %  {}", 100.0 * each.weight / total, each.name));
     }
@@ -57,7 +62,7 @@ mod tests {
             session: vec!["SET autocommit = 1".into()],
         });
         let expected = [
-            "bank: 2 transactions, 1 statements",
+            "bank: kinds of transactions: 2, statements: 1",
             "   75.0 %  pay",
             "   25.0 %  look",
             "  first    SET autocommit = 1",

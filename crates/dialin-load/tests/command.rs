@@ -76,7 +76,8 @@ fn a_run_is_told_second_by_second_and_its_histograms_add_up() {
 fn a_step_of_each_listed_connection_count_has_its_own_total() {
     let (_server, at) = server("steps", at_once);
     let lines = lines(&done(&format!("run noop {at} --connections 1,3 --time 1")));
-    let steps: Vec<_> = lines.last().unwrap()["steps"].as_array().unwrap().iter().map(|step| step["connections"].as_u64()).collect();
+    let steps: Vec<_> =
+        lines.last().unwrap()["steps"].as_array().unwrap().iter().map(|step| step["connections"].as_u64()).collect();
     assert_eq!(steps, [Some(1), Some(3)]);
 }
 

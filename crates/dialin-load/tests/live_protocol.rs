@@ -1,10 +1,11 @@
 //! The protocol against a real server, one that it is no harm to: its accounts and a schema are made and dropped.
 //!
 //! ```text
-//! DIALIN_LIVE_SOCKET=/…/s.sock DIALIN_LIVE_PORT=3306 cargo test --test live_protocol -- --ignored --nocapture
+//! DIALIN_LIVE_SOCKET=/…/s.sock DIALIN_LIVE_PORT=3306 DIALIN_LIVE_USER=root MYSQL_PWD=… \
+//!     cargo test --test live_protocol -- --ignored --nocapture --test-threads 1
 //! ```
 //!
-//! root must be let in over the socket without a password. What the server cannot do is said and left out.
+//! The user must be allowed everything. What the server cannot do is said and left out.
 
 use dialin_load::account::{Account, Address, Tls, TlsMode};
 use dialin_load::net::client::Client;
@@ -17,6 +18,7 @@ use dialin_load::protocol::response::{Expect, Outcome, Response};
 use dialin_load::protocol::sink::{Kept, Sink};
 use dialin_load::protocol::text::Template;
 use dialin_load::protocol::value::Columns;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -39,8 +41,12 @@ fn account(address: Address, user: &str, password: &str, mode: TlsMode) -> Accou
     Account { address, user: user.into(), password: password.into(), database: String::new(), tls }
 }
 
+fn root_account(mode: TlsMode) -> Account {
+    account(socket(), &setting("DIALIN_LIVE_USER"), &std::env::var("MYSQL_PWD").unwrap_or_default(), mode)
+}
+
 fn root() -> Client {
-    Client::connect(&account(socket(), "root", "", TlsMode::Preferred)).unwrap()
+    Client::connect(&root_account(TlsMode::Preferred)).unwrap()
 }
 
 /// A session with what its commands need.
@@ -52,7 +58,7 @@ struct Speaker {
 
 impl Speaker {
     fn new(wanted: u64) -> Self {
-        let account = Account { database: SCHEMA.into(), ..account(socket(), "root", "", TlsMode::Disabled) };
+        let account = Account { database: SCHEMA.into(), ..root_account(TlsMode::Disabled) };
         let session = connect_wanting(&account, PATIENCE, wanted).unwrap();
         Self { response: Response::new(session.dialect), status: session.status, session }
     }
@@ -166,7 +172,12 @@ fn statements_rows_and_errors_are_read_in_every_dialect() {
     }
     let several = "CREATE PROCEDURE dialin_live.p() BEGIN SELECT 1 AS a UNION SELECT 2; SELECT 'x', 'y'; UPDATE dialin_live.t SET tiny = tiny; END";
     root.run(several.as_bytes()).unwrap();
-    let dialects = [WANTED, WANTED | capability::DEPRECATE_EOF, WANTED & !capability::CACHE_METADATA, WANTED & !capability::EXTENDED_METADATA];
+    let dialects = [
+        WANTED,
+        WANTED | capability::DEPRECATE_EOF,
+        WANTED & !capability::CACHE_METADATA,
+        WANTED & !capability::EXTENDED_METADATA,
+    ];
     for wanted in dialects {
         let mut speaker = Speaker::new(wanted);
         println!("{:?} {:?}", speaker.session.server, speaker.session.dialect);
@@ -187,7 +198,8 @@ fn statements_rows_and_errors_are_read_in_every_dialect() {
         println!("LOCK TABLES is prepared: {refused:?}");
         let file = speaker.query("LOAD DATA LOCAL INFILE '/etc/hostname' INTO TABLE t");
         assert!(matches!(file, Outcome::Error { .. }), "{file:?}");
-        let middle = "SELECT (SELECT 1 UNION SELECT IF(a.id = 3, 2, 1)) FROM (SELECT 1 AS id UNION SELECT 2 UNION SELECT 3) AS a";
+        let middle =
+            "SELECT (SELECT 1 UNION SELECT IF(a.id = 3, 2, 1)) FROM (SELECT 1 AS id UNION SELECT 2 UNION SELECT 3) AS a";
         assert!(matches!(speaker.query(middle), Outcome::Error { code: 1242, .. }));
         assert!(matches!(speaker.query("DO 0"), Outcome::Ok { .. }));
     }
@@ -205,7 +217,8 @@ fn values_are_kept(speaker: &mut Speaker) {
         let mut parameters = execution.begin(&mut out);
         parameters.integer(1);
         let sequence = parameters.end();
-        let outcome = speaker.ask(Expect::Binary, &out, sequence, &mut Kept { keep: &keep, columns: &mut columns, slots: &mut slots });
+        let outcome =
+            speaker.ask(Expect::Binary, &out, sequence, &mut Kept { keep: &keep, columns: &mut columns, slots: &mut slots });
         assert!(matches!(outcome, Outcome::Rows { count: 1, .. }), "{outcome:?}");
         assert_eq!(slots, expected());
     }
@@ -215,14 +228,15 @@ fn values_are_kept(speaker: &mut Speaker) {
     parameters.integer(1);
     let sequence = parameters.end();
     let mut columns = Columns::default();
-    let outcome = speaker.ask(Expect::Text, &out, sequence, &mut Kept { keep: &keep, columns: &mut columns, slots: &mut slots });
+    let outcome =
+        speaker.ask(Expect::Text, &out, sequence, &mut Kept { keep: &keep, columns: &mut columns, slots: &mut slots });
     assert!(matches!(outcome, Outcome::Rows { count: 1, .. }), "{outcome:?}");
     assert_eq!(slots, expected());
 }
 
 /// Every kind of value, in both ways of sending it, and types that change in between.
 fn parameters_arrive(speaker: &mut Speaker) {
-    let sql = "SELECT HEX(?), ? + 0, ? IS NULL, CONCAT(?, '')";
+    let sql = "SELECT HEX(CONCAT(?, '')), ? + 0, ? IS NULL, CONCAT(?, '')";
     let keep: Vec<Keep> = (0..4).map(|column| Keep { column, slot: column }).collect();
     let mut columns = Columns::default();
     let Outcome::Prepared { id, .. } = speaker.prepare(sql, &mut columns) else { panic!("prepared") };
@@ -232,7 +246,7 @@ fn parameters_arrive(speaker: &mut Speaker) {
     let turns = [
         ([bytes("a'\\\"b"), Value::Double(0.5), Value::Null, bytes("it''s")], ["61275C2262", "0.5", "1", "it''s"]),
         ([bytes(""), Value::Double(-2.0), Value::Int(5), bytes("\u{e4}")], ["", "-2", "0", "\u{e4}"]),
-        ([Value::Int(255), Value::Double(3.0), bytes("x"), Value::Int(-1)], ["FF", "3", "0", "-1"]),
+        ([Value::Int(255), Value::Double(3.0), bytes("x"), Value::Int(-1)], ["323535", "3", "0", "-1"]),
         ([Value::Bytes(vec![b'z'; 300]), Value::Double(0.0), Value::Null, bytes("")], [&*"7A".repeat(300), "0", "1", ""]),
     ];
     for (values, results) in &turns {
@@ -247,7 +261,8 @@ fn parameters_arrive(speaker: &mut Speaker) {
                 values.iter().for_each(|value| parameters.value(value));
                 parameters.end()
             };
-            let outcome = speaker.ask(expect, &out, sequence, &mut Kept { keep: &keep, columns: &mut columns, slots: &mut slots });
+            let outcome =
+                speaker.ask(expect, &out, sequence, &mut Kept { keep: &keep, columns: &mut columns, slots: &mut slots });
             assert!(matches!(outcome, Outcome::Rows { count: 1, .. }), "{outcome:?}");
             let shown: Vec<String> = slots.iter().map(shown).collect();
             assert_eq!(shown, results, "binary {binary}");
@@ -267,17 +282,54 @@ fn shown(value: &Value) -> String {
 #[test]
 #[ignore = "needs a server"]
 fn commands_and_rows_longer_than_a_packet_go_through() {
-    root().run(b"SET GLOBAL max_allowed_packet = 67108864").unwrap();
-    let mut client = root();
-    let long = 17_000_000;
-    let rows = client.run(format!("SELECT REPEAT('x', {long}), 1").as_bytes()).unwrap();
-    assert_eq!(rows.rows, 1);
-    let sent = client.rows(format!("SELECT LENGTH('{}')", "x".repeat(long)).as_bytes()).unwrap();
-    assert_eq!(sent, [[Some(long.to_string())]]);
-    for length in [0xFF_FFFF - 11, 0xFF_FFFF - 10, 0xFF_FFFF, 2 * 0xFF_FFFF + 3] {
-        let sent = client.rows(format!("SELECT '{}' = ''", "x".repeat(length)).as_bytes()).unwrap();
-        assert_eq!(sent, [[Some("0".to_owned())]], "{length}");
-        let rows = client.run(format!("SELECT REPEAT('x', {length}) UNION SELECT 'y'").as_bytes()).unwrap();
-        assert_eq!(rows.rows, 2, "{length}");
+    let mut root = root();
+    root.run(b"SET GLOBAL max_allowed_packet = 67108864").unwrap();
+    let _ = root.run(b"DROP USER 'long'@'%'");
+    root.run(b"CREATE USER 'long'@'%' IDENTIFIED BY 'secret'").unwrap();
+    for address in [socket(), tcp()] {
+        let mut client = Client::connect(&account(address, "long", "secret", TlsMode::Preferred)).unwrap();
+        assert_eq!(client.max_allowed_packet(), 67_108_864);
+        for length in [0xFF_FFFF - 11, 0xFF_FFFF - 10, 0xFF_FFFF, 2 * 0xFF_FFFF + 3] {
+            let sent = client.rows(format!("SELECT LENGTH('{}')", "x".repeat(length)).as_bytes()).unwrap();
+            assert_eq!(sent, [[Some(length.to_string())]]);
+            let rows = client.run(format!("SELECT REPEAT('x', {length}) UNION SELECT 'y'").as_bytes()).unwrap();
+            assert_eq!(rows.rows, 2, "{length}");
+        }
     }
+    root.run(b"DROP USER 'long'@'%'").unwrap();
+}
+
+/// `DIALIN_LIVE_TLS` is a directory with the `ca.pem` that signed the server's certificate for `localhost` only, `client.pem` and
+/// `client-key.pem`.
+#[test]
+#[ignore = "needs a server with a certificate"]
+fn certificates_are_verified_as_far_as_is_asked_for() {
+    let directory = PathBuf::from(setting("DIALIN_LIVE_TLS"));
+    let mut root = root();
+    let _ = root.run(b"DROP USER 'tls'@'%'");
+    root.run(b"CREATE USER 'tls'@'%' REQUIRE X509").unwrap();
+    let Address::Tcp(_, port) = tcp() else { panic!("a port") };
+    let attempt = |mode, host: &str, ca: Option<&str>, client: bool| {
+        let file = |name: &str| directory.join(name);
+        let tls = Tls {
+            mode,
+            ca: ca.map(file),
+            certificate: client.then(|| file("client.pem")),
+            key: client.then(|| file("client-key.pem")),
+        };
+        connect(&Account { tls, ..account(Address::Tcp(host.into(), port), "tls", "", mode) }, PATIENCE)
+    };
+    for (mode, host) in
+        [(TlsMode::VerifyCa, "127.0.0.1"), (TlsMode::VerifyCa, "localhost"), (TlsMode::VerifyIdentity, "localhost")]
+    {
+        assert!(attempt(mode, host, Some("ca.pem"), true).unwrap().stream.is_encrypted());
+    }
+    let without = attempt(TlsMode::Required, "localhost", None, false).unwrap_err();
+    assert!(matches!(without, ConnectError::Refused(1045, _)), "{without}");
+    for (mode, host, ca) in [(TlsMode::VerifyIdentity, "127.0.0.1", "ca.pem"), (TlsMode::VerifyCa, "localhost", "client.pem")] {
+        let error = attempt(mode, host, Some(ca), true).unwrap_err();
+        println!("{error}");
+        assert!(matches!(error, ConnectError::Tls(_)), "{error}");
+    }
+    root.run(b"DROP USER 'tls'@'%'").unwrap();
 }

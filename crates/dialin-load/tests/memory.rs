@@ -69,7 +69,16 @@ fn an_hour_at_full_rate_stays_below_200_mb_and_does_not_grow() {
         // Ten minutes each at another number of connections.
         let step = 1 + ((number - 1) / 600) as usize;
         let purpose = if number % 600 < 10 { Purpose::WarmUp } else { Purpose::Measure };
-        assert!(report.second(&Second { number, purpose, step, connections: step, rate, at: number as f64, seconds: 1.0, merged }));
+        assert!(report.second(&Second {
+            number,
+            purpose,
+            step,
+            connections: step,
+            rate,
+            at: number as f64,
+            seconds: 1.0,
+            merged
+        }));
         if number == 300 {
             after_minutes = resident();
         }

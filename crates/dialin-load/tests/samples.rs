@@ -4,7 +4,9 @@
 use dialin_load::account::{Account, Address, Tls};
 use dialin_load::errors::Error;
 use dialin_load::plan::{Kind, Plan, Retry, Transaction};
-use dialin_load::record::{CeilingLine, End, ErrorLine, Line, Merged, SCHEMA, SelfTestLine, StartLine, Steps, Tally, Times, When};
+use dialin_load::record::{
+    CeilingLine, End, ErrorLine, Line, Merged, SCHEMA, SelfTestLine, StartLine, Steps, Tally, Times, When,
+};
 use dialin_load::run::{Arrivals, Phase, Purpose, Rate, Run};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -28,7 +30,11 @@ fn take_histograms(value: &mut Value) -> Vec<String> {
     match value {
         Value::Object(fields) => {
             let parts = fields.iter_mut().map(|(key, value)| {
-                if key.ends_with("_histogram") { vec![value.take().as_str().unwrap().to_owned()] } else { take_histograms(value) }
+                if key.ends_with("_histogram") {
+                    vec![value.take().as_str().unwrap().to_owned()]
+                } else {
+                    take_histograms(value)
+                }
             });
             parts.flatten().collect()
         }
@@ -79,13 +85,8 @@ fn when(second: u64, step: usize, rate: Option<Rate>) -> When {
 
 #[test]
 fn a_start() {
-    let transaction = |(name, weight): (String, f64)| Transaction {
-        name,
-        weight,
-        ops: vec![],
-        retry: Retry::default(),
-        expected: vec![],
-    };
+    let transaction =
+        |(name, weight): (String, f64)| Transaction { name, weight, ops: vec![], retry: Retry::default(), expected: vec![] };
     let transactions = names().into_iter().zip([3.0, 1.0]).map(transaction).collect();
     let plan = Plan { name: "bank".into(), statements: vec![], transactions, slots: 3, session: vec![] };
     let phase = |purpose, seconds, connections, rate| Phase { purpose, step: connections / 8, seconds, connections, rate };

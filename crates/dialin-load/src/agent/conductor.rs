@@ -232,12 +232,7 @@ struct Ensemble {
 }
 
 impl Ensemble {
-    fn play(
-        &mut self,
-        stop: &AtomicBool,
-        say: &mut dyn FnMut(String),
-        seconds: &mut dyn FnMut(Second),
-    ) -> Result<Played> {
+    fn play(&mut self, stop: &AtomicBool, say: &mut dyn FnMut(String), seconds: &mut dyn FnMut(Second)) -> Result<Played> {
         for member in &mut self.members {
             if let Some(order) = member.order.take() {
                 member.say(&Command::Order(order))?;
@@ -284,7 +279,11 @@ impl Ensemble {
             let theirs = member.clock.theirs(start).ok_or_else(|| member.confused("has a clock that cannot be"))?;
             member.say(&Command::Start(theirs))?;
             let round_trip = member.clock.round_trip().unwrap_or_default().as_secs_f64() * 1e3;
-            say(format!("agent {}: ready; round trip {round_trip:.3} ms, clock ahead by {:.3} s", member.name, member.clock.ahead()));
+            say(format!(
+                "agent {}: ready; round trip {round_trip:.3} ms, clock ahead by {:.3} s",
+                member.name,
+                member.clock.ahead()
+            ));
         }
         Ok(())
     }
@@ -318,7 +317,9 @@ impl Ensemble {
         match self.told.recv_timeout(self.beat.saturating_duration_since(now).min(GLANCE)) {
             Ok(heard) => self.take(heard),
             Err(RecvTimeoutError::Timeout) => Ok(()),
-            Err(RecvTimeoutError::Disconnected) => Err(Error::driver("All agents are lost", "See what they printed, and run again")),
+            Err(RecvTimeoutError::Disconnected) => {
+                Err(Error::driver("All agents are lost", "See what they printed, and run again"))
+            }
         }
     }
 

@@ -173,7 +173,11 @@ mod tests {
         let other = token(other);
         let agent = thread::spawn(move || -> Result<Link, Refusal> {
             let mut link = answer(there, &other, &[2; 32], PATIENCE)?;
-            if busy { refuse(&mut link)? } else { welcome(&mut link)? }
+            if busy {
+                refuse(&mut link)?
+            } else {
+                welcome(&mut link)?
+            }
             Ok(link)
         });
         (call(here, &token(one), &[1; 32], PATIENCE), agent.join().unwrap())

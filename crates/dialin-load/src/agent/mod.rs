@@ -1,17 +1,17 @@
 //! Load from several hosts: agents apply it, and a conductor starts them together and adds up what they tell.
 //!
-//! They speak JSON, a line at a time, over TCP ([`line`]). Both sides prove that they have the same token before anything else
-//! is said ([`meeting`]). The conductor gives each agent its share of the run ([`order`]), waits until all have opened their
-//! connections, finds out how their clocks stand to its own ([`clock`]), and names one instant to start at. The seconds that they
-//! tell ([`wire`]) become seconds of one run ([`merge`]). An agent that is lost fails the run.
+//! They speak JSON, a line at a time, over TCP (`line`). Both sides prove that they have the same token before anything else
+//! is said (`meeting`). The conductor gives each agent its share of the run (`order`), waits until all have opened their
+//! connections, finds out how their clocks stand to its own (`clock`), and names one instant to start at. The seconds that they
+//! tell (`wire`) become seconds of one run (`merge`). An agent that is lost fails the run.
 
-mod agent;
 mod clock;
 mod conductor;
 mod line;
 mod meeting;
 mod merge;
 mod order;
+mod serve;
 mod token;
 mod wire;
 
@@ -26,9 +26,9 @@ use crate::errors::{Error, Result};
 use crate::options::raise_limit;
 use crate::record::{Meter, process_cpu};
 use crate::run::Run;
-use agent::Agent;
 use conductor::{Conductor, Host};
 use order::divide;
+use serve::{Agent, Play};
 use std::cell::Cell;
 use std::io;
 use std::net::TcpListener;
@@ -74,7 +74,7 @@ pub fn serve(serve: &Serve, stop: &AtomicBool, say: &(dyn Fn(String) + Sync)) ->
     };
     let listener = TcpListener::bind(&serve.listen).map_err(refused)?;
     say(format!("listening at {}", listener.local_addr().map_err(refused)?));
-    let play: &agent::Play<'_> = &|order, stop, ready, seconds| {
+    let play: &Play<'_> = &|order, stop, ready, seconds| {
         let plan = order.source.workload(&order.options, order.connections, order.seed)?.plan()?;
         let run = order.run(&serve.account)?;
         raise_limit(run.phases.iter().map(|phase| phase.connections).max().unwrap_or_default())?;

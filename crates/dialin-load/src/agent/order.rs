@@ -44,9 +44,10 @@ impl Source {
     /// There is none of that name, its text is wrong, or its options are.
     pub fn workload(&self, options: &[(String, String)], connections: usize, seed: u64) -> Result<Box<dyn Workload>> {
         match self {
-            Source::Known(name) if name.ends_with(".toml") => {
-                Err(Error::driver("The conductor named a file instead of sending it", "Install the same build of dialin-load on all hosts"))
-            }
+            Source::Known(name) if name.ends_with(".toml") => Err(Error::driver(
+                "The conductor named a file instead of sending it",
+                "Install the same build of dialin-load on all hosts",
+            )),
             Source::Known(name) => find_for(name, options, connections, seed),
             Source::File { path, text } => file::of_text(path, text, options),
         }
@@ -215,7 +216,8 @@ pub(super) mod tests {
     #[test]
     fn connections_are_divided_evenly_and_none_is_lost() {
         for (connections, agents) in [(4, 2), (5, 2), (16, 3), (7, 7), (1, 1)] {
-            let shares: Vec<usize> = orders(&run(connections, None), agents).iter().map(|order| order.phases[0].connections).collect();
+            let shares: Vec<usize> =
+                orders(&run(connections, None), agents).iter().map(|order| order.phases[0].connections).collect();
             assert_eq!(shares.iter().sum::<usize>(), connections);
             assert!(shares.iter().max().unwrap() - shares.iter().min().unwrap() <= 1, "{shares:?}");
         }
@@ -223,7 +225,8 @@ pub(super) mod tests {
 
     #[test]
     fn a_rate_follows_the_connections() {
-        let rates: Vec<f64> = orders(&run(4, Some(100.0)), 3).iter().map(|order| order.phases[1].rate.unwrap().per_second).collect();
+        let rates: Vec<f64> =
+            orders(&run(4, Some(100.0)), 3).iter().map(|order| order.phases[1].rate.unwrap().per_second).collect();
         assert_eq!(rates, [50.0, 25.0, 25.0]);
     }
 
@@ -305,7 +308,10 @@ pub(super) mod tests {
         let known = Source::of("oltp_read_only").unwrap();
         assert_eq!(plan(&known, &options), find_for("oltp_read_only", &options, 16, 7).unwrap().plan().unwrap());
         let shipped = Source::File { path: "own.toml".into(), text: file::text("bank-transfer").unwrap() };
-        assert_eq!(plan(&shipped, &[]).transactions, find_for("bank-transfer", &[], 1, 1).unwrap().plan().unwrap().transactions);
+        assert_eq!(
+            plan(&shipped, &[]).transactions,
+            find_for("bank-transfer", &[], 1, 1).unwrap().plan().unwrap().transactions
+        );
         let broken = Source::File { path: "own.toml".into(), text: "[".into() }.workload(&[], 1, 1);
         assert_eq!(broken.err().map(|error| error.fault), Some(Fault::User));
     }

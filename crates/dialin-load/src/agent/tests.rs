@@ -1,10 +1,10 @@
 //! Agents and a conductor over real connections, with a load that is played without a server.
 
-use super::agent::Agent;
 use super::conductor::{Conductor, Host};
 use super::line::{Ear, Mouth};
 use super::meeting::{self, Link};
 use super::order::{Order, Source, divide, tests::run};
+use super::serve::Agent;
 use super::token::Token;
 use super::wire::{Command, Ended, Report, tests::told};
 use super::{Nonce, Patience};
@@ -125,6 +125,7 @@ fn conduct(secret: &[u8], addresses: &[&str], stop_after: usize) -> Outcome {
     let mut conductor = Conductor { token: token(secret), patience: patience(), stop: &stop, say: &mut |_| {} };
     let played = conductor.conduct(hosts, &run, &mut |second| {
         seconds.push(second);
+        assert!(seconds.len() < 1000, "the run goes on for ever");
         stop.store(seconds.len() >= stop_after, Relaxed);
     });
     Outcome { played, seconds }
@@ -193,7 +194,10 @@ fn agents_start_together_and_their_seconds_are_those_of_one_run() {
     assert_eq!(played, Ok(Played { seconds: 5, load_threads: 3, reached_backlog_cap: false }));
     assert_eq!(seconds.iter().map(|second| second.number).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
     for second in &seconds {
-        assert_eq!((second.connections, second.merged.tally.all_transactions(), second.merged.tally.latency.count()), (6, 60, 60));
+        assert_eq!(
+            (second.connections, second.merged.tally.all_transactions(), second.merged.tally.latency.count()),
+            (6, 60, 60)
+        );
         assert_eq!(second.purpose, if second.number <= 2 { Purpose::WarmUp } else { Purpose::Measure });
     }
     let starts = starts.lock().unwrap();
@@ -295,8 +299,30 @@ fn an_agent_whose_conductor_vanished_stops_and_waits_for_the_next() {
 }
 
 #[test]
+fn a_conductor_that_talks_nonsense_is_left_and_the_next_one_served() {
+    let stage = Stage::of(playing(3));
+    let mut conductor = ByHand::call(&stage.address);
+    conductor.mouth.say(&["nonsense"]).unwrap();
+    stage.wait_until_said("makes no sense");
+    let mut conductor = ByHand::call(&stage.address);
+    conductor.mouth.say(&Command::Stop).unwrap();
+    stage.wait_until_said("ordered nothing");
+    let mut conductor = ByHand::call(&stage.address);
+    conductor.order();
+    conductor.order();
+    stage.wait_until_said("makes no sense, and the load was stopped");
+    let mut conductor = ByHand::call(&stage.address);
+    conductor.order();
+    conductor.mouth.say(&Command::Start(u64::MAX)).unwrap();
+    stage.wait_until_said("was not ahead");
+    drop(conductor);
+    assert_eq!(conduct(SECRET, &[&stage.address], usize::MAX).played.unwrap().seconds, 3);
+}
+
+#[test]
 fn what_fails_at_an_agent_fails_the_run_with_its_fault_and_remedy() {
-    let stages = [Stage::of(playing(u64::MAX)), Stage::of(Box::new(|_, _, _, _| Err(Error::workload("Table is missing", "Prepare"))))];
+    let stages =
+        [Stage::of(playing(u64::MAX)), Stage::of(Box::new(|_, _, _, _| Err(Error::workload("Table is missing", "Prepare"))))];
     let error = conduct(SECRET, &[&stages[0].address, &stages[1].address], usize::MAX).played.unwrap_err();
     assert_eq!((error.fault, error.remedy.as_str()), (Fault::Workload, "Prepare"));
     assert_eq!(error.what, format!("Agent {}: Table is missing", stages[1].address));
@@ -336,6 +362,11 @@ fn another_token_a_busy_agent_and_nobody_are_faults_of_the_user() {
     stage.wait_until_said("another token");
     let mut first = ByHand::call(&stage.address);
     first.order();
+    thread::spawn(move || {
+        while first.mouth.say(&Command::Ask(1)).is_ok() {
+            thread::sleep(patience().beat);
+        }
+    });
     assert!(refused(SECRET, &stage.address).what.contains("plays another run"));
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     assert!(refused(SECRET, &free).what.contains("cannot be reached"));

@@ -49,11 +49,13 @@ pub enum Answer {
     /// It went well, and changed so many rows.
     Changed(u64),
     /// An error of the server.
-    Error(u16, &'static str),
+    Error(u16, String),
     /// Rows. A statement to be prepared has their columns.
     Rows(Arc<Rows>),
     /// Another answer, so much later. Other connections are answered meanwhile.
     After(Duration, Box<Answer>),
+    /// It went well, but the whole server stands still for so long before it says so.
+    Stall(Duration),
     /// Nothing, for ever.
     Silence,
     /// The connection is closed.
@@ -88,7 +90,7 @@ pub struct Answerer {
 }
 
 impl Answerer {
-    /// Listen at a path. `answers` is called on the server's only thread: while it sleeps, the whole server is stalled.
+    /// Listen at a path. `answers` is called on the server's only thread.
     ///
     /// # Errors
     ///

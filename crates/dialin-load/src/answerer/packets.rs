@@ -137,7 +137,7 @@ impl<'a> Packets<'a> {
     /// Answer a statement; false where there is nothing to be written.
     pub fn answer(&mut self, answer: &Answer, form: Form) -> bool {
         match answer {
-            Answer::Ok => self.ok(0),
+            Answer::Ok | Answer::Stall(_) => self.ok(0),
             Answer::Changed(rows) => self.ok(*rows),
             Answer::Error(code, message) => self.error(*code, message),
             Answer::Rows(rows) => self.rows(rows, form),
@@ -236,12 +236,10 @@ mod tests {
             length_encoded(&mut out, number);
             out
         };
-        assert_eq!([250, 251, 65_536, 1 << 24].map(of), [
-            vec![250],
-            vec![0xfc, 251, 0],
-            vec![0xfd, 0, 0, 1],
-            vec![0xfe, 0, 0, 0, 1, 0, 0, 0, 0]
-        ]);
+        assert_eq!(
+            [250, 251, 65_536, 1 << 24].map(of),
+            [vec![250], vec![0xfc, 251, 0], vec![0xfd, 0, 0, 1], vec![0xfe, 0, 0, 0, 1, 0, 0, 0, 0]]
+        );
     }
 
     #[test]

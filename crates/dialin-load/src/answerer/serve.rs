@@ -11,6 +11,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 const LISTENER: u64 = 0;
@@ -151,14 +152,14 @@ impl<A: Fn(Command<'_>) -> Answer> Server<A> {
             0x18 | 0x19 => true,
             // Another schema, a statement or a connection made as new.
             0x02 | 0x1a | 0x1f => self.reply(name, Answer::Ok, form, sequence),
-            _ => self.reply(name, Answer::Error(1047, "Unknown command"), form, sequence),
+            _ => self.reply(name, Answer::Error(1047, "Unknown command".into()), form, sequence),
         }
     }
 
     fn prepare(&mut self, name: u64, connection: &mut Connection, sql: &str, sequence: u8) -> GoesOn {
         let form = Form { binary: false, deprecate_eof: connection.deprecate_eof };
         let columns = match (self.answers)(Command::Prepare(sql)) {
-            Answer::Ok | Answer::Changed(_) => Vec::new(),
+            Answer::Ok | Answer::Changed(_) | Answer::Stall(_) => Vec::new(),
             Answer::Rows(rows) => rows.columns.clone(),
             other => return self.reply(name, other, form, sequence),
         };
@@ -171,6 +172,9 @@ impl<A: Fn(Command<'_>) -> Answer> Server<A> {
     }
 
     fn reply(&mut self, name: u64, answer: Answer, form: Form, sequence: u8) -> GoesOn {
+        if let Answer::Stall(pause) = answer {
+            thread::sleep(pause);
+        }
         if Packets::new(&mut self.out, sequence).answer(&answer, form) {
             self.answered.fetch_add(1, Ordering::Relaxed);
         }
@@ -223,6 +227,12 @@ mod tests {
             client
         }
 
+        fn let_in(answerer: &Answerer) -> Self {
+            let mut client = Self::of(answerer);
+            assert_eq!(client.packet().unwrap()[0], 0);
+            client
+        }
+
         fn send(&mut self, sequence: u8, payload: &[u8]) {
             let header = [payload.len() as u8, 0, 0, sequence];
             self.0.write_all(&[&header[..], payload].concat()).unwrap();
@@ -248,9 +258,9 @@ mod tests {
 
     fn answers(command: Command<'_>) -> Answer {
         match command.sql() {
-            "lock" => Answer::Error(1213, "deadlock"),
+            "lock" => Answer::Error(1213, "deadlock".into()),
             "close" => Answer::Close,
-            "later" => Answer::After(Duration::from_millis(30), Box::new(Answer::Changed(7))),
+            "later" => Answer::After(Duration::from_millis(300), Box::new(Answer::Changed(7))),
             sql if sql.starts_with("SELECT") => Answer::row(&[Some("one"), None]),
             _ => Answer::Ok,
         }
@@ -259,8 +269,7 @@ mod tests {
     #[test]
     fn statements_are_answered_as_it_was_told() {
         let answerer = Answerer::listen(&path("told"), answers).unwrap();
-        let mut client = Client::of(&answerer);
-        assert_eq!(client.packet().unwrap()[0], 0);
+        let mut client = Client::let_in(&answerer);
         assert_eq!(client.ask(b"\x0e")[0], 0);
         assert_eq!(client.ask(b"\x03anything")[0], 0);
         assert_eq!(client.ask(b"\x03lock")[..3], [0xff, 0xbd, 0x04]);
@@ -273,8 +282,7 @@ mod tests {
     #[test]
     fn prepared_statements_have_their_parameters_and_binary_rows() {
         let answerer = Answerer::listen(&path("prepared"), answers).unwrap();
-        let mut client = Client::of(&answerer);
-        client.packet().unwrap();
+        let mut client = Client::let_in(&answerer);
         let prepared = client.ask(b"\x16SELECT ? + ? + ?");
         assert_eq!(prepared, [0, 1, 0, 0, 0, 2, 0, 3, 0, 0, 0, 0]);
         (0..5).for_each(|_| drop(client.packet().unwrap()));
@@ -286,21 +294,36 @@ mod tests {
     #[test]
     fn what_is_answered_later_holds_up_nobody_else() {
         let answerer = Answerer::listen(&path("later"), answers).unwrap();
-        let (mut slow, mut quick) = (Client::of(&answerer), Client::of(&answerer));
-        (slow.packet().unwrap(), quick.packet().unwrap());
+        let (mut slow, mut quick) = (Client::let_in(&answerer), Client::let_in(&answerer));
         let begin = Instant::now();
         slow.send(0, b"\x03later");
         quick.ask(b"\x03now");
-        assert!(begin.elapsed() < Duration::from_millis(30));
+        assert!(begin.elapsed() < Duration::from_millis(300));
         assert_eq!(slow.packet().unwrap()[..2], [0, 7]);
+        assert!(begin.elapsed() >= Duration::from_millis(300));
+    }
+
+    #[test]
+    fn a_stall_holds_up_everybody() {
+        let (asked, heard) = std::sync::mpsc::channel();
+        let stall = move |command: Command<'_>| match command.sql() {
+            "" => Answer::Ok,
+            _ => asked.send(()).map(|()| Answer::Stall(Duration::from_millis(50))).unwrap(),
+        };
+        let answerer = Answerer::listen(&path("stall"), stall).unwrap();
+        let (mut one, mut other) = (Client::let_in(&answerer), Client::let_in(&answerer));
+        one.send(0, b"\x03stall");
+        heard.recv().unwrap();
+        let begin = Instant::now();
+        assert_eq!(other.ask(b"\x0e")[0], 0);
         assert!(begin.elapsed() >= Duration::from_millis(30));
+        assert_eq!(one.packet().unwrap()[0], 0);
     }
 
     #[test]
     fn it_closes_connections_when_told_and_all_when_it_ends() {
         let answerer = Answerer::listen(&path("close"), answers).unwrap();
-        let (mut one, mut other) = (Client::of(&answerer), Client::of(&answerer));
-        (one.packet().unwrap(), other.packet().unwrap());
+        let (mut one, mut other) = (Client::let_in(&answerer), Client::let_in(&answerer));
         one.send(0, b"\x03close");
         assert!(one.packet().is_err());
         assert_eq!(other.ask(b"\x0e")[0], 0);
@@ -311,7 +334,8 @@ mod tests {
 
     #[test]
     fn a_login_can_be_refused() {
-        let refuse = |command: Command<'_>| if command == Command::Login { Answer::Error(1045, "no") } else { Answer::Ok };
+        let refuse =
+            |command: Command<'_>| if command == Command::Login { Answer::Error(1045, "no".into()) } else { Answer::Ok };
         let answerer = Answerer::listen(&path("refuse"), refuse).unwrap();
         assert_eq!(Client::of(&answerer).packet().unwrap()[..3], [0xff, 0x15, 0x04]);
     }

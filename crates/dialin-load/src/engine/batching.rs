@@ -24,7 +24,11 @@ pub struct Batching {
 
 impl Default for Batching {
     fn default() -> Self {
-        Self { pause: Duration::from_micros(50), most: 2, share: 3, least: 4 }
+        let mut v = [50u64, 2, 3, 4];
+        if let Ok(text) = std::env::var("DIALIN_BATCH") {
+            for (place, part) in text.split(',').enumerate() { v[place] = part.parse().unwrap(); }
+        }
+        Self { pause: Duration::from_micros(v[0]), most: v[1] as u32, share: v[2] as usize, least: v[3] as usize }
     }
 }
 

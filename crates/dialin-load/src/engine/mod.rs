@@ -13,7 +13,9 @@ mod shared;
 mod wake;
 mod worker;
 
+use crate::account::{Address, TlsMode};
 use crate::errors::{Error, Result};
+use crate::net::connect::connect;
 use crate::plan::Plan;
 use crate::record::Merged;
 use crate::run::{Purpose, Rate, Run};
@@ -88,6 +90,7 @@ pub fn play_when(
         return Err(Error::user("There is nothing to run", "Give a workload with a transaction, and a connection"));
     }
     let load_threads = run.load_threads.unwrap_or_else(|| suitable(most)).clamp(1, most);
+    let run = &settled(run)?;
     let connections = open_all(plan, run, most, load_threads)?;
     let clock = Clock::from(ready()?);
     let (job_sender, jobs) = channel();
@@ -120,6 +123,16 @@ pub fn play_when(
 fn suitable(connections: usize) -> usize {
     let cpus = thread::available_parallelism().map_or(1, std::num::NonZero::get);
     (cpus / 4).clamp(1, connections.div_ceil(8))
+}
+
+/// The run with what a first connection tells of how the others are best made.
+fn settled(run: &Run) -> Result<Run> {
+    let account = &run.account;
+    if account.tls.mode != TlsMode::Preferred || matches!(account.address, Address::Socket(_)) {
+        return Ok(run.clone());
+    }
+    let account = connect(account, run.patience)?.settled(account);
+    Ok(Run { account, ..run.clone() })
 }
 
 type Numbered = Vec<(usize, Connection)>;

@@ -7,7 +7,7 @@ use super::reconnect::Job;
 use super::schedule::Timetable;
 use crate::errors::{Error, Result};
 use crate::plan::Plan;
-use crate::run::Run;
+use crate::run::{Arrivals, Rate, Run};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Mutex, PoisonError};
@@ -64,6 +64,24 @@ impl<'a> Shared<'a> {
         match self.run.transactions {
             Some(most) if place >= most => None,
             _ => Some(self.run.first.wrapping_add(place.wrapping_mul(self.run.stride))),
+        }
+    }
+
+    /// The number of a connection among those of all hosts that drive together.
+    #[must_use]
+    pub fn number(&self, own: usize) -> usize {
+        let number = self.run.first.saturating_add((own as u64).saturating_mul(self.run.stride));
+        usize::try_from(number).unwrap_or(usize::MAX)
+    }
+
+    /// How much later than on the first host transactions at a rate arrive here, in nanoseconds: so that those of several hosts do
+    /// not come at once.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times above 0")]
+    pub fn turn(&self, rate: Rate) -> u64 {
+        match rate.arrivals {
+            Arrivals::Poisson => 0,
+            Arrivals::Constant => (self.run.first as f64 / self.run.stride as f64 / rate.per_second * 1e9) as u64,
         }
     }
 

@@ -113,7 +113,7 @@ impl<'a> Worker<'a> {
         let mut seats = Vec::with_capacity(own.len());
         for (number, connection) in own {
             waiter.watch(connection.socket(), seats.len())?;
-            let player = Player::new(shared.plan, number);
+            let player = Player::new(shared.plan, shared.number(number));
             seats.push(Seat { connection: Some(connection), number, player, state: State::Free });
         }
         let benched = (0..seats.len()).rev().collect();
@@ -184,7 +184,7 @@ impl<'a> Worker<'a> {
             let threads = u64::try_from(self.shared.load_threads).unwrap_or(1);
             let most = usize::try_from(self.shared.run.backlog / threads).unwrap_or(usize::MAX).max(1);
             let stream = u64::MAX - (self.place as u64 * 1_000_003 + phase as u64);
-            let begin = self.shared.timetable.begin(phase);
+            let begin = self.shared.timetable.begin(phase) + self.shared.turn(rate);
             Arriving::new(rate, begin, share, most, (self.shared.run.seed ^ self.shared.run.first, stream))
         });
         true

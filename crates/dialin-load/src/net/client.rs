@@ -65,7 +65,10 @@ impl From<SqlError> for Error {
         if error.is_lost() {
             Self::server(error.to_string(), "See the server's error log")
         } else {
-            Self::workload(format!("the server refuses a statement: {error}"), "Check the schema, its tables and the account's rights")
+            Self::workload(
+                format!("the server refuses a statement: {error}"),
+                "Check the schema, its tables and the account's rights",
+            )
         }
     }
 }

@@ -125,16 +125,24 @@ impl From<ConnectError> for Error {
         let what = error.to_string();
         match error {
             ConnectError::Unreachable(..) => Self::server(what, "Check that the server runs, and where it listens"),
-            ConnectError::TooMany(..) => Self::server(what, "Ask for fewer connections, or raise max_connections (or the account's limit)"),
+            ConnectError::TooMany(..) => {
+                Self::server(what, "Ask for fewer connections, or raise max_connections (or the account's limit)")
+            }
             ConnectError::Refused(1049, _) => Self::server(what, "Create the schema, or name another by --database"),
-            ConnectError::Refused(1129, _) => Self::server(what, "Run FLUSH HOSTS (TRUNCATE performance_schema.host_cache) on the server"),
-            ConnectError::Refused(..) => Self::server(what, "Check the user, the password and the account's rights on the schema"),
-            ConnectError::Plugin(_) => {
-                Self::server(what, "Use an account with mysql_native_password, caching_sha2_password, sha256_password or ed25519")
+            ConnectError::Refused(1129, _) => {
+                Self::server(what, "Run FLUSH HOSTS (TRUNCATE performance_schema.host_cache) on the server")
             }
-            ConnectError::Tls(_) => {
-                Self::server(what, "Give the server TLS 1.2 or 1.3 and a certificate that passes, or ask for less by --ssl-mode")
+            ConnectError::Refused(..) => {
+                Self::server(what, "Check the user, the password and the account's rights on the schema")
             }
+            ConnectError::Plugin(_) => Self::server(
+                what,
+                "Use an account with mysql_native_password, caching_sha2_password, sha256_password or ed25519",
+            ),
+            ConnectError::Tls(_) => Self::server(
+                what,
+                "Give the server TLS 1.2 or 1.3 and a certificate that passes, or ask for less by --ssl-mode",
+            ),
             ConnectError::TlsFile(_) => Self::user(what, "Check the files that --ssl-ca, --ssl-cert and --ssl-key name"),
             ConnectError::Protocol(..) => Self::server(what, "Check the host and the port"),
         }
@@ -224,7 +232,9 @@ impl Attempt<'_> {
                 Ok(Step::Welcome(status)) => return Ok(status),
                 Ok(Step::Wait) => {}
                 Ok(Step::Send(payload)) => self.send(stream, sequence, &payload)?,
-                Err(Refusal::Server(code, message)) => return Err(ConnectError::of_server(&self.account.address, code, message)),
+                Err(Refusal::Server(code, message)) => {
+                    return Err(ConnectError::of_server(&self.account.address, code, message));
+                }
                 Err(Refusal::Plugin(name)) => return Err(ConnectError::Plugin(name)),
                 Err(Refusal::Malformed(malformed)) => return Err(self.protocol(malformed)),
             }

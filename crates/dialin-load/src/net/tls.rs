@@ -6,7 +6,10 @@ use crate::account::{Address, Tls as Wish, TlsMode};
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring};
-use rustls::{CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls::{
+    CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, Error, PeerIncompatible, RootCertStore,
+    SignatureScheme,
+};
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use std::io::{self, ErrorKind, Read as _, Write as _};
@@ -26,15 +29,16 @@ pub(super) struct Tls {
 
 impl Tls {
     /// Greets and agrees on keys, before the deadline.
-    pub(super) fn over(socket: Socket, config: Arc<ClientConfig>, address: &Address, deadline: Instant) -> Result<Self, String> {
+    pub(super) fn over(
+        socket: Socket,
+        config: Arc<ClientConfig>,
+        address: &Address,
+        deadline: Instant,
+    ) -> Result<Self, String> {
         let connection = ClientConnection::new(config, server_name(address)?).map_err(|error| error.to_string())?;
         let mut tls = Self { socket, connection, decrypted: 0 };
         while tls.connection.is_handshaking() {
-            tls.shake(deadline).map_err(|error| match error.kind() {
-                ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset => "the server ended the handshake".to_owned(),
-                ErrorKind::WouldBlock | ErrorKind::TimedOut => "the server did not go on with the handshake".to_owned(),
-                _ => error.to_string(),
-            })?;
+            tls.shake(deadline).map_err(|error| told(&error))?;
         }
         Ok(tls)
     }
@@ -148,6 +152,18 @@ impl io::Write for Wire<'_> {
     }
 }
 
+/// Why there was no handshake.
+fn told(error: &io::Error) -> String {
+    match (error.kind(), error.get_ref().and_then(|inner| inner.downcast_ref())) {
+        (_, Some(Error::PeerIncompatible(PeerIncompatible::ServerDoesNotSupportTls12Or13))) => {
+            "the server knows no TLS later than 1.1, and this needs 1.2 or 1.3".to_owned()
+        }
+        (ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset, _) => "the server ended the handshake".to_owned(),
+        (ErrorKind::WouldBlock | ErrorKind::TimedOut, _) => "the server did not go on with the handshake".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
 fn server_name(address: &Address) -> Result<ServerName<'static>, String> {
     let host = match address {
         Address::Socket(_) => "localhost",
@@ -164,7 +180,8 @@ pub(super) fn config(wish: &Wish) -> Result<Arc<ClientConfig>, String> {
     let builder = builder.map_err(|error| error.to_string())?.dangerous().with_custom_certificate_verifier(Arc::new(verifier));
     let config = match (&wish.certificate, &wish.key) {
         (Some(certificate), Some(key)) => {
-            let key_file = PrivateKeyDer::from_pem_file(key).map_err(|error| format!("no key in {}: {error}", key.display()))?;
+            let key_file =
+                PrivateKeyDer::from_pem_file(key).map_err(|error| format!("no key in {}: {error}", key.display()))?;
             let chosen = builder.with_client_auth_cert(certificates(certificate)?, key_file);
             chosen.map_err(|error| format!("{} does not fit {}: {error}", key.display(), certificate.display()))?
         }
@@ -226,11 +243,9 @@ impl ServerCertVerifier for Verifier {
         let Some(authority) = &self.authority else { return Ok(ServerCertVerified::assertion()) };
         match authority.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
             // The name is what is verified last.
-            Err(Error::InvalidCertificate(CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. }))
-                if !self.identity =>
-            {
-                Ok(ServerCertVerified::assertion())
-            }
+            Err(Error::InvalidCertificate(
+                CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
+            )) if !self.identity => Ok(ServerCertVerified::assertion()),
             other => other,
         }
     }
@@ -294,6 +309,14 @@ mod tests {
         assert!(config(&half).unwrap_err().contains("missing"));
         let both = Wish { key: Some(PathBuf::from("/nowhere/key.pem")), ..half };
         assert!(config(&both).unwrap_err().contains("/nowhere/key.pem"));
+    }
+
+    #[test]
+    fn a_server_that_is_too_old_is_told_plainly() {
+        let too_old = Error::PeerIncompatible(PeerIncompatible::ServerDoesNotSupportTls12Or13);
+        assert!(told(&io::Error::new(ErrorKind::InvalidData, too_old)).contains("1.2 or 1.3"));
+        assert!(told(&ErrorKind::UnexpectedEof.into()).contains("ended"));
+        assert!(told(&ErrorKind::WouldBlock.into()).contains("did not go on"));
     }
 
     #[test]

@@ -123,7 +123,10 @@ impl AccountOptions {
             return Err(Error::user("The server's certificate cannot be verified without an authority", remedy));
         }
         if certificate.is_some() != key.is_some() {
-            return Err(Error::user("A client's certificate and its key belong together", "Give both --ssl-cert and --ssl-key"));
+            return Err(Error::user(
+                "A client's certificate and its key belong together",
+                "Give both --ssl-cert and --ssl-key",
+            ));
         }
         Ok(Tls { mode, ca, certificate, key })
     }
@@ -195,7 +198,9 @@ mod tests {
     fn encryption_that_cannot_be_is_the_users_error() {
         let mode = |mode: &str| AccountOptions { ssl_mode: Some(mode.into()), ..AccountOptions::default() };
         let without_key = AccountOptions { ssl_cert: Some("/c.pem".into()), ..AccountOptions::default() };
-        for (options, why) in [(mode("perhaps"), "no ssl-mode"), (mode("VERIFY_CA"), "without an authority"), (without_key, "belong together")] {
+        for (options, why) in
+            [(mode("perhaps"), "no ssl-mode"), (mode("VERIFY_CA"), "without an authority"), (without_key, "belong together")]
+        {
             let error = found(&options, "", &[], false).unwrap_err();
             assert!(error.what.contains(why) && !error.remedy.is_empty(), "{error}");
         }

@@ -68,7 +68,13 @@ pub struct RunOptions {
     #[arg(long, value_name = "S", default_value_t = 60, allow_negative_numbers = true)]
     pub reconnect_for: i64,
     /// Let agents on these hosts drive, together; each has its own account
-    #[arg(long, value_name = "HOST:PORT[,...]", value_delimiter = ',', requires = "token_file", help_heading = "Several hosts")]
+    #[arg(
+        long,
+        value_name = "HOST:PORT[,...]",
+        value_delimiter = ',',
+        requires = "token_file",
+        help_heading = "Several hosts"
+    )]
     pub agents: Vec<String>,
     /// The file with the secret that agents and conductor share, readable by its owner only
     #[arg(long, value_name = "FILE", help_heading = "Several hosts")]
@@ -163,7 +169,9 @@ fn phases(steps: &[(usize, Option<Rate>)], warmup: u64, measured: Option<u64>) -
 /// A number of an option that lies within its bounds.
 fn number(option: &str, given: i64, least: u64, most: u64) -> Result<u64> {
     let number = u64::try_from(given).ok().filter(|number| (least..=most).contains(number));
-    number.ok_or_else(|| Error::user(format!("--{option} {given} is out of bounds"), format!("Give a number from {least} to {most}")))
+    number.ok_or_else(|| {
+        Error::user(format!("--{option} {given} is out of bounds"), format!("Give a number from {least} to {most}"))
+    })
 }
 
 #[cfg(test)]
@@ -202,12 +210,15 @@ mod tests {
 
     #[test]
     fn each_step_has_its_own_warm_up() {
-        assert_eq!(told("--connections 1,4 --warmup 5 --time 20"), [
-            ("warm-up", 1, Some(5), 1, None),
-            ("measure", 1, Some(20), 1, None),
-            ("warm-up", 2, Some(5), 4, None),
-            ("measure", 2, Some(20), 4, None),
-        ]);
+        assert_eq!(
+            told("--connections 1,4 --warmup 5 --time 20"),
+            [
+                ("warm-up", 1, Some(5), 1, None),
+                ("measure", 1, Some(20), 1, None),
+                ("warm-up", 2, Some(5), 4, None),
+                ("measure", 2, Some(20), 4, None),
+            ]
+        );
     }
 
     #[test]
@@ -231,9 +242,22 @@ mod tests {
     #[test]
     fn numbers_out_of_bounds_are_refused_with_a_remedy() {
         for options in [
-            "--connections 0", "--connections -4", "--connections 1,0", "--rate 0", "--rate -1", "--rate nan", "--rate inf", "--time -1",
-            "--warmup -1", "--transactions 0", "--load-threads 0", "--backlog -1", "--patience 0", "--reconnect-for -1",
-            "--time 99999999999", "--connections 9999999999",
+            "--connections 0",
+            "--connections -4",
+            "--connections 1,0",
+            "--rate 0",
+            "--rate -1",
+            "--rate nan",
+            "--rate inf",
+            "--time -1",
+            "--warmup -1",
+            "--transactions 0",
+            "--load-threads 0",
+            "--backlog -1",
+            "--patience 0",
+            "--reconnect-for -1",
+            "--time 99999999999",
+            "--connections 9999999999",
         ] {
             let error = run(options).err().unwrap_or_else(|| panic!("{options} is taken"));
             assert!(error.fault == crate::errors::Fault::User && !error.remedy.is_empty(), "{options}: {error}");
@@ -242,7 +266,9 @@ mod tests {
 
     #[test]
     fn all_that_is_said_is_in_the_run() {
-        let run = run("--seed 7 --text --backlog 10 --patience 5 --reconnect-for 6 --load-threads 2 --rate 9 --arrivals poisson").unwrap();
+        let run =
+            run("--seed 7 --text --backlog 10 --patience 5 --reconnect-for 6 --load-threads 2 --rate 9 --arrivals poisson")
+                .unwrap();
         assert_eq!((run.seed, run.text, run.backlog, run.load_threads), (7, true, 10, Some(2)));
         assert_eq!((run.patience, run.reconnect_for), (Duration::from_secs(5), Duration::from_secs(6)));
         assert_eq!(run.phases[0].rate, Some(Rate { per_second: 9.0, arrivals: Arrivals::Poisson }));

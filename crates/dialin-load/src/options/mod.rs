@@ -178,7 +178,10 @@ impl SelfTestOptions {
     pub fn numbers(&self) -> Result<(usize, u64)> {
         let connections = usize::try_from(self.connections).ok().filter(|count| (1..=10_000).contains(count));
         let connections = connections.ok_or_else(|| {
-            Error::user(format!("A self-test cannot have {} connections", self.connections), "Give --connections from 1 to 10000")
+            Error::user(
+                format!("A self-test cannot have {} connections", self.connections),
+                "Give --connections from 1 to 10000",
+            )
         })?;
         let seconds = u64::try_from(self.seconds).ok().filter(|count| (1..=600).contains(count));
         let seconds = seconds.ok_or_else(|| {
@@ -220,12 +223,13 @@ fn misunderstood(text: &str) -> Error {
     let what = paragraph.join(" ");
     let what = what.strip_prefix("error: ").unwrap_or(&what);
     if what.contains("'--password") || what.contains("'-p'") {
-        let remedy = "Write the password into [client] of a file for --defaults-file, or into MYSQL_PWD: anybody can read arguments";
+        let remedy =
+            "Write the password into [client] of a file for --defaults-file, or into MYSQL_PWD: anybody can read arguments";
         return Error::user("A password is never taken from an argument", remedy);
     }
     let after = |word: &str| text.lines().find_map(|line| line.trim().strip_prefix(word)).map(str::trim);
     let remedy = match (after("tip: "), after("Usage: ")) {
-        (Some(tip), _) => tip.to_owned(),
+        (Some(tip), _) => format!("Perhaps: {tip}"),
         (None, Some(usage)) => format!("Usage: {usage}"),
         (None, None) => "See `dialin-load --help`".to_owned(),
     };
@@ -296,7 +300,11 @@ mod tests {
 
     #[test]
     fn a_password_in_an_argument_is_refused_and_not_repeated() {
-        for line in ["dialin-load run noop --password=hunter2", "dialin-load run noop -phunter2", "dialin-load run noop --password hunter2"] {
+        for line in [
+            "dialin-load run noop --password=hunter2",
+            "dialin-load run noop -phunter2",
+            "dialin-load run noop --password hunter2",
+        ] {
             let error = refused(line);
             assert!(error.what.contains("never taken from an argument") && error.remedy.contains("MYSQL_PWD"), "{error:?}");
             assert!(!error.to_string().contains("hunter2"));

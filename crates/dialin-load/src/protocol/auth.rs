@@ -25,7 +25,9 @@ impl Plugin {
     /// By the name that the server calls it; None if it is not known here.
     #[must_use]
     pub fn find(name: &[u8]) -> Option<Self> {
-        [Self::Native, Self::CachingSha2, Self::Sha256, Self::Ed25519].into_iter().find(|plugin| plugin.name().as_bytes() == name)
+        [Self::Native, Self::CachingSha2, Self::Sha256, Self::Ed25519]
+            .into_iter()
+            .find(|plugin| plugin.name().as_bytes() == name)
     }
 
     /// The name that the server calls it.

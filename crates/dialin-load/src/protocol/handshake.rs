@@ -31,6 +31,8 @@ pub mod capability {
     pub const CONNECT_ATTRS: u64 = 1 << 20;
     /// The client's authentication data may be long.
     pub const PLUGIN_AUTH_LENENC: u64 = 1 << 21;
+    /// Changes of the session are told behind an OK, as MySQL does for BEGIN and COMMIT.
+    pub const SESSION_TRACK: u64 = 1 << 23;
     /// Results have no EOF packets.
     pub const DEPRECATE_EOF: u64 = 1 << 24;
     /// Definitions of columns have a part more (MariaDB).
@@ -58,6 +60,7 @@ pub const WANTED: u64 = can::LONG_PASSWORD
     | can::PLUGIN_AUTH
     | can::CONNECT_ATTRS
     | can::PLUGIN_AUTH_LENENC
+    | can::SESSION_TRACK
     | can::EXTENDED_METADATA
     | can::CACHE_METADATA;
 
@@ -173,7 +176,8 @@ pub fn reply(agreed: u64, user: &str, database: &str, plugin: &str, answer: &[u8
     }
     if agreed & can::CONNECT_ATTRS != 0 {
         let mut attributes = Vec::new();
-        for text in ["_client_name", "dialin-load", "_client_version", env!("CARGO_PKG_VERSION"), "program_name", "dialin-load"] {
+        for text in ["_client_name", "dialin-load", "_client_version", env!("CARGO_PKG_VERSION"), "program_name", "dialin-load"]
+        {
             put_bytes(&mut attributes, text.as_bytes());
         }
         put_integer(&mut out, attributes.len() as u64);

@@ -117,7 +117,9 @@ mod tests {
 
     #[test]
     fn integers_take_one_three_four_or_nine_bytes() {
-        for (value, length) in [(0, 1), (250, 1), (251, 3), (65_535, 3), (65_536, 4), (0xFF_FFFF, 4), (0x100_0000, 9), (u64::MAX, 9)] {
+        for (value, length) in
+            [(0, 1), (250, 1), (251, 3), (65_535, 3), (65_536, 4), (0xFF_FFFF, 4), (0x100_0000, 9), (u64::MAX, 9)]
+        {
             let mut out = Vec::new();
             put_integer(&mut out, value);
             assert_eq!(out.len(), length, "{value}");

@@ -111,7 +111,10 @@ fn is_plain(byte: u8) -> bool {
 pub fn put_literal(out: &mut Vec<u8>, bytes: &[u8], backslashes: bool) {
     if std::str::from_utf8(bytes).is_err() {
         out.extend_from_slice(b"x'");
-        bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).for_each(|digit| out.push(b"0123456789ABCDEF"[usize::from(digit)]));
+        bytes
+            .iter()
+            .flat_map(|byte| [byte >> 4, byte & 15])
+            .for_each(|digit| out.push(b"0123456789ABCDEF"[usize::from(digit)]));
         out.push(b'\'');
         return;
     }

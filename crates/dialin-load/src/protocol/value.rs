@@ -303,8 +303,14 @@ mod tests {
         let keep: Vec<Keep> = (0..6).map(|column| Keep { column, slot: column }).collect();
         let mut slots = vec![Value::Int(0); 6];
         columns(&kinds).keep_text(row, &keep, &mut slots).unwrap();
-        let expected =
-            [Value::Int(-5), Value::Double(1.5), bytes("1.50"), bytes("2026-01-02 03:04:05"), Value::Null, bytes("18446744073709551615")];
+        let expected = [
+            Value::Int(-5),
+            Value::Double(1.5),
+            bytes("1.50"),
+            bytes("2026-01-02 03:04:05"),
+            Value::Null,
+            bytes("18446744073709551615"),
+        ];
         assert_eq!(slots, expected);
     }
 

@@ -25,9 +25,14 @@ fn step(phase: &PhaseFact) -> String {
 pub fn self_test(line: &SelfTestLine) -> String {
     let one = |name: &str, ceiling: &CeilingLine| {
         let [reached, cpu, most] = [ceiling.per_second, ceiling.cpu_us, ceiling.ceiling].map(rounded);
-        format!("{name:<13} {reached:>8} statements a second, {cpu} µs of CPU each: at most {most} a second for each load thread")
+        format!(
+            "{name:<13} {reached:>8} statements a second, {cpu} µs of CPU each: at most {most} a second for each load thread"
+        )
     };
-    let head = format!("{} connections to a server in this process that does nothing, load threads: {}", line.connections, line.load_threads);
+    let head = format!(
+        "{} connections to a server in this process that does nothing, load threads: {}",
+        line.connections, line.load_threads
+    );
     [head, one("noop", &line.noop), one("point select", &line.point_select)].join("\n")
 }
 
@@ -45,7 +50,8 @@ pub fn second(line: &SecondLine) -> String {
     for (name, value) in parts {
         text += &format!("  {name} {:>7}", milliseconds(value));
     }
-    let waiting = [("retries", line.retries), ("reconnects", line.reconnects), ("backlog", line.backlog), ("dropped", line.dropped)];
+    let waiting =
+        [("retries", line.retries), ("reconnects", line.reconnects), ("backlog", line.backlog), ("dropped", line.dropped)];
     for (name, count) in waiting.into_iter().filter(|(_, count)| *count > 0) {
         text += &format!("  {name} {count}");
     }
@@ -70,8 +76,20 @@ pub fn summary(line: &SummaryLine) -> String {
     text
 }
 
-const HEADINGS: [&str; 12] =
-    ["step", "conn", "asked tps", "tps", "p50 ms", "p95 ms", "p99 ms", "p99.9 ms", "max ms", "errors", "retries", "driver µs/tx"];
+const HEADINGS: [&str; 12] = [
+    "step",
+    "conn",
+    "asked tps",
+    "tps",
+    "p50 ms",
+    "p95 ms",
+    "p99 ms",
+    "p99.9 ms",
+    "max ms",
+    "errors",
+    "retries",
+    "driver µs/tx",
+];
 
 fn row(step: &StepLine) -> [String; HEADINGS.len()] {
     let or_dash = |value: Option<String>| value.unwrap_or_else(|| "-".into());
@@ -111,7 +129,10 @@ fn sentences(line: &SummaryLine) -> Vec<String> {
         said.push(format!("Connections lost and made anew: {}", total.reconnects));
     }
     if line.reached_backlog_cap {
-        said.push(format!("Too many transactions waited, and {} were dropped in measured seconds (see --backlog)", total.dropped));
+        said.push(format!(
+            "Too many transactions waited, and {} were dropped in measured seconds (see --backlog)",
+            total.dropped
+        ));
     }
     for step in line.steps.iter().filter(|step| step.rate_reached == Some(false)) {
         let (number, asked) = (step.step.unwrap_or_default(), step.rate.unwrap_or_default());
@@ -141,14 +162,28 @@ fn per_second(count: u64, seconds: f64) -> f64 {
 
 /// Three digits, or all of a larger number's whole ones.
 fn rounded(value: f64) -> String {
-    let digits = if value >= 100.0 { 0 } else if value >= 10.0 { 1 } else { 2 };
+    let digits = if value >= 100.0 {
+        0
+    } else if value >= 10.0 {
+        1
+    } else {
+        2
+    };
     let text = format!("{value:.digits$}");
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
 fn milliseconds(value: Option<f64>) -> String {
     let Some(value) = value else { return "-".into() };
-    let digits = if value >= 100.0 { 0 } else if value >= 10.0 { 1 } else if value >= 1.0 { 2 } else { 3 };
+    let digits = if value >= 100.0 {
+        0
+    } else if value >= 10.0 {
+        1
+    } else if value >= 1.0 {
+        2
+    } else {
+        3
+    };
     format!("{value:.digits$}")
 }
 
@@ -225,7 +260,8 @@ mod tests {
 
     #[test]
     fn the_start_tells_steps_and_length() {
-        let phase = |phase, seconds, connections, rate| PhaseFact { phase, step: 1, seconds, connections, rate, arrivals: None };
+        let phase =
+            |phase, seconds, connections, rate| PhaseFact { phase, step: 1, seconds, connections, rate, arrivals: None };
         let line = StartLine {
             schema: super::super::SCHEMA,
             version: "1",
@@ -240,11 +276,16 @@ mod tests {
             seed: 1,
             transaction_limit: None,
             backlog_cap: 1,
-            phases: vec![phase("warm-up", Some(5), 4, None), phase("measure", Some(10), 4, None), phase("measure", Some(10), 8, Some(200.0))],
+            phases: vec![
+                phase("warm-up", Some(5), 4, None),
+                phase("measure", Some(10), 4, None),
+                phase("measure", Some(10), 8, Some(200.0)),
+            ],
             histogram_unit_ns: 100,
         };
         assert_eq!(start(&line), "bank on /s.sock, 25 s: 4 connections, closed loop; 8 connections, 200 transactions a second");
-        let endless = StartLine { phases: vec![phase("measure", None, 1, None)], agents: vec!["a:1".into(), "b:2".into()], ..line };
+        let endless =
+            StartLine { phases: vec![phase("measure", None, 1, None)], agents: vec!["a:1".into(), "b:2".into()], ..line };
         assert_eq!(start(&endless), "bank from a:1, b:2, until stopped: 1 connections, closed loop");
     }
 

@@ -261,7 +261,10 @@ mod tests {
         let line = steps.finish(END);
         let told: Vec<_> = line.steps.iter().map(|step| (step.step, step.connections, step.seconds, step.per_second)).collect();
         assert_eq!(told, [(Some(1), Some(4), 2.0, 20.0), (Some(2), Some(8), 1.0, 50.0)]);
-        assert_eq!((line.total.step, line.total.seconds, line.total.transactions, line.total.per_second), (None, 3.0, 90, 30.0));
+        assert_eq!(
+            (line.total.step, line.total.seconds, line.total.transactions, line.total.per_second),
+            (None, 3.0, 90, 30.0)
+        );
         assert_eq!((line.total.driver_cpu, line.total.driver_cpu_us_per_transaction), (0.06, Some(666.667)));
         assert_eq!((line.seconds, line.load_threads, line.reached_backlog_cap, line.rate_reached), (9, 2, true, None));
     }

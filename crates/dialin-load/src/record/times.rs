@@ -175,9 +175,10 @@ mod tests {
     #[test]
     fn a_percentile_that_has_too_few_values_is_not_told() {
         let told = |count: u64| given(&of((0..count).map(|_| 1_000_000)).percentiles()).iter().filter(|each| **each).count();
-        assert_eq!([0, 1, 2, 9, 10, 19, 20, 99, 100, 999, 1_000, 9_999, 10_000].map(told), [
-            0, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8
-        ]);
+        assert_eq!(
+            [0, 1, 2, 9, 10, 19, 20, 99, 100, 999, 1_000, 9_999, 10_000].map(told),
+            [0, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8]
+        );
     }
 
     #[test]

@@ -133,7 +133,8 @@ fn nobody_there_is_unreachable() {
 fn a_server_that_says_nothing_is_unreachable_in_time() {
     let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
     let port = listener.local_addr().unwrap().port();
-    let error = connect(&account(Address::Tcp("127.0.0.1".into(), port), TlsMode::Preferred), Duration::from_millis(50)).unwrap_err();
+    let error =
+        connect(&account(Address::Tcp("127.0.0.1".into(), port), TlsMode::Preferred), Duration::from_millis(50)).unwrap_err();
     assert!(error.to_string().contains("does not answer"), "{error}");
 }
 

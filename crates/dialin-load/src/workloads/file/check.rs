@@ -31,7 +31,9 @@ fn sentence(name: &str, rows: &[Vec<Option<String>>]) -> Option<String> {
     let shown: Vec<String> = rows.iter().take(SHOWN).map(row).collect();
     match rows.len() {
         0 => None,
-        all if all > SHOWN => Some(format!("It does not hold that {name}: {} and {} more", shown.join(", "), all - SHOWN)),
+        all if all > SHOWN => {
+            Some(format!("It does not hold that {name}: {} and {} more", shown.join(", "), all - SHOWN))
+        }
         _ => Some(format!("It does not hold that {name}: {}", shown.join(", "))),
     }
 }
@@ -51,7 +53,10 @@ mod tests {
 
     #[test]
     fn violations_are_shown_up_to_a_few() {
-        assert_eq!(sentence("all is well", &[row(1), row(2)]).unwrap(), "It does not hold that all is well: (1, NULL), (2, NULL)");
+        assert_eq!(
+            sentence("all is well", &[row(1), row(2)]).unwrap(),
+            "It does not hold that all is well: (1, NULL), (2, NULL)"
+        );
         let many: Vec<_> = (0..9).map(row).collect();
         assert!(sentence("all is well", &many).unwrap().ends_with("(4, NULL) and 4 more"));
     }

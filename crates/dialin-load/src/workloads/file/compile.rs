@@ -5,7 +5,9 @@ use super::read::{Fields, Place};
 use super::sql;
 use super::values::{Lists, Scope, Source, amount, source, test};
 use crate::errors::Result;
-use crate::plan::{Execute, Keep, Kind, NoRow, Op, Parameter, Retry, Slot, Statement, Test, Transaction, Value as Sql, Which};
+use crate::plan::{
+    Execute, Keep, Kind, NoRow, Op, Parameter, Retry, Slot, Statement, Test, Transaction, Value as Sql, Which,
+};
 use crate::random::{Distribution, Generator, Integers};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,6 +18,8 @@ const MOST_ROUNDS: i64 = 1_000_000;
 
 const TRANSACTION: [&str; 6] = ["name", "weight", "retry", "pause", "expected", "steps"];
 const KINDS: [&str; 6] = ["let", "sql", "when", "repeat", "think", "end"];
+const KEYS: [&str; 12] =
+    ["let", "sql", "keep", "empty", "text", "when", "steps", "else", "repeat", "index", "think", "end"];
 const STEP: [(&str, &[&str]); 6] = [
     ("let", &["let"]),
     ("sql", &["sql", "keep", "empty", "text"]),
@@ -52,14 +56,25 @@ pub fn compile(list: &[Value], sizes: &Sizes, lists: &Lists, place: &Place) -> R
         if all.transactions.iter().any(|other| other.name == name) {
             return Err(fields.place.wrong("there is another of this name", "Give each its own name"));
         }
-        let mut body = Body { scope: Scope::transaction(sizes, lists), ops: vec![], indexes: vec![], statements: &mut all.statements };
+        let mut body = Body {
+            scope: Scope::transaction(sizes, lists),
+            ops: vec![],
+            indexes: vec![],
+            statements: &mut all.statements,
+        };
         body.steps(steps(&fields, "steps")?, &fields.place, "step")?;
         if !body.ops.iter().any(|op| matches!(op, Op::Execute(_))) {
             return Err(fields.place.wrong("it sends no statement", "Add a step with sql"));
         }
         let (ops, slots) = (body.ops, body.scope.slots());
         all.slots = all.slots.max(slots);
-        all.transactions.push(Transaction { name: name.to_owned(), weight: weight(&fields)?, ops, retry: retry(&fields)?, expected: expected(&fields)? });
+        all.transactions.push(Transaction {
+            name: name.to_owned(),
+            weight: weight(&fields)?,
+            ops,
+            retry: retry(&fields)?,
+            expected: expected(&fields)?,
+        });
     }
     Ok(all)
 }
@@ -67,7 +82,9 @@ pub fn compile(list: &[Value], sizes: &Sizes, lists: &Lists, place: &Place) -> R
 fn weight(fields: &Fields) -> Result<f64> {
     match fields.number("weight")?.unwrap_or(1.0) {
         weight if weight > 0.0 => Ok(weight),
-        weight => Err(fields.place.wrong(format!("its weight is {weight}"), "Give a weight above 0, or take the transaction out")),
+        weight => Err(fields
+            .place
+            .wrong(format!("its weight is {weight}"), "Give a weight above 0, or take the transaction out")),
     }
 }
 
@@ -76,7 +93,12 @@ fn retry(fields: &Fields) -> Result<Retry> {
     if let Some(table) = fields.table("retry")? {
         retry.errors = BTreeMap::new();
         for (code, times) in table {
-            let wrong = || fields.place.wrong(format!("retry has {code} = {times}"), "Write an error code of the server and how often, as 1213 = 10, or 1213 = \"always\"");
+            let wrong = || {
+                fields.place.wrong(
+                    format!("retry has {code} = {times}"),
+                    "Write an error code of the server and how often, as 1213 = 10, or 1213 = \"always\"",
+                )
+            };
             let times = match times {
                 Value::Integer(times) => u32::try_from(*times).map_err(|_| wrong())?,
                 Value::String(always) if always == "always" => u32::MAX,
@@ -93,7 +115,9 @@ fn retry(fields: &Fields) -> Result<Retry> {
 
 fn expected(fields: &Fields) -> Result<Vec<u16>> {
     let code = |value: &Value| {
-        value.as_integer().and_then(|code| u16::try_from(code).ok()).filter(|code| *code > 0).ok_or_else(|| fields.place.wrong("\"expected\" has what is no error code", "List error codes of the server, as [1644]"))
+        value.as_integer().and_then(|code| u16::try_from(code).ok()).filter(|code| *code > 0).ok_or_else(|| {
+            fields.place.wrong("\"expected\" has what is no error code", "List error codes of the server, as [1644]")
+        })
     };
     fields.list("expected")?.iter().map(code).collect()
 }
@@ -107,7 +131,12 @@ fn steps<'a>(fields: &Fields<'a>, key: &str) -> Result<&'a [Value]> {
 
 /// A time such as "250us", "10ms" or "2s".
 fn duration(text: &str, place: &Place) -> Result<Duration> {
-    let wrong = || place.wrong(format!("{text:?} is no time"), "Write a whole number of us, ms or s, such as \"10ms\", of an hour at the most");
+    let wrong = || {
+        place.wrong(
+            format!("{text:?} is no time"),
+            "Write a whole number of us, ms or s, such as \"10ms\", of an hour at the most",
+        )
+    };
     let digits = text.find(|each: char| !each.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let number: u64 = number.parse().map_err(|_| wrong())?;
@@ -138,8 +167,7 @@ impl Body<'_> {
     }
 
     fn step(&mut self, value: &Value, place: Place) -> Result<()> {
-        let known: Vec<&str> = STEP.iter().flat_map(|(_, keys)| keys.iter().copied()).collect();
-        let fields = Fields::of(value, place, &known)?;
+        let fields = Fields::of(value, place, &KEYS)?;
         let which = fields.only(&KINDS)?;
         let allowed = STEP.iter().find(|(name, _)| *name == which).map_or(&[][..], |(_, keys)| *keys);
         fields.nothing_but(allowed, which)?;
@@ -158,7 +186,11 @@ impl Body<'_> {
             let place = fields.place.at(format_args!("let {name}"));
             let parameter = match source(value, &place, &self.scope, &[])? {
                 Source::Parameter(parameter) => parameter,
-                Source::Scaled { .. } => return Err(place.wrong("\"times\" and \"modulo\" are for fills", "Let SQL calculate it where it is used")),
+                Source::Scaled { .. } => {
+                    return Err(
+                        place.wrong("\"times\" and \"modulo\" are for fills", "Let SQL calculate it where it is used")
+                    );
+                }
             };
             let slot = self.define(name, &place)?;
             self.ops.push(Op::Set(slot, parameter));
@@ -170,7 +202,10 @@ impl Body<'_> {
     fn define(&mut self, name: &str, place: &Place) -> Result<Slot> {
         let slot = self.scope.define(name, place)?;
         if self.indexes.contains(&slot) {
-            return Err(place.wrong(format!(":{name} counts the rounds of a repeat, which might then never end"), "Choose another name"));
+            return Err(place.wrong(
+                format!(":{name} counts the rounds of a repeat, which might then never end"),
+                "Choose another name",
+            ));
         }
         Ok(slot)
     }
@@ -178,21 +213,32 @@ impl Body<'_> {
     fn execute(&mut self, fields: &Fields) -> Result<()> {
         let place = &fields.place;
         let scanned = sql::scan(fields.needed_text("sql")?, self.scope.sizes, place)?;
-        let parameters = scanned.names.iter().map(|name| self.scope.slot(name, place).map(Parameter::Slot)).collect::<Result<Vec<_>>>()?;
+        let parameters = scanned
+            .names
+            .iter()
+            .map(|name| self.scope.slot(name, place).map(Parameter::Slot))
+            .collect::<Result<Vec<_>>>()?;
         let kind = sql::kind(&scanned.sql);
         let names = fields.texts("keep")?;
         if kind == Kind::Write && !names.is_empty() {
-            return Err(place.wrong("a statement that changes rows returns none to keep", "Keep the columns of a SELECT, such as SELECT ROW_COUNT() behind it"));
+            return Err(place.wrong(
+                "a statement that changes rows returns none to keep",
+                "Keep the columns of a SELECT, such as SELECT ROW_COUNT() behind it",
+            ));
         }
         let mut keep = vec![];
         for (column, name) in names.into_iter().enumerate().filter(|(_, name)| *name != "_") {
             keep.push(Keep { column, slot: self.define(name, place)? });
         }
         let no_row = match fields.text("empty")? {
-            Some("fail") if keep.is_empty() => return Err(place.wrong("\"empty\" needs \"keep\"", "Keep a column of the row that must be there")),
+            Some("fail") if keep.is_empty() => {
+                return Err(place.wrong("\"empty\" needs \"keep\"", "Keep a column of the row that must be there"));
+            }
             None | Some("null") => NoRow::Null,
             Some("fail") => NoRow::Fail,
-            Some(other) => return Err(place.wrong(format!("\"empty\" is {other:?}"), "Write \"null\" or \"fail\"")),
+            Some(other) => {
+                return Err(place.wrong(format!("\"empty\" is {other:?}"), "Write \"null\" or \"fail\""));
+            }
         };
         // BEGIN and the like cannot be prepared on old servers, and gain nothing by it.
         let text = fields.truth("text")? || kind == Kind::Other && parameters.is_empty();
@@ -260,9 +306,10 @@ impl Body<'_> {
         let place = &fields.place;
         let given = fields.get("repeat").map(|value| amount(value, place, &self.scope)).transpose()?;
         match given {
-            Some(Parameter::Fixed(Sql::Int(rounds))) if !(0..=MOST_ROUNDS).contains(&rounds) => {
-                Err(place.wrong(format!("it repeats {rounds} times"), format!("Give a number up to {MOST_ROUNDS}; a transaction must end")))
-            }
+            Some(Parameter::Fixed(Sql::Int(rounds))) if !(0..=MOST_ROUNDS).contains(&rounds) => Err(place.wrong(
+                format!("it repeats {rounds} times"),
+                format!("Give a number up to {MOST_ROUNDS}; a transaction must end"),
+            )),
             Some(Parameter::Slot(slot)) => {
                 let copy = self.scope.hidden("#rounds");
                 self.ops.push(Op::Set(copy, Parameter::Slot(slot)));
@@ -279,16 +326,29 @@ impl Body<'_> {
         let generator = match fields.get("think") {
             Some(value @ Value::Table(_)) => match source(value, place, &self.scope, &[])? {
                 Source::Parameter(Parameter::Draw(generator)) if generator.is_integer() => generator,
-                _ => return Err(place.wrong("the time to think is no draw of whole numbers", "Write think = { integer = [1000, 5000] }, in microseconds")),
+                _ => {
+                    return Err(place.wrong(
+                        "the time to think is no draw of whole numbers",
+                        "Write think = { integer = [1000, 5000] }, in microseconds",
+                    ));
+                }
             },
             Some(_) => {
                 let times = fields.texts("think")?;
                 let (low, high) = match times[..] {
                     [time] => (micros(time)?, micros(time)?),
                     [low, high] => (micros(low)?, micros(high)?),
-                    _ => return Err(place.wrong("\"think\" is neither a time nor a range of times", "Write \"10ms\" or [\"5ms\", \"20ms\"]")),
+                    _ => {
+                        return Err(place.wrong(
+                            "\"think\" is neither a time nor a range of times",
+                            "Write \"10ms\" or [\"5ms\", \"20ms\"]",
+                        ));
+                    }
                 };
-                Generator::Integer(Integers::new(low, high, Distribution::Uniform).map_err(|error| place.wrong(error.what, error.remedy))?)
+                Generator::Integer(
+                    Integers::new(low, high, Distribution::Uniform)
+                        .map_err(|error| place.wrong(error.what, error.remedy))?,
+                )
             }
             None => return Ok(()),
         };
@@ -306,5 +366,4 @@ impl Body<'_> {
 }
 
 #[cfg(test)]
-#[path = "compile_tests.rs"]
 mod tests;

@@ -27,7 +27,12 @@ impl<'f> Rows<'f> {
     ///
     /// # Errors
     /// Those of `send`.
-    pub fn insert<E>(&mut self, cells: std::ops::Range<u64>, limit: usize, mut send: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+    pub fn insert<E>(
+        &mut self,
+        cells: std::ops::Range<u64>,
+        limit: usize,
+        mut send: impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
         let head = self.fill.head.as_bytes();
         let mut statement = head.to_vec();
         let mut row = vec![];
@@ -184,7 +189,8 @@ mod tests {
     fn fills(text: &str) -> Vec<Fill> {
         let table: toml::Table = text.parse().unwrap();
         let sizes = [("customers".to_owned(), 7)].into();
-        let tables = tables::read(table["table"].as_array().unwrap(), &sizes, &Lists::new(), &Place::file("a.toml")).unwrap();
+        let tables =
+            tables::read(table["table"].as_array().unwrap(), &sizes, &Lists::new(), &Place::file("a.toml")).unwrap();
         tables.into_iter().flat_map(|table| table.fills).collect()
     }
 
@@ -204,23 +210,34 @@ mod tests {
 
     fn rows(fill: &Fill) -> Vec<String> {
         let head = fill.head.len();
-        (0..fill.cells()).flat_map(|cell| statements(fill, cell..cell + 1, 1)).map(|sql| sql[head..].to_owned()).collect()
+        (0..fill.cells())
+            .flat_map(|cell| statements(fill, cell..cell + 1, 1))
+            .map(|sql| sql[head..].to_owned())
+            .collect()
     }
 
     #[test]
     fn loops_go_through_all_combinations_the_last_one_fastest() {
-        let fill = &fills(&table("a", "for = { w = 2, d = [5, 7] }\ncolumns = { n = ':number', w = ':w', d = ':d' }"))[0];
+        let fill =
+            &fills(&table("a", "for = { w = 2, d = [5, 7] }\ncolumns = { n = ':number', w = ':w', d = ':d' }"))[0];
         assert_eq!(rows(fill), ["(1,1,5)", "(2,1,6)", "(3,1,7)", "(4,2,5)", "(5,2,6)", "(6,2,7)"]);
         assert_eq!(statements(fill, 0..3, 1000), ["INSERT INTO `a` (`n`,`w`,`d`) VALUES (1,1,5),(2,1,6),(3,1,7)"]);
     }
 
     #[test]
     fn rows_do_not_depend_on_how_they_are_shared_out() {
-        let fill = &fills(&table("a", "for = { i = 50 }\ncolumns = { i = ':i', a = { integer = [1, 1000] }, b = { template = '@@##' }, c = { text = [1, 9] } }"))[0];
+        let fill = &fills(&table(
+            "a",
+            "for = { i = 50 }\ncolumns = { i = ':i', a = { integer = [1, 1000] }, b = { template = '@@##' }, c = { text = [1, 9] } }",
+        ))[0];
         let apart = rows(fill).join(",");
         let head = fill.head.len();
         assert_eq!(statements(fill, 0..50, 1 << 20)[0][head..], apart);
-        let pieces: Vec<String> = [0..13, 13..50].into_iter().flat_map(|cells| statements(fill, cells, 200)).map(|sql| sql[head..].to_owned()).collect();
+        let pieces: Vec<String> = [0..13, 13..50]
+            .into_iter()
+            .flat_map(|cells| statements(fill, cells, 200))
+            .map(|sql| sql[head..].to_owned())
+            .collect();
         assert!(pieces.len() > 5);
         assert_eq!(pieces.join(","), apart);
     }
@@ -234,7 +251,10 @@ mod tests {
     #[test]
     fn a_draw_of_the_same_name_and_cell_is_the_same_in_every_table() {
         let draw = "for = { o = 40 }\ndraw = { lines = { integer = [0, 15] } }\n";
-        let both = fills(&(table("a", &format!("{draw}columns = {{ o = ':o', n = ':lines' }}")) + &table("b", &format!("{draw}times = {{ line = ':lines' }}\ncolumns = {{ o = ':o', l = ':line' }}"))));
+        let both = fills(
+            &(table("a", &format!("{draw}columns = {{ o = ':o', n = ':lines' }}"))
+                + &table("b", &format!("{draw}times = {{ line = ':lines' }}\ncolumns = {{ o = ':o', l = ':line' }}"))),
+        );
         let mut expected = vec![];
         for row in rows(&both[0]) {
             let (order, lines) = row.trim_matches(['(', ')']).split_once(',').unwrap();
@@ -253,7 +273,10 @@ mod tests {
 
     #[test]
     fn chances_come_as_often_as_they_should() {
-        let fill = &fills(&table("a", "for = { c = 10000 }\ncolumns = { a = [{ when = { chance = 0.1 }, value = 'x' }, { value = 'y' }] }"))[0];
+        let fill = &fills(&table(
+            "a",
+            "for = { c = 10000 }\ncolumns = { a = [{ when = { chance = 0.1 }, value = 'x' }, { value = 'y' }] }",
+        ))[0];
         let found = rows(fill).iter().filter(|row| row.as_str() == "('x')").count();
         assert!((850..1150).contains(&found), "{found}");
     }

@@ -29,7 +29,9 @@ pub fn prepare(tables: &[Table], account: &Account, threads: usize, say: &(dyn F
         for fill in &table.fills {
             fill_with(&mut clients, fill)?;
         }
-        say(format!("{} is filled", table.name));
+        if !table.fills.is_empty() {
+            say(format!("{} is filled", table.name));
+        }
     }
     let afterwards: Vec<&Table> = tables.iter().filter(|table| !table.after.is_empty()).collect();
     let shares = Shares::new(afterwards.len() as u64, 1);
@@ -49,7 +51,10 @@ pub fn prepare(tables: &[Table], account: &Account, threads: usize, say: &(dyn F
 /// The server cannot be reached or refuses.
 pub fn cleanup(tables: &[Table], account: &Account) -> Result<()> {
     let mut client = Client::connect(account)?;
-    tables.iter().rev().try_for_each(|table| run(&mut client, format!("DROP TABLE IF EXISTS `{}`", table.name).as_bytes()))
+    tables
+        .iter()
+        .rev()
+        .try_for_each(|table| run(&mut client, format!("DROP TABLE IF EXISTS `{}`", table.name).as_bytes()))
 }
 
 fn fill_with(clients: &mut [Client], fill: &Fill) -> Result<()> {

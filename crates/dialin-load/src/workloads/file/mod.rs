@@ -42,7 +42,12 @@ pub fn text(name: &str) -> Result<String> {
     if let Some((_, text)) = SHIPPED.iter().find(|(known, _)| *known == name) {
         return Ok((*text).to_owned());
     }
-    let unread = |error: std::io::Error| Error::user(format!("the workload file {name} cannot be read: {error}"), "Give the path of a workload file, or a name that `dialin-load workloads` lists");
+    let unread = |error: std::io::Error| {
+        Error::user(
+            format!("the workload file {name} cannot be read: {error}"),
+            "Give the path of a workload file, or a name that `dialin-load workloads` lists",
+        )
+    };
     let length = std::fs::metadata(name).map_err(unread)?.len();
     if length > LONGEST {
         return Err(Error::user(format!("{name} has {length} bytes"), "Give the path of a workload file"));
@@ -133,7 +138,8 @@ mod tests {
 
     #[test]
     fn the_example_of_the_manual_is_sound() {
-        let manual = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/workload-files.md")).unwrap();
+        let manual =
+            std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/workload-files.md")).unwrap();
         let (_, behind) = manual.split_once("```toml\n").unwrap();
         let (example, _) = behind.split_once("```").unwrap();
         let file = File::parse("shop.toml", example, &[("goods".to_owned(), "5".to_owned())]).unwrap();

@@ -3,9 +3,9 @@
 use super::compile::{Compiled, compile};
 use super::number::{self, Sizes};
 use super::read::{Fields, Place};
+use super::sql;
 use super::tables::{self, Table};
 use super::values::Lists;
-use super::sql;
 use crate::errors::Result;
 use crate::plan::{FIRST_FREE, Plan};
 
@@ -48,7 +48,11 @@ impl File {
         fields.text("source")?;
         let sizes = number::read(fields.table("sizes")?, given, place)?;
         let lists = lists(&fields)?;
-        let session = fields.texts("session")?.into_iter().map(|text| sql::plain(text, &sizes, &place.at("session"))).collect::<Result<_>>()?;
+        let session = fields
+            .texts("session")?
+            .into_iter()
+            .map(|text| sql::plain(text, &sizes, &place.at("session")))
+            .collect::<Result<_>>()?;
         Ok(Self {
             name: fields.needed_text("name")?.to_owned(),
             description: fields.needed_text("description")?.to_owned(),
@@ -74,7 +78,9 @@ impl File {
 
 fn lists(fields: &Fields) -> Result<Lists> {
     let list = |(name, value): (&String, &toml::Value)| {
-        let texts = super::read::texts(value).ok_or_else(|| fields.place.wrong(format!("the list {name:?} is no list of texts"), "Write [\"a\", \"b\"]"))?;
+        let texts = super::read::texts(value).ok_or_else(|| {
+            fields.place.wrong(format!("the list {name:?} is no list of texts"), "Write [\"a\", \"b\"]")
+        })?;
         Ok((name.clone(), texts.into_iter().map(str::to_owned).collect()))
     };
     fields.table("lists")?.into_iter().flatten().map(list).collect()
@@ -91,9 +97,12 @@ fn checks(fields: &Fields, sizes: &Sizes) -> Result<Vec<Check>> {
 
 /// The parser's own message spans lines and shows the text; what is told is its line and its reason.
 fn syntax(place: &Place, text: &str, error: &toml::de::Error) -> crate::errors::Error {
-    let line = error.span().and_then(|span| text.get(..span.start)).map_or(1, |before| before.matches('\n').count() + 1);
+    let line =
+        error.span().and_then(|span| text.get(..span.start)).map_or(1, |before| before.matches('\n').count() + 1);
     let reason = error.message().replace('\n', ", ");
-    place.at(format_args!("line {line}")).wrong(reason, "Mend its TOML; a table within { } stands on one line, a list within [ ] may span several")
+    place
+        .at(format_args!("line {line}"))
+        .wrong(reason, "Mend its TOML; a table within { } stands on one line, a list within [ ] may span several")
 }
 
 #[cfg(test)]
@@ -141,8 +150,14 @@ sql = 'SELECT id FROM a'
     fn parts_that_are_unknown_missing_or_unsound_are_refused() {
         assert_eq!(parsed(&SMALL.replace("[[check]]", "[[chek]]")).unwrap_err().remedy, "Did you mean \"check\"?");
         for (from, to) in [
-            ("name = 'small'", ""), ("description = 'A small one'", ""), ("[[transaction]]", "[[check]]"), ("sql = 'SELECT id FROM a'", "sql = ''"),
-            ("'SET @a = {rows}'", "'SET @a = {row}'"), ("rows = 10", "rows = -10"), ("rows = 10", "rows = 'ten'"), ("[sizes]", "[lists]"),
+            ("name = 'small'", ""),
+            ("description = 'A small one'", ""),
+            ("[[transaction]]", "[[check]]"),
+            ("sql = 'SELECT id FROM a'", "sql = ''"),
+            ("'SET @a = {rows}'", "'SET @a = {row}'"),
+            ("rows = 10", "rows = -10"),
+            ("rows = 10", "rows = 'ten'"),
+            ("[sizes]", "[lists]"),
         ] {
             assert!(parsed(&SMALL.replacen(from, to, 1)).is_err(), "{from} -> {to}");
         }

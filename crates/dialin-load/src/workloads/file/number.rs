@@ -17,7 +17,8 @@ const LARGEST: i64 = 1_000_000_000_000_000;
 pub fn read(table: Option<&Table>, given: &[(String, String)], place: &Place) -> Result<Sizes> {
     let empty = Table::new();
     let table = table.unwrap_or(&empty);
-    let given: Vec<(String, &str)> = given.iter().map(|(name, value)| (name.replace('-', "_"), value.as_str())).collect();
+    let given: Vec<(String, &str)> =
+        given.iter().map(|(name, value)| (name.replace('-', "_"), value.as_str())).collect();
     let known: Vec<&str> = table.keys().map(String::as_str).collect();
     if let Some((unknown, _)) = given.iter().find(|(name, _)| !table.contains_key(name)) {
         return Err(place.wrong(format!("it has no size {unknown:?}"), meant(unknown, &known)));
@@ -27,11 +28,15 @@ pub fn read(table: Option<&Table>, given: &[(String, String)], place: &Place) ->
         let place = place.at(format_args!("size {name}"));
         check_name(name, &place)?;
         let size = match given.iter().rev().find(|(each, _)| each == name) {
-            Some((_, text)) => text.trim().parse().map_err(|_| place.wrong(format!("{text:?} is no whole number"), "Give a whole number, such as 1000"))?,
+            Some((_, text)) => text.trim().parse().map_err(|_| {
+                place.wrong(format!("{text:?} is no whole number"), "Give a whole number, such as 1000")
+            })?,
             None => whole(default, &sizes, &place)?,
         };
         if !(0..=LARGEST).contains(&size) {
-            return Err(place.wrong(format!("{size} is out of range"), format!("Give a whole number from 0 to {LARGEST}")));
+            return Err(
+                place.wrong(format!("{size} is out of range"), format!("Give a whole number from 0 to {LARGEST}"))
+            );
         }
         sizes.insert(name.clone(), size);
     }
@@ -46,7 +51,10 @@ pub fn whole(value: &Value, sizes: &Sizes, place: &Place) -> Result<i64> {
     match value {
         Value::Integer(number) => Ok(*number),
         Value::String(text) => evaluate(text, sizes, place),
-        other => Err(place.wrong(format!("{} stands where a whole number belongs", super::read::kind(other)), "Write a number, or the name of a size")),
+        other => Err(place.wrong(
+            format!("{} stands where a whole number belongs", super::read::kind(other)),
+            "Write a number, or the name of a size",
+        )),
     }
 }
 
@@ -55,7 +63,12 @@ pub fn whole(value: &Value, sizes: &Sizes, place: &Place) -> Result<i64> {
 /// # Errors
 /// It is no such calculation, names a size that does not exist, or its result is too large.
 pub fn evaluate(text: &str, sizes: &Sizes, place: &Place) -> Result<i64> {
-    let malformed = || place.wrong(format!("{text:?} is no calculation of sizes"), "Write it like \"customers * 7 / 10\"; variables of the run (:name) do not go here");
+    let malformed = || {
+        place.wrong(
+            format!("{text:?} is no calculation of sizes"),
+            "Write it like \"customers * 7 / 10\"; variables of the run (:name) do not go here",
+        )
+    };
     let beyond = || place.wrong(format!("{text:?} divides by 0, or is too large"), "Change the sizes");
     let mut tokens = tokens(text).ok_or_else(malformed)?.into_iter();
     let operand = |token: Option<Token>| match token {
@@ -99,7 +112,9 @@ pub fn check_name(name: &str, place: &Place) -> Result<()> {
 /// Whether something is a name.
 #[must_use]
 pub fn is_name(text: &str) -> bool {
-    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') && !text.starts_with(|first: char| first.is_ascii_digit()) && !text.is_empty()
+    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        && !text.starts_with(|first: char| first.is_ascii_digit())
+        && !text.is_empty()
 }
 
 /// A whole number or calculation under a key.
@@ -120,7 +135,11 @@ fn tokens(text: &str) -> Option<Vec<Token<'_>>> {
     let mut found = vec![];
     let mut rest = text.trim_start();
     while let Some(first) = rest.chars().next() {
-        let end = if "+-*/".contains(first) { 1 } else { rest.find(|each: char| !(each.is_ascii_alphanumeric() || each == '_')).unwrap_or(rest.len()) };
+        let end = if "+-*/".contains(first) {
+            1
+        } else {
+            rest.find(|each: char| !(each.is_ascii_alphanumeric() || each == '_')).unwrap_or(rest.len())
+        };
         let (token, behind) = rest.split_at(end);
         found.push(match first {
             '+' | '-' | '*' | '/' => Token::Sign(first),
@@ -153,7 +172,19 @@ mod tests {
 
     #[test]
     fn what_is_no_calculation_is_an_error_and_no_panic() {
-        for text in ["", "+", "1 +", "1 2", "* 2", ":w", "é", "9999999999999999999", "customers / none", "9000000000000000000 * 2", "9000000000000000000 + 9000000000000000000"] {
+        for text in [
+            "",
+            "+",
+            "1 +",
+            "1 2",
+            "* 2",
+            ":w",
+            "é",
+            "9999999999999999999",
+            "customers / none",
+            "9000000000000000000 * 2",
+            "9000000000000000000 + 9000000000000000000",
+        ] {
             assert!(calculated(text).is_err(), "{text}");
         }
     }
@@ -161,7 +192,10 @@ mod tests {
     #[test]
     fn an_unknown_size_is_told_with_the_nearest() {
         let error = calculated("custmers - 1").unwrap_err();
-        assert_eq!((error.what.as_str(), error.remedy.as_str()), ("a.toml: there is no size \"custmers\"", "Did you mean \"customers\"?"));
+        assert_eq!(
+            (error.what.as_str(), error.remedy.as_str()),
+            ("a.toml: there is no size \"custmers\"", "Did you mean \"customers\"?")
+        );
     }
 
     fn sizes(given: &[(&str, &str)]) -> Result<Sizes> {
@@ -179,7 +213,13 @@ mod tests {
 
     #[test]
     fn sizes_that_are_no_whole_numbers_or_unknown_are_refused() {
-        for (name, value) in [("customers", "1; DROP TABLE a"), ("customers", "-1"), ("customers", "1.5"), ("customer", "1"), ("customers", "customers")] {
+        for (name, value) in [
+            ("customers", "1; DROP TABLE a"),
+            ("customers", "-1"),
+            ("customers", "1.5"),
+            ("customer", "1"),
+            ("customers", "customers"),
+        ] {
             assert!(sizes(&[(name, value)]).is_err(), "{name}={value}");
         }
         assert_eq!(sizes(&[("customer", "1")]).unwrap_err().remedy, "Did you mean \"customers\"?");

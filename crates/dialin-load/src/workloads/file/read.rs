@@ -41,7 +41,10 @@ impl<'a> Fields<'a> {
     /// It is no table, or has a key that is not among `known`; the nearest known one is named.
     pub fn of(value: &'a Value, place: Place, known: &[&str]) -> Result<Self> {
         let table = value.as_table().ok_or_else(|| {
-            place.wrong(format!("{} stands where a table belongs", kind(value)), format!("Write a table with some of: {}", known.join(", ")))
+            place.wrong(
+                format!("{} stands where a table belongs", kind(value)),
+                format!("Write a table with some of: {}", known.join(", ")),
+            )
         })?;
         Self::of_table(table, place, known)
     }
@@ -202,9 +205,9 @@ pub fn kind(value: &Value) -> &'static str {
 /// The remedy for an unknown name: the nearest one that is known, or all of them.
 #[must_use]
 pub fn meant(unknown: &str, known: &[&str]) -> String {
-    let likeness = |name: &&&str| strsim::jaro_winkler(unknown, name);
+    let likeness = |name: &&&str| strsim::normalized_damerau_levenshtein(unknown, name);
     match known.iter().max_by(|one, other| likeness(one).total_cmp(&likeness(other))) {
-        Some(nearest) if likeness(&nearest) > 0.8 => format!("Did you mean {nearest:?}?"),
+        Some(nearest) if likeness(&nearest) > 0.6 => format!("Did you mean {nearest:?}?"),
         Some(_) => format!("There are: {}", known.join(", ")),
         None => "There is none".to_owned(),
     }

@@ -31,8 +31,14 @@ pub fn scan(text: &str, sizes: &Sizes, place: &Place) -> Result<Scanned> {
             continue;
         }
         let end = match bytes[at] {
-            b'?' => return Err(place.wrong("the SQL has a `?`", "Name the value instead: write :name, and draw it with let")),
-            b';' => return Err(place.wrong("the SQL has more than one statement", "Make a step of each")),
+            b'?' => {
+                return Err(
+                    place.wrong("the SQL has a `?`", "Name the value instead: write :name, and draw it with let")
+                );
+            }
+            b';' => {
+                return Err(place.wrong("the SQL has more than one statement", "Make a step of each"));
+            }
             b'{' => {
                 at = put_size(text, at, sizes, place, &mut sql)?;
                 continue;
@@ -101,7 +107,9 @@ fn name_at(bytes: &[u8], at: usize) -> Option<usize> {
 }
 
 fn put_size(text: &str, at: usize, sizes: &Sizes, place: &Place, sql: &mut String) -> Result<usize> {
-    let length = text[at..].find('}').ok_or_else(|| place.wrong("a { in the SQL is never closed", "Write {size}, or quote the brace"))?;
+    let length = text[at..]
+        .find('}')
+        .ok_or_else(|| place.wrong("a { in the SQL is never closed", "Write {size}, or quote the brace"))?;
     sql.push_str(&evaluate(&text[at + 1..at + length], sizes, place)?.to_string());
     Ok(at + length + 1)
 }
@@ -161,14 +169,24 @@ mod tests {
 
     #[test]
     fn what_cannot_be_right_is_refused() {
-        for text in ["SELECT ?", "SELECT 1; SELECT 2", "SELECT 'a", "SELECT /* a", "SELECT {banks", "SELECT {none}", "SELECT 'a\\"] {
+        for text in [
+            "SELECT ?",
+            "SELECT 1; SELECT 2",
+            "SELECT 'a",
+            "SELECT /* a",
+            "SELECT {banks",
+            "SELECT {none}",
+            "SELECT 'a\\",
+        ] {
             assert!(scanned(text).is_err(), "{text}");
         }
     }
 
     #[test]
     fn statements_count_by_their_first_word() {
-        let kinds = ["SELECT 1", " ( select 1)", "/* a */ update t", "Insert INTO t", "COMMIT", "# x\nDELETE FROM t", ""].map(kind);
+        let kinds =
+            ["SELECT 1", " ( select 1)", "/* a */ update t", "Insert INTO t", "COMMIT", "# x\nDELETE FROM t", ""]
+                .map(kind);
         assert_eq!(kinds, [Kind::Read, Kind::Read, Kind::Write, Kind::Write, Kind::Other, Kind::Write, Kind::Other]);
     }
 
@@ -176,7 +194,10 @@ mod tests {
     fn plain_sql_may_be_a_procedure_but_not_empty() {
         let sizes = [("banks".to_owned(), 4)].into();
         let place = Place::file("a.toml");
-        assert_eq!(plain("CREATE PROCEDURE p() BEGIN DO {banks}; DO 1; END;", &sizes, &place).unwrap(), "CREATE PROCEDURE p() BEGIN DO 4; DO 1; END");
+        assert_eq!(
+            plain("CREATE PROCEDURE p() BEGIN DO {banks}; DO 1; END;", &sizes, &place).unwrap(),
+            "CREATE PROCEDURE p() BEGIN DO 4; DO 1; END"
+        );
         assert!(plain(" ; ", &sizes, &place).is_err());
     }
 }

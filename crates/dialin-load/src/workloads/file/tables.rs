@@ -92,7 +92,9 @@ pub fn read(list: &[Value], sizes: &Sizes, lists: &Lists, place: &Place) -> Resu
         check_name(name, &fields.place)?;
         let fields = Fields::of(value, place.at(format_args!("table {name}")), &KEYS)?;
         if tables.iter().any(|other| other.name == name) {
-            return Err(fields.place.wrong("there is another of this name", "Write several [[table.fill]] for rows of several kinds"));
+            return Err(fields
+                .place
+                .wrong("there is another of this name", "Write several [[table.fill]] for rows of several kinds"));
         }
         let fills: &[Value] = match fields.get("fill") {
             None => &[],
@@ -104,7 +106,11 @@ pub fn read(list: &[Value], sizes: &Sizes, lists: &Lists, place: &Place) -> Resu
             name: name.to_owned(),
             create: sql::plain(fields.needed_text("create")?, sizes, &fields.place)?,
             fills: fills.iter().map(read_fill).collect::<Result<_>>()?,
-            after: fields.texts("after")?.into_iter().map(|text| sql::plain(text, sizes, &fields.place.at("after"))).collect::<Result<_>>()?,
+            after: fields
+                .texts("after")?
+                .into_iter()
+                .map(|text| sql::plain(text, sizes, &fields.place.at("after")))
+                .collect::<Result<_>>()?,
         });
     }
     Ok(tables)
@@ -121,7 +127,10 @@ fn fill(table: &str, value: &Value, place: Place, mut scope: Scope) -> Result<Fi
         draws.push(Draw { slot: scope.define(name, &place)?, seed: seed(name), cases });
     }
     let times = times(&fields, &mut scope)?;
-    let columns = fields.table("columns")?.filter(|columns| !columns.is_empty()).ok_or_else(|| place.wrong("it has no columns", "Add [table.fill.columns] with a value for each column"))?;
+    let columns = fields
+        .table("columns")?
+        .filter(|columns| !columns.is_empty())
+        .ok_or_else(|| place.wrong("it has no columns", "Add [table.fill.columns] with a value for each column"))?;
     let mut compiled = vec![];
     for (name, value) in columns {
         let place = place.at(format_args!("column {name}"));
@@ -137,13 +146,21 @@ fn fill(table: &str, value: &Value, place: Place, mut scope: Scope) -> Result<Fi
 fn loops(fields: &Fields, scope: &mut Scope) -> Result<Vec<Loop>> {
     const MOST: u64 = 1 << 40;
     let place = fields.place.at("for");
-    let table = fields.table("for")?.filter(|table| !table.is_empty()).ok_or_else(|| place.wrong("it loops over nothing", "Add for = { id = 1000 }, or the name of a size"))?;
+    let table = fields
+        .table("for")?
+        .filter(|table| !table.is_empty())
+        .ok_or_else(|| place.wrong("it loops over nothing", "Add for = { id = 1000 }, or the name of a size"))?;
     let mut loops: Vec<Loop> = vec![];
     for (name, range) in table {
         let (low, high) = match range {
             Value::Array(ends) => match &ends[..] {
                 [low, high] => (whole(low, scope.sizes, &place)?, whole(high, scope.sizes, &place)?),
-                _ => return Err(place.wrong(format!("the range of {name} has no two ends"), "Write [first, last], or a number for 1 to that number")),
+                _ => {
+                    return Err(place.wrong(
+                        format!("the range of {name} has no two ends"),
+                        "Write [first, last], or a number for 1 to that number",
+                    ));
+                }
             },
             other => (1, whole(other, scope.sizes, &place)?),
         };
@@ -159,7 +176,9 @@ fn loops(fields: &Fields, scope: &mut Scope) -> Result<Vec<Loop>> {
 
 fn times(fields: &Fields, scope: &mut Scope) -> Result<Option<(Slot, Parameter)>> {
     let place = fields.place.at("times");
-    let Some(table) = fields.table("times")? else { return Ok(None) };
+    let Some(table) = fields.table("times")? else {
+        return Ok(None);
+    };
     let mut entries = table.iter();
     match (entries.next(), entries.next()) {
         (Some((name, value)), None) => {
@@ -181,12 +200,22 @@ fn cases(value: &Value, place: &Place, scope: &Scope) -> Result<Vec<Case>> {
             None => None,
         };
         if test.is_none() != (index + 1 == list.len()) {
-            return Err(place.wrong(format!("case {} of {} {}", index + 1, list.len(), if test.is_none() { "has no \"when\"" } else { "has a \"when\"" }), "Give each case but the last a \"when\""));
+            return Err(place.wrong(
+                format!(
+                    "case {} of {} {}",
+                    index + 1,
+                    list.len(),
+                    if test.is_none() { "has no \"when\"" } else { "has a \"when\"" }
+                ),
+                "Give each case but the last a \"when\"",
+            ));
         }
         cases.push(Case { test, source: source(value, place, scope, &["when"])? });
     }
     if cases.is_empty() {
-        return Err(place.wrong(format!("{} without cases", kind(value)), "Write a value, or [{ when = ..., ... }, otherwise]"));
+        return Err(
+            place.wrong(format!("{} without cases", kind(value)), "Write a value, or [{ when = ..., ... }, otherwise]")
+        );
     }
     Ok(cases)
 }
@@ -202,7 +231,8 @@ mod tests {
     use crate::plan::Value as Sql;
 
     fn read_one(text: &str) -> Result<Table> {
-        let table: toml::Table = format!("[[table]]\nname = 'a'\ncreate = 'CREATE TABLE a (id INT)'\n{text}").parse().unwrap();
+        let table: toml::Table =
+            format!("[[table]]\nname = 'a'\ncreate = 'CREATE TABLE a (id INT)'\n{text}").parse().unwrap();
         let sizes = Sizes::from([("banks".to_owned(), 4), ("none".to_owned(), 0), ("many".to_owned(), 1 << 30)]);
         Ok(read(table["table"].as_array().unwrap(), &sizes, &Lists::new(), &Place::file("a.toml"))?.remove(0))
     }
@@ -228,11 +258,18 @@ mod tests {
 
     #[test]
     fn cases_end_with_one_that_always_holds() {
-        let found = fill("for = { o = 10 }\ncolumns = { a = [{ when = { less = [':o', 5] }, null = true }, { value = 7 }] }").unwrap();
+        let found =
+            fill("for = { o = 10 }\ncolumns = { a = [{ when = { less = [':o', 5] }, null = true }, { value = 7 }] }")
+                .unwrap();
         let cases = &found.columns[0];
         assert_eq!(cases[0].test, Some(Test::Less(1, Parameter::Fixed(Sql::Int(5)))));
         assert_eq!((cases.len(), cases[1].test.is_none()), (2, true));
-        for wrong in ["[]", "[{ null = true }, { value = 7 }]", "[{ when = { chance = 0.1 }, value = 7 }]", "{ when = { chance = 0.1 }, value = 7 }"] {
+        for wrong in [
+            "[]",
+            "[{ null = true }, { value = 7 }]",
+            "[{ when = { chance = 0.1 }, value = 7 }]",
+            "{ when = { chance = 0.1 }, value = 7 }",
+        ] {
             assert!(fill(&format!("for = {{ o = 10 }}\ncolumns = {{ a = {wrong} }}")).is_err(), "{wrong}");
         }
     }
@@ -253,13 +290,21 @@ mod tests {
 
     #[test]
     fn unsound_tables_are_refused() {
-        for text in ["[table.fill]\nfor = { o = 2 }", "[table.fill]\ncolumns = { a = 1 }", "rows = 5", "fill = 5", "after = 5"] {
+        for text in
+            ["[table.fill]\nfor = { o = 2 }", "[table.fill]\ncolumns = { a = 1 }", "rows = 5", "fill = 5", "after = 5"]
+        {
             assert!(read_one(text).is_err(), "{text}");
         }
         for text in [
-            "for = { o = ['a'] }\ncolumns = { a = 1 }", "for = { 'o`' = 1 }\ncolumns = { a = 1 }", "for = { o = 1 }\ncolumns = { 'a`' = 1 }",
-            "for = { o = 1 }\ncolumns = { a = ':p' }", "for = { o = 'many', p = 'many' }\ncolumns = { a = 1 }", "for = { number = 1 }\ncolumns = { a = 1 }",
-            "for = { o = 1 }\ntimes = {}\ncolumns = { a = 1 }", "for = { o = 1 }\ntimes = { l = ':x' }\ncolumns = { a = 1 }", "for = { o = 1 }\ncolumns = {}",
+            "for = { o = ['a'] }\ncolumns = { a = 1 }",
+            "for = { 'o`' = 1 }\ncolumns = { a = 1 }",
+            "for = { o = 1 }\ncolumns = { 'a`' = 1 }",
+            "for = { o = 1 }\ncolumns = { a = ':p' }",
+            "for = { o = 'many', p = 'many' }\ncolumns = { a = 1 }",
+            "for = { number = 1 }\ncolumns = { a = 1 }",
+            "for = { o = 1 }\ntimes = {}\ncolumns = { a = 1 }",
+            "for = { o = 1 }\ntimes = { l = ':x' }\ncolumns = { a = 1 }",
+            "for = { o = 1 }\ncolumns = {}",
             "for = { o = [-9223372036854775808, 9223372036854775807], p = 2 }\ncolumns = { a = 1 }",
         ] {
             assert!(fill(text).is_err(), "{text}");

@@ -51,7 +51,8 @@ impl<'a> Scope<'a> {
     /// Nothing has it.
     pub fn slot(&self, name: &str, place: &Place) -> Result<Slot> {
         self.names.iter().position(|each| each == name).ok_or_else(|| {
-            let known: Vec<&str> = self.names.iter().map(String::as_str).filter(|each| !each.starts_with('#')).collect();
+            let known: Vec<&str> =
+                self.names.iter().map(String::as_str).filter(|each| !each.starts_with('#')).collect();
             place.wrong(format!("nothing before it gives :{name} a value"), meant(name, &known))
         })
     }
@@ -63,7 +64,9 @@ impl<'a> Scope<'a> {
     pub fn define(&mut self, name: &str, place: &Place) -> Result<Slot> {
         check_name(name, place)?;
         match self.names.iter().position(|each| each == name) {
-            Some(slot) if slot < self.own => Err(place.wrong(format!(":{name} is the driver's own"), "Choose another name")),
+            Some(slot) if slot < self.own => {
+                Err(place.wrong(format!(":{name} is the driver's own"), "Choose another name"))
+            }
             Some(slot) => Ok(slot),
             None => Ok(self.hidden(name)),
         }
@@ -89,7 +92,12 @@ impl<'a> Scope<'a> {
                 place.wrong(format!("there is no list {name:?}"), meant(name, &known))
             })?,
             other => texts(other)
-                .ok_or_else(|| place.wrong(format!("{} stands where a list of texts belongs", kind(other)), "Write [\"a\", \"b\"], or the name of a list"))?
+                .ok_or_else(|| {
+                    place.wrong(
+                        format!("{} stands where a list of texts belongs", kind(other)),
+                        "Write [\"a\", \"b\"], or the name of a list",
+                    )
+                })?
                 .into_iter()
                 .map(str::to_owned)
                 .collect(),
@@ -150,7 +158,8 @@ fn constant(value: &Value, place: &Place) -> Result<Sql> {
         Value::Integer(whole) => Ok(Sql::Int(*whole)),
         Value::Boolean(truth) => Ok(Sql::Int(i64::from(*truth))),
         Value::Float(_) if number(value).is_some() => Ok(Sql::Double(number(value).unwrap_or_default())),
-        other => Err(place.wrong(format!("{} is no value of SQL", kind(other)), "Write text or a number; dates are text in quotes")),
+        other => Err(place
+            .wrong(format!("{} is no value of SQL", kind(other)), "Write text or a number; dates are text in quotes")),
     }
 }
 
@@ -159,7 +168,8 @@ fn drawn(value: &Value, place: &Place, scope: &Scope, extra: &[&str]) -> Result<
     known.extend(extra);
     let fields = Fields::of(value, place.clone(), &known)?;
     let which = fields.only(&KINDS.map(|(name, _)| name))?;
-    let mut allowed: Vec<&str> = KINDS.iter().filter(|(name, _)| *name == which).flat_map(|(_, keys)| keys.iter().copied()).collect();
+    let mut allowed: Vec<&str> =
+        KINDS.iter().filter(|(name, _)| *name == which).flat_map(|(_, keys)| keys.iter().copied()).collect();
     allowed.extend(extra);
     fields.nothing_but(&allowed, which)?;
     let generator = match which {
@@ -170,7 +180,11 @@ fn drawn(value: &Value, place: &Place, scope: &Scope, extra: &[&str]) -> Result<
         "choice" => choice(&fields, scope)?,
         "words" => words(&fields, scope)?,
         "value" => return scaled(&fields, scope),
-        "size" => return Ok(Source::Parameter(Parameter::Fixed(Sql::Int(field(&fields, "size", scope.sizes)?.unwrap_or_default())))),
+        "size" => {
+            return Ok(Source::Parameter(Parameter::Fixed(Sql::Int(
+                field(&fields, "size", scope.sizes)?.unwrap_or_default(),
+            ))));
+        }
         _ => return null(&fields),
     };
     Ok(Source::Parameter(Parameter::Draw(generator)))
@@ -184,7 +198,10 @@ fn range(fields: &Fields, key: &str, scope: &Scope) -> Result<(i64, i64)> {
     };
     let (low, high) = (whole(low, scope.sizes, place)?, whole(high, scope.sizes, place)?);
     if low > high {
-        return Err(place.wrong(format!("there is no number from {low} to {high}"), "Give the lower end first; a size may be too small"));
+        return Err(place.wrong(
+            format!("there is no number from {low} to {high}"),
+            "Give the lower end first; a size may be too small",
+        ));
     }
     Ok((low, high))
 }
@@ -207,21 +224,33 @@ fn integers(fields: &Fields, scope: &Scope) -> Result<Integers> {
 fn distribution(fields: &Fields, scope: &Scope) -> Result<Distribution> {
     let name = fields.text("distribution")?.unwrap_or("uniform");
     let Some((_, parameters)) = DISTRIBUTIONS.iter().find(|(each, _)| *each == name) else {
-        return Err(fields.place.wrong(format!("there is no distribution {name:?}"), meant(name, &DISTRIBUTIONS.map(|(each, _)| each))));
+        return Err(fields
+            .place
+            .wrong(format!("there is no distribution {name:?}"), meant(name, &DISTRIBUTIONS.map(|(each, _)| each))));
     };
     let mut allowed = vec!["integer", "distribution", "when"];
     allowed.extend(*parameters);
     fields.nothing_but(&allowed, &format!("distribution = {name}"))?;
     let count = |key: &str, default: u32| -> Result<u32> {
         let given = field(fields, key, scope.sizes)?.unwrap_or(i64::from(default));
-        u32::try_from(given).map_err(|_| fields.place.wrong(format!("{key:?} is {given}"), "Give a number from 0, such as the default"))
+        u32::try_from(given)
+            .map_err(|_| fields.place.wrong(format!("{key:?} is {given}"), "Give a number from 0, such as the default"))
     };
     let constant = |key: &str| -> Result<i64> {
-        field(fields, key, scope.sizes)?.ok_or_else(|| fields.place.wrong(format!("nurand has no {key:?}"), "Give TPC-C's constants: a = 255, 1023 or 8191, and c from 0 to a"))
+        field(fields, key, scope.sizes)?.ok_or_else(|| {
+            fields.place.wrong(
+                format!("nurand has no {key:?}"),
+                "Give TPC-C's constants: a = 255, 1023 or 8191, and c from 0 to a",
+            )
+        })
     };
     Ok(match name {
         "gaussian" => Distribution::Gaussian { iterations: count("iterations", 12)? },
-        "special" => Distribution::Special { iterations: count("iterations", 12)?, percent: count("percent", 1)?, resolution: count("resolution", 75)? },
+        "special" => Distribution::Special {
+            iterations: count("iterations", 12)?,
+            percent: count("percent", 1)?,
+            resolution: count("resolution", 75)?,
+        },
         "pareto" => Distribution::Pareto { h: fields.number("h")?.unwrap_or(0.2) },
         "zipfian" => Distribution::Zipfian { exponent: fields.number("exponent")?.unwrap_or(0.8) },
         "nurand" => Distribution::NuRand { a: constant("a")?, c: constant("c")? },
@@ -231,8 +260,15 @@ fn distribution(fields: &Fields, scope: &Scope) -> Result<Distribution> {
 
 fn decimal(fields: &Fields) -> Result<Generator> {
     let ends = fields.texts("decimal")?;
-    let wrong = || fields.place.wrong("\"decimal\" has no two ends that are texts of decimal numbers", "Write decimal = [\"0.01\", \"99.99\"]");
-    let [low, high] = ends[..] else { return Err(wrong()) };
+    let wrong = || {
+        fields.place.wrong(
+            "\"decimal\" has no two ends that are texts of decimal numbers",
+            "Write decimal = [\"0.01\", \"99.99\"]",
+        )
+    };
+    let [low, high] = ends[..] else {
+        return Err(wrong());
+    };
     let digits = fraction(low).max(fraction(high));
     let (low, high) = (scaled_up(low, digits).ok_or_else(wrong)?, scaled_up(high, digits).ok_or_else(wrong)?);
     if low > high {
@@ -247,7 +283,9 @@ fn fraction(text: &str) -> usize {
 
 fn scaled_up(text: &str, digits: usize) -> Option<i64> {
     let (before, after) = text.split_once('.').unwrap_or((text, ""));
-    let sound = digits <= 18 && after.bytes().all(|byte| byte.is_ascii_digit()) && before.bytes().any(|byte| byte.is_ascii_digit());
+    let sound = digits <= 18
+        && after.bytes().all(|byte| byte.is_ascii_digit())
+        && before.bytes().any(|byte| byte.is_ascii_digit());
     if sound { format!("{before}{after:0<digits$}").parse().ok() } else { None }
 }
 
@@ -255,7 +293,9 @@ fn text(fields: &Fields, scope: &Scope) -> Result<Generator> {
     const LONGEST: i64 = 1 << 20;
     let (least, most) = range(fields, "text", scope)?;
     if least < 0 || most > LONGEST {
-        return Err(fields.place.wrong(format!("text of {least} to {most} letters"), format!("Give lengths from 0 to {LONGEST}")));
+        return Err(fields
+            .place
+            .wrong(format!("text of {least} to {most} letters"), format!("Give lengths from 0 to {LONGEST}")));
     }
     let length = |number: i64| usize::try_from(number).unwrap_or_default();
     Ok(Generator::Text { least: length(least), most: length(most) })
@@ -274,7 +314,10 @@ fn choice(fields: &Fields, scope: &Scope) -> Result<Generator> {
     };
     let total: f64 = weights.iter().sum();
     if values.is_empty() || weights.len() != values.len() || total <= 0.0 || !total.is_finite() {
-        return Err(place.wrong("the choice has no weight for each of its values", "Give values, and as many weights from 0, not all 0"));
+        return Err(place.wrong(
+            "the choice has no weight for each of its values",
+            "Give values, and as many weights from 0, not all 0",
+        ));
     }
     Ok(Generator::Choice { values, weights })
 }
@@ -282,8 +325,14 @@ fn choice(fields: &Fields, scope: &Scope) -> Result<Generator> {
 fn words(fields: &Fields, scope: &Scope) -> Result<Generator> {
     let place = &fields.place;
     let name = fields.needed_text("words")?;
-    let slot = scope.reference(name, place)?.ok_or_else(|| place.wrong(format!("{name:?} is no variable"), "Write words = \":name\", where :name is a number from 0 to 999"))?;
-    let list = fields.get("list").ok_or_else(|| place.wrong("it has no \"list\"", "Add list = [ten words]")).and_then(|list| scope.list(list, place))?;
+    let slot = scope.reference(name, place)?.ok_or_else(|| {
+        place
+            .wrong(format!("{name:?} is no variable"), "Write words = \":name\", where :name is a number from 0 to 999")
+    })?;
+    let list = fields
+        .get("list")
+        .ok_or_else(|| place.wrong("it has no \"list\"", "Add list = [ten words]"))
+        .and_then(|list| scope.list(list, place))?;
     if list.len() != 10 {
         return Err(place.wrong(format!("the list has {} words", list.len()), "Give ten, one for each digit"));
     }
@@ -306,9 +355,14 @@ fn scaled(fields: &Fields, scope: &Scope) -> Result<Source> {
     match (slot, times, modulo, plus) {
         (Some(slot), None, None, None) => Ok(Source::Parameter(Parameter::Slot(slot))),
         (Some(slot), None, None, Some(plus)) => Ok(Source::Parameter(Parameter::Plus(slot, plus))),
-        (Some(slot), times, modulo, plus) => Ok(Source::Scaled { slot, times: times.unwrap_or(1), modulo, plus: plus.unwrap_or(0) }),
+        (Some(slot), times, modulo, plus) => {
+            Ok(Source::Scaled { slot, times: times.unwrap_or(1), modulo, plus: plus.unwrap_or(0) })
+        }
         (None, None, None, None) => Ok(Source::Parameter(Parameter::Fixed(constant(value, place)?))),
-        (None, ..) => Err(place.wrong("\"times\", \"modulo\" and \"plus\" need a variable", "Write value = \":name\", or the result itself")),
+        (None, ..) => Err(place.wrong(
+            "\"times\", \"modulo\" and \"plus\" need a variable",
+            "Write value = \":name\", or the result itself",
+        )),
     }
 }
 
@@ -342,7 +396,9 @@ pub fn test(value: &Value, place: &Place, scope: &Scope) -> Result<Test> {
     let place = &fields.place;
     let variable = |text: Option<&str>| {
         let name = text.unwrap_or_default();
-        scope.reference(name, place)?.ok_or_else(|| place.wrong(format!("{name:?} is no variable"), "A condition begins with a variable, as :name"))
+        scope.reference(name, place)?.ok_or_else(|| {
+            place.wrong(format!("{name:?} is no variable"), "A condition begins with a variable, as :name")
+        })
     };
     let pair = |key: &str| match fields.list(key)? {
         [first, second] => Ok((variable(first.as_str())?, second)),
@@ -372,119 +428,4 @@ pub fn test(value: &Value, place: &Place, scope: &Scope) -> Result<Test> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn with_scope<T>(work: impl FnOnce(&mut Scope) -> T) -> T {
-        let sizes = Sizes::from([("banks".to_owned(), 4), ("none".to_owned(), 0)]);
-        let lists = Lists::from([("ten".to_owned(), (0..10).map(|digit| format!("w{digit}")).collect())]);
-        let mut scope = Scope::transaction(&sizes, &lists);
-        scope.define("a", &Place::file("a.toml")).unwrap();
-        work(&mut scope)
-    }
-
-    fn read(text: &str) -> Result<Source> {
-        let table: toml::Table = format!("x = {text}").parse().unwrap();
-        with_scope(|scope| source(&table["x"], &Place::file("a.toml"), scope, &[]))
-    }
-
-    fn fixed(value: Sql) -> Source {
-        Source::Parameter(Parameter::Fixed(value))
-    }
-
-    fn generator(text: &str) -> Generator {
-        match read(text).unwrap() {
-            Source::Parameter(Parameter::Draw(generator)) => generator,
-            other => panic!("{other:?}"),
-        }
-    }
-
-    #[test]
-    fn constants_and_variables_stand_for_themselves() {
-        assert_eq!(read("5").unwrap(), fixed(Sql::Int(5)));
-        assert_eq!(read("1.5").unwrap(), fixed(Sql::Double(1.5)));
-        assert_eq!(read("true").unwrap(), fixed(Sql::Int(1)));
-        assert_eq!(read("'a'").unwrap(), fixed(Sql::Bytes(b"a".to_vec())));
-        assert_eq!(read("': a'").unwrap(), fixed(Sql::Bytes(b": a".to_vec())));
-        assert_eq!(read("{ size = 'banks * 10' }").unwrap(), fixed(Sql::Int(40)));
-        assert_eq!(read("{ null = true }").unwrap(), fixed(Sql::Null));
-        assert_eq!(read("':a'").unwrap(), Source::Parameter(Parameter::Slot(3)));
-        assert_eq!(read("{ value = ':a', plus = -1 }").unwrap(), Source::Parameter(Parameter::Plus(3, -1)));
-    }
-
-    #[test]
-    fn numbers_of_sizes_are_scaled() {
-        let found = read("{ value = ':turn', times = 7, modulo = 'banks * 2', plus = 1 }").unwrap();
-        assert_eq!(found, Source::Scaled { slot: TURN, times: 7, modulo: Some(8), plus: 1 });
-    }
-
-    #[test]
-    fn draws_have_their_parameters() {
-        let zipfian = Integers::new(1, 4, Distribution::Zipfian { exponent: 0.9 }).unwrap();
-        assert_eq!(generator("{ integer = [1, 'banks'], distribution = 'zipfian', exponent = 0.9 }"), Generator::Integer(zipfian));
-        let nurand = Integers::new(0, 999, Distribution::NuRand { a: 255, c: 7 }).unwrap();
-        assert_eq!(generator("{ integer = [0, 999], distribution = 'nurand', a = 255, c = 7 }"), Generator::Integer(nurand));
-        assert_eq!(generator("{ decimal = ['-0.5', '10.25'] }"), Generator::Decimal { low: -50, high: 1025, digits: 2 });
-        assert_eq!(generator("{ text = [2, 4] }"), Generator::Text { least: 2, most: 4 });
-        assert!(matches!(generator("{ words = ':a', list = 'ten' }"), Generator::Words { slot: 3, list } if list.len() == 10));
-        let choice = Generator::Choice { values: vec![Sql::Int(1), Sql::Bytes(b"x".to_vec())], weights: vec![1.0, 1.0] };
-        assert_eq!(generator("{ choice = [1, 'x'] }"), choice);
-    }
-
-    #[test]
-    fn unsound_draws_are_refused() {
-        for text in [
-            "{}", "[]", "{ integer = 5 }", "{ integer = [2, 1] }", "{ integer = [1, 'none'] }", "{ integer = [1, 'bank'] }",
-            "{ integer = [1, ':a'] }", "{ integer = [1, 2], distribution = 'normal' }", "{ integer = [1, 2], h = 0.2 }",
-            "{ integer = [1, 2], distribution = 'pareto', h = 2 }", "{ integer = [1, 2], distribution = 'nurand' }",
-            "{ integer = [1, 2], distribution = 'gaussian', iterations = 0 }", "{ integer = [1, 2], text = [1, 2] }",
-            "{ integer = [1, 2], distribution = 'gaussian', iterations = -1 }", "{ decimal = [1, 2] }", "{ decimal = ['1', 'x'] }",
-            "{ decimal = ['2', '1'] }", "{ decimal = ['0.0000000000000000001', '1'] }", "{ decimal = ['.', '1'] }", "{ text = [-1, 2] }",
-            "{ text = [1, 9999999999] }", "{ choice = [] }", "{ choice = ['a'], weights = [0] }", "{ choice = ['a'], weights = [1, 2] }",
-            "{ choice = 'eleven' }", "{ choice = ['a'], weights = [-1] }", "{ words = ':a' }", "{ words = 'a', list = 'ten' }",
-            "{ words = ':a', list = ['a'] }", "{ value = ':b' }", "':b'", "{ value = 5, plus = 1 }", "{ value = ':a', modulo = 0 }",
-            "{ null = false }", "{ size = 'bank' }", "{ template = '' }", "{ value = [1] }", "1979-05-27", "inf", "{ intger = [1, 2] }",
-        ] {
-            assert!(read(text).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn the_nearest_name_is_told_for_one_that_is_misspelt() {
-        assert_eq!(read("':conection'").unwrap_err().remedy, "Did you mean \"connection\"?");
-        assert_eq!(read("{ integer = [1, 2], distribution = 'zipfain' }").unwrap_err().remedy, "Did you mean \"zipfian\"?");
-        assert_eq!(read("{ intger = [1, 2] }").unwrap_err().remedy, "Did you mean \"integer\"?");
-    }
-
-    fn condition(text: &str) -> Result<Test> {
-        let table: toml::Table = format!("x = {text}").parse().unwrap();
-        with_scope(|scope| test(&table["x"], &Place::file("a.toml"), scope))
-    }
-
-    #[test]
-    fn conditions_compare_variables() {
-        assert_eq!(condition("{ null = ':a' }").unwrap(), Test::IsNull(3));
-        assert_eq!(condition("{ less = [':a', 'banks - 1'] }").unwrap(), Test::Less(3, Parameter::Fixed(Sql::Int(3))));
-        assert_eq!(condition("{ less = [':a', ':turn'] }").unwrap(), Test::Less(3, Parameter::Slot(TURN)));
-        assert_eq!(condition("{ equal = [':a', 'BC'] }").unwrap(), Test::Equal(3, Parameter::Fixed(Sql::Bytes(b"BC".to_vec()))));
-        assert_eq!(condition("{ chance = 0.5 }").unwrap(), Test::Chance(0.5));
-    }
-
-    #[test]
-    fn unsound_conditions_are_refused() {
-        for text in ["{}", "5", "{ null = 'a' }", "{ less = [':a'] }", "{ less = [1, 2] }", "{ equal = 5 }", "{ chance = 2 }", "{ chance = 0.1, null = ':a' }", "{ les = [':a', 1] }"] {
-            assert!(condition(text).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn the_drivers_own_names_cannot_be_set() {
-        with_scope(|scope| {
-            let place = Place::file("a.toml");
-            assert!(scope.define("sequence", &place).is_err());
-            assert!(scope.define("1a", &place).is_err());
-            assert_eq!(scope.define("a", &place).unwrap(), 3);
-            assert_eq!(scope.define("b", &place).unwrap(), 4);
-        });
-    }
-}
+mod tests;

@@ -1,12 +1,12 @@
 //! sysbench's bulk_insert: each connection fills a table of its own.
 
 use super::options::Options;
-use super::tables::refused;
 use super::{Script, plan_of};
 use crate::account::Account;
 use crate::errors::Result;
 use crate::net::client::Client;
 use crate::plan::{Batch, FIRST_FREE, Op, Plan};
+use crate::workloads::loading::refused;
 
 /// sysbench's buffer of 512 KiB, less the byte behind its text.
 const LIMIT: usize = 512 * 1024 - 1;

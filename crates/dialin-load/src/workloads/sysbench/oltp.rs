@@ -287,7 +287,7 @@ mod tests {
             Op::Execute(execute) if !execute.parameters.is_empty() => Some(&execute.parameters[..]),
             _ => None,
         }).collect();
-        assert_eq!(ranges, [[Parameter::Slot(ID), Parameter::Plus(ID, 6)]; 4]);
+        assert_eq!(ranges, vec![[Parameter::Slot(ID), Parameter::Plus(ID, 6)]; 4]);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use super::Script;
 use super::options::Options;
 use crate::errors::Result;
 use crate::random::{Integers, of_transaction, template, whole_number};
+use std::ops::RangeInclusive;
 
 /// Column c: ten groups of eleven digits.
 pub(super) const C: &str = "###########-###########-###########-###########-###########-\
@@ -13,8 +14,6 @@ pub(super) const C: &str = "###########-###########-###########-###########-####
 /// Column pad: five of them.
 pub(super) const PAD: &str = "###########-###########-###########-###########-###########";
 
-/// Rows that one connection inserts in a go: about 800 KB.
-const CHUNK: i64 = 4_000;
 /// Room that a row needs at the most, its comma included.
 const ROW: usize = 220;
 
@@ -63,24 +62,19 @@ impl Tables {
         self.index.then(|| format!("CREATE INDEX k_{table} ON sbtest{table}(k)"))
     }
 
-    /// How many chunks a table's rows come in.
-    pub(super) fn chunks(&self) -> i64 {
-        (self.rows + CHUNK - 1) / CHUNK
-    }
-
-    /// Sends the rows of a chunk, numbered from 0, in INSERTs of at most `limit` bytes or one row.
+    /// Sends the rows with these ids, of which there is at least one, in INSERTs of at most `limit` bytes or one row.
+    ///
+    /// The ids are told where the server could number rows itself: `auto_increment_increment` shall not matter.
     pub(super) fn insert(
         &self,
         table: i64,
-        chunk: i64,
+        ids: RangeInclusive<i64>,
         limit: usize,
         mut send: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
         let head = format!("INSERT INTO sbtest{table}(id, k, c, pad) VALUES").into_bytes();
-        let last = self.rows.min((chunk + 1) * CHUNK);
-        let mut sql = Vec::with_capacity(limit.min(head.len() + ROW * CHUNK as usize));
-        sql.extend_from_slice(&head);
-        for id in chunk * CHUNK + 1..=last {
+        let mut sql = head.clone();
+        for id in ids {
             if sql.len() > head.len() {
                 if sql.len() + ROW > limit {
                     send(&sql)?;
@@ -117,9 +111,9 @@ mod tests {
         Tables::new(script, &Options::read(script, &given).unwrap()).unwrap()
     }
 
-    fn inserted(tables: &Tables, table: i64, chunk: i64, limit: usize) -> Vec<String> {
+    fn inserted(tables: &Tables, table: i64, ids: RangeInclusive<i64>, limit: usize) -> Vec<String> {
         let mut sent = Vec::new();
-        let insert = tables.insert(table, chunk, limit, |sql| {
+        let insert = tables.insert(table, ids, limit, |sql| {
             sent.push(String::from_utf8(sql.to_vec()).unwrap());
             Ok(())
         });
@@ -154,10 +148,9 @@ mod tests {
     }
 
     #[test]
-    fn chunks_together_are_all_rows_in_the_order_of_their_ids() {
+    fn rows_come_in_the_order_of_their_ids() {
         let tables = tables(Script::ReadWrite, &[("table-size", "9001")]);
-        assert_eq!(tables.chunks(), 3);
-        let all: Vec<String> = (0..3).flat_map(|chunk| rows(&inserted(&tables, 2, chunk, 1 << 20), 2)).collect();
+        let all = rows(&inserted(&tables, 2, 1..=9_001, 1 << 20), 2);
         let ids: Vec<i64> = all.iter().map(|row| row.split(',').next().unwrap().parse().unwrap()).collect();
         assert_eq!(ids, (1..=9_001).collect::<Vec<_>>());
     }
@@ -165,7 +158,7 @@ mod tests {
     #[test]
     fn a_row_has_a_k_of_the_table_and_the_two_templates() {
         let tables = tables(Script::ReadWrite, &[("table-size", "10")]);
-        for row in rows(&inserted(&tables, 1, 0, 1 << 20), 1) {
+        for row in rows(&inserted(&tables, 1, 1..=10, 1 << 20), 1) {
             let columns: Vec<&str> = row.split(',').collect();
             assert!((1..=10).contains(&columns[1].parse::<i64>().unwrap()), "{row}");
             for (column, template) in [(columns[2], C), (columns[3], PAD)] {
@@ -181,27 +174,27 @@ mod tests {
     fn rows_do_not_depend_on_how_they_are_sent_but_on_seed_table_and_id() {
         let one = tables(Script::ReadWrite, &[("table-size", "500")]);
         let other = tables(Script::ReadWrite, &[("table-size", "500"), ("rand-seed", "2")]);
-        let all = rows(&inserted(&one, 1, 0, 1 << 20), 1);
-        assert_eq!(all, rows(&inserted(&one, 1, 0, 1_000), 1));
-        assert_ne!(all, rows(&inserted(&one, 2, 0, 1 << 20), 2));
-        assert_ne!(all, rows(&inserted(&other, 1, 0, 1 << 20), 1));
+        let all = rows(&inserted(&one, 1, 1..=500, 1 << 20), 1);
+        assert_eq!(all, rows(&inserted(&one, 1, 1..=500, 1_000), 1));
+        assert_ne!(all, rows(&inserted(&one, 2, 1..=500, 1 << 20), 2));
+        assert_ne!(all, rows(&inserted(&other, 1, 1..=500, 1 << 20), 1));
     }
 
     #[test]
     fn statements_stay_below_their_limit_however_long_the_numbers() {
         let tables = tables(Script::ReadWrite, &[("table-size", "2147483647")]);
-        let chunk = tables.chunks() - 1;
+        let ids = 2_147_480_000..=2_147_483_647;
         for limit in [500, 10_000, 524_288] {
-            let sent = inserted(&tables, 100_000, chunk, limit);
+            let sent = inserted(&tables, 100_000, ids.clone(), limit);
             assert!(sent.iter().all(|sql| sql.len() <= limit), "limit {limit}");
             assert!(sent.iter().rev().skip(1).all(|sql| sql.len() + ROW > limit), "limit {limit}");
         }
-        assert_eq!(inserted(&tables, 1, 0, 0).len() as i64, CHUNK);
+        assert_eq!(inserted(&tables, 1, 1..=5, 0).len(), 5);
     }
 
     #[test]
     fn insert_with_ids_of_its_own_begins_with_empty_tables() {
-        assert_eq!(tables(Script::Insert, &[("auto-inc", "off")]).chunks(), 0);
+        assert_eq!(tables(Script::Insert, &[("auto-inc", "off")]).rows, 0);
         assert_eq!(tables(Script::Insert, &[]).rows, 10_000);
         assert_eq!(tables(Script::Delete, &[("auto-inc", "off")]).rows, 10_000);
     }

@@ -104,12 +104,7 @@ impl Agent<'_> {
             Ok(_) => return "it ordered nothing".into(),
             Err(trouble) => return format!("it {trouble}"),
         };
-        let run = &Run {
-            mouth: Mutex::new(mouth),
-            stop: AtomicBool::new(false),
-            gone: OnceLock::new(),
-            epoch: Instant::now(),
-        };
+        let run = &Run { mouth: Mutex::new(mouth), stop: AtomicBool::new(false), gone: OnceLock::new(), epoch: Instant::now() };
         thread::scope(|scope| {
             let (start, starts) = channel();
             let listening = scope.spawn(move || self.listen(run, ear, &start));

@@ -31,7 +31,10 @@ fn names_are_bound_to_parameters_in_the_order_of_the_sql() {
 
 #[test]
 fn a_statement_that_comes_twice_is_prepared_once() {
-    assert_eq!(compiled("{ sql = 'SELECT 1' }, { sql = 'SELECT 1;' }, { sql = 'SELECT 2' }").unwrap().statements.len(), 2);
+    assert_eq!(
+        compiled("{ sql = 'SELECT 1' }, { sql = 'SELECT 1;' }, { sql = 'SELECT 2' }").unwrap().statements.len(),
+        2
+    );
 }
 
 #[test]
@@ -50,7 +53,8 @@ fn columns_are_kept_by_their_place() {
 
 #[test]
 fn a_condition_jumps_over_its_steps_or_to_the_other_ones() {
-    let found = ops("{ when = { chance = 0.1 }, steps = [{ sql = 'DO 1' }], else = [{ sql = 'DO 2' }] }, { sql = 'DO 3' }");
+    let found =
+        ops("{ when = { chance = 0.1 }, steps = [{ sql = 'DO 1' }], else = [{ sql = 'DO 2' }] }, { sql = 'DO 3' }");
     assert_eq!(found[0], Op::Unless(Test::Chance(0.1), 3));
     assert_eq!(found[2], Op::Jump(4));
     assert_eq!((found.len(), executes(&found)), (5, 3));
@@ -81,19 +85,38 @@ fn a_repeat_of_a_variable_is_not_changed_by_its_steps() {
 #[test]
 fn thinking_takes_a_time_a_range_or_a_draw() {
     let micros = |low, high| Op::Think(Generator::Integer(Integers::new(low, high, Distribution::Uniform).unwrap()));
-    let found = ops("{ think = '10ms' }, { think = ['250us', '2s'] }, { think = { integer = [5, 9] } }, { sql = 'DO 0' }");
+    let found =
+        ops("{ think = '10ms' }, { think = ['250us', '2s'] }, { think = { integer = [5, 9] } }, { sql = 'DO 0' }");
     assert_eq!(found[..3], [micros(10_000, 10_000), micros(250, 2_000_000), micros(5, 9)]);
 }
 
 #[test]
 fn unsound_steps_are_refused() {
     for steps in [
-        "", "{ let = { a = 1 } }", "{ sql = '' }", "{ sql = 'DO :a' }", "{ sql = 'DO ?' }", "{ sql = 'DO 1; DO 2' }", "5",
-        "{ sql = 'DO 0', think = '1ms' }", "{ sql = 'DO 0', index = 'i' }", "{ sql = 'DO 0', keep = [5] }", "{ sql = 'DO 0', keep = ['sequence'] }",
-        "{ sql = 'UPDATE t SET a = 1', keep = ['a'] }", "{ sql = 'DO 0', empty = 'fail' }", "{ sql = 'SELECT 1', keep = ['a'], empty = 'x' }",
-        "{ sql = 'DO 0' }, { end = false }", "{ sql = 'DO 0' }, { when = { chance = 0.1 } }", "{ sql = 'DO 0' }, { when = { null = ':x' }, steps = [{ end = true }] }",
-        "{ sql = 'DO 0' }, { think = '5' }", "{ sql = 'DO 0' }, { think = '2h' }", "{ sql = 'DO 0' }, { think = ['2s', '1s'] }", "{ sql = 'DO 0' }, { think = 5 }",
-        "{ sql = 'DO 0' }, { think = { text = [1, 2] } }", "{ sql = 'DO 0' }, { think = '99999s' }", "{ let = { a = { value = ':turn', times = 2 } } }, { sql = 'DO 0' }",
+        "",
+        "{ let = { a = 1 } }",
+        "{ sql = '' }",
+        "{ sql = 'DO :a' }",
+        "{ sql = 'DO ?' }",
+        "{ sql = 'DO 1; DO 2' }",
+        "5",
+        "{ sql = 'DO 0', think = '1ms' }",
+        "{ sql = 'DO 0', index = 'i' }",
+        "{ sql = 'DO 0', keep = [5] }",
+        "{ sql = 'DO 0', keep = ['sequence'] }",
+        "{ sql = 'UPDATE t SET a = 1', keep = ['a'] }",
+        "{ sql = 'DO 0', empty = 'fail' }",
+        "{ sql = 'SELECT 1', keep = ['a'], empty = 'x' }",
+        "{ sql = 'DO 0' }, { end = false }",
+        "{ sql = 'DO 0' }, { when = { chance = 0.1 } }",
+        "{ sql = 'DO 0' }, { when = { null = ':x' }, steps = [{ end = true }] }",
+        "{ sql = 'DO 0' }, { think = '5' }",
+        "{ sql = 'DO 0' }, { think = '2h' }",
+        "{ sql = 'DO 0' }, { think = ['2s', '1s'] }",
+        "{ sql = 'DO 0' }, { think = 5 }",
+        "{ sql = 'DO 0' }, { think = { text = [1, 2] } }",
+        "{ sql = 'DO 0' }, { think = '99999s' }",
+        "{ let = { a = { value = ':turn', times = 2 } } }, { sql = 'DO 0' }",
     ] {
         assert!(compiled(steps).is_err(), "{steps}");
     }
@@ -112,13 +135,19 @@ fn a_repeat_that_never_ends_is_refused() {
         assert!(compiled(steps).is_err(), "{steps}");
     }
     let error = compiled("{ repeat = 5, index = 'i', steps = [{ sql = 'DO 0' }, { let = { i = 1 } }] }").unwrap_err();
-    assert_eq!(error.what, "a.toml, transaction pay, step 1, step 2, let i: :i counts the rounds of a repeat, which might then never end");
+    assert_eq!(
+        error.what,
+        "a.toml, transaction pay, step 1, step 2, let i: :i counts the rounds of a repeat, which might then never end"
+    );
 }
 
 #[test]
 fn an_unknown_key_names_the_step_and_the_nearest_key() {
     let error = compiled("{ sql = 'DO 0' }, { slq = 'DO 0' }").unwrap_err();
-    assert_eq!((error.what.as_str(), error.remedy.as_str()), ("a.toml, transaction pay, step 2: unknown key \"slq\"", "Did you mean \"sql\"?"));
+    assert_eq!(
+        (error.what.as_str(), error.remedy.as_str()),
+        ("a.toml, transaction pay, step 2: unknown key \"slq\"", "Did you mean \"sql\"?")
+    );
 }
 
 #[test]
@@ -134,7 +163,19 @@ fn unsound_transactions_are_refused() {
     let good = "[[transaction]]\nname = 'a'\nsteps = [{ sql = 'DO 0' }]\n";
     assert!(compiled_with(good).is_ok());
     assert!(compiled_with(&format!("{good}{good}")).unwrap_err().what.ends_with("there is another of this name"));
-    for extra in ["weight = 0", "weight = -1", "weight = 'a'", "retry = { deadlock = 1 }", "retry = { 1213 = -1 }", "retry = { 1213 = 'never' }", "retry = { 0 = 1 }", "expected = [0]", "expected = ['a']", "pause = 'long'", "wait = 1"] {
+    for extra in [
+        "weight = 0",
+        "weight = -1",
+        "weight = 'a'",
+        "retry = { deadlock = 1 }",
+        "retry = { 1213 = -1 }",
+        "retry = { 1213 = 'never' }",
+        "retry = { 0 = 1 }",
+        "expected = [0]",
+        "expected = ['a']",
+        "pause = 'long'",
+        "wait = 1",
+    ] {
         assert!(compiled_with(&format!("{good}{extra}")).is_err(), "{extra}");
     }
 }
