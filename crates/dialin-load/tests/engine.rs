@@ -164,6 +164,27 @@ fn a_stall_shows_in_full_where_transactions_are_due() {
 }
 
 #[test]
+fn what_waits_when_the_warm_up_ends_is_done_and_timed_in_the_measured_seconds() {
+    let began = Mutex::new(None);
+    let server = Answerer::listen(&socket("debts"), move |command| {
+        if command.sql().is_empty() {
+            return Answer::Ok;
+        }
+        let since = began.lock().unwrap().get_or_insert_with(Instant::now).elapsed();
+        let wait = Duration::from_millis(1100).saturating_sub(since);
+        if wait.is_zero() { Answer::Ok } else { Answer::After(wait, Box::new(Answer::Ok)) }
+    });
+    let server = server.unwrap();
+    let phase = |purpose| Phase { purpose, ..at_rate(run(&server, 4, Some(1)), 200.0).phases.remove(0) };
+    let phases = vec![phase(Purpose::WarmUp), phase(Purpose::Measure)];
+    let (played, seconds) = played(&plan(), &Run { phases, ..run(&server, 4, None) });
+    played.unwrap();
+    assert!(seconds[0].merged.tally.backlog > 150, "{}", seconds[0].merged.tally.backlog);
+    assert!(seconds[1].merged.tally.all_transactions() > 300, "{}", seconds[1].merged.tally.all_transactions());
+    assert!(seconds[1].merged.tally.latency.percentiles().max > Some(900.0));
+}
+
+#[test]
 fn what_is_due_while_too_many_wait_is_dropped_and_said() {
     let server = Answerer::listen(&socket("cap"), |_| Answer::After(Duration::from_millis(50), Box::new(Answer::Ok))).unwrap();
     let run = Run { backlog: 10, ..at_rate(run(&server, 1, Some(2)), 1000.0) };

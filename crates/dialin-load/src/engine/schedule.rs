@@ -63,12 +63,19 @@ pub struct Arriving {
 }
 
 impl Arriving {
-    /// Transactions that arrive from `begin` on.
+    /// Transactions that arrive from `begin` on, behind those that wait already.
     ///
     /// A thread with `own` of the phase's `all` connections takes that share of its arrivals. Constant ones of several
     /// threads fall between each other: this one comes after `before` others. Those that wait are at most `most`.
     #[must_use]
-    pub fn new(rate: Rate, begin: u64, (before, own, all): (usize, usize, usize), most: usize, seed: (u64, u64)) -> Self {
+    pub fn new(
+        rate: Rate,
+        begin: u64,
+        (before, own, all): (usize, usize, usize),
+        most: usize,
+        waiting: VecDeque<u64>,
+        seed: (u64, u64),
+    ) -> Self {
         #[expect(clippy::cast_precision_loss, reason = "counts of connections and nanoseconds")]
         let (share, ahead, begin) = (own as f64 / all as f64, before as f64, begin as f64);
         let gap = 1e9 / (rate.per_second * share);
@@ -77,7 +84,7 @@ impl Arriving {
             arrivals: rate.arrivals,
             exact: begin + ahead * 1e9 / rate.per_second,
             rng: of_transaction(seed.0, seed.1),
-            waiting: VecDeque::new(),
+            waiting,
             most,
         };
         if rate.arrivals == Arrivals::Poisson {
@@ -123,6 +130,12 @@ impl Arriving {
         self.waiting.pop_front()
     }
 
+    /// When those were due that wait.
+    #[must_use]
+    pub fn into_waiting(self) -> VecDeque<u64> {
+        self.waiting
+    }
+
     /// How many wait.
     #[must_use]
     pub fn backlog(&self) -> usize {
@@ -141,7 +154,7 @@ mod tests {
 
     fn due(arrivals: Arrivals, share: (usize, usize, usize), count: usize) -> Vec<u64> {
         let rate = Rate { per_second: 1000.0, arrivals };
-        let mut arriving = Arriving::new(rate, 5 * SECOND, share, usize::MAX, (7, 0));
+        let mut arriving = Arriving::new(rate, 5 * SECOND, share, usize::MAX, VecDeque::new(), (7, 0));
         arriving.arrive(5 * SECOND + 2 * count as u64 * 1_000_000 * share.2 as u64 / share.1 as u64);
         std::iter::from_fn(|| arriving.take()).take(count).collect()
     }
@@ -181,7 +194,7 @@ mod tests {
     #[test]
     fn what_cannot_wait_is_dropped_and_counted() {
         let rate = Rate { per_second: 10.0, arrivals: Arrivals::Constant };
-        let mut arriving = Arriving::new(rate, 0, (0, 1, 1), 3, (1, 0));
+        let mut arriving = Arriving::new(rate, 0, (0, 1, 1), 3, VecDeque::new(), (1, 0));
         assert_eq!(arriving.arrive(SECOND - 1), 7);
         assert_eq!((arriving.backlog(), arriving.take(), arriving.next()), (3, Some(0), SECOND));
     }

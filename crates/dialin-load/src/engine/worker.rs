@@ -173,8 +173,11 @@ impl<'a> Worker<'a> {
         if phase == self.phase {
             return true;
         }
-        self.phase = phase;
         let facts = self.shared.timetable.phase(phase);
+        // What is due when the warm-up of a step ends is still to be done; each further step begins without debts.
+        let goes_on = self.phase != usize::MAX && self.shared.timetable.phase(self.phase).step == facts.step;
+        let waiting = self.arriving.take().filter(|_| goes_on).map(Arriving::into_waiting).unwrap_or_default();
+        self.phase = phase;
         self.active = facts.connections;
         let resting: Vec<usize> = self.free.drain(..).chain(self.benched.drain(..)).collect();
         resting.into_iter().for_each(|place| self.rest(place));
@@ -185,7 +188,7 @@ impl<'a> Worker<'a> {
             let most = usize::try_from(self.shared.run.backlog / threads).unwrap_or(usize::MAX).max(1);
             let stream = u64::MAX - (self.place as u64 * 1_000_003 + phase as u64);
             let begin = self.shared.timetable.begin(phase) + self.shared.turn(rate);
-            Arriving::new(rate, begin, share, most, (self.shared.run.seed ^ self.shared.run.first, stream))
+            Arriving::new(rate, begin, share, most, waiting, (self.shared.run.seed ^ self.shared.run.first, stream))
         });
         true
     }
