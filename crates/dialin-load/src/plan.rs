@@ -4,7 +4,8 @@
 //! is played by a program counter over [`Op`]s with a row of value slots: loops and conditions are jumps. Everything random is
 //! drawn from the transaction's own generator, which (seed, sequence number) decide.
 
-use crate::random::Generator;
+use crate::random::{Generator, Rng};
+use rand::Rng as _;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -32,6 +33,23 @@ pub enum Value {
     Double(f64),
     /// Text or bytes; numbers of DECIMAL are text too.
     Bytes(Vec<u8>),
+}
+
+impl Value {
+    /// The whole number that it is: text is read as one, fractions are cut off, and what is none is 0.
+    #[must_use]
+    pub fn integer(&self) -> i64 {
+        match self {
+            Value::Null => 0,
+            Value::Int(number) => *number,
+            #[expect(clippy::cast_possible_truncation, reason = "saturates, as SQL does")]
+            Value::Double(number) => *number as i64,
+            Value::Bytes(bytes) => std::str::from_utf8(bytes)
+                .ok()
+                .and_then(|text| text.split('.').next().and_then(|whole| whole.trim().parse().ok()))
+                .unwrap_or(0),
+        }
+    }
 }
 
 /// What load drivers count a statement as.
@@ -69,6 +87,18 @@ pub enum Parameter {
     Draw(Generator),
     /// The same each time.
     Fixed(Value),
+}
+
+impl Parameter {
+    /// Its value in a transaction with these slots and this randomness.
+    pub fn evaluate(&self, slots: &[Value], rng: &mut Rng, into: &mut Value) {
+        match self {
+            Parameter::Slot(slot) => into.clone_from(&slots[*slot]),
+            Parameter::Plus(slot, more) => *into = Value::Int(slots[*slot].integer().saturating_add(*more)),
+            Parameter::Draw(generator) => generator.draw(rng, slots, into),
+            Parameter::Fixed(value) => into.clone_from(value),
+        }
+    }
 }
 
 /// Which statement an operation executes.
@@ -141,6 +171,30 @@ pub enum Test {
     Chance(f64),
 }
 
+impl Test {
+    /// Whether it holds in a transaction with these slots and this randomness. NULL equals nothing.
+    #[must_use]
+    pub fn holds(&self, slots: &[Value], rng: &mut Rng) -> bool {
+        let mut other = Value::Null;
+        match self {
+            Test::IsNull(slot) => slots[*slot] == Value::Null,
+            Test::Less(slot, parameter) => {
+                parameter.evaluate(slots, rng, &mut other);
+                slots[*slot].integer() < other.integer()
+            }
+            Test::Equal(slot, parameter) => {
+                parameter.evaluate(slots, rng, &mut other);
+                match (&slots[*slot], &other) {
+                    (Value::Null, _) | (_, Value::Null) => false,
+                    (one @ Value::Int(_), other) | (one, other @ Value::Int(_)) => one.integer() == other.integer(),
+                    (one, other) => one == other,
+                }
+            }
+            Test::Chance(probability) => rng.random::<f64>() < *probability,
+        }
+    }
+}
+
 /// One operation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Op {
@@ -204,4 +258,16 @@ pub struct Plan {
     pub slots: usize,
     /// Sent to each connection once it is open, as text.
     pub session: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_read_as_a_whole_number_where_one_is_needed() {
+        let read = |text: &str| Value::Bytes(text.into()).integer();
+        assert_eq!(["12", "-3.75", "none", ""].map(read), [12, -3, 0, 0]);
+        assert_eq!([Value::Null, Value::Int(7), Value::Double(2.9)].map(|value| value.integer()), [0, 7, 2]);
+    }
 }

@@ -26,7 +26,9 @@ impl Default for Batching {
     fn default() -> Self {
         let mut v = [50u64, 2, 3, 4];
         if let Ok(text) = std::env::var("DIALIN_BATCH") {
-            for (place, part) in text.split(',').enumerate() { v[place] = part.parse().unwrap(); }
+            for (place, part) in text.split(',').enumerate() {
+                v[place] = part.parse().unwrap();
+            }
         }
         Self { pause: Duration::from_micros(v[0]), most: v[1] as u32, share: v[2] as usize, least: v[3] as usize }
     }
@@ -48,7 +50,11 @@ impl Batching {
             if ready.len() >= enough {
                 return Ok(());
             }
-            std::thread::sleep(self.pause);
+            if self.pause.is_zero() {
+                std::thread::yield_now();
+            } else {
+                std::thread::sleep(self.pause);
+            }
         }
         let longest = if ready.is_empty() { longest } else { Duration::ZERO };
         waiter.wait(longest, ready)

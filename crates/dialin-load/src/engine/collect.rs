@@ -50,8 +50,7 @@ impl<'a> Collector<'a> {
         match told {
             Told::Ended(thread) => self.last[thread] = u64::MAX,
             Told::Second { thread, second, seconds, tally } => {
-                let (merged, length) =
-                    self.waiting.entry(second).or_insert_with(|| (Merged::new(self.transactions), 0.0));
+                let (merged, length) = self.waiting.entry(second).or_insert_with(|| (Merged::new(self.transactions), 0.0));
                 merged.add(&tally);
                 *length = length.max(seconds);
                 self.last[thread] = second;

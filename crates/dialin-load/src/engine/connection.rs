@@ -1,6 +1,6 @@
 //! One connection: its socket, its prepared statements, and its buffers, which are used again and again.
 
-use super::player::{Action, Player, integer};
+use super::player::{Action, Player};
 use crate::net::stream::Stream;
 use crate::plan::{Batch, CONNECTION, Execute, Kind, NoRow, Parameter, Plan, TURN, Value};
 use crate::protocol::Malformed;
@@ -91,9 +91,7 @@ impl Connection {
         self.clear();
         self.keeping = (!execute.keep.is_empty()).then_some(statement);
         let (expect, sequence) = match &mut self.statements[statement] {
-            Prepared::Binary(execution) => {
-                (Expect::Binary, write(execution.begin(&mut self.out), &execute.parameters, player))
-            }
+            Prepared::Binary(execution) => (Expect::Binary, write(execution.begin(&mut self.out), &execute.parameters, player)),
             Prepared::Text(template) => {
                 (Expect::Text, write(template.begin(&mut self.out, self.status), &execute.parameters, player))
             }
@@ -125,14 +123,14 @@ impl Connection {
 
     /// Add a row to the batch; when that would grow too large, write what was collected before, and say so.
     pub fn collect(&mut self, batch: &Batch, player: &Player) -> bool {
-        let turn = integer(&player.slots[TURN]).to_string();
+        let turn = player.slots[TURN].integer().to_string();
         let row = batch.row.replace("{turn}", &turn);
         let is_full = !self.batch.is_empty() && self.batch.len() + row.len() + 1 > batch.limit;
         if is_full {
             self.write_batch();
         }
         if self.batch.is_empty() {
-            let number = (integer(&player.slots[CONNECTION]) + 1).to_string();
+            let number = (player.slots[CONNECTION].integer() + 1).to_string();
             self.batch.extend_from_slice(batch.head.replace("{connection}", &number).as_bytes());
         } else {
             self.batch.push(b',');
@@ -275,7 +273,7 @@ fn write(mut command: impl Parameters, parameters: &[Parameter], player: &mut Pl
                 command.written(|out| generator.write_text(&mut player.rng, &player.slots, out));
             }
             Parameter::Slot(slot) => command.value(&player.slots[*slot]),
-            Parameter::Plus(slot, more) => command.integer(integer(&player.slots[*slot]).saturating_add(*more)),
+            Parameter::Plus(slot, more) => command.integer(player.slots[*slot].integer().saturating_add(*more)),
             Parameter::Fixed(value) => command.value(value),
         }
     }

@@ -18,7 +18,10 @@ const FATAL: [(&[u16], &str); 5] = [
     (&[1146, 1051, 1109], "Fill the schema first: dialin-load prepare, with the same workload and options"),
     (&[1044, 1045, 1142, 1143, 1370], "Grant the account what the workload needs"),
     (&[1290, 1792, 1836, 3100], "The server takes no writes: load the primary, or a workload that only reads"),
-    (&[1054, 1064, 1305, 1136, 1210], "Correct the statement in the workload, or run it against the server that it was written for"),
+    (
+        &[1054, 1064, 1305, 1136, 1210],
+        "Correct the statement in the workload, or run it against the server that it was written for",
+    ),
     (&[1114, 1021, 1041], "Make room on the server, or take a workload that does not grow"),
 ];
 
@@ -73,7 +76,9 @@ pub fn one_line(message: &str) -> String {
 pub fn remedy(code: u16) -> &'static str {
     match FATAL.iter().find(|(codes, _)| codes.contains(&code)) {
         Some((_, remedy)) => remedy,
-        None if code == 1461 => "Raise the server's max_prepared_stmt_count, take fewer connections or tables, or send statements as text: --text",
+        None if code == 1461 => {
+            "Raise the server's max_prepared_stmt_count, take fewer connections or tables, or send statements as text: --text"
+        }
         None => "Correct the statement in the workload",
     }
 }

@@ -162,13 +162,10 @@ mod tests {
     #[test]
     fn phases_follow_each_other_and_the_last_may_have_no_end() {
         let table = Timetable::of(&[phase(Some(2)), phase(Some(3)), phase(None)]);
-        assert_eq!([0, 2 * SECOND - 1, 2 * SECOND, 5 * SECOND, 900 * SECOND].map(|now| table.at(now)), [
-            Some(0),
-            Some(0),
-            Some(1),
-            Some(2),
-            Some(2)
-        ]);
+        assert_eq!(
+            [0, 2 * SECOND - 1, 2 * SECOND, 5 * SECOND, 900 * SECOND].map(|now| table.at(now)),
+            [Some(0), Some(0), Some(1), Some(2), Some(2)]
+        );
         assert_eq!((table.begin(1), table.end(1), table.end(2)), (2 * SECOND, 5 * SECOND, u64::MAX));
         assert_eq!(Timetable::of(&[phase(Some(2))]).at(2 * SECOND), None);
     }

@@ -40,7 +40,14 @@ pub struct Shared<'a> {
 impl<'a> Shared<'a> {
     /// What threads share of a run that begins at the clock's 0.
     #[must_use]
-    pub fn new(plan: &'a Plan, run: &'a Run, clock: Clock, load_threads: usize, stop: &'a AtomicBool, jobs: Sender<Job>) -> Self {
+    pub fn new(
+        plan: &'a Plan,
+        run: &'a Run,
+        clock: Clock,
+        load_threads: usize,
+        stop: &'a AtomicBool,
+        jobs: Sender<Job>,
+    ) -> Self {
         Self {
             plan,
             run,

@@ -94,9 +94,7 @@ impl Shape {
         let sound = match distribution {
             Distribution::Uniform => true,
             Distribution::Gaussian { iterations } => iterations > 0,
-            Distribution::Special { iterations, percent, resolution } => {
-                iterations > 0 && percent <= 100 && resolution <= 100
-            }
+            Distribution::Special { iterations, percent, resolution } => iterations > 0 && percent <= 100 && resolution <= 100,
             Distribution::Pareto { h } => h > 0.0 && h < 1.0,
             Distribution::Zipfian { exponent } => (0.0..=1000.0).contains(&exponent),
             Distribution::NuRand { a, c } => a >= 0 && c >= 0 && low >= 0,
@@ -107,11 +105,9 @@ impl Shape {
         Ok(match distribution {
             Distribution::Uniform => Shape::Uniform,
             Distribution::Gaussian { iterations } => Shape::Gaussian { iterations },
-            Distribution::Special { iterations, percent, resolution } => Shape::Special {
-                iterations,
-                share: f64::from(percent) / 100.0,
-                stretch: 100.0 / f64::from(100 - resolution),
-            },
+            Distribution::Special { iterations, percent, resolution } => {
+                Shape::Special { iterations, share: f64::from(percent) / 100.0, stretch: 100.0 / f64::from(100 - resolution) }
+            }
             Distribution::Pareto { h } => Shape::Pareto { power: h.ln() / (-h).ln_1p() },
             Distribution::Zipfian { exponent } => Shape::Zipfian(Zipfian::new(width as f64 + 1.0, exponent)),
             Distribution::NuRand { a, c } => Shape::NuRand { a: a as u64, c: c as u64 },
@@ -196,9 +192,8 @@ mod tests {
     fn uniform_gives_each_number_as_often() {
         let drawn = drawn(-3, 6, Distribution::Uniform);
         let expected = DRAWS as f64 / 10.0;
-        let chi_square: f64 = (-3..=6)
-            .map(|number| (share(&drawn, |one| one == number) * DRAWS as f64 - expected).powi(2) / expected)
-            .sum();
+        let chi_square: f64 =
+            (-3..=6).map(|number| (share(&drawn, |one| one == number) * DRAWS as f64 - expected).powi(2) / expected).sum();
         assert!(chi_square < 27.9, "{chi_square} with 9 degrees of freedom");
     }
 

@@ -110,7 +110,7 @@ impl Generator {
                 of.get(nth).map_or(0, |integers| integers.draw(rng))
             }
             Generator::Unique(unique) => unique.of(number(slots, SEQUENCE)),
-            Generator::Choice { values, weights } => whole(chosen(values, weights, rng)),
+            Generator::Choice { values, weights } => chosen(values, weights, rng).integer(),
             _ => 0,
         }
     }
@@ -168,16 +168,7 @@ fn chosen<'a>(values: &'a [Value], weights: &[f64], rng: &mut Rng) -> &'a Value 
 }
 
 fn number(slots: &[Value], slot: Slot) -> i64 {
-    slots.get(slot).map_or(0, whole)
-}
-
-fn whole(value: &Value) -> i64 {
-    match value {
-        Value::Null => 0,
-        Value::Int(number) => *number,
-        Value::Double(number) => *number as i64,
-        Value::Bytes(text) => std::str::from_utf8(text).ok().and_then(|text| text.parse().ok()).unwrap_or(0),
-    }
+    slots.get(slot).map_or(0, Value::integer)
 }
 
 fn write_value(value: &Value, out: &mut Vec<u8>) {

@@ -201,9 +201,14 @@ mod tests {
 
     #[test]
     fn decimals_have_all_their_digits() {
-        for (number, digits, expected) in
-            [(0, 2, "0.00"), (5, 2, "0.05"), (-5, 2, "-0.05"), (12_345, 2, "123.45"), (12, 0, "12"), (1, 25, "0.0000000000000000000000001")]
-        {
+        for (number, digits, expected) in [
+            (0, 2, "0.00"),
+            (5, 2, "0.05"),
+            (-5, 2, "-0.05"),
+            (12_345, 2, "123.45"),
+            (12, 0, "12"),
+            (1, 25, "0.0000000000000000000000001"),
+        ] {
             assert_eq!(text(|out| decimal(number, digits, out)), expected);
         }
     }
