@@ -43,6 +43,8 @@ pub struct Connection {
     stream: Stream,
     statements: Vec<Prepared>,
     columns: Vec<Columns>,
+    /// The columns of the statement that is being prepared: servers that leave out what is known tell them only then.
+    preparing: Option<Columns>,
     response: Response,
     out: Vec<u8>,
     sent: usize,
@@ -61,6 +63,7 @@ impl Connection {
             stream,
             statements: Vec::new(),
             columns: Vec::new(),
+            preparing: None,
             response: Response::new(dialect),
             out: Vec::with_capacity(1024),
             sent: 0,
@@ -81,7 +84,7 @@ impl Connection {
     /// Add the plan's next statement, as it is sent on this connection.
     pub fn add(&mut self, statement: Prepared) {
         self.statements.push(statement);
-        self.columns.push(Columns::default());
+        self.columns.push(self.preparing.take().unwrap_or_default());
     }
 
     /// Write a statement with its parameters; tell what it counts as.
@@ -110,6 +113,7 @@ impl Connection {
     /// Write the preparation of a statement.
     pub fn prepare(&mut self, sql: &[u8]) {
         self.clear();
+        self.preparing = Some(Columns::default());
         let sequence = command::prepare(&mut self.out, sql);
         self.response.expect(Expect::Prepare, sequence);
     }
@@ -194,7 +198,10 @@ impl Connection {
                 let (keep, columns) = (execute.keep.as_slice(), &mut self.columns[statement]);
                 self.response.feed(bytes, &mut Kept { keep, columns, slots: &mut player.slots })?
             }
-            _ => self.response.feed(bytes, &mut Nothing)?,
+            _ => match &mut self.preparing {
+                Some(columns) => self.response.feed(bytes, columns)?,
+                None => self.response.feed(bytes, &mut Nothing)?,
+            },
         };
         if fed.consumed < bytes.len() {
             return Err(Malformed("more than was asked for"));

@@ -84,15 +84,6 @@ impl ConnectError {
         matches!(self, Self::Unreachable(..) | Self::TooMany(..))
     }
 
-    /// The server's error code, if it sent one.
-    #[must_use]
-    pub fn code(&self) -> Option<u16> {
-        match self {
-            Self::TooMany(code, _) | Self::Refused(code, _) => Some(*code),
-            _ => None,
-        }
-    }
-
     fn of_server(address: &Address, code: u16, message: String) -> Self {
         match code {
             // Connections of all, of the account, of the account in an hour; threads.

@@ -10,8 +10,7 @@ pub(super) fn in_parallel<C: Send>(clients: &mut [C], work: impl Fn(&mut C) -> R
     thread::scope(|scope| {
         let threads: Vec<_> = clients.iter_mut().map(|client| scope.spawn(move || work(client))).collect();
         let panicked = || Error::driver("a thread of prepare panicked", "Report this defect");
-        let results: Vec<_> =
-            threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err(panicked()))).collect();
+        let results: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err(panicked()))).collect();
         results.into_iter().collect()
     })
 }

@@ -66,12 +66,7 @@ pub fn find(name: &str, sizes: &[(String, String)]) -> Result<Box<dyn Workload>>
 ///
 /// # Errors
 /// As [`find`].
-pub fn find_for(
-    name: &str,
-    sizes: &[(String, String)],
-    connections: usize,
-    seed: u64,
-) -> Result<Box<dyn Workload>> {
+pub fn find_for(name: &str, sizes: &[(String, String)], connections: usize, seed: u64) -> Result<Box<dyn Workload>> {
     if !sysbench::scripts().any(|script| script.name == name) {
         return find(name, sizes);
     }
@@ -126,7 +121,9 @@ mod tests {
     #[test]
     fn all_scripts_of_sysbench_are_listed() {
         let names: Vec<String> = names().into_iter().map(|known| known.name).collect();
-        for script in ["delete", "insert", "point_select", "read_only", "read_write", "update_index", "update_non_index", "write_only"] {
+        for script in
+            ["delete", "insert", "point_select", "read_only", "read_write", "update_index", "update_non_index", "write_only"]
+        {
             assert!(names.contains(&format!("oltp_{script}")), "{script}");
         }
         for name in ["select_random_points", "select_random_ranges", "bulk_insert", "noop"] {

@@ -149,7 +149,6 @@ fn a_server_without_room_is_told_from_one_that_refuses() {
     });
     assert_eq!(refused, ConnectError::Refused(1045, "Access denied".into()));
     assert!(full.heals() && !refused.heals());
-    assert_eq!((full.code(), refused.code()), (Some(1040), Some(1045)));
 }
 
 #[test]

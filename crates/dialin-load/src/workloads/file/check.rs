@@ -31,9 +31,7 @@ fn sentence(name: &str, rows: &[Vec<Option<String>>]) -> Option<String> {
     let shown: Vec<String> = rows.iter().take(SHOWN).map(row).collect();
     match rows.len() {
         0 => None,
-        all if all > SHOWN => {
-            Some(format!("It does not hold that {name}: {} and {} more", shown.join(", "), all - SHOWN))
-        }
+        all if all > SHOWN => Some(format!("It does not hold that {name}: {} and {} more", shown.join(", "), all - SHOWN)),
         _ => Some(format!("It does not hold that {name}: {}", shown.join(", "))),
     }
 }

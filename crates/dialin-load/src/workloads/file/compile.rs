@@ -5,9 +5,7 @@ use super::read::{Fields, Place};
 use super::sql;
 use super::values::{Lists, Scope, Source, amount, source, test};
 use crate::errors::Result;
-use crate::plan::{
-    Execute, Keep, Kind, NoRow, Op, Parameter, Retry, Slot, Statement, Test, Transaction, Value as Sql, Which,
-};
+use crate::plan::{Execute, Keep, Kind, NoRow, Op, Parameter, Retry, Slot, Statement, Test, Transaction, Value as Sql, Which};
 use crate::random::{Distribution, Generator, Integers};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -18,8 +16,7 @@ const MOST_ROUNDS: i64 = 1_000_000;
 
 const TRANSACTION: [&str; 6] = ["name", "weight", "retry", "pause", "expected", "steps"];
 const KINDS: [&str; 6] = ["let", "sql", "when", "repeat", "think", "end"];
-const KEYS: [&str; 12] =
-    ["let", "sql", "keep", "empty", "text", "when", "steps", "else", "repeat", "index", "think", "end"];
+const KEYS: [&str; 12] = ["let", "sql", "keep", "empty", "text", "when", "steps", "else", "repeat", "index", "think", "end"];
 const STEP: [(&str, &[&str]); 6] = [
     ("let", &["let"]),
     ("sql", &["sql", "keep", "empty", "text"]),
@@ -56,12 +53,8 @@ pub fn compile(list: &[Value], sizes: &Sizes, lists: &Lists, place: &Place) -> R
         if all.transactions.iter().any(|other| other.name == name) {
             return Err(fields.place.wrong("there is another of this name", "Give each its own name"));
         }
-        let mut body = Body {
-            scope: Scope::transaction(sizes, lists),
-            ops: vec![],
-            indexes: vec![],
-            statements: &mut all.statements,
-        };
+        let mut body =
+            Body { scope: Scope::transaction(sizes, lists), ops: vec![], indexes: vec![], statements: &mut all.statements };
         body.steps(steps(&fields, "steps")?, &fields.place, "step")?;
         if !body.ops.iter().any(|op| matches!(op, Op::Execute(_))) {
             return Err(fields.place.wrong("it sends no statement", "Add a step with sql"));
@@ -82,9 +75,9 @@ pub fn compile(list: &[Value], sizes: &Sizes, lists: &Lists, place: &Place) -> R
 fn weight(fields: &Fields) -> Result<f64> {
     match fields.number("weight")?.unwrap_or(1.0) {
         weight if weight > 0.0 => Ok(weight),
-        weight => Err(fields
-            .place
-            .wrong(format!("its weight is {weight}"), "Give a weight above 0, or take the transaction out")),
+        weight => {
+            Err(fields.place.wrong(format!("its weight is {weight}"), "Give a weight above 0, or take the transaction out"))
+        }
     }
 }
 
@@ -187,9 +180,7 @@ impl Body<'_> {
             let parameter = match source(value, &place, &self.scope, &[])? {
                 Source::Parameter(parameter) => parameter,
                 Source::Scaled { .. } => {
-                    return Err(
-                        place.wrong("\"times\" and \"modulo\" are for fills", "Let SQL calculate it where it is used")
-                    );
+                    return Err(place.wrong("\"times\" and \"modulo\" are for fills", "Let SQL calculate it where it is used"));
                 }
             };
             let slot = self.define(name, &place)?;
@@ -202,10 +193,8 @@ impl Body<'_> {
     fn define(&mut self, name: &str, place: &Place) -> Result<Slot> {
         let slot = self.scope.define(name, place)?;
         if self.indexes.contains(&slot) {
-            return Err(place.wrong(
-                format!(":{name} counts the rounds of a repeat, which might then never end"),
-                "Choose another name",
-            ));
+            return Err(place
+                .wrong(format!(":{name} counts the rounds of a repeat, which might then never end"), "Choose another name"));
         }
         Ok(slot)
     }
@@ -213,11 +202,8 @@ impl Body<'_> {
     fn execute(&mut self, fields: &Fields) -> Result<()> {
         let place = &fields.place;
         let scanned = sql::scan(fields.needed_text("sql")?, self.scope.sizes, place)?;
-        let parameters = scanned
-            .names
-            .iter()
-            .map(|name| self.scope.slot(name, place).map(Parameter::Slot))
-            .collect::<Result<Vec<_>>>()?;
+        let parameters =
+            scanned.names.iter().map(|name| self.scope.slot(name, place).map(Parameter::Slot)).collect::<Result<Vec<_>>>()?;
         let kind = sql::kind(&scanned.sql);
         let names = fields.texts("keep")?;
         if kind == Kind::Write && !names.is_empty() {
@@ -346,8 +332,7 @@ impl Body<'_> {
                     }
                 };
                 Generator::Integer(
-                    Integers::new(low, high, Distribution::Uniform)
-                        .map_err(|error| place.wrong(error.what, error.remedy))?,
+                    Integers::new(low, high, Distribution::Uniform).map_err(|error| place.wrong(error.what, error.remedy))?,
                 )
             }
             None => return Ok(()),

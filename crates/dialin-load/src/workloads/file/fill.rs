@@ -2,7 +2,7 @@
 
 use super::tables::{Case, Fill};
 use super::values::Source;
-use crate::plan::{Parameter, Test, Value};
+use crate::plan::{Parameter, Value};
 use crate::random::{Rng, of_transaction, whole_number};
 use std::io::Write as _;
 
@@ -73,8 +73,8 @@ impl<'f> Rows<'f> {
     fn times(&self) -> i64 {
         match &self.fill.times {
             None => 1,
-            Some((_, Parameter::Slot(slot))) => whole(&self.slots[*slot]),
-            Some((_, Parameter::Fixed(count))) => whole(count),
+            Some((_, Parameter::Slot(slot))) => self.slots[*slot].integer(),
+            Some((_, Parameter::Fixed(count))) => count.integer(),
             Some(_) => 0,
         }
     }
@@ -96,16 +96,9 @@ fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-fn whole(value: &Value) -> i64 {
-    match value {
-        Value::Int(number) => *number,
-        _ => 0,
-    }
-}
-
 fn evaluate(cases: &[Case], slots: &[Value], rng: &mut Rng, into: &mut Value) {
     for case in cases {
-        if case.test.as_ref().is_none_or(|test| holds(test, slots, rng)) {
+        if case.test.as_ref().is_none_or(|test| test.holds(slots, rng)) {
             return value_of(&case.source, slots, rng, into);
         }
     }
@@ -113,43 +106,13 @@ fn evaluate(cases: &[Case], slots: &[Value], rng: &mut Rng, into: &mut Value) {
 
 fn value_of(source: &Source, slots: &[Value], rng: &mut Rng, into: &mut Value) {
     match source {
-        Source::Parameter(parameter) => parameter_of(parameter, slots, rng, into),
+        Source::Parameter(parameter) => parameter.evaluate(slots, rng, into),
         Source::Scaled { slot, times, modulo, plus } => {
-            let product = i128::from(whole(&slots[*slot])) * i128::from(*times);
+            let product = i128::from(slots[*slot].integer()) * i128::from(*times);
             let number = modulo.map_or(product, |modulo| product.rem_euclid(i128::from(modulo))) + i128::from(*plus);
             *into = Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
         }
     }
-}
-
-fn parameter_of(parameter: &Parameter, slots: &[Value], rng: &mut Rng, into: &mut Value) {
-    match parameter {
-        Parameter::Slot(slot) => into.clone_from(&slots[*slot]),
-        Parameter::Plus(slot, more) => *into = Value::Int(whole(&slots[*slot]).saturating_add(*more)),
-        Parameter::Draw(generator) => generator.draw(rng, slots, into),
-        Parameter::Fixed(value) => into.clone_from(value),
-    }
-}
-
-fn holds(test: &Test, slots: &[Value], rng: &mut Rng) -> bool {
-    let mut other = Value::Null;
-    match test {
-        Test::IsNull(slot) => slots[*slot] == Value::Null,
-        Test::Less(slot, parameter) => {
-            parameter_of(parameter, slots, rng, &mut other);
-            whole(&slots[*slot]) < whole(&other)
-        }
-        Test::Equal(slot, parameter) => {
-            parameter_of(parameter, slots, rng, &mut other);
-            slots[*slot] != Value::Null && slots[*slot] == other
-        }
-        Test::Chance(probability) => chance(rng) < *probability,
-    }
-}
-
-/// At random from 0 to below 1.
-fn chance(rng: &mut Rng) -> f64 {
-    rand::Rng::random(rng)
 }
 
 /// A value as SQL that means the same under every sql_mode of the server.
@@ -189,8 +152,7 @@ mod tests {
     fn fills(text: &str) -> Vec<Fill> {
         let table: toml::Table = text.parse().unwrap();
         let sizes = [("customers".to_owned(), 7)].into();
-        let tables =
-            tables::read(table["table"].as_array().unwrap(), &sizes, &Lists::new(), &Place::file("a.toml")).unwrap();
+        let tables = tables::read(table["table"].as_array().unwrap(), &sizes, &Lists::new(), &Place::file("a.toml")).unwrap();
         tables.into_iter().flat_map(|table| table.fills).collect()
     }
 
@@ -210,16 +172,12 @@ mod tests {
 
     fn rows(fill: &Fill) -> Vec<String> {
         let head = fill.head.len();
-        (0..fill.cells())
-            .flat_map(|cell| statements(fill, cell..cell + 1, 1))
-            .map(|sql| sql[head..].to_owned())
-            .collect()
+        (0..fill.cells()).flat_map(|cell| statements(fill, cell..cell + 1, 1)).map(|sql| sql[head..].to_owned()).collect()
     }
 
     #[test]
     fn loops_go_through_all_combinations_the_last_one_fastest() {
-        let fill =
-            &fills(&table("a", "for = { w = 2, d = [5, 7] }\ncolumns = { n = ':number', w = ':w', d = ':d' }"))[0];
+        let fill = &fills(&table("a", "for = { w = 2, d = [5, 7] }\ncolumns = { n = ':number', w = ':w', d = ':d' }"))[0];
         assert_eq!(rows(fill), ["(1,1,5)", "(2,1,6)", "(3,1,7)", "(4,2,5)", "(5,2,6)", "(6,2,7)"]);
         assert_eq!(statements(fill, 0..3, 1000), ["INSERT INTO `a` (`n`,`w`,`d`) VALUES (1,1,5),(2,1,6),(3,1,7)"]);
     }

@@ -51,10 +51,7 @@ pub fn prepare(tables: &[Table], account: &Account, threads: usize, say: &(dyn F
 /// The server cannot be reached or refuses.
 pub fn cleanup(tables: &[Table], account: &Account) -> Result<()> {
     let mut client = Client::connect(account)?;
-    tables
-        .iter()
-        .rev()
-        .try_for_each(|table| run(&mut client, format!("DROP TABLE IF EXISTS `{}`", table.name).as_bytes()))
+    tables.iter().rev().try_for_each(|table| run(&mut client, format!("DROP TABLE IF EXISTS `{}`", table.name).as_bytes()))
 }
 
 fn fill_with(clients: &mut [Client], fill: &Fill) -> Result<()> {

@@ -138,8 +138,7 @@ mod tests {
 
     #[test]
     fn the_example_of_the_manual_is_sound() {
-        let manual =
-            std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/workload-files.md")).unwrap();
+        let manual = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/workload-files.md")).unwrap();
         let (_, behind) = manual.split_once("```toml\n").unwrap();
         let (example, _) = behind.split_once("```").unwrap();
         let file = File::parse("shop.toml", example, &[("goods".to_owned(), "5".to_owned())]).unwrap();

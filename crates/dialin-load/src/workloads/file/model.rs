@@ -78,9 +78,8 @@ impl File {
 
 fn lists(fields: &Fields) -> Result<Lists> {
     let list = |(name, value): (&String, &toml::Value)| {
-        let texts = super::read::texts(value).ok_or_else(|| {
-            fields.place.wrong(format!("the list {name:?} is no list of texts"), "Write [\"a\", \"b\"]")
-        })?;
+        let texts = super::read::texts(value)
+            .ok_or_else(|| fields.place.wrong(format!("the list {name:?} is no list of texts"), "Write [\"a\", \"b\"]"))?;
         Ok((name.clone(), texts.into_iter().map(str::to_owned).collect()))
     };
     fields.table("lists")?.into_iter().flatten().map(list).collect()
@@ -97,8 +96,7 @@ fn checks(fields: &Fields, sizes: &Sizes) -> Result<Vec<Check>> {
 
 /// The parser's own message spans lines and shows the text; what is told is its line and its reason.
 fn syntax(place: &Place, text: &str, error: &toml::de::Error) -> crate::errors::Error {
-    let line =
-        error.span().and_then(|span| text.get(..span.start)).map_or(1, |before| before.matches('\n').count() + 1);
+    let line = error.span().and_then(|span| text.get(..span.start)).map_or(1, |before| before.matches('\n').count() + 1);
     let reason = error.message().replace('\n', ", ");
     place
         .at(format_args!("line {line}"))

@@ -17,8 +17,7 @@ const LARGEST: i64 = 1_000_000_000_000_000;
 pub fn read(table: Option<&Table>, given: &[(String, String)], place: &Place) -> Result<Sizes> {
     let empty = Table::new();
     let table = table.unwrap_or(&empty);
-    let given: Vec<(String, &str)> =
-        given.iter().map(|(name, value)| (name.replace('-', "_"), value.as_str())).collect();
+    let given: Vec<(String, &str)> = given.iter().map(|(name, value)| (name.replace('-', "_"), value.as_str())).collect();
     let known: Vec<&str> = table.keys().map(String::as_str).collect();
     if let Some((unknown, _)) = given.iter().find(|(name, _)| !table.contains_key(name)) {
         return Err(place.wrong(format!("it has no size {unknown:?}"), meant(unknown, &known)));
@@ -28,15 +27,14 @@ pub fn read(table: Option<&Table>, given: &[(String, String)], place: &Place) ->
         let place = place.at(format_args!("size {name}"));
         check_name(name, &place)?;
         let size = match given.iter().rev().find(|(each, _)| each == name) {
-            Some((_, text)) => text.trim().parse().map_err(|_| {
-                place.wrong(format!("{text:?} is no whole number"), "Give a whole number, such as 1000")
-            })?,
+            Some((_, text)) => text
+                .trim()
+                .parse()
+                .map_err(|_| place.wrong(format!("{text:?} is no whole number"), "Give a whole number, such as 1000"))?,
             None => whole(default, &sizes, &place)?,
         };
         if !(0..=LARGEST).contains(&size) {
-            return Err(
-                place.wrong(format!("{size} is out of range"), format!("Give a whole number from 0 to {LARGEST}"))
-            );
+            return Err(place.wrong(format!("{size} is out of range"), format!("Give a whole number from 0 to {LARGEST}")));
         }
         sizes.insert(name.clone(), size);
     }

@@ -32,9 +32,7 @@ pub fn scan(text: &str, sizes: &Sizes, place: &Place) -> Result<Scanned> {
         }
         let end = match bytes[at] {
             b'?' => {
-                return Err(
-                    place.wrong("the SQL has a `?`", "Name the value instead: write :name, and draw it with let")
-                );
+                return Err(place.wrong("the SQL has a `?`", "Name the value instead: write :name, and draw it with let"));
             }
             b';' => {
                 return Err(place.wrong("the SQL has more than one statement", "Make a step of each"));
@@ -169,15 +167,9 @@ mod tests {
 
     #[test]
     fn what_cannot_be_right_is_refused() {
-        for text in [
-            "SELECT ?",
-            "SELECT 1; SELECT 2",
-            "SELECT 'a",
-            "SELECT /* a",
-            "SELECT {banks",
-            "SELECT {none}",
-            "SELECT 'a\\",
-        ] {
+        for text in
+            ["SELECT ?", "SELECT 1; SELECT 2", "SELECT 'a", "SELECT /* a", "SELECT {banks", "SELECT {none}", "SELECT 'a\\"]
+        {
             assert!(scanned(text).is_err(), "{text}");
         }
     }
@@ -185,8 +177,7 @@ mod tests {
     #[test]
     fn statements_count_by_their_first_word() {
         let kinds =
-            ["SELECT 1", " ( select 1)", "/* a */ update t", "Insert INTO t", "COMMIT", "# x\nDELETE FROM t", ""]
-                .map(kind);
+            ["SELECT 1", " ( select 1)", "/* a */ update t", "Insert INTO t", "COMMIT", "# x\nDELETE FROM t", ""].map(kind);
         assert_eq!(kinds, [Kind::Read, Kind::Read, Kind::Write, Kind::Write, Kind::Other, Kind::Write, Kind::Other]);
     }
 

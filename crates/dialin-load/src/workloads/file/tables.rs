@@ -213,9 +213,7 @@ fn cases(value: &Value, place: &Place, scope: &Scope) -> Result<Vec<Case>> {
         cases.push(Case { test, source: source(value, place, scope, &["when"])? });
     }
     if cases.is_empty() {
-        return Err(
-            place.wrong(format!("{} without cases", kind(value)), "Write a value, or [{ when = ..., ... }, otherwise]")
-        );
+        return Err(place.wrong(format!("{} without cases", kind(value)), "Write a value, or [{ when = ..., ... }, otherwise]"));
     }
     Ok(cases)
 }
@@ -231,8 +229,7 @@ mod tests {
     use crate::plan::Value as Sql;
 
     fn read_one(text: &str) -> Result<Table> {
-        let table: toml::Table =
-            format!("[[table]]\nname = 'a'\ncreate = 'CREATE TABLE a (id INT)'\n{text}").parse().unwrap();
+        let table: toml::Table = format!("[[table]]\nname = 'a'\ncreate = 'CREATE TABLE a (id INT)'\n{text}").parse().unwrap();
         let sizes = Sizes::from([("banks".to_owned(), 4), ("none".to_owned(), 0), ("many".to_owned(), 1 << 30)]);
         Ok(read(table["table"].as_array().unwrap(), &sizes, &Lists::new(), &Place::file("a.toml"))?.remove(0))
     }
@@ -259,8 +256,7 @@ mod tests {
     #[test]
     fn cases_end_with_one_that_always_holds() {
         let found =
-            fill("for = { o = 10 }\ncolumns = { a = [{ when = { less = [':o', 5] }, null = true }, { value = 7 }] }")
-                .unwrap();
+            fill("for = { o = 10 }\ncolumns = { a = [{ when = { less = [':o', 5] }, null = true }, { value = 7 }] }").unwrap();
         let cases = &found.columns[0];
         assert_eq!(cases[0].test, Some(Test::Less(1, Parameter::Fixed(Sql::Int(5)))));
         assert_eq!((cases.len(), cases[1].test.is_none()), (2, true));
@@ -290,8 +286,7 @@ mod tests {
 
     #[test]
     fn unsound_tables_are_refused() {
-        for text in
-            ["[table.fill]\nfor = { o = 2 }", "[table.fill]\ncolumns = { a = 1 }", "rows = 5", "fill = 5", "after = 5"]
+        for text in ["[table.fill]\nfor = { o = 2 }", "[table.fill]\ncolumns = { a = 1 }", "rows = 5", "fill = 5", "after = 5"]
         {
             assert!(read_one(text).is_err(), "{text}");
         }

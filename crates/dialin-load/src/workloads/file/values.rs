@@ -51,8 +51,7 @@ impl<'a> Scope<'a> {
     /// Nothing has it.
     pub fn slot(&self, name: &str, place: &Place) -> Result<Slot> {
         self.names.iter().position(|each| each == name).ok_or_else(|| {
-            let known: Vec<&str> =
-                self.names.iter().map(String::as_str).filter(|each| !each.starts_with('#')).collect();
+            let known: Vec<&str> = self.names.iter().map(String::as_str).filter(|each| !each.starts_with('#')).collect();
             place.wrong(format!("nothing before it gives :{name} a value"), meant(name, &known))
         })
     }
@@ -64,9 +63,7 @@ impl<'a> Scope<'a> {
     pub fn define(&mut self, name: &str, place: &Place) -> Result<Slot> {
         check_name(name, place)?;
         match self.names.iter().position(|each| each == name) {
-            Some(slot) if slot < self.own => {
-                Err(place.wrong(format!(":{name} is the driver's own"), "Choose another name"))
-            }
+            Some(slot) if slot < self.own => Err(place.wrong(format!(":{name} is the driver's own"), "Choose another name")),
             Some(slot) => Ok(slot),
             None => Ok(self.hidden(name)),
         }
@@ -158,8 +155,9 @@ fn constant(value: &Value, place: &Place) -> Result<Sql> {
         Value::Integer(whole) => Ok(Sql::Int(*whole)),
         Value::Boolean(truth) => Ok(Sql::Int(i64::from(*truth))),
         Value::Float(_) if number(value).is_some() => Ok(Sql::Double(number(value).unwrap_or_default())),
-        other => Err(place
-            .wrong(format!("{} is no value of SQL", kind(other)), "Write text or a number; dates are text in quotes")),
+        other => {
+            Err(place.wrong(format!("{} is no value of SQL", kind(other)), "Write text or a number; dates are text in quotes"))
+        }
     }
 }
 
@@ -181,9 +179,7 @@ fn drawn(value: &Value, place: &Place, scope: &Scope, extra: &[&str]) -> Result<
         "words" => words(&fields, scope)?,
         "value" => return scaled(&fields, scope),
         "size" => {
-            return Ok(Source::Parameter(Parameter::Fixed(Sql::Int(
-                field(&fields, "size", scope.sizes)?.unwrap_or_default(),
-            ))));
+            return Ok(Source::Parameter(Parameter::Fixed(Sql::Int(field(&fields, "size", scope.sizes)?.unwrap_or_default()))));
         }
         _ => return null(&fields),
     };
@@ -198,10 +194,8 @@ fn range(fields: &Fields, key: &str, scope: &Scope) -> Result<(i64, i64)> {
     };
     let (low, high) = (whole(low, scope.sizes, place)?, whole(high, scope.sizes, place)?);
     if low > high {
-        return Err(place.wrong(
-            format!("there is no number from {low} to {high}"),
-            "Give the lower end first; a size may be too small",
-        ));
+        return Err(place
+            .wrong(format!("there is no number from {low} to {high}"), "Give the lower end first; a size may be too small"));
     }
     Ok((low, high))
 }
@@ -238,10 +232,9 @@ fn distribution(fields: &Fields, scope: &Scope) -> Result<Distribution> {
     };
     let constant = |key: &str| -> Result<i64> {
         field(fields, key, scope.sizes)?.ok_or_else(|| {
-            fields.place.wrong(
-                format!("nurand has no {key:?}"),
-                "Give TPC-C's constants: a = 255, 1023 or 8191, and c from 0 to a",
-            )
+            fields
+                .place
+                .wrong(format!("nurand has no {key:?}"), "Give TPC-C's constants: a = 255, 1023 or 8191, and c from 0 to a")
         })
     };
     Ok(match name {
@@ -261,10 +254,9 @@ fn distribution(fields: &Fields, scope: &Scope) -> Result<Distribution> {
 fn decimal(fields: &Fields) -> Result<Generator> {
     let ends = fields.texts("decimal")?;
     let wrong = || {
-        fields.place.wrong(
-            "\"decimal\" has no two ends that are texts of decimal numbers",
-            "Write decimal = [\"0.01\", \"99.99\"]",
-        )
+        fields
+            .place
+            .wrong("\"decimal\" has no two ends that are texts of decimal numbers", "Write decimal = [\"0.01\", \"99.99\"]")
     };
     let [low, high] = ends[..] else {
         return Err(wrong());
@@ -283,9 +275,8 @@ fn fraction(text: &str) -> usize {
 
 fn scaled_up(text: &str, digits: usize) -> Option<i64> {
     let (before, after) = text.split_once('.').unwrap_or((text, ""));
-    let sound = digits <= 18
-        && after.bytes().all(|byte| byte.is_ascii_digit())
-        && before.bytes().any(|byte| byte.is_ascii_digit());
+    let sound =
+        digits <= 18 && after.bytes().all(|byte| byte.is_ascii_digit()) && before.bytes().any(|byte| byte.is_ascii_digit());
     if sound { format!("{before}{after:0<digits$}").parse().ok() } else { None }
 }
 
@@ -314,10 +305,8 @@ fn choice(fields: &Fields, scope: &Scope) -> Result<Generator> {
     };
     let total: f64 = weights.iter().sum();
     if values.is_empty() || weights.len() != values.len() || total <= 0.0 || !total.is_finite() {
-        return Err(place.wrong(
-            "the choice has no weight for each of its values",
-            "Give values, and as many weights from 0, not all 0",
-        ));
+        return Err(place
+            .wrong("the choice has no weight for each of its values", "Give values, and as many weights from 0, not all 0"));
     }
     Ok(Generator::Choice { values, weights })
 }
@@ -326,8 +315,7 @@ fn words(fields: &Fields, scope: &Scope) -> Result<Generator> {
     let place = &fields.place;
     let name = fields.needed_text("words")?;
     let slot = scope.reference(name, place)?.ok_or_else(|| {
-        place
-            .wrong(format!("{name:?} is no variable"), "Write words = \":name\", where :name is a number from 0 to 999")
+        place.wrong(format!("{name:?} is no variable"), "Write words = \":name\", where :name is a number from 0 to 999")
     })?;
     let list = fields
         .get("list")
@@ -359,10 +347,10 @@ fn scaled(fields: &Fields, scope: &Scope) -> Result<Source> {
             Ok(Source::Scaled { slot, times: times.unwrap_or(1), modulo, plus: plus.unwrap_or(0) })
         }
         (None, None, None, None) => Ok(Source::Parameter(Parameter::Fixed(constant(value, place)?))),
-        (None, ..) => Err(place.wrong(
-            "\"times\", \"modulo\" and \"plus\" need a variable",
-            "Write value = \":name\", or the result itself",
-        )),
+        (None, ..) => {
+            Err(place
+                .wrong("\"times\", \"modulo\" and \"plus\" need a variable", "Write value = \":name\", or the result itself"))
+        }
     }
 }
 
@@ -396,9 +384,9 @@ pub fn test(value: &Value, place: &Place, scope: &Scope) -> Result<Test> {
     let place = &fields.place;
     let variable = |text: Option<&str>| {
         let name = text.unwrap_or_default();
-        scope.reference(name, place)?.ok_or_else(|| {
-            place.wrong(format!("{name:?} is no variable"), "A condition begins with a variable, as :name")
-        })
+        scope
+            .reference(name, place)?
+            .ok_or_else(|| place.wrong(format!("{name:?} is no variable"), "A condition begins with a variable, as :name"))
     };
     let pair = |key: &str| match fields.list(key)? {
         [first, second] => Ok((variable(first.as_str())?, second)),

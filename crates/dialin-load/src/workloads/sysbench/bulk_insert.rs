@@ -13,8 +13,7 @@ const LIMIT: usize = 512 * 1024 - 1;
 
 /// A transaction is a row; the server sees one where the rows make a whole statement.
 pub(super) fn plan() -> Plan {
-    let batch =
-        Batch { head: "INSERT INTO sbtest{connection} VALUES".into(), row: "({turn},{turn})".into(), limit: LIMIT };
+    let batch = Batch { head: "INSERT INTO sbtest{connection} VALUES".into(), row: "({turn},{turn})".into(), limit: LIMIT };
     plan_of(Script::BulkInsert, vec![], vec![Op::Batch(batch)], FIRST_FREE)
 }
 

@@ -283,10 +283,14 @@ mod tests {
     #[test]
     fn a_range_ends_range_size_less_one_after_its_beginning() {
         let plan = plan_with(Script::ReadOnly, &[("range-size", "7"), ("point-selects", "0")]);
-        let ranges: Vec<_> = plan.transactions[0].ops.iter().filter_map(|op| match op {
-            Op::Execute(execute) if !execute.parameters.is_empty() => Some(&execute.parameters[..]),
-            _ => None,
-        }).collect();
+        let ranges: Vec<_> = plan.transactions[0]
+            .ops
+            .iter()
+            .filter_map(|op| match op {
+                Op::Execute(execute) if !execute.parameters.is_empty() => Some(&execute.parameters[..]),
+                _ => None,
+            })
+            .collect();
         assert_eq!(ranges, vec![[Parameter::Slot(ID), Parameter::Plus(ID, 6)]; 4]);
     }
 

@@ -139,8 +139,7 @@ mod tests {
              c CHAR(120) DEFAULT '' NOT NULL, pad CHAR(60) DEFAULT '' NOT NULL, PRIMARY KEY (id)) ENGINE = innodb"
         );
         assert_eq!(usual.index(3).as_deref(), Some("CREATE INDEX k_3 ON sbtest3(k)"));
-        let given =
-            [("auto-inc", "off"), ("secondary", "on"), ("create-secondary", "off"), ("mysql-storage-engine", "aria")];
+        let given = [("auto-inc", "off"), ("secondary", "on"), ("create-secondary", "off"), ("mysql-storage-engine", "aria")];
         let other = tables(Script::ReadWrite, &given);
         assert!(other.create(1).starts_with("CREATE TABLE sbtest1 (id INTEGER NOT NULL, k"));
         assert!(other.create(1).ends_with("KEY xid (id)) ENGINE = aria"));

@@ -12,8 +12,7 @@ pub(super) fn plan(script: Script, options: &Options) -> Result<Plan> {
     if script == Script::RandomPoints {
         let points = options.random_points as usize;
         let list = vec!["?"; points].join(", ");
-        let sql =
-            format!("        SELECT id, k, c, pad\n          FROM sbtest1\n          WHERE k IN ({list})\n        ");
+        let sql = format!("        SELECT id, k, c, pad\n          FROM sbtest1\n          WHERE k IN ({list})\n        ");
         let one = execute(vec![drawn; points]);
         return Ok(plan_of(script, vec![read(sql, points)], vec![one], FIRST_FREE));
     }
@@ -71,8 +70,7 @@ mod tests {
         assert_eq!(words(&plan), "SELECT count(k) FROM sbtest1 WHERE k BETWEEN ? AND ? OR k BETWEEN ? AND ?");
         let Some(Op::Execute(ranges)) = plan.transactions[0].ops.last() else { panic!("a statement at the end") };
         let (one, other) = (FIRST_FREE, FIRST_FREE + 1);
-        let ends =
-            [Parameter::Slot(one), Parameter::Plus(one, 9), Parameter::Slot(other), Parameter::Plus(other, 9)];
+        let ends = [Parameter::Slot(one), Parameter::Plus(one, 9), Parameter::Slot(other), Parameter::Plus(other, 9)];
         assert_eq!(ranges.parameters, ends);
         assert_eq!(plan.slots, FIRST_FREE + 2);
     }

@@ -31,10 +31,7 @@ fn names_are_bound_to_parameters_in_the_order_of_the_sql() {
 
 #[test]
 fn a_statement_that_comes_twice_is_prepared_once() {
-    assert_eq!(
-        compiled("{ sql = 'SELECT 1' }, { sql = 'SELECT 1;' }, { sql = 'SELECT 2' }").unwrap().statements.len(),
-        2
-    );
+    assert_eq!(compiled("{ sql = 'SELECT 1' }, { sql = 'SELECT 1;' }, { sql = 'SELECT 2' }").unwrap().statements.len(), 2);
 }
 
 #[test]
@@ -53,8 +50,7 @@ fn columns_are_kept_by_their_place() {
 
 #[test]
 fn a_condition_jumps_over_its_steps_or_to_the_other_ones() {
-    let found =
-        ops("{ when = { chance = 0.1 }, steps = [{ sql = 'DO 1' }], else = [{ sql = 'DO 2' }] }, { sql = 'DO 3' }");
+    let found = ops("{ when = { chance = 0.1 }, steps = [{ sql = 'DO 1' }], else = [{ sql = 'DO 2' }] }, { sql = 'DO 3' }");
     assert_eq!(found[0], Op::Unless(Test::Chance(0.1), 3));
     assert_eq!(found[2], Op::Jump(4));
     assert_eq!((found.len(), executes(&found)), (5, 3));
@@ -85,8 +81,7 @@ fn a_repeat_of_a_variable_is_not_changed_by_its_steps() {
 #[test]
 fn thinking_takes_a_time_a_range_or_a_draw() {
     let micros = |low, high| Op::Think(Generator::Integer(Integers::new(low, high, Distribution::Uniform).unwrap()));
-    let found =
-        ops("{ think = '10ms' }, { think = ['250us', '2s'] }, { think = { integer = [5, 9] } }, { sql = 'DO 0' }");
+    let found = ops("{ think = '10ms' }, { think = ['250us', '2s'] }, { think = { integer = [5, 9] } }, { sql = 'DO 0' }");
     assert_eq!(found[..3], [micros(10_000, 10_000), micros(250, 2_000_000), micros(5, 9)]);
 }
 

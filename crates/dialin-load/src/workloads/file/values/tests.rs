@@ -46,20 +46,12 @@ fn numbers_of_sizes_are_scaled() {
 #[test]
 fn draws_have_their_parameters() {
     let zipfian = Integers::new(1, 4, Distribution::Zipfian { exponent: 0.9 }).unwrap();
-    assert_eq!(
-        generator("{ integer = [1, 'banks'], distribution = 'zipfian', exponent = 0.9 }"),
-        Generator::Integer(zipfian)
-    );
+    assert_eq!(generator("{ integer = [1, 'banks'], distribution = 'zipfian', exponent = 0.9 }"), Generator::Integer(zipfian));
     let nurand = Integers::new(0, 999, Distribution::NuRand { a: 255, c: 7 }).unwrap();
-    assert_eq!(
-        generator("{ integer = [0, 999], distribution = 'nurand', a = 255, c = 7 }"),
-        Generator::Integer(nurand)
-    );
+    assert_eq!(generator("{ integer = [0, 999], distribution = 'nurand', a = 255, c = 7 }"), Generator::Integer(nurand));
     assert_eq!(generator("{ decimal = ['-0.5', '10.25'] }"), Generator::Decimal { low: -50, high: 1025, digits: 2 });
     assert_eq!(generator("{ text = [2, 4] }"), Generator::Text { least: 2, most: 4 });
-    assert!(
-        matches!(generator("{ words = ':a', list = 'ten' }"), Generator::Words { slot: 3, list } if list.len() == 10)
-    );
+    assert!(matches!(generator("{ words = ':a', list = 'ten' }"), Generator::Words { slot: 3, list } if list.len() == 10));
     let choice = Generator::Choice { values: vec![Sql::Int(1), Sql::Bytes(b"x".to_vec())], weights: vec![1.0, 1.0] };
     assert_eq!(generator("{ choice = [1, 'x'] }"), choice);
 }
@@ -129,10 +121,7 @@ fn conditions_compare_variables() {
     assert_eq!(condition("{ null = ':a' }").unwrap(), Test::IsNull(3));
     assert_eq!(condition("{ less = [':a', 'banks - 1'] }").unwrap(), Test::Less(3, Parameter::Fixed(Sql::Int(3))));
     assert_eq!(condition("{ less = [':a', ':turn'] }").unwrap(), Test::Less(3, Parameter::Slot(TURN)));
-    assert_eq!(
-        condition("{ equal = [':a', 'BC'] }").unwrap(),
-        Test::Equal(3, Parameter::Fixed(Sql::Bytes(b"BC".to_vec())))
-    );
+    assert_eq!(condition("{ equal = [':a', 'BC'] }").unwrap(), Test::Equal(3, Parameter::Fixed(Sql::Bytes(b"BC".to_vec()))));
     assert_eq!(condition("{ chance = 0.5 }").unwrap(), Test::Chance(0.5));
 }
 
