@@ -35,6 +35,14 @@ _VARIABLES = (
 )
 
 
+_ABSENT_IS_NONE = ("mutex", "statements", "waits")
+"""Probes of which rules take a counter that is not there for one that stood still."""
+
+
+_UNREAD = ("Com_", "table/")
+"""What no evidence reads: how often each kind of statement ran, and each table by itself."""
+
+
 @cache
 def load(name: str) -> StudyRecord:
     """Return a study that ran on real servers."""
@@ -77,7 +85,8 @@ def _watched(probe: str, seen: Mapping[str, Any], place: int) -> Watched:
     return Watched(
         probe=probe,
         **{**facts, "notes": tuple(facts["notes"])},
-        counters={name: values[place] for name, values in seen["counters"].items() if values[place] is not None},
+        counters=dict.fromkeys(seen.get("still", ()), 0.0)
+        | {name: values[place] for name, values in seen["counters"].items() if values[place] is not None},
         gauges={name: Gauge(*values[place]) for name, values in seen["gauges"].items() if values[place] is not None},
     )
 
@@ -88,7 +97,7 @@ def _raw(raw: Mapping[str, Any]) -> RawWaits:
 
 
 def thin(record: StudyRecord) -> dict[str, Any]:
-    """Return what evidence reads of a study: figures of five digits, without those that were 0 in every trial.
+    """Return what evidence reads of a study: figures of five digits, and of counters that were 0 in every trial the names.
 
     Of a study of many blocks the first ones are kept.
     """
@@ -139,12 +148,13 @@ def _trial(trial: Trial, samples: Sequence[Sample], common: Mapping[str, str]) -
 def _columns(probe: str, seen: Sequence[Mapping[str, Watched]]) -> dict[str, Any]:
     empty = Watched(probe, 0.0)
     own = [one.get(probe, empty) for one in seen]
-    names = sorted({name for one in own for name in one.counters})
+    names = sorted({name for one in own for name in one.counters if not name.startswith(_UNREAD)})
     gauges = sorted({name for one in own for name in one.gauges})
     counters = {name: [_short(one.counters.get(name)) for one in own] for name in names}
     return {
         "facts": [[_short(getattr(one, name)) for name in _WATCHED] for one in own],
-        "counters": {name: values for name, values in counters.items() if any(values) or name == "Qcache_hits"},
+        "counters": {name: values for name, values in counters.items() if any(values)},
+        "still": [n for n, values in counters.items() if set(values) == {0.0}] if probe not in _ABSENT_IS_NONE else [],
         "gauges": {
             name: [[_short(getattr(g, f.name)) for f in fields(Gauge)] if (g := one.gauges.get(name)) else None for one in own]
             for name in gauges

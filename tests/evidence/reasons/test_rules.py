@@ -77,7 +77,11 @@ MOVES: dict[str, list[tuple[str, str, Per, float, float]]] = {
     "memory_pressure": [("machine", "pressure_memory_seconds", S, 0.9, 0.1)],
     "cpu_pressure": [("machine", "pressure_cpu_seconds", S, 0.9, 0.1)],
     "run_queue": [("machine", "run_queue", G, 30.0, 3.0)],
-    "emptiest_instance": [("innodb", "pool/0/free_pages", G, 900.0, 90.0), ("innodb", "pool/1/free_pages", G, 1000.0, 1000.0)],
+    "emptiest_instance": [
+        ("innodb", "pool/0/free_pages", G, 900.0, 90.0),
+        ("innodb", "pool/1/free_pages", G, 1000.0, 1000.0),
+        ("innodb", "pool_size_pages", G, 4000.0, 4000.0),
+    ],
     "steal": [("machine", "steal_seconds", S, 0.5, 0.05)],
     "semaphore_waits": [("innodb", "semaphore_seen/btr0sea.cc:122/S-lock", S, 3.0, 0.1)],
     "lock_spins": [("innodb", "spin/rw_shared/rounds", T, 500.0, 20.0)],
@@ -170,3 +174,16 @@ def test_names_from_outside_are_made_visible() -> None:
     (reason,) = explain(study([Told("innodb", name, S, {"1": 3.0, "16": 0.1})])).reasons
     assert "\x1b" not in reason.text
     assert "\x1b" not in reason.chart.title
+
+
+def test_instances_that_are_more_and_smaller_but_as_empty_are_no_reason() -> None:
+    sizes = {"1": 2, "16": 4}
+    record = study(figures("log_bytes"))
+    seen = {}
+    for trial in record.trials:
+        own = record.watched[trial.id]
+        many = sizes[trial.candidate]
+        free = {f"pool/{number}/free_pages": replace(_gauge(), least=8000.0 * 0.5 / many) for number in range(many)}
+        gauges = {**free, "pool_size_pages": replace(_gauge(), most=8000.0)}
+        seen[trial.id] = {**own, "innodb": replace(own["innodb"], gauges=gauges)}
+    assert found_by("emptiest_instance", replace(record, watched=seen)) == []

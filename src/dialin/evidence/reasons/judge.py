@@ -93,9 +93,7 @@ def judge(rules: Sequence[Rule], record: StudyRecord, found: Sequence[Measured],
     return told
 
 
-def moved(
-    rules: Sequence[Rule], record: StudyRecord, found: Sequence[Measured], compared: Pair
-) -> list[tuple[str, Reason]]:
+def moved(rules: Sequence[Rule], record: StudyRecord, found: Sequence[Measured], compared: Pair) -> list[tuple[str, Reason]]:
     """Return all that moved between two candidates, each with its theme, strongest first.
 
     A figure is compared within blocks on the ratio scale, as throughput is. A hundred and more figures are looked at, and by

@@ -53,14 +53,24 @@ pages_flushed: Of = first_of(
     per_second("status", "Innodb_buffer_pool_pages_flushed"),
     per_second("metrics", "buffer_pool_pages_written"),
 )
-"""Pages written out of the buffer pool, a second."""
+"""Pages that the page cleaner wrote out of the buffer pool, a second."""
+
+pages_written: Of = first_of(per_second("status", "Innodb_pages_written"), pages_flushed)
+"""All pages written out of the buffer pool, a second.
+
+MySQL 5.6 does not count as flushed those that a thread writes out itself, one by one, because it needs a free page (read on
+5.6.24: a thousand written a second, and none flushed).
+"""
 
 
 def emptiest_instance(one: Measured) -> float | None:
-    """Return the fewest free pages that any instance of the buffer pool had; nothing where there is one only."""
-    seen = one.watched.get("innodb")
+    """Return the share of its pages that were free where an instance of the buffer pool had the fewest.
+
+    Nothing where there is one instance only. A share, because pages alone are fewer wherever there are more instances.
+    """
+    seen, whole = one.watched.get("innodb"), one.gauge("innodb", "pool_size_pages")
     least = [gauge.least for name, gauge in seen.gauges.items() if _OF_AN_INSTANCE.fullmatch(name)] if seen else []
-    return min(least) if len(least) > 1 else None
+    return min(least) * len(least) / whole.most if len(least) > 1 and whole is not None and whole.most > 0 else None
 
 
 checkpoint_share: Of = quotient(mean_of("innodb", "checkpoint_age"), redo_capacity)

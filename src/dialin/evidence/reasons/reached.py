@@ -114,7 +114,7 @@ LIMITS: tuple[Limit, ...] = (
         "share",
         quotient(_most("status", "Threads_connected"), setting("max_connections")),
         0.95,
-        lambda x: f"{percent(x)} of max_connections were in use",
+        lambda x: f"{percent(min(x, 1.0))} of max_connections were in use",  # an administrator may have one more
         sources.CONNECTIONS,
     ),
     Limit(
@@ -151,7 +151,7 @@ LIMITS: tuple[Limit, ...] = (
         "pages written, of innodb_io_capacity_max",
         "share",
         quotient(known.pages_flushed, setting("innodb_io_capacity_max")),
-        0.9,
+        0.85,  # the page cleaner sleeps a second before it writes: at its limit all the time it comes to 0.89 (read on 5.6.24)
         lambda x: f"Flushing wrote {percent(x)} of what innodb_io_capacity_max allows it",
         sources.IO_CAPACITY,
     ),
@@ -197,7 +197,7 @@ LIMITS: tuple[Limit, ...] = (
         "share",
         quotient(per_second("status", "Created_tmp_disk_tables"), per_second("status", "Created_tmp_tables"), least=0.1),
         0.1,
-        lambda x: f"{percent(x)} of the temporary tables went to disk",
+        lambda x: f"{percent(min(x, 1.0))} of the temporary tables went to disk",
         sources.TEMPORARY,
     ),
     Limit(

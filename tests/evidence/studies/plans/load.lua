@@ -1,8 +1,10 @@
 -- Each event joins ten rows with a table whose index is invisible, and asks for one row of a derived table.
 
-local LEFT, RIGHT = 2000, 3000
+local LEFT = 2000
 
-sysbench.cmdline.options = {}
+sysbench.cmdline.options = {
+   rows = {"Rows of the table whose index is invisible", 3000},
+}
 
 local function fill(con, table, rows, row)
    con:bulk_insert_init("INSERT INTO " .. table .. " VALUES")
@@ -17,7 +19,7 @@ function prepare()
    con:query("CREATE TABLE a (id INT PRIMARY KEY, v INT NOT NULL) ENGINE=InnoDB")
    con:query("CREATE TABLE b (id INT PRIMARY KEY, k INT NOT NULL, v INT NOT NULL, KEY by_k (k) INVISIBLE) ENGINE=InnoDB")
    fill(con, "a", LEFT, function(id) return string.format("(%d, %d)", id, id % 7) end)
-   fill(con, "b", RIGHT, function(id) return string.format("(%d, %d, %d)", id, sysbench.rand.uniform(1, LEFT), id % 7) end)
+   fill(con, "b", sysbench.opt.rows, function(id) return string.format("(%d, %d, %d)", id, sysbench.rand.uniform(1, LEFT), id % 7) end)
    con:query("ANALYZE TABLE a, b")
 end
 
