@@ -1,60 +1,50 @@
 //! How long answers are gathered before they are worked through.
 //!
-//! Each wake-up costs a context switch, and on a machine that client and server share it interrupts a server thread. While
-//! other connections are still being served, the loop therefore gives them a little time, so that it finds several answers at
-//! once. That time is bounded, and never reaches past the moment at which something is due.
+//! Each wake-up costs a context switch, and where client and server share a busy machine it takes a CPU from a server thread.
+//! While other connections are still being served, the loop therefore gives them a little time, so that it finds several answers
+//! at once. It does so only while the machine's CPUs are all at work: where one is idle, a wake-up takes nothing from anybody, and
+//! waiting would merely make answers late. The time is bounded, and never reaches past the moment at which something is due.
 
 use super::wake::Waiter;
 use crate::errors::Result;
 use std::time::Duration;
 
-/// Gathers answers: while several connections are being served, the loop gives the server a little time, so that one wake-up
-/// finds several answers. The pauses end as soon as `enough` of them are there, or after `most` pauses.
-#[derive(Clone, Copy, Debug)]
-pub struct Batching {
-    /// One pause. The kernel adds what its timers are coarse by.
-    pause: Duration,
-    /// How many of them there are at most.
-    most: u32,
-    /// One of so many connections that wait is enough.
-    share: usize,
-    /// Fewer connections that wait are not gathered.
-    least: usize,
-}
+/// A pause between two looks. The kernel's timers make it about half as long again.
+const PAUSE: Duration = Duration::from_micros(100);
+/// How many pauses there are at most.
+const PAUSES: u32 = 2;
+/// Fewer connections that wait are not gathered.
+const LEAST: usize = 4;
+/// A machine of which less is idle counts as busy.
+const IDLE: f64 = 0.1;
 
-impl Default for Batching {
-    fn default() -> Self {
-        let mut v = [50u64, 2, 3, 4];
-        if let Ok(text) = std::env::var("DIALIN_BATCH") {
-            for (place, part) in text.split(',').enumerate() {
-                v[place] = part.parse().unwrap();
-            }
-        }
-        Self { pause: Duration::from_micros(v[0]), most: v[1] as u32, share: v[2] as usize, least: v[3] as usize }
-    }
+/// Gathers answers in pauses, until half of them are there.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Batching {
+    is_busy: bool,
 }
 
 impl Batching {
+    /// Take in which share of the machine's CPU time was idle in the last second.
+    pub fn learn(&mut self, idle: f64) {
+        self.is_busy = idle < IDLE;
+    }
+
     /// Fill `ready` with what has an answer, out of `waits` connections; wait for the first one no longer than `longest`.
     ///
     /// # Errors
     ///
     /// The kernel refuses to wait.
     pub fn wait(&self, waiter: &mut Waiter, waits: usize, longest: Duration, ready: &mut Vec<usize>) -> Result<()> {
-        if waits < self.least || longest < self.pause * self.most {
+        if !self.is_busy || waits < LEAST || longest < PAUSE * PAUSES {
             return waiter.wait(longest, ready);
         }
-        let enough = waits / self.share;
-        for _ in 0..self.most {
+        for _ in 0..PAUSES {
             waiter.wait(Duration::ZERO, ready)?;
-            if ready.len() >= enough {
+            if ready.len() >= waits.div_ceil(2) {
                 return Ok(());
             }
-            if self.pause.is_zero() {
-                std::thread::yield_now();
-            } else {
-                std::thread::sleep(self.pause);
-            }
+            std::thread::sleep(PAUSE);
         }
         let longest = if ready.is_empty() { longest } else { Duration::ZERO };
         waiter.wait(longest, ready)

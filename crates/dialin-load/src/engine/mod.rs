@@ -4,6 +4,7 @@ mod batching;
 mod clock;
 mod collect;
 mod connection;
+mod cpus;
 mod outcome;
 mod player;
 mod reconnect;

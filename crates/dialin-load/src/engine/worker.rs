@@ -4,6 +4,7 @@ use super::batching::Batching;
 use super::clock::SECOND;
 use super::collect::Told;
 use super::connection::{Connection, Received, awaited};
+use super::cpus::Idle;
 use super::outcome::{LOST, NO_ROW, Verdict, judge};
 use super::player::{Action, Player};
 use super::reconnect::{Job, Reconnected};
@@ -76,6 +77,7 @@ pub struct Worker<'a> {
     timers: BinaryHeap<Reverse<(u64, usize)>>,
     waiter: Waiter,
     batching: Batching,
+    idle: Idle,
     ready: Vec<usize>,
     buffer: Vec<u8>,
     waits: usize,
@@ -123,6 +125,7 @@ impl<'a> Worker<'a> {
             benched,
             waiter,
             batching: Batching::default(),
+            idle: Idle::default(),
             ready: Vec::with_capacity(seats.len()),
             seats,
             timers: BinaryHeap::new(),
@@ -198,6 +201,9 @@ impl<'a> Worker<'a> {
         while now >= self.second * SECOND {
             self.arrive(self.second * SECOND - 1);
             self.hand_over(1.0);
+            if let Some(idle) = self.idle.share() {
+                self.batching.learn(idle);
+            }
             self.look_for_the_hung(now)?;
         }
         Ok(())
