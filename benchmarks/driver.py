@@ -2,10 +2,10 @@
 
     python benchmarks/driver.py [--pairs 5] [--seconds 5] [--only read_write/16 ...] [--server mysql@9.7] [--seed 1]
 
-One sandbox on a unix socket, with 8 tables of 100,000 rows that fit in memory, pareto. Slices of load come in pairs, one of each
-driver in random order; the pairs of all cases are mixed, so that nothing that changes on the machine meets one case alone. A driver
-is started for each slice, and its first two seconds do not count. A figure is the median over the pairs, its range the least and
-the greatest. The machine should have nothing else to do: what other programs took of it is told.
+One sandbox on a unix socket, with 8 tables of 100,000 rows that fit in memory, pareto. Slices of load come in pairs, one of
+each driver in random order; the pairs of all cases are mixed, so that nothing that changes on the machine meets one case
+alone. A driver is started for each slice, and its first two seconds do not count. A figure is the median over the pairs, its
+range the least and the greatest. The machine should have nothing else to do: what other programs took of it is told.
 
 Writes benchmarks/results/driver.json and the table in BENCHMARKS.md; with --only nothing is written, and the table is printed.
 """
@@ -56,7 +56,7 @@ Case = tuple[str, int]
 
 @dataclass(frozen=True)
 class Slice:
-    """What a driver did: transactions a second, its CPU microseconds for each, and the share of the machine that others took."""
+    """What a driver did: transactions a second, its CPU microseconds for each, and what others took of the machine."""
 
     tps: float
     cpu_us: float
@@ -157,7 +157,8 @@ def summary(pairs: Sequence[Pair]) -> dict[str, float]:
 
 def table(results: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
     head = (
-        "| load | connections | CPU of dialin-load / of sysbench, median (range) | throughput / under sysbench, median (range) | "
+        "| load | connections | CPU of dialin-load / of sysbench, median (range) | "
+        "throughput / under sysbench, median (range) | "
         "CPU a transaction, µs: dialin-load | sysbench | other programs |\n|---|---|---|---|---|---|---|"
     )
     rows = [

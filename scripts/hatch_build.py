@@ -1,7 +1,7 @@
 """Builds the load driver, dialin-load, into the wheel, so that one `pip install` gives both.
 
-Where cargo is missing or too old, the wheel holds dialin alone, which then applies its loads by sysbench. An editable install is
-left to scripts/driver.sh.
+Where cargo is missing or too old, the wheel holds dialin alone, which then applies its loads by sysbench. An editable install
+is left to scripts/driver.sh.
 """
 
 from __future__ import annotations

@@ -68,6 +68,7 @@ run_beside() { # NAME TEST...: runs tests in the background; their words go into
 studies="tests_live/test_study.py tests_live/test_attached_study.py"
 deciding="tests_live/test_report_in_browser.py tests_live/test_deciding.py tests_live/test_switching.py tests_live/test_hiccups.py"
 explaining="tests_live/test_probes.py tests_live/test_waits.py tests_live/test_scan.py tests_live/test_recipes.py"
+loading="tests_live/test_dialin_load.py tests_live/test_dialin_load_counters.py tests_live/test_dialin_load_study.py"
 say "tests on $DIALIN_TEST_BUILDS"
 # shellcheck disable=SC2086  # these are words
 run_beside studies $studies
@@ -78,9 +79,12 @@ deciders=$!
 # shellcheck disable=SC2086
 run_beside explaining $explaining
 explainers=$!
+# shellcheck disable=SC2086
+run_beside loading $loading
+loaders=$!
 code=0
 # shellcheck disable=SC2046,SC2086
-.venv/bin/pytest tests_live $(printf -- '--ignore=%s ' $studies $deciding $explaining) || code=$?
+.venv/bin/pytest tests_live $(printf -- '--ignore=%s ' $studies $deciding $explaining $loading) || code=$?
 say "tests of whole studies"
 wait $studying || code=$?
 cat "$home/beside-$$-studies/log"
@@ -90,4 +94,7 @@ cat "$home/beside-$$-deciding/log"
 say "tests of what explains a verdict"
 wait $explainers || code=$?
 cat "$home/beside-$$-explaining/log"
+say "tests of the load driver"
+wait $loaders || code=$?
+cat "$home/beside-$$-loading/log"
 exit "$code"

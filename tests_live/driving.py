@@ -39,9 +39,13 @@ class Done:
         return [line for line in self.lines if line["type"] == "second"]
 
     @property
+    def summary(self):
+        (found,) = [line for line in self.lines if line["type"] == "summary"]
+        return found
+
+    @property
     def total(self):
-        (summary,) = [line for line in self.lines if line["type"] == "summary"]
-        return summary["total"]
+        return self.summary["total"]
 
 
 def finished(code, out, err):
@@ -94,12 +98,6 @@ def sysbench(script, sandbox, *, verb="run", threads=1, events=0, database="sbte
     """Let sysbench prepare its tables, or run so many transactions."""
     words = [f"--{name.replace('_', '-')}={value}" for name, value in given.items()]
     connection = ["--db-driver=mysql", f"--mysql-socket={sandbox.socket}", "--mysql-user=root", f"--mysql-db={database}"]
-    limits = [f"--threads={threads}", "--time=0", f"--events={events}", "--rand-seed=1"]
+    limits = [f"--threads={threads}", "--time=0", f"--events={events}", f"--rand-seed={events + 1}"]
     done = subprocess.run(["sysbench", script, *connection, *limits, *words, verb], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
-
-
-def status(sandbox):
-    """The server's counters."""
-    with sandbox.connect() as query:
-        return {name: int(value) for name, value in query("SHOW GLOBAL STATUS") if value.isdecimal()}

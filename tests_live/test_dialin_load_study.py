@@ -1,19 +1,16 @@
-"""Whole studies on dialin-load: the same verdict as under sysbench, a rate that is asked for, and which driver a study keeps."""
+"""Whole studies on dialin-load: the verdict is that under sysbench, a rate is asked for, and a study keeps its driver."""
 
-import os
+import signal
 import subprocess
-import sys
-
-import pytest
 
 from dialin.store.store import Store
 from driving import needs_dialin_load
-from live import LITTLE, MYSQL, SHORT
+from live import MYSQL, SHORT, measuring
 
 pytestmark = needs_dialin_load
 
 FLUSH = ["sweep", "innodb_flush_log_at_trx_commit=1,2", "--server", MYSQL, "--set", "sync_binlog=0"]
-CHOOSING = [*SHORT, "--threads", "4", "--accept-weaker-durability", "--minutes", "1.2"]
+CHOOSING = [*SHORT, "--threads", "4", "--accept-weaker-durability", "--minutes", "1"]
 
 
 def spec_of(directory):
@@ -41,7 +38,7 @@ def test_a_study_comes_to_the_same_verdict_under_dialin_load_and_under_sysbench(
 
 
 def test_a_rate_that_is_not_reached_is_said_with_the_verdict(dialin):
-    words = [*FLUSH, *SHORT, "--workload", "oltp_update_non_index", "--rate", "1000000", "--threads", "2", "--minutes", "0.8"]
+    words = [*FLUSH, *SHORT, "--workload", "oltp_update_non_index", "--rate", "1000000", "--threads", "2", "--minutes", "0.6"]
     verdict = dialin.verdict(*words, "--out", dialin.directory / "rated", code=dialin.any_code)
     (note,) = [note for note in verdict["warnings"] if note["code"] == "rate_not_reached"]
     assert note["data"]["asked"] == 1_000_000
@@ -50,37 +47,20 @@ def test_a_rate_that_is_not_reached_is_said_with_the_verdict(dialin):
 
 def test_without_the_program_sysbench_applies_the_load_and_a_study_keeps_its_driver(dialin, monkeypatch):
     out = dialin.directory / "study"
-    words = [*FLUSH, *LITTLE, "--measure", "2", "--warmup", "1", "--threads", "2", "--minutes", "0.6", "--out", out]
-    nowhere = {**os.environ, "DIALIN_LOAD": str(dialin.directory / "nowhere")}
-
-    def run(*more, **environment):
-        command = [sys.executable, "-m", "dialin", *map(str, more)]
-        return subprocess.run(command, capture_output=True, text=True, cwd=dialin.directory, env=environment, timeout=300)
-
-    done = run(*words, **nowhere)
-    assert done.returncode in (0, 1), done.stderr
-    assert "sysbench applies the load" in " ".join(done.stderr.split())
+    monkeypatch.setenv("DIALIN_LOAD", str(dialin.directory / "nowhere"))
+    process = dialin.start(*FLUSH, *SHORT, "--threads", "2", "--minutes", "0.6", "--out", out)
+    measuring(out)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "sysbench applies the load" in " ".join(err.split())
     load, driver = spec_of(out)
     assert (load.driver, driver.split()[0]) == ("sysbench", "sysbench")
-    assert run("resume", out, "--minutes", "0.8", **os.environ).returncode in (0, 1)
+    monkeypatch.delenv("DIALIN_LOAD")
+    process = dialin.start("resume", out)
+    measuring(out, position=2)
+    shown = subprocess.run(["ps", "axww", "-o", "args"], capture_output=True, text=True, check=True).stdout
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert f"sysbench {load.name}" in shown
     assert spec_of(out)[0].driver == "sysbench"
-
-
-@pytest.mark.parametrize(
-    ("workload", "says"),
-    [
-        ("dialin-load:oltp_read_write", "DIALIN_LOAD names"),
-        ("tpcc-like", "DIALIN_LOAD names"),
-        ("sysbench:tpcc-like", "dialin-load has it"),
-        ("sysbench:scan", "does not time queries"),
-    ],
-)
-def test_a_load_that_cannot_be_is_refused_before_anything_starts(dialin, monkeypatch, workload, says):
-    monkeypatch.setenv("DIALIN_LOAD", str(dialin.directory / "nowhere"))
-    _, err = dialin(*FLUSH, *LITTLE, "--workload", workload, code=2)
-    assert says in " ".join(err.split())
-
-
-def test_sizes_of_tables_are_not_for_workloads_with_sizes_of_their_own(dialin):
-    _, err = dialin(*FLUSH, "--workload", "bank-transfer", "--table-size", "1000", "--yes", code=2)
-    assert "dialin-load show bank-transfer" in " ".join(err.split())

@@ -193,7 +193,7 @@ def test_a_study_in_which_nothing_starts_ends_with_code_3_the_signal_and_the_log
         (["read_buffer_size=1M,2M", "--server", "mysql@4.1"], "mysql@4.1"),
         (["read_buffer_size=1M,2M", "--load-cpus", "999"], "CPU 999"),
         (["read_buffer_size=1M,2M", "--workload-option", "range-sice=1"], "range-size"),
-        (["read_buffer_size=1M,2M", "--table-size", "1000000000000"], "GB"),
+        (["read_buffer_size=1M,2M", "--table-size", "2000000000"], "GB"),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_starts(dialin, words, says):

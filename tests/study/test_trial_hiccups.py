@@ -20,6 +20,9 @@ class FakeStage:
     build = Build(Flavour.MYSQL, (5, 5, 9), binary=None)
     pid = None
 
+    def __init__(self, ended=lambda: False):
+        self.is_gone = ended
+
     def target(self):
         return None
 
@@ -36,8 +39,11 @@ class FakeStage:
     def connect(self):
         yield lambda statement, arguments=(): []
 
-    def is_gone(self):
-        return False
+    def last_words(self):
+        return "it died of SIGKILL"
+
+    def log_tail(self):
+        return ""
 
 
 class FakeLoad:
@@ -90,8 +96,9 @@ class FakeProbe:
 def measured(tmp_path, spec, clock):
     """Run one trial under a load of so many seconds; its samples, the trial, and the probe."""
 
-    def call(seconds, gaps=lambda asked: asked / 1000, speed=lambda second: 100.0):
+    def call(seconds, gaps=lambda asked: asked / 1000, speed=lambda second: 100.0, ended=lambda load: False):
         probe = FakeProbe(gaps)
+        load = FakeLoad(clock, seconds, speed)
         with Store.create(tmp_path, spec, created=0, dialin_version="0", command="", host={}, servers={}) as store:
             laboratory = Laboratory(
                 spec=spec,
@@ -99,8 +106,8 @@ def measured(tmp_path, spec, clock):
                 clock=clock,
                 store=store,
                 watcher=Silent(),
-                workload=FakeLoad(clock, seconds, speed),
-                stage=lambda candidate: FakeStage(),
+                workload=load,
+                stage=lambda candidate: FakeStage(lambda: ended(load)),
                 hiccups=lambda clock: probe,
             )
             trial = run(laboratory, Trial(0, 1, 1, 1, "4", TrialState.RUNNING, 0.0))
@@ -124,6 +131,13 @@ def test_the_host_is_watched_no_longer_once_a_trial_has_failed(measured):
     assert trial.state is TrialState.FAILED
     assert len(samples) == 7
     assert not probe.running
+
+
+@pytest.mark.parametrize("died_in", [3, 15])
+def test_a_server_that_ends_fails_its_trial_though_its_driver_goes_on_reporting(measured, died_in):
+    _, trial, _ = measured(1000, ended=lambda load: load.number >= died_in)
+    assert trial.state is TrialState.FAILED
+    assert (trial.failure.fault, trial.failure.reason) == ("server", "The server ended: it died of SIGKILL")
 
 
 def measured_seconds(samples):

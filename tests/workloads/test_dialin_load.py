@@ -1,6 +1,7 @@
 """dialin-load as dialin starts it; the program is a shell script that writes down its arguments."""
 
 import json
+from itertools import pairwise
 
 import pytest
 
@@ -55,7 +56,7 @@ def error(what, remedy):
 
 
 def options(words):
-    return [after for before, after in zip(words, words[1:], strict=False) if before == "--option"]
+    return [after for before, after in pairwise(words) if before == "--option"]
 
 
 def test_the_load_is_started_with_its_sizes_and_without_the_password(program, target):
@@ -189,7 +190,7 @@ def test_data_is_described_by_what_tells_its_size():
 
 
 def test_the_disk_that_data_takes_is_reckoned_with_its_size():
-    assert DialinLoad(spec(tables=2)).expected_bytes() == Sysbench(WorkloadSpec(tables=2)).expected_bytes()
+    assert DialinLoad(spec(tables=2)).expected_bytes() == Sysbench(WorkloadSpec(tables=2)).expected_bytes() > 0
     small, large = (DialinLoad(spec(name="tpcc-like", options={"warehouses": n})).expected_bytes() for n in ("1", "100"))
-    assert 50 * small > large > 10 * small
+    assert 100 * small > large > 10 * small
     assert DialinLoad(spec(name="noop")).expected_bytes() == 0

@@ -14,7 +14,13 @@ def test_a_password_goes_into_a_private_file_and_not_on_the_command_line(tmp_pat
     account = Account(socket=Path("/s.sock"), user="dialin", password="hunter2")
     words = dialin_load_account.options(account, tmp_path, "sbtest")
     file = tmp_path / "dialin-load.cnf"
-    assert words == [f"--defaults-file={file}", "--socket=/s.sock", "--user=dialin", "--database=sbtest", "--ssl-mode=preferred"]
+    assert words == [
+        f"--defaults-file={file}",
+        "--socket=/s.sock",
+        "--user=dialin",
+        "--database=sbtest",
+        "--ssl-mode=preferred",
+    ]
     assert file.read_text() == '[client]\npassword = "hunter2"\n'
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert dialin_load_account.options(account, tmp_path, "sbtest") == words

@@ -61,6 +61,8 @@ def test_an_error_is_told_with_its_remedy():
     assert parse(line, 95) == Fault("it is gone", "Start it")
 
 
-@pytest.mark.parametrize("line", ["", "a warning", "{", "[]", "{}", '{"type":"start"}', '{"type":"second"}', second(errors=None)])
+@pytest.mark.parametrize(
+    "line", ["", "a warning", "{", "[]", "{}", '{"type":"start"}', '{"type":"second"}', second(errors=None)]
+)
 def test_other_lines_are_neither(line):
     assert parse(line, 95) is None

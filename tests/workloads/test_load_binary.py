@@ -31,7 +31,7 @@ def test_the_program_that_the_environment_names_goes_before_all_others(tmp_path,
     own = program(tmp_path / "own")
     assert load_binary.need({"DIALIN_LOAD": str(own)}, python) == own
     assert load_binary.find({"DIALIN_LOAD": str(tmp_path / "gone")}, python) is None
-    with pytest.raises(UserError, match="DIALIN_LOAD names .*gone, which is no program"):
+    with pytest.raises(UserError, match=r"DIALIN_LOAD names .*gone, which is no program"):
         load_binary.need({"DIALIN_LOAD": str(tmp_path / "gone")}, python)
 
 

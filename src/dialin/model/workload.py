@@ -100,7 +100,7 @@ class WorkloadSpec(BaseModel):
 
     @property
     def is_sized_by_tables(self) -> bool:
-        """Whether `tables` and `table_size` tell its data; workloads of dialin-load's own have options of their own for that."""
+        """Whether `tables` and `table_size` tell its data; workloads of dialin-load's own have options for that."""
         return self.driver is not Driver.DIALIN_LOAD or self.name in SYSBENCH_SCRIPTS
 
     @property

@@ -113,7 +113,7 @@ def _cached_share(seen: Mapping[str, Watched]) -> float:
 def rate_notes(
     spec: StudySpec, done: Sequence[Trial], found: Mapping[int, Figures], watched: Mapping[int, Mapping[str, Watched]]
 ) -> list[Note]:
-    """Return a warning where transactions did not come at the rate that was asked for, and where that was the driver's doing."""
+    """Return a warning where transactions did not come at the rate asked for, and where that was the driver's doing."""
     asked = spec.workload.rate
     short = [trial for trial in done if found[trial.id].window.mean < _REACHED * asked]
     if not short:
@@ -122,7 +122,8 @@ def rate_notes(
     least = min(found[trial.id].window.mean for trial in short)
     text = (
         f"The rate of {asked} transactions/s was not reached in {len(short)} of {counted(len(done), 'trial')} "
-        f"({', '.join(whose)}): it was {least:.0f} at the least. What could not begin in time waited, and its latency tells how long"
+        f"({', '.join(whose)}): it was {least:.0f} at the least. "
+        "What could not begin in time waited, and its latency tells how long"
     )
     late = max(_lateness(watched.get(trial.id, {})) for trial in short)
     if late > _LATE_MS:

@@ -104,8 +104,8 @@ class Question(BaseModel):
     workload: str = Field(
         default="oltp_read_write",
         description="the name of one of sysbench's workloads, applied by dialin-load, or by sysbench where the name follows "
-        "sysbench:; bank-transfer, tpcc-like, queue, feed, or noop; the path of a workload file (TOML) or of a sysbench Lua script; "
-        "or scan, which times a query over a large table",
+        "sysbench:; bank-transfer, tpcc-like, queue, feed, or noop; the path of a workload file (TOML) or of a sysbench Lua "
+        "script; or scan, which times a query over a large table",
     )
     threads: Threads | None = Field(
         default=None,
@@ -121,7 +121,7 @@ class Question(BaseModel):
     percentile: int = Field(default=95, ge=1, le=99, description="the percentile of latency that is reported, such as 95 or 99")
     workload_options: dict[str, str | int | float | bool] = Field(
         default_factory=dict,
-        description="further options of the workload, such as range-size; of the scan: engine, size, query, cache (docs/scan.md)",
+        description="further options of the workload, such as range-size; of scan: engine, size, query, cache (docs/scan.md)",
     )
     minutes: float = Field(
         default=30.0, gt=0, le=10_080, description="the budget of wall clock for the trials; data is prepared before it begins"

@@ -109,6 +109,16 @@ def _as_it_is(trial: Trial, progress: _Progress, state: TrialState) -> Trial:
     )
 
 
+def _check_alive(instance: Instance) -> None:
+    """Make sure that the server has not ended.
+
+    Raises:
+        ServerError: it has.
+    """
+    if instance.is_gone():
+        raise ServerError(f"The server ended: {instance.last_words()}", log_tail=instance.log_tail())
+
+
 class _Life:
     """One trial under way."""
 
@@ -241,8 +251,7 @@ class _Life:
 
     def _measure(self, instance: Instance, load: Load, watching: Watching) -> None:
         lab, pid = self._lab, instance.pid
-        if instance.is_gone():
-            raise ServerError(f"The server ended: {instance.last_words()}", log_tail=instance.log_tail())
+        _check_alive(instance)
         with self._step(Step.MEASURE), watching.window():
             began, driver, server, busy = (
                 lab.clock.monotonic(),
@@ -251,6 +260,7 @@ class _Life:
                 host.busy_seconds(),
             )
             self._so_far.spoiled |= not self._read_enough(load)
+            _check_alive(instance)  # a driver may hope for a while that a server which died comes back
             cpus = lab.spec.load_cpus
             costs = Costs(
                 seconds=lab.clock.monotonic() - began,

@@ -27,7 +27,7 @@ _MADE = 1
 
 _PREPARE_LIMIT = 6 * 3600.0
 
-_RECONNECT_FOR = 2
+_RECONNECT_FOR = 1
 """Seconds without any connection after which the driver ends: a trial whose server died has failed."""
 
 _OPTION = re.compile(r"[a-z][a-z0-9_-]*")
@@ -130,12 +130,14 @@ class DialinLoad:
     def describe_data(self) -> str:
         """Return what is prepared, in a few words."""
         options = ", ".join(f"{name}={value}" for name, value in self._spec.options.items())
-        return " ".join(filter(None, [self._spec.size or "the data", "for", self._spec.name, f"({options})" if options else ""]))
+        return " ".join(
+            filter(None, [self._spec.size or "the data", "for", self._spec.name, f"({options})" if options else ""])
+        )
 
     def data_facts(self) -> dict[str, Any]:
         """Return all that decides what the prepared data is, the text of a workload file included.
 
-        Tables that sysbench made have the same shape, but no row in common with those of dialin-load: neither shares the other's.
+        Tables that sysbench made have the same shape, and other rows: no dataset is both drivers'.
         """
         facts: dict[str, Any] = {**self._spec.data_options, "driver": load_binary.NAME}
         if self._is_sysbenchs:
@@ -206,7 +208,9 @@ class DialinLoad:
         if code != 0:
             said = tail(log)
             fault = _said(said)
-            raise WorkloadError(f"dialin-load could not prepare its data: {fault.what}", fault.remedy, _in_short(said) or fault.what)
+            raise WorkloadError(
+                f"dialin-load could not prepare its data: {fault.what}", fault.remedy, _in_short(said) or fault.what
+            )
 
     @property
     def patience(self) -> float:
@@ -251,7 +255,7 @@ class DialinLoadRun:
             WorkloadError: the driver ended, or told an error that ends it.
         """
         try:
-            told = self._driver.read(lambda line: parse(line, self._percentile), timeout)
+            told: Report | Fault | None = self._driver.read(self._understood, timeout)
         except EndedError as ended:
             fault = _said(ended.words)
             raise WorkloadError(f"dialin-load ended by itself: {fault.what}", fault.remedy, _in_short(ended.words)) from None
@@ -261,6 +265,9 @@ class DialinLoadRun:
             return None
         self._count(told)
         return told.second
+
+    def _understood(self, line: str) -> Report | Fault | None:
+        return parse(line, self._percentile)
 
     def _count(self, report: Report) -> None:
         self._timers += report.timers.count

@@ -1,4 +1,4 @@
-"""The lines that dialin-load writes while it runs, as schema/load.schema.json describes them; their format is known here alone."""
+"""The lines that dialin-load writes while it runs (schema/load.schema.json); their format is known here alone."""
 
 from __future__ import annotations
 
@@ -103,4 +103,4 @@ def _latency(told: Mapping[str, Any], percentile: int) -> float:
     if ready is not None:
         return float(ready)
     units = quantile(told["latency_histogram"], percentile / 100)
-    return (units or 0.0) * told["histogram_unit_ns"] / _NS_A_MS
+    return (units or 0.0) * float(told["histogram_unit_ns"]) / _NS_A_MS

@@ -77,7 +77,7 @@ class DriverProcess:
             os.close(write_end)
         return cls(process, read_end, directory / "load.log")
 
-    def read(self, understood: Callable[[str], _Read | None], timeout: float) -> _Read | None:
+    def read(self, understood: Callable[[str], _Read], timeout: float) -> _Read | None:
         """Return the next line as it is understood, leaving out those that are not; None where none came in time.
 
         Args:

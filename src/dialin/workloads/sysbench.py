@@ -57,8 +57,8 @@ class Sysbench:
         if self._own_script is not None and not self._own_script.is_file():
             raise UserError(
                 f"There is no workload {self._spec.name!r}, nor a file of that name",
-                f"Take one of {', '.join((*SYSBENCH_SCRIPTS, *LOAD_WORKLOADS, SCAN))}, or the path of a workload file (TOML) or of a "
-                "sysbench Lua script",
+                f"Take one of {', '.join((*SYSBENCH_SCRIPTS, *LOAD_WORKLOADS, SCAN))}, or the path of a workload file (TOML) "
+                "or of a sysbench Lua script",
             )
         if shutil.which(self._binary) is None:
             raise UserError("sysbench is not installed", "Install it: apt-get install sysbench")
@@ -227,9 +227,7 @@ class Sysbench:
         if self._spec.rate:
             options.append(f"--rate={self._spec.rate}")
         arguments = [self._binary, script, *options, "run"]
-        return SysbenchLoad(
-            DriverProcess.start(arguments, target.directory, cpus=cpus, environment=self._environment)
-        )
+        return SysbenchLoad(DriverProcess.start(arguments, target.directory, cpus=cpus, environment=self._environment))
 
 
 class SysbenchLoad:

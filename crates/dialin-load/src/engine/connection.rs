@@ -34,8 +34,10 @@ pub enum Received {
     Part,
     /// An answer.
     Answer(Outcome),
-    /// The end of the connection, or something that is no answer.
+    /// The end of the connection.
     Lost,
+    /// Something that is no answer, and why.
+    Malformed(Malformed),
 }
 
 /// A connection that is logged in, with its statements prepared.
@@ -184,7 +186,7 @@ impl Connection {
         };
         match read {
             Ok(0) => Received::Lost,
-            Ok(count) => self.feed(&buffer[..count], keep).unwrap_or(Received::Lost),
+            Ok(count) => self.feed(&buffer[..count], keep).unwrap_or_else(Received::Malformed),
             Err(error) => match error.kind() {
                 ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => Received::Nothing,
                 _ => Received::Lost,
@@ -250,6 +252,7 @@ impl Connection {
                 Received::Part => {}
                 Received::Nothing => return Err(ErrorKind::TimedOut.into()),
                 Received::Lost => return Err(ErrorKind::UnexpectedEof.into()),
+                Received::Malformed(why) => return Err(io::Error::new(ErrorKind::InvalidData, why)),
             }
         }
     }

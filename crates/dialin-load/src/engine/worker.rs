@@ -11,8 +11,9 @@ use super::reconnect::{Job, Reconnected};
 use super::schedule::Arriving;
 use super::shared::Shared;
 use super::wake::Waiter;
-use crate::errors::Result;
+use crate::errors::{Error, Result};
 use crate::plan::Kind;
+use crate::protocol::Malformed;
 use crate::protocol::response::Outcome;
 use crate::record::Tally;
 use std::cmp::Reverse;
@@ -420,6 +421,7 @@ impl<'a> Worker<'a> {
                     return self.answered(place, doing, &outcome, now);
                 }
                 Received::Lost => return self.lose(place),
+                Received::Malformed(why) => return Err(garbled(why)),
             }
         }
     }
@@ -556,4 +558,11 @@ impl<'a> Worker<'a> {
         }
         Ok(())
     }
+}
+
+fn garbled(why: Malformed) -> Error {
+    Error::driver(
+        format!("The server's answer cannot be read: {why}"),
+        "See that nothing between driver and server changes what is sent; else report this as a defect of dialin-load",
+    )
 }
