@@ -16,7 +16,7 @@ const PAUSES: u32 = 2;
 /// Fewer connections that wait are not gathered.
 const LEAST: usize = 4;
 /// A machine of which less is idle counts as busy.
-const IDLE: f64 = 0.1;
+const IDLE: f64 = 0.4;
 
 /// Gathers answers in pauses, until half of them are there.
 #[derive(Clone, Copy, Debug, Default)]
