@@ -52,7 +52,7 @@ CHANGING = ("bulk_insert", "oltp_delete", "oltp_insert")
 """Workloads that need their data made anew for each driver."""
 
 ELSEWHERE = ("bulk_insert", "oltp_insert", "oltp_read_write", "select_random_ranges")
-"""Workloads that `make test` compares on every build, one of each kind; on the first build, and in `make test-all`, it is all."""
+"""Workloads that `make test` compares on every build; on the first one, and in `make test-all`, it compares all."""
 
 READING = ("oltp_point_select", "oltp_read_only", "select_random_points", "select_random_ranges")
 
