@@ -19,15 +19,15 @@ fi
 cd $crate
 case ${1:-build} in
 build)
-    cargo build --quiet --release --locked
+    cargo build --quiet --release
     # Moved into place whole: a study may be running the one that is there.
     install -m 755 "${CARGO_TARGET_DIR:-target}/release/dialin-load" ../../.venv/bin/.dialin-load
     mv ../../.venv/bin/.dialin-load ../../.venv/bin/dialin-load
     ;;
 lint)
     cargo fmt --check
-    cargo clippy --quiet --release --locked --all-targets -- -D warnings
+    cargo clippy --quiet --release --all-targets -- -D warnings
     ;;
-test) cargo test --quiet --release --locked ;;
+test) cargo test --quiet --release ;;
 *) fail "build, lint or test" ;;
 esac

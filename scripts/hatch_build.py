@@ -34,7 +34,7 @@ class DriverHook(BuildHookInterface[BuilderConfig]):
         if cargo is None or _version(cargo) < _needed(crate):
             self.app.display_warning(f"without {NAME}: that takes Rust {'.'.join(map(str, _needed(crate)))} (cargo)")
             return
-        subprocess.run([cargo, "build", "--release", "--locked", "--manifest-path", str(crate / "Cargo.toml")], check=True)
+        subprocess.run([cargo, "build", "--release", "--manifest-path", str(crate / "Cargo.toml")], check=True)
         program = Path(os.environ.get("CARGO_TARGET_DIR") or crate / "target").absolute() / "release" / NAME
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{_platform()}"
