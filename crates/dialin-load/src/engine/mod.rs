@@ -9,6 +9,7 @@ mod outcome;
 mod player;
 mod reconnect;
 mod schedule;
+mod seat;
 mod setup;
 mod shared;
 mod wake;
@@ -23,12 +24,12 @@ use crate::run::{Purpose, Rate, Run};
 use clock::Clock;
 use collect::{Collector, Told};
 use connection::Connection;
-use shared::Shared;
+use shared::{Lines, Shared};
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
-use worker::{Lines, Worker};
+use worker::Worker;
 
 /// A run in which no transaction succeeds for so many seconds, but errors come, ends.
 const HOPELESS: u64 = 10;

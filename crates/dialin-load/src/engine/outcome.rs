@@ -2,6 +2,7 @@
 
 use crate::errors::Error;
 use crate::plan::Transaction;
+use crate::protocol::Malformed;
 use std::time::Duration;
 
 /// The code under which lost connections are counted: the client library's "Lost connection to server during query".
@@ -62,6 +63,15 @@ pub fn judge(transaction: &Transaction, code: u16, message: &str, retries: u32) 
 #[must_use]
 pub fn refused(what: &str, code: u16, message: &str, remedy: &str) -> Error {
     Error::workload(format!("The server refuses {what} with error {code}: {}", one_line(message)), remedy)
+}
+
+/// The error that ends a run in which the server sent what is no answer.
+#[must_use]
+pub fn garbled(why: Malformed) -> Error {
+    Error::driver(
+        format!("The server's answer cannot be read: {why}"),
+        "See that nothing between driver and server changes what is sent; else report this as a defect of dialin-load",
+    )
 }
 
 /// A server's message as one line without control characters.

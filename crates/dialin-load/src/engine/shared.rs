@@ -1,16 +1,29 @@
 //! What the load threads of a run share.
 
 use super::clock::Clock;
+use super::collect::Told;
 use super::outcome::one_line;
 use super::player::Weights;
-use super::reconnect::Job;
-use super::schedule::Timetable;
+use super::reconnect::{Job, Reconnected};
+use super::schedule::{Arriving, Timetable};
 use crate::errors::{Error, Result};
 use crate::plan::Plan;
+use crate::record::Tally;
 use crate::run::{Arrivals, Rate, Run};
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Mutex, PoisonError};
+
+/// How a load thread speaks with the others.
+pub struct Lines {
+    /// Where seconds that are over are told.
+    pub filled: Sender<Told>,
+    /// Tallies to use again.
+    pub empty: Receiver<Box<Tally>>,
+    /// Connections that are there again.
+    pub reconnected: Receiver<Reconnected>,
+}
 
 /// What the load threads of a run share; all of it is read, but for a few counters.
 pub struct Shared<'a> {
@@ -81,11 +94,25 @@ impl<'a> Shared<'a> {
         usize::try_from(number).unwrap_or(usize::MAX)
     }
 
+    /// The due times of a load thread, number `place`, with `own` of a phase's connections; None for a closed loop. Those that wait
+    /// already are kept.
+    #[must_use]
+    pub fn arriving(&self, phase: usize, place: usize, own: usize, waiting: VecDeque<u64>) -> Option<Arriving> {
+        let facts = self.timetable.phase(phase);
+        let rate = facts.rate?;
+        let threads = u64::try_from(self.load_threads).unwrap_or(1);
+        let most = usize::try_from(self.run.backlog / threads).unwrap_or(usize::MAX).max(1);
+        let stream = u64::MAX - (place as u64 * 1_000_003 + phase as u64);
+        let begin = self.timetable.begin(phase) + self.turn(rate);
+        let seed = (self.run.seed ^ self.run.first, stream);
+        Some(Arriving::new(rate, begin, (place, own, facts.connections), most, waiting, seed))
+    }
+
     /// How much later than on the first host transactions at a rate arrive here, in nanoseconds: so that those of several hosts do
     /// not come at once.
     #[must_use]
     #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times above 0")]
-    pub fn turn(&self, rate: Rate) -> u64 {
+    fn turn(&self, rate: Rate) -> u64 {
         match rate.arrivals {
             Arrivals::Poisson => 0,
             Arrivals::Constant => (self.run.first as f64 / self.run.stride as f64 / rate.per_second * 1e9) as u64,

@@ -5,15 +5,15 @@ use super::clock::SECOND;
 use super::collect::Told;
 use super::connection::{Connection, Received, awaited};
 use super::cpus::Idle;
-use super::outcome::{LOST, NO_ROW, Verdict, judge};
+use super::outcome::{LOST, NO_ROW, Verdict, garbled, judge};
 use super::player::{Action, Player};
 use super::reconnect::{Job, Reconnected};
 use super::schedule::Arriving;
-use super::shared::Shared;
+use super::seat::{After, Doing, Seat, State};
+use super::shared::{Lines, Shared};
 use super::wake::Waiter;
-use crate::errors::{Error, Result};
+use crate::errors::Result;
 use crate::plan::Kind;
-use crate::protocol::Malformed;
 use crate::protocol::response::Outcome;
 use crate::record::Tally;
 use std::cmp::Reverse;
@@ -27,45 +27,6 @@ const GLANCE: u64 = SECOND / 10;
 const DRAIN: u64 = SECOND;
 /// Transactions that need no server are played so many at a time.
 const TURNS: usize = 256;
-
-/// What the answer that is awaited belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Doing {
-    Statement(Kind),
-    Batch,
-    Rollback(After),
-}
-
-/// What follows a rollback.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum After {
-    Again(Duration),
-    Success,
-    Failure,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    /// It has nothing to do.
-    Free,
-    /// Its transaction goes on right now.
-    Plays,
-    /// It waits for an answer, sent for at that time.
-    Waits(Doing, u64),
-    /// It thinks.
-    Thinks,
-    /// It pauses before its transaction is played again.
-    Pauses,
-    /// Its connection is lost.
-    Lost,
-}
-
-struct Seat {
-    connection: Option<Connection>,
-    number: usize,
-    player: Player,
-    state: State,
-}
 
 /// A load thread with its connections.
 pub struct Worker<'a> {
@@ -93,16 +54,6 @@ pub struct Worker<'a> {
     empty: Receiver<Box<Tally>>,
     reconnected: Receiver<Reconnected>,
     place: usize,
-}
-
-/// How a load thread speaks with the others.
-pub struct Lines {
-    /// Where seconds that are over are told.
-    pub filled: Sender<Told>,
-    /// Tallies to use again.
-    pub empty: Receiver<Box<Tally>>,
-    /// Connections that are there again.
-    pub reconnected: Receiver<Reconnected>,
 }
 
 impl<'a> Worker<'a> {
@@ -186,14 +137,7 @@ impl<'a> Worker<'a> {
         let resting: Vec<usize> = self.free.drain(..).chain(self.benched.drain(..)).collect();
         resting.into_iter().for_each(|place| self.rest(place));
         let own = self.seats.iter().filter(|seat| seat.number < facts.connections).count();
-        self.arriving = facts.rate.filter(|_| own > 0).map(|rate| {
-            let share = (self.place, own, facts.connections);
-            let threads = u64::try_from(self.shared.load_threads).unwrap_or(1);
-            let most = usize::try_from(self.shared.run.backlog / threads).unwrap_or(usize::MAX).max(1);
-            let stream = u64::MAX - (self.place as u64 * 1_000_003 + phase as u64);
-            let begin = self.shared.timetable.begin(phase) + self.shared.turn(rate);
-            Arriving::new(rate, begin, share, most, waiting, (self.shared.run.seed ^ self.shared.run.first, stream))
-        });
+        self.arriving = if own > 0 { self.shared.arriving(phase, self.place, own, waiting) } else { None };
         true
     }
 
@@ -558,11 +502,4 @@ impl<'a> Worker<'a> {
         }
         Ok(())
     }
-}
-
-fn garbled(why: Malformed) -> Error {
-    Error::driver(
-        format!("The server's answer cannot be read: {why}"),
-        "See that nothing between driver and server changes what is sent; else report this as a defect of dialin-load",
-    )
 }

@@ -1,0 +1,57 @@
+//! A connection's place in its load thread, and what it is doing there.
+
+use super::connection::Connection;
+use super::player::Player;
+use crate::plan::Kind;
+use std::time::Duration;
+
+/// What the answer that is awaited belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doing {
+    /// A statement of this kind.
+    Statement(Kind),
+    /// The rows that were collected.
+    Batch,
+    /// The rollback after an error.
+    Rollback(After),
+}
+
+/// What follows a rollback.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum After {
+    /// The transaction is played again after a pause.
+    Again(Duration),
+    /// It counts.
+    Success,
+    /// It does not count.
+    Failure,
+}
+
+/// What a connection does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It has nothing to do.
+    Free,
+    /// Its transaction goes on right now.
+    Plays,
+    /// It waits for an answer, sent for at that time.
+    Waits(Doing, u64),
+    /// It thinks.
+    Thinks,
+    /// It pauses before its transaction is played again.
+    Pauses,
+    /// Its connection is lost.
+    Lost,
+}
+
+/// A connection's place in its load thread.
+pub struct Seat {
+    /// None while it is lost.
+    pub connection: Option<Connection>,
+    /// Its number in this process's run, from 0.
+    pub number: usize,
+    /// Its transaction.
+    pub player: Player,
+    /// What it does.
+    pub state: State,
+}
