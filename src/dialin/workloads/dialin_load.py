@@ -14,8 +14,7 @@ from typing import Any
 from dialin.errors import UserError, WorkloadError
 from dialin.model.workload import LOAD_WORKLOADS, SYSBENCH_SCRIPTS, WorkloadSpec
 from dialin.servers.account import Account
-from dialin.servers.processes import spawn, tail
-from dialin.workloads import dialin_load_account, load_binary
+from dialin.workloads import dialin_load_account, driver_process, load_binary
 from dialin.workloads.base import Second, Target
 from dialin.workloads.dialin_load_lines import Fault, Report, parse
 from dialin.workloads.driver_process import DriverProcess, EndedError
@@ -24,8 +23,6 @@ from dialin.workloads.sysbench import BYTES_A_ROW, GROWING
 
 _MADE = 1
 """Counts the ways in which the driver made the tables of sysbench's workloads."""
-
-_PREPARE_LIMIT = 6 * 3600.0
 
 _RECONNECT_FOR = 1
 """Seconds without any connection after which the driver ends: a trial whose server died has failed."""
@@ -195,18 +192,8 @@ class DialinLoad:
         """
         account = dialin_load_account.options(target.account, target.directory, target.database)
         words = [str(self._binary), "prepare", self._spec.name, *account, "--json", *self._options(self._spec.threads)]
-        log = target.directory / "prepare.log"
-        with log.open("wb") as output:
-            process = spawn(words, target.directory, "prepare", output, environment=_environment())
-            try:
-                code = process.wait(_PREPARE_LIMIT)
-            except subprocess.TimeoutExpired:
-                raise WorkloadError(f"dialin-load did not prepare its data within {_PREPARE_LIMIT / 3600:.0f} hours") from None
-            finally:
-                process.kill()
-                process.wait()
-        if code != 0:
-            said = tail(log)
+        said = driver_process.prepare("dialin-load", words, target.directory, _environment())
+        if said is not None:
             fault = _said(said)
             raise WorkloadError(
                 f"dialin-load could not prepare its data: {fault.what}", fault.remedy, _in_short(said) or fault.what

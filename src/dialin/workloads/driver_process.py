@@ -12,12 +12,34 @@ from typing import TypeVar
 
 import psutil
 
+from dialin.errors import WorkloadError
 from dialin.servers.processes import spawn, tail
 
 _LOG_LIMIT = 16 * 1024**2
 """Bytes of a driver's output that are kept, so that one that floods fills no disk."""
 
+_PREPARE_LIMIT = 6 * 3600.0
+
 _Read = TypeVar("_Read")
+
+
+def prepare(driver: str, words: Sequence[str], directory: Path, environment: Mapping[str, str]) -> str | None:
+    """Let a driver fill a server; return its last lines where it failed, and None where it did not.
+
+    Raises:
+        WorkloadError: it did not end within hours.
+    """
+    log = directory / "prepare.log"
+    with log.open("wb") as output:
+        process = spawn(words, directory, "prepare", output, environment=environment)
+        try:
+            code = process.wait(_PREPARE_LIMIT)
+        except subprocess.TimeoutExpired:
+            raise WorkloadError(f"{driver} did not prepare its data within {_PREPARE_LIMIT / 3600:.0f} hours") from None
+        finally:
+            process.kill()
+            process.wait()
+    return tail(log) if code != 0 else None
 
 
 class EndedError(Exception):

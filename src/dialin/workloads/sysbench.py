@@ -15,16 +15,13 @@ from typing import Any
 from dialin.errors import UserError, WorkloadError
 from dialin.model.workload import LOAD_WORKLOADS, SCAN, SYSBENCH_SCRIPTS, WorkloadSpec
 from dialin.servers.account import Account
-from dialin.servers.processes import spawn, tail
-from dialin.workloads import sysbench_account
+from dialin.workloads import driver_process, sysbench_account
 from dialin.workloads.base import Second, Target
 from dialin.workloads.driver_process import DriverProcess, EndedError
 from dialin.workloads.sysbench_log import parse_line
 
 BYTES_A_ROW = 270
 """Of sysbench's oltp table with its index in InnoDB, as measured on MySQL 9.7 (DYNAMIC rows, latin1 to utf8mb4 alike)."""
-
-_PREPARE_LIMIT = 6 * 3600.0
 
 GROWING = ("bulk_insert", "oltp_delete", "oltp_insert")
 """Scripts that add rows, or take them away; the others that write replace each row that they delete."""
@@ -180,24 +177,9 @@ class Sysbench:
         # bulk_insert makes a table for each thread; the others fill their tables in parallel.
         threads = self._spec.threads if self._spec.name == "bulk_insert" else min(self._spec.tables, os.cpu_count() or 1)
         script, *options = self._arguments(target, threads=threads)
-        log = target.directory / "prepare.log"
-        with log.open("wb") as output:
-            process = spawn(
-                [self._binary, script, *options, "--rand-seed=1", "prepare"],
-                target.directory,
-                "prepare",
-                output,
-                environment=self._environment,
-            )
-            try:
-                code = process.wait(_PREPARE_LIMIT)
-            except subprocess.TimeoutExpired:
-                raise WorkloadError(f"sysbench did not prepare its data within {_PREPARE_LIMIT / 3600:.0f} hours") from None
-            finally:
-                process.kill()
-                process.wait()
-        if code != 0:
-            words = tail(log)
+        command = [self._binary, script, *options, "--rand-seed=1", "prepare"]
+        words = driver_process.prepare("sysbench", command, target.directory, self._environment)
+        if words is not None:
             raise WorkloadError(f"sysbench could not prepare its data: {_fatal(words)}", sysbench_account.remedy(words), words)
 
     @property
