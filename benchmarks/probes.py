@@ -1,11 +1,12 @@
 """Prints what the probes of every trial cost in throughput, on a real server.
 
-    python benchmarks/probes.py [--pairs 12] [--seconds 20] [--server mysql@9.7] [--threads 8] [--seed 1]
+    python benchmarks/probes.py [--pairs 12] [--seconds 20] [--workload oltp_read_write] [--server mysql@9.7] [--threads 8]
 
-One sandbox with data that fits in memory, and one sysbench oltp_read_write that keeps running. Slices of time come in pairs,
-one with all probes and one without, in random order; the second before each slice is dropped. The difference is that of the
-logarithms of throughput, its interval Student's over the pairs. The server flushes its log once a second, so that the load has
-nothing to wait for but the CPU, which is where probes cost most.
+One sandbox with data that fits in memory, and one sysbench that keeps running. Slices of time come in pairs, one with all
+probes and one without, in random order; the second before each slice is dropped. The difference is that of the logarithms of
+throughput, its interval Student's over the pairs. The server flushes its log once a second, so that the load has nothing to wait
+for but the CPU, which is where probes cost most. The same is told of the CPU that server, load driver and dialin together took
+for a transaction: where nothing of the machine is idle, its inverse is the throughput, without what other programs took.
 
 Beside it stands what the probes took of the CPU, to the nanosecond: all that dialin does while a window is open but read the
 load, and the server's thread that answers the probes' one connection, as the kernel accounts for it. Of a machine that has
@@ -55,6 +56,14 @@ THREAD = "SELECT THREAD_OS_ID FROM performance_schema.threads WHERE PROCESSLIST_
 
 
 @dataclass(frozen=True)
+class Slice:
+    """Transactions a second, and the CPU microseconds of all that took part for each of them."""
+
+    tps: float
+    cpu_us: float
+
+
+@dataclass(frozen=True)
 class Spent:
     """CPU seconds of a slice with probes.
 
@@ -81,11 +90,14 @@ class Bench:
         self.seen: dict[str, list[Watched]] = defaultdict(list)
         self.spent: list[Spent] = []
 
-    def slice(self, seconds: int, *, probes: bool) -> float:
-        """Return the transactions a second of a slice of time."""
+    def slice(self, seconds: int, *, probes: bool) -> Slice:
+        """Return what a slice of time was like."""
         self.load.read(PATIENCE)
         if not probes:
-            return self.speed(seconds)
+            mine, used = time.process_time(), self.used()
+            speed = self.speed(seconds)
+            used = self.used() - used + time.process_time() - mine
+            return Slice(speed, 1e6 * used / (speed * seconds))
         with Session(self.sandbox) as session:
             directory = data_directory(session)
             which = probes_of(session, self.sandbox.pid, self.load.cpu_seconds, directory)
@@ -98,14 +110,16 @@ class Bench:
                     reading = time.thread_time()
                     speed = self.speed(seconds)
                     reading = time.thread_time() - reading
-                mine = time.process_time() - mine - reading
+                whole = time.process_time() - mine
+                mine = whole - reading
                 took, busy, used = self.clock.monotonic() - began, host.busy_seconds() - busy, self.used() - used
                 self.clock.sleep(SETTLED)
                 answering = None if server is None else taken_by(thread) - server
+                found = Slice(speed, 1e6 * (used + whole) / (speed * seconds))
                 self.spent.append(Spent(took, mine, answering, used + mine, busy))
                 for one in watch.taken():
                     self.seen[one.probe].append(one)
-        return speed
+        return found
 
     def used(self) -> float:
         """Return the CPU seconds of the server and the load driver so far."""
@@ -117,8 +131,8 @@ class Bench:
 
 
 @contextmanager
-def running(build: Build, threads: int, workshop: Workshop):
-    workload = Sysbench(WorkloadSpec(threads=threads, tables=4, table_size=50_000))
+def running(build: Build, name: str, threads: int, workshop: Workshop):
+    workload = Sysbench(WorkloadSpec(name=name, threads=threads, tables=4, table_size=50_000))
     with workshop.preparer.running(build, SETTING) as sandbox:
         with sandbox.connect() as query:
             query("CREATE DATABASE sbtest")
@@ -188,6 +202,7 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=12)
     parser.add_argument("--seconds", type=int, default=20, help="of each slice")
     parser.add_argument("--warmup", type=int, default=20, help="seconds of load before the first slice")
+    parser.add_argument("--workload", default="oltp_read_write", help="of sysbench")
     parser.add_argument("--server", default="mysql@9.7")
     parser.add_argument("--threads", type=int, default=8)
     parser.add_argument("--seed", type=int, default=1)
@@ -200,17 +215,18 @@ def main() -> None:
         return
     rng = random.Random(options.seed)
     pairs = []
-    with running(build, options.threads, workshop) as bench:
+    with running(build, options.workload, options.threads, workshop) as bench:
         bench.speed(options.warmup)
         for _ in range(options.pairs):
             order = [True, False]
             rng.shuffle(order)
             found = {probes: bench.slice(options.seconds, probes=probes) for probes in order}
             pairs.append((found[False], found[True]))
-    without, with_them = np.array(pairs).T
-    what = f"{build.id}, {options.threads} threads, {options.pairs} pairs of {options.seconds} s"
-    print("| load | transactions/s without probes | with probes | difference, 95 % interval |\n|---|---|---|---|")
-    print(f"| {what} | {without.mean():.0f} | {with_them.mean():.0f} | {interval(np.log(with_them / without))} |")
+    print(f"{build.id}, {options.workload}, {options.threads} threads, {options.pairs} pairs of {options.seconds} s:\n")
+    print("| | without probes | with probes | difference, 95 % interval |\n|---|---|---|---|")
+    for what, name in (("transactions/s", "tps"), ("CPU a transaction, µs", "cpu_us")):
+        without, with_them = np.array([[getattr(one, name) for one in pair] for pair in pairs]).T
+        print(f"| {what} | {without.mean():.0f} | {with_them.mean():.0f} | {interval(np.log(with_them / without))} |")
     print_spent(bench.spent)
     print("\n| probe | readings a slice | ms a reading | CPU of dialin, ms/s |\n|---|---|---|---|")
     for probe, seen in bench.seen.items():

@@ -2,51 +2,98 @@
 //!
 //! Each wake-up costs a context switch, and where client and server share a busy machine it takes a CPU from a server thread.
 //! While other connections are still being served, the loop therefore gives them a little time, so that it finds several answers
-//! at once. It does so only while the machine's CPUs are all at work: where one is idle, a wake-up takes nothing from anybody, and
-//! waiting would merely make answers late. The time is bounded, and never reaches past the moment at which something is due.
+//! at once: about as long as it takes until most of them are there, for the server goes on with the others meanwhile. It does so
+//! only while the machine's CPUs are all at work: where one is idle, a wake-up takes nothing from anybody, and waiting would
+//! merely make answers late. The time is bounded, and never reaches past the moment at which something is due.
 
 use super::wake::Waiter;
 use crate::errors::Result;
+use std::num::NonZeroU64;
 use std::time::Duration;
 
-/// A pause between two looks. The kernel's timers make it about half as long again.
-const PAUSE: Duration = Duration::from_micros(100);
-/// How many pauses there are at most.
-const PAUSES: u32 = 2;
+/// The shortest and the longest pause.
+const SHORTEST: Duration = Duration::from_micros(5);
+const LONGEST: Duration = Duration::from_micros(400);
+/// A pause in which more of the answers come than this was too long.
+const MOST: f64 = 0.7;
+/// By what a pause that was too long is made shorter, and one that was not longer.
+const SHORTER: f64 = 0.9;
+const LONGER: f64 = 1.05;
 /// Fewer connections that wait are not gathered.
 const LEAST: usize = 4;
 /// A machine of which less is idle counts as busy.
 const IDLE: f64 = 0.4;
 
-/// Gathers answers in pauses, until half of them are there.
-#[derive(Clone, Copy, Debug, Default)]
+/// Gathers answers in pauses that grow and shrink, until most of them are there.
+#[derive(Clone, Copy, Debug)]
 pub struct Batching {
     is_busy: bool,
+    pause: Duration,
 }
 
 impl Batching {
+    /// For the thread that makes it, whose pauses are made exact.
+    pub fn new() -> Self {
+        // Where the kernel refuses, pauses are 50 microseconds longer, and shrink by as much.
+        let _ = rustix::thread::set_current_timer_slack(Some(NonZeroU64::MIN));
+        Self { is_busy: false, pause: SHORTEST }
+    }
+
     /// Take in which share of the machine's CPU time was idle in the last second.
     pub fn learn(&mut self, idle: f64) {
         self.is_busy = idle < IDLE;
     }
 
-    /// Fill `ready` with what has an answer, out of `waits` connections; wait for the first one no longer than `longest`.
+    /// Fill `ready` with what has an answer, out of `waits` connections; wait for the first one no longer than `longest`, or than
+    /// the next tick.
     ///
     /// # Errors
     ///
     /// The kernel refuses to wait.
-    pub fn wait(&self, waiter: &mut Waiter, waits: usize, longest: Duration, ready: &mut Vec<usize>) -> Result<()> {
-        if !self.is_busy || waits < LEAST || longest < PAUSE * PAUSES {
+    pub fn wait(&mut self, waiter: &mut Waiter, waits: usize, longest: Option<Duration>, ready: &mut Vec<usize>) -> Result<()> {
+        if !self.is_busy || waits < LEAST || longest.is_some_and(|longest| longest < self.pause) {
             return waiter.wait(longest, ready);
         }
-        for _ in 0..PAUSES {
-            waiter.wait(Duration::ZERO, ready)?;
-            if ready.len() >= waits.div_ceil(2) {
-                return Ok(());
-            }
-            std::thread::sleep(PAUSE);
+        let pause = self.pause;
+        std::thread::sleep(pause);
+        waiter.wait(Some(Duration::ZERO), ready)?;
+        self.pause = adapted(pause, ready.len(), waits);
+        if ready.is_empty() { waiter.wait(longest.map(|longest| longest.saturating_sub(pause)), ready) } else { Ok(()) }
+    }
+}
+
+/// The next pause, after one in which so many of the awaited answers came.
+#[expect(clippy::cast_precision_loss, reason = "connections are counted in thousands")]
+fn adapted(pause: Duration, answers: usize, waits: usize) -> Duration {
+    let factor = if answers as f64 > MOST * waits as f64 { SHORTER } else { LONGER };
+    pause.mul_f64(factor).clamp(SHORTEST, LONGEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The pause after many in which so many answers of sixteen come for each hundred microseconds.
+    fn settled(answers: f64) -> f64 {
+        let mut pause = SHORTEST;
+        for _ in 0..200 {
+            let came = (answers * pause.as_secs_f64() * 1e4).round().min(16.0);
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 16")]
+            let came = came as usize;
+            pause = adapted(pause, came, 16);
         }
-        let longest = if ready.is_empty() { longest } else { Duration::ZERO };
-        waiter.wait(longest, ready)
+        pause.as_secs_f64() * 1e6
+    }
+
+    #[test]
+    fn a_pause_becomes_as_long_as_it_takes_until_most_answers_are_there() {
+        let found = settled(12.0);
+        assert!((80.0..110.0).contains(&found), "{found}");
+    }
+
+    #[test]
+    fn it_is_bounded_whatever_the_server_does() {
+        assert!((settled(0.0) - 400.0).abs() < 1.0);
+        assert!((settled(1e6) - 5.0).abs() < 1.0);
     }
 }

@@ -5,11 +5,17 @@ use rustix::event::Timespec;
 use rustix::event::epoll;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
+use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime};
 use std::time::Duration;
 
-/// The sockets of a load thread that wait for an answer.
+/// The place of the clock among the sockets.
+const TICK: u64 = u64::MAX;
+
+/// The sockets of a load thread that wait for an answer, and a clock that ticks: it is set once, whereas a limit of time is a
+/// timer that the kernel sets and takes back at each wait.
 pub struct Waiter {
     epoll: OwnedFd,
+    clock: OwnedFd,
     events: Vec<epoll::Event>,
 }
 
@@ -21,7 +27,24 @@ impl Waiter {
     /// The machine has no file descriptor left.
     pub fn new(sockets: usize) -> Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(|error| failed("made", error))?;
-        Ok(Self { epoll, events: Vec::with_capacity(sockets.max(1)) })
+        let clock = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)
+            .map_err(|error| failed("given a clock", error))?;
+        // Told once for each tick, so that the clock need not be read.
+        epoll::add(&epoll, &clock, epoll::EventData::new_u64(TICK), epoll::EventFlags::IN | epoll::EventFlags::ET)
+            .map_err(|error| failed("used for a clock", error))?;
+        Ok(Self { epoll, clock, events: Vec::with_capacity(sockets + 1) })
+    }
+
+    /// Let the clock tick from now on, each time after so long.
+    ///
+    /// # Errors
+    ///
+    /// The kernel refuses it.
+    pub fn tick(&self, every: Duration) -> Result<()> {
+        let every = Timespec::try_from(every).map_err(|_| failed("given a clock", Errno::INVAL))?;
+        timerfd_settime(&self.clock, TimerfdTimerFlags::empty(), &Itimerspec { it_interval: every, it_value: every })
+            .map_err(|error| failed("given a clock", error))?;
+        Ok(())
     }
 
     /// Watch a socket for answers; `place` is what tells it apart. Each answer is told once, as it arrives.
@@ -47,21 +70,23 @@ impl Waiter {
             .map_err(|error| failed("used for a socket", error))
     }
 
-    /// Fill `ready` with the places whose sockets have something; wait for the first of them no longer than `longest`.
+    /// Fill `ready` with the places whose sockets have something; wait for the first of them until the next tick at most, and no
+    /// longer than `longest` where that is given.
     ///
     /// # Errors
     ///
     /// The kernel refuses to wait.
-    pub fn wait(&mut self, longest: Duration, ready: &mut Vec<usize>) -> Result<()> {
-        let limit = Timespec::try_from(longest).unwrap_or(Timespec { tv_sec: 1, tv_nsec: 0 });
+    pub fn wait(&mut self, longest: Option<Duration>, ready: &mut Vec<usize>) -> Result<()> {
+        let limit = longest.map(|longest| Timespec::try_from(longest).unwrap_or(Timespec { tv_sec: 1, tv_nsec: 0 }));
         self.events.clear();
-        match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut self.events), Some(&limit)) {
+        match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut self.events), limit.as_ref()) {
             Ok(_) => {}
             Err(Errno::INTR) => self.events.clear(),
             Err(error) => return Err(failed("waited on", error)),
         }
+        let places = self.events.iter().map(|event| event.data.u64()).filter(|place| *place != TICK);
         #[expect(clippy::cast_possible_truncation, reason = "places are counted in usize")]
-        ready.extend(self.events.iter().map(|event| event.data.u64() as usize));
+        ready.extend(places.map(|place| place as usize));
         Ok(())
     }
 }

@@ -76,7 +76,7 @@ impl<'a> Worker<'a> {
             free: Vec::with_capacity(seats.len()),
             benched,
             waiter,
-            batching: Batching::default(),
+            batching: Batching::new(),
             idle: Idle::default(),
             ready: Vec::with_capacity(seats.len()),
             seats,
@@ -105,6 +105,8 @@ impl<'a> Worker<'a> {
     pub fn run(mut self) -> Result<()> {
         let begin = self.shared.clock.until(0);
         std::thread::sleep(begin);
+        // The end of each second is a tick.
+        self.waiter.tick(Duration::from_nanos(GLANCE))?;
         loop {
             let now = self.shared.clock.now();
             self.roll(now)?;
@@ -117,7 +119,7 @@ impl<'a> Worker<'a> {
             if self.is_over() {
                 break;
             }
-            self.listen(self.deadline())?;
+            self.listen(now, self.deadline(now))?;
         }
         self.end()
     }
@@ -317,30 +319,19 @@ impl<'a> Worker<'a> {
         self.rest(place);
     }
 
-    /// Work through the sockets that have something.
-    fn listen(&mut self, deadline: u64) -> Result<()> {
-        let now = self.shared.clock.now();
-        if let Some(place) = self.only() {
-            // Always the same time, for the kernel is told of each other one.
-            return self.receive(place, Some(Duration::from_nanos(GLANCE)));
-        }
+    /// Work through the sockets that have something; wait for it no longer than until `deadline`.
+    fn listen(&mut self, now: u64, deadline: Option<u64>) -> Result<()> {
         let mut ready = std::mem::take(&mut self.ready);
-        let longest = Duration::from_nanos(deadline.saturating_sub(now));
+        let longest = deadline.map(|at| Duration::from_nanos(at.saturating_sub(now)));
         self.batching.wait(&mut self.waiter, self.waits, longest, &mut ready)?;
         for place in ready.drain(..) {
-            self.receive(place, None)?;
+            self.receive(place)?;
         }
         self.ready = ready;
         Ok(())
     }
 
-    /// The connection that is waited for, where it is the only one and nothing else can happen: it may be waited for without epoll.
-    fn only(&self) -> Option<usize> {
-        let alone = self.seats.len() == 1 && self.waits == 1 && self.arriving.is_none();
-        (alone && self.seats[0].connection.as_ref().is_some_and(Connection::is_sent)).then_some(0)
-    }
-
-    fn receive(&mut self, place: usize, mut within: Option<Duration>) -> Result<()> {
+    fn receive(&mut self, place: usize) -> Result<()> {
         loop {
             let seat = &mut self.seats[place];
             let State::Waits(doing, _) = seat.state else { return Ok(()) };
@@ -354,7 +345,7 @@ impl<'a> Worker<'a> {
             }
             let keep = if connection.keeps() { awaited(self.shared.plan, &mut seat.player) } else { None };
             let keep = keep.map(|execute| (execute, &mut seat.player));
-            match connection.receive(&mut self.buffer, within.take(), keep) {
+            match connection.receive(&mut self.buffer, None, keep) {
                 Received::Nothing => return Ok(()),
                 Received::Part => {}
                 Received::Answer(outcome) => {
@@ -469,17 +460,16 @@ impl<'a> Worker<'a> {
     }
 
     /// Until when there is nothing to do but to wait for answers.
-    fn deadline(&self) -> u64 {
-        let now = self.shared.clock.now();
-        let mut deadline = (self.second * SECOND).min(now + if self.lost > 0 { GLANCE / 10 } else { GLANCE });
-        if let Some(&Reverse((at, _))) = self.timers.peek() {
-            deadline = deadline.min(at);
-        }
-        match &self.arriving {
-            _ if self.free.is_empty() || self.exhausted => deadline,
-            Some(arriving) if arriving.backlog() == 0 => deadline.min(arriving.next()),
-            _ => now,
-        }
+    /// When something is due, if that is before the next glance.
+    fn deadline(&self, now: u64) -> Option<u64> {
+        let timer = self.timers.peek().map(|&Reverse((at, _))| at);
+        let arrival = match &self.arriving {
+            _ if self.free.is_empty() || self.exhausted => None,
+            Some(arriving) if arriving.backlog() == 0 => Some(arriving.next()),
+            _ => Some(now),
+        };
+        let back = (self.lost > 0).then_some(now + GLANCE / 10);
+        [timer, arrival, back].into_iter().flatten().min().filter(|at| *at < now + GLANCE)
     }
 
     /// Let open transactions finish, without counting them, and part from the server.
@@ -492,8 +482,9 @@ impl<'a> Worker<'a> {
         }
         let limit = now + DRAIN;
         while self.waits > 0 && !self.shared.has_failed() && self.shared.clock.now() < limit {
-            self.fire(self.shared.clock.now())?;
-            self.listen(limit.min(self.shared.clock.now() + GLANCE))?;
+            let now = self.shared.clock.now();
+            self.fire(now)?;
+            self.listen(now, self.deadline(now))?;
         }
         for seat in &mut self.seats {
             if let (Some(connection), State::Free) = (&mut seat.connection, seat.state) {
