@@ -13,7 +13,7 @@ from dialin.study.trial import Laboratory
 def study(tmp_path, spec, clock):
     """Run a study, again in the same directory where called again."""
 
-    def run(trials, spec=spec, watcher=None, directory="study"):
+    def run(trials, spec=spec, watcher=None, directory="study", **others):
         path = tmp_path / directory
         if path.exists():
             store = Store.open(path)
@@ -31,7 +31,7 @@ def study(tmp_path, spec, clock):
                 workload=None,
                 stage=None,
             )
-            verdict = Runner(laboratory, session, trials).run()
+            verdict = Runner(laboratory, session, trials, **others).run()
             return verdict, store.read()
 
     return run

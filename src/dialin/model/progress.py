@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Protocol
 
 from dialin.model.study import StudySpec
@@ -28,6 +29,40 @@ class Standing:
     tps: float | None
     ratio: float | None
     left: bool = False
+
+
+class Session(StrEnum):
+    """How a run of dialin on a study stands. One that was killed still says that it runs."""
+
+    RUNNING = "running"
+    FINISHED = "finished"
+    STOPPED = "stopped"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a study has come, kept for those who look on from outside.
+
+    Attributes:
+        session: how the run of dialin stands.
+        began: when it began or went on, seconds since the epoch.
+        blocks: how many blocks are planned, about; 0 until its trials begin.
+        ends: when it is estimated to end; None until its trials begin.
+        step: of the trial that runs; None between trials.
+        step_began: when that step began.
+        standings: per candidate, the figures so far.
+        reason: why it failed, in a line.
+    """
+
+    session: Session
+    began: float
+    blocks: int = 0
+    ends: float | None = None
+    step: Step | None = None
+    step_began: float = 0.0
+    standings: Mapping[str, Standing] = field(default_factory=dict)
+    reason: str = ""
 
 
 class Watcher(Protocol):

@@ -1,21 +1,45 @@
-"""One dialin at a time runs a study; any number may read it."""
+"""One dialin at a time runs a study; any number may read it, and ask who runs it without ever standing in the way."""
 
 from __future__ import annotations
 
 import fcntl
 import os
+import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from dialin.errors import UserError
 
 FILE = "study.lock"
 
+_FLOCK = struct.Struct("hhqqi4x")
+"""The kernel's `struct flock`: kind, whence, start, length, process."""
+
+_WHOLE_FILE = _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who runs a study.
+
+    Attributes:
+        pid: the number of its process; 0 where it has not written it down yet.
+        identity: what tells that process from a later one of the same number; empty where it did not say.
+    """
+
+    pid: int
+    identity: str = ""
+
 
 @contextmanager
-def sole_runner(directory: Path) -> Iterator[None]:
+def sole_runner(directory: Path, identity: str = "") -> Iterator[None]:
     """Hold the study for this process; the kernel lets go of it however the process ends.
+
+    Args:
+        directory: the study's.
+        identity: what tells this process from a later one of the same number, for those who ask.
 
     Raises:
         UserError: a live dialin is running the study.
@@ -23,15 +47,34 @@ def sole_runner(directory: Path) -> Iterator[None]:
     descriptor = os.open(directory / FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            holder = os.pread(descriptor, 20, 0).decode("ascii", "replace").strip() or "unknown"
+            # A lock of the open file and not of the process: a second try from the same process is refused too.
+            fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, _WHOLE_FILE)
+        except (BlockingIOError, PermissionError):
+            written = _written(descriptor).pid or "unknown"
             raise UserError(
-                f"{directory} is in use by a running study (process {holder})",
+                f"{directory} is in use by a running study (process {written})",
                 "Wait for it to end, or stop it with Ctrl-C there",
             ) from None
         os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, str(os.getpid()).encode("ascii"), 0)
+        os.pwrite(descriptor, f"{os.getpid()} {identity}".encode("ascii"), 0)
         yield
     finally:
         os.close(descriptor)
+
+
+def holder(directory: Path) -> Holder | None:
+    """Return who runs a study, None where nobody does. Nothing is locked for it, so that nobody who begins is held up."""
+    try:
+        descriptor = os.open(directory / FILE, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        found = _FLOCK.unpack(fcntl.fcntl(descriptor, fcntl.F_OFD_GETLK, _WHOLE_FILE))
+        return None if found[0] == fcntl.F_UNLCK else _written(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _written(descriptor: int) -> Holder:
+    pid, _, identity = os.pread(descriptor, 200, 0).decode("ascii", "replace").strip().partition(" ")
+    return Holder(int(pid) if pid.isascii() and pid.isdigit() else 0, identity)

@@ -117,3 +117,11 @@ log = Table(
     Column("at", Float, nullable=False),
     Column("text", Text, nullable=False),
 )
+
+progress = Table(
+    "progress",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("stands", JSON, nullable=False),
+)
+"""One row: how the study stands now. A study that an older dialin began has the table once it is resumed."""

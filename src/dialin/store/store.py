@@ -7,28 +7,44 @@ mode lets reports and the live page read while the study writes.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Self
 
 from pydantic import ValidationError
-from sqlalchemy import URL, Connection, Engine, Row, create_engine, event, func, insert, select, update
+from sqlalchemy import URL, Connection, Engine, create_engine, event, func, insert, inspect, select, update
 from sqlalchemy.exc import DatabaseError, OperationalError, SQLAlchemyError
 
 from dialin.errors import DialinError, UserError
-from dialin.model.evidence import Gauge, Point, RawWaits, WaitRow, Watched
+from dialin.model.evidence import Point, RawWaits, Watched
+from dialin.model.progress import Progress
 from dialin.model.record import LogLine, Look, StudyRecord
 from dialin.model.study import StudySpec
-from dialin.model.trial import Costs, Failure, Purpose, Sample, Step, Trial, TrialState, WarmUpEnd
+from dialin.model.trial import Sample, Trial, TrialState
 from dialin.model.verdict import Verdict
-from dialin.store import schema, series, upgrade
+from dialin.store import rows, schema, series, upgrade
 
 FILE = "study.db"
 
 _MANY = 500
 """Numbers of trials in one question."""
+
+
+_NAME_ONE = "Name the directory that a dialin study was written to (its --out)"
+
+
+def study_file(directory: Path) -> Path:
+    """Return the file of a study's database.
+
+    Raises:
+        UserError: the directory holds none.
+    """
+    path = directory / FILE
+    if not path.is_file():
+        raise UserError(f"{directory} holds no dialin study", _NAME_ONE)
+    return path
 
 
 def _mark(path: Path) -> int:
@@ -115,13 +131,23 @@ class Store:
         Raises:
             UserError: the directory holds no study, one that is damaged, or one of a newer dialin.
         """
-        path = directory / FILE
-        remedy = "Name the directory that a dialin study was written to (its --out)"
-        if not path.is_file():
-            raise UserError(f"{directory} holds no dialin study", remedy)
+        path = study_file(directory)
         if _mark(path) != schema.APPLICATION_ID:
-            raise UserError(f"{path} was not written by dialin", remedy)
-        engine = _engine(path)
+            raise UserError(f"{path} was not written by dialin", _NAME_ONE)
+        return cls.over(directory, _engine(path))
+
+    @classmethod
+    def over(cls, directory: Path, engine: Engine) -> Self:
+        """Take a study's database over an engine, and bring it up to date where an older dialin wrote it.
+
+        Args:
+            directory: the study's.
+            engine: is let go of when the store is closed, or if this fails.
+
+        Raises:
+            UserError: the study is damaged, or one of a newer dialin.
+        """
+        path = directory / FILE
         try:
             with engine.connect() as connection:
                 found = connection.execute(select(schema.study.c.format)).scalar_one()
@@ -132,6 +158,7 @@ class Store:
             engine.dispose()
             raise UserError(f"{path} is damaged and cannot be read", "Restore it from a backup, or begin anew") from error
         if found > schema.FORMAT:
+            engine.dispose()
             raise UserError(f"{directory} was written by a newer dialin", "Update dialin, then try again")
         store = cls(directory, engine)
         if found < schema.FORMAT:
@@ -198,6 +225,7 @@ class Store:
     def begin_session(self) -> int:
         """Close what an earlier run of dialin left running, and return this run's session number, from 1."""
         with self._write() as connection:
+            schema.progress.create(connection, checkfirst=True)
             connection.execute(
                 update(schema.trial).where(schema.trial.c.state == TrialState.RUNNING).values(state=TrialState.INTERRUPTED)
             )
@@ -208,13 +236,13 @@ class Store:
         with self._write() as connection:
             number = (connection.execute(select(func.max(schema.trial.c.id))).scalar() or 0) + 1
             begun = replace(trial, id=number)
-            connection.execute(insert(schema.trial).values(**_trial_row(begun)))
+            connection.execute(insert(schema.trial).values(**rows.trial_row(begun)))
         return begun
 
     def save_trial(self, trial: Trial) -> None:
         """Write a trial as it stands now."""
         with self._write() as connection:
-            connection.execute(update(schema.trial).where(schema.trial.c.id == trial.id).values(**_trial_row(trial)))
+            connection.execute(update(schema.trial).where(schema.trial.c.id == trial.id).values(**rows.trial_row(trial)))
 
     def add_sample(self, trial_id: int, sample: Sample) -> None:
         """Write one second of a trial."""
@@ -266,6 +294,38 @@ class Store:
         with self._write() as connection:
             connection.execute(insert(schema.log).values(at=at, text=text))
 
+    def save_progress(self, progress: Progress) -> None:
+        """Write down how far the study has come, in place of what was written before."""
+        with self._write() as connection:
+            connection.execute(insert(schema.progress).prefix_with("OR REPLACE").values(id=1, stands=asdict(progress)))
+
+    def progress(self) -> Progress | None:
+        """Return how far the study has come; None where an older dialin ran it."""
+        with self._engine.connect() as connection:
+            if not inspect(connection).has_table(schema.progress.name):
+                return None
+            stands = connection.execute(select(schema.progress.c.stands)).scalar()
+        return rows.progress(stands) if stands else None
+
+    def verdict(self) -> Verdict | None:
+        """Return the newest verdict, once there is one.
+
+        Raises:
+            UserError: it cannot be read.
+        """
+        with self._engine.connect() as connection:
+            stored = connection.execute(select(schema.study.c.verdict)).scalar_one()
+        try:
+            return Verdict.model_validate(stored) if stored else None
+        except ValidationError as error:
+            raise UserError(f"The verdict in {self._directory} cannot be read by this dialin", "Update dialin") from error
+
+    def log_after(self, number: int) -> list[tuple[int, LogLine]]:
+        """Return the lines of the log behind one, each with its number, in order; those behind 0 are all."""
+        asked = select(schema.log).where(schema.log.c.id > number).order_by(schema.log.c.id)
+        with self._engine.connect() as connection:
+            return [(row.id, LogLine(row.at, row.text)) for row in connection.execute(asked)]
+
     def trials(self) -> list[Trial]:
         """Return every trial, in the order they began."""
         with self._engine.connect() as connection:
@@ -273,7 +333,7 @@ class Store:
             new = [number for number in numbers if number not in self._ended]
             # A question holds only so many numbers; all of a study that is opened are asked for at once.
             wanted = select(schema.trial) if len(new) > _MANY else select(schema.trial).where(schema.trial.c.id.in_(new))
-            found = {row.id: _trial(row) for row in connection.execute(wanted)} if new else {}
+            found = {row.id: rows.trial(row) for row in connection.execute(wanted)} if new else {}
         self._ended.update((number, trial) for number, trial in found.items() if trial.state is not TrialState.RUNNING)
         return [self._ended.get(number) or found[number] for number in numbers]
 
@@ -282,14 +342,27 @@ class Store:
         grouped: dict[int, list[Sample]] = {}
         with self._engine.connect() as connection:
             for row in connection.execute(select(schema.sample).order_by(schema.sample.c.trial, schema.sample.c.second)):
-                grouped.setdefault(row.trial, []).append(_sample(row))
+                grouped.setdefault(row.trial, []).append(rows.sample(row))
         return grouped
 
-    def samples_of(self, trial_id: int) -> list[Sample]:
-        """Return every sample of one trial, in order of time."""
-        of_it = select(schema.sample).where(schema.sample.c.trial == trial_id).order_by(schema.sample.c.second)
+    def samples_of(self, trial_id: int, after: int = 0) -> list[Sample]:
+        """Return every sample of one trial, in order of time; those behind one only, where its number is given."""
+        own = (schema.sample.c.trial == trial_id) & (schema.sample.c.second > after)
+        of_it = select(schema.sample).where(own).order_by(schema.sample.c.second)
         with self._engine.connect() as connection:
-            return [_sample(row) for row in connection.execute(of_it)]
+            return [rows.sample(row) for row in connection.execute(of_it)]
+
+    def sample_columns(self, size: int) -> Iterator[dict[str, Sequence[Any]]]:
+        """Yield the samples of all trials in pieces, each by column; in order of trial and second.
+
+        Args:
+            size: rows of a piece.
+        """
+        asked = select(schema.sample).order_by(schema.sample.c.trial, schema.sample.c.second)
+        names = schema.sample.columns.keys()
+        with self._engine.connect() as connection:
+            for piece in connection.execution_options(yield_per=size).execute(asked).partitions():
+                yield dict(zip(names, zip(*piece, strict=True), strict=True))
 
     def watched(self) -> dict[int, dict[str, Watched]]:
         """Return what the probes saw, by trial and probe."""
@@ -303,22 +376,25 @@ class Store:
             wanted = wanted if len(new) > _MANY else wanted.where(schema.watched.c.trial.in_(new))
             for row in connection.execute(wanted) if new else ():
                 if row.trial not in self._seen:
-                    grouped[row.trial][row.probe] = _watched(row.saw)
+                    grouped[row.trial][row.probe] = rows.watched(row.saw)
         self._seen.update((number, seen) for number, seen in grouped.items() if number in ended)
         return grouped
 
     def waits(self) -> dict[int, RawWaits]:
         """Return the summaries of raw waits, by trial."""
         with self._engine.connect() as connection:
-            return {row.trial: _waits(row.summary) for row in connection.execute(select(schema.waits))}
+            return {row.trial: rows.waits(row.summary) for row in connection.execute(select(schema.waits))}
 
     def looks(self) -> list[Look]:
         """Return every look, in order."""
         with self._engine.connect() as connection:
             return [Look(**row._mapping) for row in connection.execute(select(schema.look).order_by(schema.look.c.number))]
 
-    def read(self) -> StudyRecord:
+    def read(self, *, samples: bool = True) -> StudyRecord:
         """Return the whole study, for reports.
+
+        Args:
+            samples: with every second of its trials.
 
         Raises:
             UserError: it cannot be read.
@@ -337,7 +413,7 @@ class Store:
                 catalogues=row.catalogues,
                 command=row.command,
                 trials=self.trials(),
-                samples=self.samples(),
+                samples=self.samples() if samples else {},
                 watched=self.watched(),
                 waits=self.waits(),
                 looks=self.looks(),
@@ -348,73 +424,3 @@ class Store:
             raise UserError(
                 f"{self._directory / FILE} is damaged and cannot be read", "Restore it from a backup, or begin anew"
             ) from error
-
-
-def _trial_row(trial: Trial) -> dict[str, Any]:
-    return {
-        "id": trial.id,
-        "block": trial.block,
-        "session": trial.session,
-        "position": trial.position,
-        "candidate": trial.candidate,
-        "state": trial.state,
-        "started": trial.started,
-        "steps": {step.value: seconds for step, seconds in trial.steps.items()},
-        "warm_up_end": trial.warm_up_end,
-        "in_force": dict(trial.in_force),
-        "real": dict(trial.real),
-        "costs": asdict(trial.costs) if trial.costs else None,
-        "conditions": {when: dict(figures) for when, figures in trial.conditions.items()},
-        "failure": asdict(trial.failure) if trial.failure else None,
-        "purpose": trial.purpose,
-    }
-
-
-def _trial(row: Row[Any]) -> Trial:
-    return Trial(
-        id=row.id,
-        block=row.block,
-        session=row.session,
-        position=row.position,
-        candidate=row.candidate,
-        state=TrialState(row.state),
-        started=row.started,
-        steps={Step(step): seconds for step, seconds in row.steps.items()},
-        warm_up_end=WarmUpEnd(row.warm_up_end) if row.warm_up_end else None,
-        in_force=row.in_force,
-        real=row.real,
-        costs=Costs(**row.costs) if row.costs else None,
-        conditions=row.conditions,
-        failure=Failure(**{**row.failure, "step": Step(row.failure["step"])}) if row.failure else None,
-        purpose=Purpose(row.purpose),
-    )
-
-
-def _sample(row: Row[Any]) -> Sample:
-    return Sample(
-        second=row.second,
-        at=row.at,
-        step=Step(row.step),
-        tps=row.tps,
-        reads=row.reads,
-        writes=row.writes,
-        other=row.other,
-        latency_ms=row.latency_ms,
-        errors=row.errors,
-        reconnects=row.reconnects,
-        gap=row.gap,
-        stolen=row.stolen,
-        pressure=row.pressure,
-        threads=row.threads,
-        seconds=row.seconds,
-    )
-
-
-def _watched(saw: Mapping[str, Any]) -> Watched:
-    gauges = {name: Gauge(**figures) for name, figures in saw["gauges"].items()}
-    return Watched(**{**saw, "gauges": gauges, "notes": tuple(saw["notes"])})
-
-
-def _waits(summary: Mapping[str, Any]) -> RawWaits:
-    rows = tuple(WaitRow(**{**row, "histogram": tuple(row["histogram"])}) for row in summary["rows"])
-    return RawWaits(**{**summary, "rows": rows, "notes": tuple(summary["notes"])})

@@ -10,7 +10,7 @@ from dialin.model.verdict import Note
 from dialin.study.words import several
 from dialin.text import listed
 from dialin.variables import in_force
-from dialin.variables.catalogue import Catalogue
+from dialin.variables.catalogue import Catalogue, Kind, Variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +127,11 @@ def catalogues_of(texts: Mapping[str, str]) -> dict[str, Catalogue]:
 
 
 def excerpt(catalogue: Catalogue, names: Iterable[str]) -> str:
-    """Return a catalogue of these variables only, as text for the store."""
-    wanted: Sequence[str] = [name for name in dict.fromkeys(names) if name in catalogue.variables]
-    return Catalogue(catalogue.build_id, {name: catalogue.variables[name] for name in wanted}).to_json()
+    """Return what the store keeps of a catalogue, as text: these variables, and of all others what they are by default."""
+    wanted = set(names)
+    kept = {
+        name: known if name in wanted else Variable(name, Kind.UNKNOWN, default=known.default)
+        for name, known in catalogue.variables.items()
+        if name in wanted or known.default is not None
+    }
+    return Catalogue(catalogue.build_id, kept).to_json()

@@ -41,7 +41,8 @@ def _running() -> list[Path]:
         for descriptor in descriptors:
             try:
                 path = Path(os.readlink(descriptor))  # noqa: PTH115 - the target itself, not resolved
-                if path.name == lock.FILE and path.read_text(encoding="ascii") == process.name:
+                holder = lock.holder(path.parent) if path.name == lock.FILE else None
+                if holder is not None and str(holder.pid) == process.name:
                     found.add(path.parent)
             except (OSError, ValueError):
                 continue

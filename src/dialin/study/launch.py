@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +17,8 @@ from dialin.model.study import StudySpec
 from dialin.model.verdict import Verdict
 from dialin.model.workload import WorkloadSpec
 from dialin.probes import host
+from dialin.servers.processes import identity
+from dialin.store import requests
 from dialin.store.leavings import remove_leavings
 from dialin.store.lock import sole_runner
 from dialin.store.store import Store
@@ -22,6 +26,7 @@ from dialin.study import noise, race, waiting
 from dialin.study.attaching import NOTHING, Permission, attached_again, check_attached
 from dialin.study.comparison import Seen
 from dialin.study.file import Question
+from dialin.study.kept import Kept
 from dialin.study.plan import plan
 from dialin.study.ready import Ready, check_cpus
 from dialin.study.runner import Runner
@@ -87,7 +92,7 @@ def begin(ready: Ready, out: Path, workshop: Workshop, watcher: Watcher, command
     """
     out.mkdir(parents=True, exist_ok=True)
     with (
-        sole_runner(out),
+        sole_runner(out, identity(os.getpid())),
         Store.create(
             out,
             ready.spec,
@@ -101,7 +106,7 @@ def begin(ready: Ready, out: Path, workshop: Workshop, watcher: Watcher, command
     ):
         for note in ready.notes:
             store.say(workshop.clock.now(), note)
-        return _run(ready, store, workshop, watcher)
+        return _run(ready, out, store, workshop, watcher)
 
 
 def check_resume(
@@ -153,9 +158,9 @@ def resume(ready: Ready, directory: Path, workshop: Workshop, watcher: Watcher) 
         UserError: a live dialin runs it.
         DialinError: it could not be finished; what was measured is in the directory.
     """
-    with sole_runner(directory), Store.open(directory) as store:
+    with sole_runner(directory, identity(os.getpid())), Store.open(directory) as store:
         store.set_spec(ready.spec)
-        return _run(ready, store, workshop, watcher)
+        return _run(ready, directory, store, workshop, watcher)
 
 
 def _with_budget(spec: StudySpec, minutes: float) -> StudySpec:
@@ -166,30 +171,32 @@ def _with_budget(spec: StudySpec, minutes: float) -> StudySpec:
         raise UserError(f"--minutes {minutes:g}: {error.errors()[0]['msg'].lower()}", "Give minutes of wall clock") from None
 
 
-def _run(ready: Ready, store: Store, workshop: Workshop, watcher: Watcher) -> Verdict:
+def _run(ready: Ready, directory: Path, store: Store, workshop: Workshop, watcher: Watcher) -> Verdict:
     """Make the data and run the blocks; from here on what was begun is there to be resumed."""
     session = store.begin_session()
     remove_leavings(store)
+    requests.take_back(directory)
+    kept = Kept(store, workshop.clock, watcher)
     clean = by_probes(workshop.clock) if ready.spec.probes else nothing
 
     def tell(text: str) -> None:
         store.say(workshop.clock.now(), text)
-        watcher.said(text)
+        kept.said(text)
 
     try:
-        with ready.site.open(tell) as stage:
+        with kept.session(), ready.site.open(tell) as stage:
             laboratory = Laboratory(
                 spec=ready.spec,
                 plan=ready.plan,
                 clock=workshop.clock,
                 store=store,
-                watcher=watcher,
+                watcher=kept,
                 workload=ready.workload,
                 stage=stage,
-                watch=waiting.by_purpose(clean, ready.spec.waits, workshop.clock, store.directory_of_waits.parent),
+                watch=waiting.by_purpose(clean, ready.spec.waits, workshop.clock, directory),
                 counted={name: seen.real for name, seen in ready.seen.items()},
             )
-            verdict = Runner(laboratory, session).run()
+            verdict = Runner(laboratory, session, stop_asked=functools.partial(requests.is_asked_to_stop, directory)).run()
         noise.remember(workshop.home.noise, store.read())
         return verdict
     except UserError as error:

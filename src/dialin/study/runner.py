@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from dialin.errors import ServerError
+from dialin.errors import InterruptedStudyError, ServerError
 from dialin.model.progress import Standing
 from dialin.model.record import Look
 from dialin.model.trial import Purpose, Trial, TrialState
@@ -35,14 +35,20 @@ class Runner:
         laboratory: what the trials share.
         session: which run of dialin this is.
         run_trial: runs one trial; tests give one that needs no server.
+        stop_asked: whether somebody asks for an end after the block under way; asked before each block.
     """
 
     def __init__(
-        self, laboratory: Laboratory, session: int, run_trial: Callable[[Laboratory, Trial], Trial] = trials.run
+        self,
+        laboratory: Laboratory,
+        session: int,
+        run_trial: Callable[[Laboratory, Trial], Trial] = trials.run,
+        stop_asked: Callable[[], bool] = lambda: False,
     ) -> None:
         self._lab = laboratory
         self._session = session
         self._trial_of = run_trial
+        self._stop_asked = stop_asked
         self._names = [candidate.name for candidate in laboratory.spec.candidates]
         self._figures: dict[int, Figures] = {}
         self._to_go: int | None = None
@@ -53,6 +59,7 @@ class Runner:
 
         Raises:
             ServerError: no candidate could be measured at all.
+            InterruptedStudyError: somebody asked for an end after the block under way.
         """
         lab = self._lab
         self._began = lab.clock.monotonic()
@@ -80,6 +87,7 @@ class Runner:
 
     def _run_block(self, block: int, names: Sequence[str], purpose: Purpose) -> bool:
         """Run what a block still lacks; a trial that the host spoiled is run again. False where the budget does not hold it."""
+        self._stop_where_asked()
         while missing := self._missing(block, names, purpose):
             if not self._fits(len(missing)):
                 return False
@@ -87,6 +95,16 @@ class Runner:
                 self._run_trial(block, position, name, purpose)
             self._check_still_running(block, purpose)
         return True
+
+    def _stop_where_asked(self) -> None:
+        """End the session between two blocks, where somebody asks for it.
+
+        Raises:
+            InterruptedStudyError: they do.
+        """
+        if self._stop_asked():
+            self.say("Stopped between two blocks, as it was asked for")
+            raise InterruptedStudyError("Stopped after a block, as it was asked for", "Go on where it stood: dialin resume DIR")
 
     def _check_still_running(self, block: int, purpose: Purpose) -> None:
         """End a study in which everything fails that did not before: what broke is not a candidate.
@@ -229,6 +247,8 @@ class Runner:
         block = race.block_of_waits(lab.store.trials())
         measured = {t.candidate for t in race.racing(lab.store.trials()) if t.state is TrialState.DONE}
         left = [name for name in self._without_waits(lab.store.trials()) if name in measured]
+        if left:
+            self._stop_where_asked()
         for position, name in enumerate(left, start=1):
             for _ in range(_WAIT_TRIES):
                 ended = self._run_trial(block, position, name, Purpose.WAITS)

@@ -1,0 +1,88 @@
+"""Keeps how far a study has come in its store, for those who look on from outside: nothing but the store is read by them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from typing import Any
+
+from dialin.clock import Clock
+from dialin.errors import DialinError, InterruptedStudyError
+from dialin.model.progress import Progress, Session, Standing, Watcher
+from dialin.model.study import StudySpec
+from dialin.model.trial import Sample, Step, Trial
+from dialin.model.verdict import Verdict
+from dialin.store.store import Store
+
+
+class Kept:
+    """A watcher that tells another one what it hears, and writes down where the study stands.
+
+    Args:
+        store: the study's.
+        clock: tells the time.
+        watcher: is told everything.
+    """
+
+    def __init__(self, store: Store, clock: Clock, watcher: Watcher) -> None:
+        self._store = store
+        self._clock = clock
+        self._watcher = watcher
+        before = store.progress()
+        self._stands = Progress(Session.RUNNING, clock.now(), standings=before.standings if before else {})
+
+    @contextmanager
+    def session(self) -> Iterator[None]:
+        """Write down that a run of dialin begins, and how it ends; one that is killed says no more."""
+        self._keep()
+        try:
+            yield
+        except (KeyboardInterrupt, InterruptedStudyError):
+            self._keep(session=Session.STOPPED, step=None)
+            raise
+        except DialinError as error:
+            self._keep(session=Session.FAILED, step=None, reason=error.what)
+            raise
+        except Exception as error:
+            self._keep(session=Session.FAILED, step=None, reason=f"A fault of dialin itself: {type(error).__name__}")
+            raise
+        self._keep(session=Session.FINISHED, step=None)
+
+    def study_began(self, spec: StudySpec, blocks_planned: int, seconds_planned: float) -> None:
+        """Keep what is planned."""
+        self._watcher.study_began(spec, blocks_planned, seconds_planned)
+        self._keep(blocks=blocks_planned, ends=self._clock.now() + seconds_planned)
+
+    def said(self, text: str) -> None:
+        """Tell it; the store's log has it already."""
+        self._watcher.said(text)
+
+    def trial_began(self, trial: Trial, seconds_left: float) -> None:
+        """Keep the estimate."""
+        self._watcher.trial_began(trial, seconds_left)
+        self._keep(ends=self._clock.now() + seconds_left, step=None)
+
+    def step_began(self, trial: Trial, step: Step) -> None:
+        """Keep the step."""
+        self._watcher.step_began(trial, step)
+        self._keep(step=step, step_began=self._clock.now())
+
+    def sampled(self, trial: Trial, sample: Sample) -> None:
+        """Tell it; the store has it already."""
+        self._watcher.sampled(trial, sample)
+
+    def trial_ended(self, trial: Trial, standings: Mapping[str, Standing]) -> None:
+        """Keep the figures so far."""
+        self._watcher.trial_ended(trial, standings)
+        self._keep(standings=dict(standings), step=None)
+
+    def study_ended(self, verdict: Verdict) -> None:
+        """Tell it; the store has the verdict already."""
+        self._watcher.study_ended(verdict)
+
+    def _keep(self, **changes: Any) -> None:
+        self._stands = replace(self._stands, **changes)
+        # A trial must end in its own order though the disk is full; what is measured tells of that soon enough.
+        with suppress(DialinError):
+            self._store.save_progress(self._stands)

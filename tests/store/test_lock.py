@@ -1,0 +1,50 @@
+import os
+import subprocess
+import sys
+
+import pytest
+
+from dialin.errors import UserError
+from dialin.store import lock
+from dialin.store.lock import Holder, holder, sole_runner
+
+HOLDING = """
+import sys, time
+from pathlib import Path
+from dialin.store.lock import sole_runner
+with sole_runner(Path(sys.argv[1]), "boot/1"):
+    print("held", flush=True)
+    time.sleep(600)
+"""
+
+
+def test_who_runs_a_study_is_told_while_it_does(tmp_path):
+    assert holder(tmp_path) is None
+    with sole_runner(tmp_path, "boot/42"):
+        assert holder(tmp_path) == Holder(os.getpid(), "boot/42")
+    assert holder(tmp_path) is None
+
+
+def test_asking_who_runs_a_study_holds_nobody_up_who_begins(tmp_path):
+    for _ in range(3):
+        assert holder(tmp_path) is None
+        with sole_runner(tmp_path):
+            assert holder(tmp_path) == Holder(os.getpid())
+
+
+def test_a_runner_that_is_killed_lets_go(tmp_path):
+    process = subprocess.Popen([sys.executable, "-c", HOLDING, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    with process:
+        assert process.stdout.readline() == "held\n"
+        assert holder(tmp_path) == Holder(process.pid, "boot/1")
+        with pytest.raises(UserError, match=f"process {process.pid}"), sole_runner(tmp_path):
+            pass
+        process.kill()
+    assert holder(tmp_path) is None
+
+
+@pytest.mark.parametrize("text", [b"", b"\xff\xfe", b"-5 x", b"many boot/1"])
+def test_a_lock_that_holds_anything_else_names_no_process(tmp_path, text):
+    with sole_runner(tmp_path, "boot/42"):
+        (tmp_path / lock.FILE).write_bytes(text)
+        assert holder(tmp_path).pid == 0

@@ -1,0 +1,65 @@
+"""What those who look on ask of the store of a study that runs."""
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from dialin.model.progress import Progress, Session, Standing
+from dialin.model.record import Look
+from dialin.model.trial import Sample, Step, Trial, TrialState
+from dialin.store.store import FILE, Store
+from dialin.testing import records
+
+PROGRESS = Progress(Session.RUNNING, 1.0, 6, 90.5, Step.MEASURE, 8.25, {"1": Standing(2, 1, 99.5, None, left=True)}, "why")
+
+
+@pytest.fixture
+def stores(tmp_path, spec):
+    """The store of a study twice: of who runs it, and of who looks on."""
+    facts = {"created": 1.0, "dialin_version": "0", "command": "dialin sweep", "host": {}, "servers": {"mysql@9.7.4": {}}}
+    with Store.create(tmp_path, spec, **facts) as own, Store.open(tmp_path) as other:
+        yield own, other
+
+
+def test_progress_is_read_back_as_it_was_written_and_the_newest_stands(stores):
+    own, other = stores
+    assert other.progress() is None
+    own.save_progress(Progress(Session.RUNNING, 1.0))
+    assert other.progress() == Progress(Session.RUNNING, 1.0)
+    own.save_progress(PROGRESS)
+    assert other.progress() == PROGRESS
+
+
+def test_a_study_of_an_older_dialin_has_no_progress_until_it_is_resumed(tmp_path, stores):
+    own, other = stores
+    with closing(sqlite3.connect(tmp_path / FILE)) as connection:
+        connection.execute("DROP TABLE progress")
+    assert other.progress() is None
+    own.begin_session()
+    own.save_progress(PROGRESS)
+    assert other.progress() == PROGRESS
+
+
+def test_lines_and_samples_are_told_from_where_one_stands(stores):
+    own, other = stores
+    trial = own.begin_trial(Trial(0, 1, 1, 1, "4", TrialState.RUNNING, 5.0))
+    samples = [Sample(n, 6.0 + n, Step.MEASURE, 100.0, 1.0, 1.0, 1.0, 20.0, 0.0, 0.0) for n in (1, 2, 3)]
+    for number, sample in enumerate(samples):
+        own.add_sample(trial.id, sample)
+        own.say(float(number), f"line {number}")
+    assert other.samples_of(trial.id) == samples
+    assert other.samples_of(trial.id, 1) == samples[1:]
+    (first, _), (second, line), _ = other.log_after(0)
+    assert line.text == "line 1"
+    assert [line.text for _, line in other.log_after(first)] == ["line 1", "line 2"]
+    assert [line.text for _, line in other.log_after(second)] == ["line 2"]
+
+
+def test_the_verdict_is_there_once_it_was_kept(stores):
+    own, other = stores
+    assert other.verdict() is None
+    look = Look(1, 3, 0.025)
+    own.add_look(look)
+    own.save_verdict_of(look, records.winner().verdict, decided=True)
+    assert other.verdict() == records.winner().verdict

@@ -1,0 +1,151 @@
+import os
+import shutil
+import sqlite3
+import stat
+from contextlib import ExitStack, closing
+from dataclasses import replace
+
+import pytest
+
+from dialin.errors import UserError
+from dialin.store import reading, schema
+from dialin.store.store import FILE, Store
+from dialin.testing import records, stored
+
+
+@pytest.fixture
+def directory(tmp_path):
+    place = tmp_path / "study"
+    place.mkdir()
+    stored.keep(records.unresolved(), place)
+    return place
+
+
+def contents(directory):
+    return {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in directory.iterdir()}
+
+
+def aged(directory):
+    """Make a study one of the first format: without what has come since."""
+    with closing(sqlite3.connect(directory / FILE)) as connection, connection:
+        for table, old, new in schema.RENAMED:
+            connection.execute(f"ALTER TABLE {table} RENAME COLUMN {new} TO {old}")
+        for table, column, _ in schema.ADDED:
+            connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
+        connection.execute("DROP TABLE watched")
+        connection.execute("DROP TABLE waits")
+        connection.execute("UPDATE study SET format = 1")
+
+
+def test_what_is_read_is_what_was_written(directory):
+    record = reading.read(directory, lambda store: store.read())
+    expected = records.unresolved()
+    assert record.trials == expected.trials
+    assert record.samples == expected.samples
+    assert record.verdict == expected.verdict
+
+
+def test_a_record_without_its_samples_is_the_same_otherwise(directory):
+    whole = reading.read(directory, lambda store: store.read())
+    assert reading.read(directory, lambda store: store.read(samples=False)) == replace(whole, samples={})
+
+
+def test_reading_leaves_every_file_as_it_was_and_makes_none(directory):
+    before = contents(directory)
+    reading.read(directory, lambda store: store.read())
+    assert contents(directory) == before
+
+
+def test_a_study_of_an_older_dialin_is_read_and_stays_one(directory):
+    aged(directory)
+    before = contents(directory)
+    record = reading.read(directory, lambda store: store.read())
+    assert [sample.latency_ms for sample in record.samples[1]] == [s.latency_ms for s in records.unresolved().samples[1]]
+    assert contents(directory) == before
+
+
+def test_a_study_on_a_medium_that_nobody_can_write_to_is_read(directory):
+    for path in (directory / FILE, directory):
+        path.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    try:
+        assert reading.read(directory, lambda store: len(store.trials())) == 3
+    finally:
+        directory.chmod(stat.S_IRWXU)
+
+
+def test_a_running_study_is_read_beside_its_writer_with_its_newest_second(directory):
+    with Store.open(directory) as writer:
+        writer.say(5.0, "while it is read")
+        found = reading.read(directory, lambda store: store.read())
+        writer.say(6.0, "and after")
+    assert found.log[-1].text == "while it is read"
+
+
+def test_a_study_that_begins_to_run_while_it_is_read_is_read_again(directory):
+    found = []
+
+    with ExitStack() as running:
+
+        def ask(store):
+            if not found:
+                writer = running.enter_context(Store.open(directory))
+                writer.say(5.0, "resumed")
+            found.append(store.read().log[-1].text)
+            return found[-1]
+
+        assert reading.read(directory, ask) == "resumed"
+    assert len(found) == 2
+
+
+def test_nothing_can_be_written_by_who_reads(directory):
+    with pytest.raises(Exception, match="readonly"):
+        reading.read(directory, lambda store: store.say(1.0, "no"))
+    assert reading.read(directory, lambda store: store.read()).log == records.unresolved().log
+
+
+def test_what_differs_once_a_study_was_written_to_is_told(directory):
+    before = reading.signature(directory)
+    assert reading.signature(directory) == before
+    with Store.open(directory) as writer:
+        writer.say(5.0, "news")
+        assert reading.signature(directory) != before
+
+
+def test_a_directory_without_a_study_is_one_line(tmp_path):
+    with pytest.raises(UserError, match="holds no dialin study"):
+        reading.read(tmp_path, lambda store: None)
+
+
+def test_somebody_else_s_database_is_one_line(tmp_path):
+    with closing(sqlite3.connect(tmp_path / FILE)) as connection:
+        connection.execute("CREATE TABLE study (format)")
+    with pytest.raises(UserError, match="was not written by dialin"):
+        reading.read(tmp_path, lambda store: None)
+
+
+def test_what_is_no_database_is_one_line(tmp_path):
+    (tmp_path / FILE).write_bytes(os.urandom(4096))
+    with pytest.raises(UserError, match="is damaged and cannot be read"):
+        reading.read(tmp_path, lambda store: None)
+
+
+def test_a_study_of_a_newer_dialin_is_one_line(directory):
+    with closing(sqlite3.connect(directory / FILE)) as connection, connection:
+        connection.execute(f"UPDATE study SET format = {schema.FORMAT + 1}")
+    with pytest.raises(UserError, match="newer dialin"):
+        reading.read(directory, lambda store: None)
+
+
+def test_a_study_that_was_killed_is_read_with_what_stands_in_its_log_alone(directory, tmp_path):
+    killed = tmp_path / "killed"
+    with Store.open(directory) as writer:
+        writer.say(5.0, "the last words")
+        shutil.copytree(directory, killed)
+    assert reading.read(killed, lambda store: store.read()).log[-1].text == "the last words"
+
+
+def test_an_empty_log_that_was_left_behind_is_as_good_as_none(directory):
+    (directory / f"{FILE}-wal").touch()
+    before = contents(directory)
+    assert len(reading.read(directory, lambda store: store.trials())) == 3
+    assert contents(directory) == before
