@@ -87,6 +87,14 @@ def test_a_low_terminal_keeps_the_baseline_and_the_candidate_that_runs():
     assert "and 5 more" in lines
 
 
+def test_a_terminal_of_a_few_rows_shows_what_runs_now():
+    lines = shown_after(records.winner(), 800, width=60, height=5)
+    assert lines[0].startswith("dialin  innodb_buffer_pool_instances")
+    assert lines[1].startswith("block 2 of about 5, about 38 min left")
+    assert lines[2].startswith("Trial 3 of 7: innodb_buffer_pool_instances = 16")
+    assert "transactions/s, p95" in lines[3]
+
+
 def test_time_goes_on_between_events():
     record = records.winner()
     board = Board()

@@ -14,7 +14,7 @@ from rich.markup import escape
 from typer.exceptions import TyperException
 
 from dialin import __version__
-from dialin.cli import analyze, doctor, explain, recipes, restore, servers, studies, variables
+from dialin.cli import analyze, doctor, explain, export, recipes, restore, servers, studies, variables, watch
 from dialin.cli.console import errors, say
 from dialin.errors import DialinError, ExitCode
 from dialin.paths import Home
@@ -40,7 +40,9 @@ app = typer.Typer(
 for command in (studies.sweep, studies.compare, studies.run, studies.resume, studies.report):
     app.command()(command)
 app.command()(recipes.recipes)
+app.command()(watch.watch)
 app.command()(explain.explain)
+app.command()(export.export)
 app.command()(analyze.analyze)
 app.command()(variables.variables)
 app.command()(doctor.doctor)

@@ -17,6 +17,7 @@ from rich.console import Console
 
 from dialin.cli.console import errors, say
 from dialin.clock import SystemClock
+from dialin.dashboard import beside
 from dialin.errors import DialinError, ExitCode, InterruptedStudyError, UserError
 from dialin.evidence.explain import explain
 from dialin.model.progress import Watcher
@@ -34,7 +35,15 @@ from dialin.study.workshop import Workshop
 
 
 def conduct(
-    question: Question, directory: Path, permission: Permission, *, name: str, out: Path | None, json: bool, yes: bool
+    question: Question,
+    directory: Path,
+    permission: Permission,
+    *,
+    name: str,
+    out: Path | None,
+    json: bool,
+    yes: bool,
+    watch: bool = False,
 ) -> ExitCode:
     """Check a question, ask whether to begin, run the study, and show its verdict.
 
@@ -46,6 +55,7 @@ def conduct(
         out: the study's directory.
         json: print `verdict.json` alone.
         yes: begin without asking.
+        watch: serve it as a live page.
     """
     where = out or Path(f"dialin-{name}-{datetime.now().astimezone():%Y%m%d-%H%M%S}")
     if where.exists() and (not where.is_dir() or any(where.iterdir())):
@@ -58,10 +68,19 @@ def conduct(
         say("Nothing was started")
         return ExitCode.NO_VERDICT
     command = shlex.join(["dialin", *sys.argv[1:]])
-    return finish(where, lambda watcher: begin(ready, where, workshop, watcher, command), json=json)
+    return finish(where, lambda watcher: begin(ready, where, workshop, watcher, command), json=json, watch=watch)
 
 
-def go_on(directory: Path, permission: Permission, *, minutes: float | None, confirm: bool, json: bool, yes: bool) -> ExitCode:
+def go_on(
+    directory: Path,
+    permission: Permission,
+    *,
+    minutes: float | None,
+    confirm: bool,
+    json: bool,
+    yes: bool,
+    watch: bool,
+) -> ExitCode:
     """Check that a study can go on, ask where it changes a server that is not dialin's, and run it to its verdict.
 
     Args:
@@ -71,6 +90,7 @@ def go_on(directory: Path, permission: Permission, *, minutes: float | None, con
         confirm: measure the choice afresh against the baseline, also where that was not asked for before.
         json: print `verdict.json` alone.
         yes: go on without asking.
+        watch: serve it as a live page.
     """
     workshop = Workshop.open(say)
     ready = check_resume(directory, workshop, minutes=minutes, confirm=confirm, permission=permission)
@@ -78,7 +98,7 @@ def go_on(directory: Path, permission: Permission, *, minutes: float | None, con
     if ready.changes and not yes and not agreed(ready):
         say("Nothing was started")
         return ExitCode.NO_VERDICT
-    return finish(directory, lambda watcher: resume(ready, directory, workshop, watcher), json=json)
+    return finish(directory, lambda watcher: resume(ready, directory, workshop, watcher), json=json, watch=watch)
 
 
 def agreed(ready: Ready) -> bool:
@@ -116,24 +136,25 @@ def _say_all(ready: Ready) -> None:
         say(line)
 
 
-def finish(directory: Path, run: Callable[[Watcher], Verdict], *, json: bool) -> ExitCode:
+def finish(directory: Path, run: Callable[[Watcher], Verdict], *, json: bool, watch: bool) -> ExitCode:
     """Run a study under a screen, write its reports and print its verdict.
 
     Raises:
         InterruptedStudyError: the user stopped it; what was measured is safe.
         DialinError: it failed; reports of what there is are written all the same.
     """
-    perform(directory, run)
+    perform(directory, run, watch=watch)
     return show(directory, json=json)
 
 
-def perform(directory: Path, run: Callable[[Watcher], Verdict], go_on_with: str | None = None) -> None:
+def perform(directory: Path, run: Callable[[Watcher], Verdict], go_on_with: str | None = None, *, watch: bool = False) -> None:
     """Run a study under a screen; its verdict is not printed, and reports are written only where it does not end well.
 
     Args:
         directory: the study's.
         run: runs it.
         go_on_with: the command that goes on where it stood; `dialin resume` unless told.
+        watch: serve it as a live page, by a process that outlives it.
 
     Raises:
         InterruptedStudyError: the user stopped it; what was measured is safe.
@@ -141,7 +162,7 @@ def perform(directory: Path, run: Callable[[Watcher], Verdict], go_on_with: str 
     """
     command = go_on_with or _resume(directory)
     try:
-        with _stopping_cleanly(), _watching(errors()) as watcher:
+        with _stopping_cleanly(), _page(directory, wanted=watch) as link, _watching(errors(), link) as watcher:
             run(watcher)
     except KeyboardInterrupt:
         _warn_of_changes()
@@ -201,9 +222,32 @@ def _write_reports(directory: Path) -> None:
 
 
 @contextmanager
-def _watching(console: Console) -> Iterator[Watcher]:
+def _page(directory: Path, *, wanted: bool) -> Iterator[str]:
+    """Serve the study as a live page where that is wanted; yields its link, else nothing.
+
+    The page outlives the study, so that it shows how it ended; where there is no study after all it is ended at once.
+    """
+    if not wanted:
+        yield ""
+        return
+    try:
+        process, link = beside.start(beside.command(directory))
+    except DialinError as error:
+        say(str(error))
+        yield ""
+        return
+    say(f"The live page, for one browser, until a minute after the study when nobody looks: {link}")
+    try:
+        yield link
+    except UserError:
+        process.terminate()
+        raise
+
+
+@contextmanager
+def _watching(console: Console, link: str) -> Iterator[Watcher]:
     if console.is_terminal and not console.is_dumb_terminal:
-        with LiveScreen(console, SystemClock()) as screen:
+        with LiveScreen(console, SystemClock(), notice=f"Live page: {link}" if link else "") as screen:
             yield screen
     else:
         yield PlainLines(sys.stderr)

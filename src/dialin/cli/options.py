@@ -77,6 +77,9 @@ Live = Annotated[
 Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Where the study is written; else a new directory here.")]
 Json = Annotated[bool, typer.Option("--json", help="Print verdict.json alone on standard output.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Begin without asking.")]
+Watch = Annotated[
+    bool, typer.Option("--watch", help="Serve the study as a live page, and print the link (see `dialin watch`).")
+]
 
 
 def spelled(key: str) -> str:

@@ -31,7 +31,9 @@ from dialin.study.workshop import Workshop
 from dialin.text import about, visible
 
 
-def run_recipe(name: str, scale: ScaleName, permission: Permission, *, out: Path | None, as_json: bool, yes: bool) -> ExitCode:
+def run_recipe(
+    name: str, scale: ScaleName, permission: Permission, *, out: Path | None, as_json: bool, yes: bool, watch: bool = False
+) -> ExitCode:
     """Check all studies of a recipe, run them one after the other, and show their verdicts.
 
     What an earlier run finished in the same directory is not run again.
@@ -43,6 +45,7 @@ def run_recipe(name: str, scale: ScaleName, permission: Permission, *, out: Path
         out: where its studies are written.
         as_json: print a list alone, of each study its name, directory and verdict.
         yes: begin without asking.
+        watch: serve each study as a live page.
 
     Raises:
         UserError: a study cannot be run as it is; nothing was started.
@@ -65,7 +68,7 @@ def run_recipe(name: str, scale: ScaleName, permission: Permission, *, out: Path
         return ExitCode.NO_VERDICT
     for step in steps:
         say(str(step.place))
-        conduct.perform(step.place.directory, functools.partial(step.run, command=command), command)
+        conduct.perform(step.place.directory, functools.partial(step.run, command=command), command, watch=watch)
     return _show(places, as_json=as_json)
 
 

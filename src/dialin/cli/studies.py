@@ -55,6 +55,7 @@ def sweep(
     out: given.Out = None,
     json: given.Json = False,
     yes: given.Yes = False,
+    watch: given.Watch = False,
     restart_command: given.RestartCommand = None,
     live: given.Live = False,
     shared: Mapping[str, Any],
@@ -87,7 +88,7 @@ def sweep(
         swept[name.strip()] = [parse_value(value) for value in values.split(",") if value.strip()]
     asked = {**shared, "sweep": swept, "server": list(server or []), "set": given.pairs(fixed, "--set")}
     permission = _permission(restart_command, live=live)
-    _conduct(asked, baseline, "-".join(swept), permission, out=out, json=json, yes=yes)
+    _conduct(asked, baseline, "-".join(swept), permission, out=out, json=json, yes=yes, watch=watch)
 
 
 @given.with_load_and_method
@@ -102,6 +103,7 @@ def compare(
     out: given.Out = None,
     json: given.Json = False,
     yes: given.Yes = False,
+    watch: given.Watch = False,
     restart_command: given.RestartCommand = None,
     live: given.Live = False,
     shared: Mapping[str, Any],
@@ -124,7 +126,7 @@ def compare(
         "set": given.pairs(fixed, "--set"),
     }
     permission = _permission(restart_command, live=live)
-    _conduct(asked, baseline, "compare", permission, out=out, json=json, yes=yes)
+    _conduct(asked, baseline, "compare", permission, out=out, json=json, yes=yes, watch=watch)
 
 
 def _permission(restart_command: str | None, *, live: bool) -> Permission:
@@ -142,13 +144,14 @@ def _conduct(
     out: Path | None,
     json: bool,
     yes: bool,
+    watch: bool,
 ) -> None:
     from dialin.cli.conduct import conduct
 
     if baseline is not None:
         asked["baseline"] = baseline
     question = file.question(asked, spelled=given.spelled, remedy="See --help")
-    raise typer.Exit(conduct(question, Path.cwd(), permission, name=name, out=out, json=json, yes=yes))
+    raise typer.Exit(conduct(question, Path.cwd(), permission, name=name, out=out, json=json, yes=yes, watch=watch))
 
 
 def run(
@@ -163,6 +166,7 @@ def run(
     out: given.Out = None,
     json: JsonOfRun = False,
     yes: given.Yes = False,
+    watch: given.Watch = False,
     restart_command: given.RestartCommand = None,
     live: given.Live = False,
 ) -> None:
@@ -175,14 +179,15 @@ def run(
         from dialin.cli.run_recipe import run_recipe
 
         name = str(study_file).removeprefix(PREFIX)
-        raise typer.Exit(run_recipe(name, scale or ScaleName.LAPTOP, permission, out=out, as_json=json, yes=yes))
+        size = scale or ScaleName.LAPTOP
+        raise typer.Exit(run_recipe(name, size, permission, out=out, as_json=json, yes=yes, watch=watch))
     if scale is not None:
         raise UserError(f"--scale is for recipes, and {study_file} is a study file", "Leave it out, or see `dialin recipes`")
     from dialin.cli.conduct import conduct
 
     question = file.read(study_file)
     where = study_file.absolute().parent
-    raise typer.Exit(conduct(question, where, permission, name=study_file.stem, out=out, json=json, yes=yes))
+    raise typer.Exit(conduct(question, where, permission, name=study_file.stem, out=out, json=json, yes=yes, watch=watch))
 
 
 def resume(
@@ -191,15 +196,15 @@ def resume(
     confirm: Confirm = False,
     json: given.Json = False,
     yes: given.Yes = False,
+    watch: given.Watch = False,
     restart_command: given.RestartCommand = None,
     live: given.Live = False,
 ) -> None:
     """Go on with a study that was stopped, killed, or not resolved; no finished trial is repeated."""
     from dialin.cli.conduct import go_on
 
-    raise typer.Exit(
-        go_on(directory, _permission(restart_command, live=live), minutes=minutes, confirm=confirm, json=json, yes=yes)
-    )
+    permission = _permission(restart_command, live=live)
+    raise typer.Exit(go_on(directory, permission, minutes=minutes, confirm=confirm, json=json, yes=yes, watch=watch))
 
 
 def report(directory: Directory, json: given.Json = False) -> None:

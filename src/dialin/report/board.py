@@ -10,7 +10,8 @@ from dialin.model.progress import Standing
 from dialin.model.study import StudySpec
 from dialin.model.trial import Purpose, Sample, Step, Trial
 from dialin.model.verdict import Verdict
-from dialin.text import counted
+from dialin.report.words import naming
+from dialin.text import counted, duration, visible
 
 STEP_WORDS = {
     Step.RESTORE: "restoring data",
@@ -40,6 +41,8 @@ def step_words(trial: Trial, step: Step, newest: Sample | None, levels: int) -> 
 
 
 SPARK_SECONDS = 60
+"""Samples that a board keeps unless told."""
+
 _LINES_KEPT = 50
 _BARS = "▁▂▃▄▅▆▇█"
 _ASCII_BARS = "_.-=+*%#"
@@ -61,6 +64,7 @@ class Board:
         standings: per candidate, the figures so far.
         lines: what was said, with when.
         verdict: once it is there.
+        notice: a line that stands all the time.
     """
 
     spec: StudySpec | None = None
@@ -74,6 +78,7 @@ class Board:
     standings: Mapping[str, Standing] = field(default_factory=dict)
     lines: deque[tuple[float, str]] = field(default_factory=lambda: deque(maxlen=_LINES_KEPT))
     verdict: Verdict | None = None
+    notice: str = ""
 
     def begin(self, spec: StudySpec, blocks: int, seconds: float, now: float) -> None:
         """Note that the study begins."""
@@ -101,6 +106,38 @@ class Board:
     def seconds_left(self, now: float) -> float:
         """Return the estimate of what is left, never below nothing."""
         return max(0.0, self.ends - now)
+
+    @property
+    def block_words(self) -> str:
+        """Which block of how many runs, as a screen says it."""
+        if self.trial is None:
+            return "between trials"
+        if self.trial.purpose is Purpose.WAITS:
+            return "collecting raw waits"
+        return f"block {self.trial.block} of about {max(self.blocks, self.trial.block)}"
+
+    def trial_words(self, now: float) -> tuple[str, str, str]:
+        """Return which trial runs, of which candidate, and what it does for how long; nothing between trials.
+
+        Args:
+            now: seconds since the epoch.
+        """
+        trial = self.trial
+        if trial is None:
+            return "", "", ""
+        levels = len(self.spec.workload.levels) if self.spec else 0
+        newest = self.seconds[-1] if self.seconds else None
+        does = (
+            f"{step_words(trial, self.step, newest, levels)} for {duration(now - self.step_began)}" if self.step else "starting"
+        )
+        of = max(trial.position, len(self.racing) or trial.position)
+        which = {
+            Purpose.RACE: f"Trial {trial.position} of {of}",
+            Purpose.CONFIRM: f"Fresh trial {trial.position} of the block",
+            Purpose.WAITS: f"Trial {trial.position} for waits",
+        }[trial.purpose]
+        name = naming(self.spec).full[trial.candidate] if self.spec else visible(trial.candidate)
+        return which, name, does
 
     def share_done(self, now: float) -> float:
         """Return how much of the estimated time has passed, from 0 to 1."""

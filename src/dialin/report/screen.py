@@ -15,9 +15,9 @@ from rich.text import Text
 from dialin.clock import Clock
 from dialin.model.progress import Standing
 from dialin.model.study import StudySpec
-from dialin.model.trial import Purpose, Sample, Step, Trial
+from dialin.model.trial import Sample, Step, Trial
 from dialin.model.verdict import Verdict
-from dialin.report.board import SPARK_SECONDS, Board, sparkline, step_words
+from dialin.report.board import SPARK_SECONDS, Board, sparkline
 from dialin.report.lines import PlainLines
 from dialin.report.units import SECONDS, units
 from dialin.report.words import lost, naming
@@ -25,6 +25,8 @@ from dialin.text import about, ascii_only, change, counted, duration, number, sh
 
 _PER_SECOND = 4
 _LOG_LINES = 5
+_LOW = 12
+"""Rows of terminal below which what runs now goes before all else."""
 
 
 class _Column(NamedTuple):
@@ -48,10 +50,11 @@ class LiveScreen:
     Args:
         console: a terminal.
         clock: tells the time.
+        notice: a line that stands all the time.
     """
 
-    def __init__(self, console: Console, clock: Clock) -> None:
-        self._board = Board()
+    def __init__(self, console: Console, clock: Clock, notice: str = "") -> None:
+        self._board = Board(notice=notice)
         self._clock = clock
         self._lock = threading.Lock()
         self._live = Live(self, console=console, screen=True, auto_refresh=True, refresh_per_second=_PER_SECOND)
@@ -119,11 +122,15 @@ def draw(board: Board, now: float, width: int, height: int, *, plain: bool = Fal
         plain: use ASCII alone.
     """
     if board.spec is None:
-        return _fitted(
-            [Text("dialin: getting ready", style="bold"), *_log(board, max(1, height - 1))], width, height, plain=plain
-        )
-    top = _head(board, board.spec, now, width)
+        top = [Text("dialin: getting ready", style="bold"), *_notice(board, width)]
+        return _fitted([*top, *_log(board, max(1, height - len(top)))], width, height, plain=plain)
+    top = [*_head(board, board.spec, now, width), *_notice(board, width)]
     running = _running(board, now, width, plain=plain)
+    if height < _LOW:
+        title, _, *state = top
+        lines = [title, *state, *running]
+        left = height - len(lines)
+        return _fitted([*lines, *(_table(board, board.spec, width, left - 1) if left > 1 else [])], width, height, plain=plain)
     log = _log(board, min(_LOG_LINES, max(1, height - len(top) - len(running) - 8)))
     room = height - len(top) - len(running) - len(log) - 3
     table = _table(board, board.spec, width, max(1, room - 1))
@@ -149,21 +156,18 @@ def _head(board: Board, spec: StudySpec, now: float, width: int) -> list[Text]:
     load = Text(visible(spec.workload.describe()), style="dim")
     if board.verdict is not None:
         return [title, load, Text(visible(board.verdict.headline), style="bold")]
-    block = _block(board)
     left = f"about {about(board.seconds_left(now))} left"
-    words = f"{block}, {left}, {duration(now - board.began)} so far  "
+    words = f"{board.block_words}, {left}, {duration(now - board.began)} so far  "
     cells = max(0, min(40, width - len(words)))
     filled = round(cells * board.share_done(now))
     bar = [("━" * filled, "cyan"), ("─" * (cells - filled), "dim")] if cells >= 8 else []
     return [title, load, Text.assemble(words, *bar)]
 
 
-def _block(board: Board) -> str:
-    if board.trial is None:
-        return "between trials"
-    if board.trial.purpose is Purpose.WAITS:
-        return "collecting raw waits"
-    return f"block {board.trial.block} of about {max(board.blocks, board.trial.block)}"
+def _notice(board: Board, width: int) -> list[Text]:
+    """Return the line that stands all the time, broken where the terminal ends: a link that is cut off opens nothing."""
+    text = visible(board.notice)
+    return [Text(text[begin : begin + width], style="dim") for begin in range(0, len(text), max(1, width))]
 
 
 def _table(board: Board, spec: StudySpec, width: int, rows: int) -> list[Text]:
@@ -219,20 +223,10 @@ def _row(label: str, cells: list[tuple[str, int]], left: int, style: str) -> Tex
 
 
 def _running(board: Board, now: float, width: int, *, plain: bool) -> list[Text]:
-    trial = board.trial
-    if trial is None:
+    if board.trial is None:
         return []
-    levels = len(board.spec.workload.levels) if board.spec else 0
-    words = step_words(trial, board.step, board.seconds[-1] if board.seconds else None, levels) if board.step else "starting"
-    spent = f" for {duration(now - board.step_began)}" if board.step else ""
-    of = max(trial.position, len(board.racing) or trial.position)
-    which = {
-        Purpose.RACE: f"Trial {trial.position} of {of}",
-        Purpose.CONFIRM: f"Fresh trial {trial.position} of the block",
-        Purpose.WAITS: f"Trial {trial.position} for waits",
-    }[trial.purpose]
-    name = naming(board.spec).full[trial.candidate] if board.spec else visible(trial.candidate)
-    head = Text.assemble(f"{which}: ", (name, "bold"), f", {words}{spent}")
+    which, name, does = board.trial_words(now)
+    head = Text.assemble(f"{which}: ", (name, "bold"), f", {does}")
     if not board.seconds:
         return [head]
     newest = board.seconds[-1]

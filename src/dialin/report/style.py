@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dialin.model.record import StudyRecord
+from dialin.model.study import StudySpec
 from dialin.model.verdict import Outcome, Verdict
 from dialin.report.words import naming
 from dialin.text import shorten
@@ -33,11 +34,16 @@ class Style:
 
 
 def styles(record: StudyRecord) -> dict[str, Style]:
+    """Return how each candidate of a study looks."""
+    return looks(record.spec)
+
+
+def looks(spec: StudySpec) -> dict[str, Style]:
     """Return how each candidate looks: the baseline in the ink's own grey, the others in turn through the palette."""
     found = {}
     others = 0
-    for name, label in naming(record.spec).labels.items():
-        if name == record.spec.baseline:
+    for name, label in naming(spec).labels.items():
+        if name == spec.baseline:
             found[name] = Style(shorten(label, _LABEL), "var(--base)", "diamond")
             continue
         found[name] = Style(shorten(label, _LABEL), f"var(--c{others % HUES + 1})", _SYMBOLS[others // HUES % len(_SYMBOLS)])

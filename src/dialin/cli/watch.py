@@ -1,0 +1,103 @@
+"""`dialin watch`: the live page of a study."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dialin.cli.console import say
+from dialin.cli.studies import Directory
+from dialin.errors import ExitCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dialin.dashboard.server import Place
+
+Port = Annotated[int, typer.Option(min=0, max=65535, help="Where to listen; a free port unless told.", show_default=False)]
+Host = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME", help="A name or address of this machine to serve on; unless told no other machine reaches it."
+    ),
+]
+Open = Annotated[bool, typer.Option("--open", help="Open the page in a browser on this machine.")]
+Beside = Annotated[bool, typer.Option("--beside", hidden=True)]
+
+
+def watch(
+    directory: Directory, port: Port = 0, host: Host = "127.0.0.1", open_it: Open = False, beside: Beside = False
+) -> None:
+    """Show a study as a page that grows while it runs: time left, the running trial, candidates, log, and the report.
+
+    The link that is printed opens the page once, in one browser; more links can be made on the page. The page can stop the
+    study, after its block or at once. It reads only what the study wrote down: leave it and come back at any time.
+
+    dialin watch dialin-innodb_buffer_pool_instances-20260902-120041
+    """
+    from dialin.clock import SystemClock
+    from dialin.dashboard import beside as own
+    from dialin.dashboard import server
+    from dialin.dashboard.access import Access
+    from dialin.dashboard.follow import Follower, check
+    from dialin.dashboard.hub import Hub
+    from dialin.dashboard.page import page, path_of
+    from dialin.paths import Home
+    from dialin.servers.processes import identity
+
+    if not beside:
+        check(directory)
+    listening, place = server.listen(host, port)
+    server.keep_faults(Home.of().root / f"fault-{os.getpid()}.log")
+    access = Access()
+
+    def link() -> str:
+        return place.origin + path_of(access.token())
+
+    def end() -> None:
+        serving.end()
+
+    hub = Hub(Follower(directory.absolute()), SystemClock(), identity, alone=end if beside else None)
+    serving = server.Server(page(hub, access, place.served, place.cookie), hub.end)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the server takes it first, and hands it on when it has ended
+    first = link()
+    if beside:
+        own.hand_over(first)
+    else:
+        _announce(place, first, link)
+    if open_it:
+        typer.launch(first)
+    server.stand_back()
+    with suppress(KeyboardInterrupt):
+        serving.run(sockets=[listening])
+    raise typer.Exit(ExitCode.VERDICT)
+
+
+def _announce(place: Place, first: str, link: Callable[[], str]) -> None:
+    say("The live page, for one browser:")
+    typer.echo(first)
+    if place.is_loopback:
+        tunnel = f"ssh -L {place.port}:{place.host}:{place.port} {socket.gethostname()}"
+        say(f"From another machine: {tunnel}, then open the link there")
+    else:
+        say(
+            "Warning: other machines can reach it, and nothing on the way is encrypted. "
+            "Whoever opens a link sees the study and can stop it"
+        )
+    if sys.stdin.isatty():
+        signal.signal(signal.SIGTTIN, signal.SIG_IGN)  # in the background reading fails, where else it would stop the page
+        threading.Thread(target=_tell_more, args=(link,), daemon=True).start()
+        say("Enter prints a link for another browser. Ctrl-C ends the page; the study goes on")
+
+
+def _tell_more(link: Callable[[], str]) -> None:
+    with suppress(OSError):
+        while os.read(sys.stdin.fileno(), 1024):
+            typer.echo(link())

@@ -1,0 +1,1 @@
+"""The live page of a running study; reads the store only."""

@@ -1,0 +1,59 @@
+"""Who may see the page: whoever opened a link that works once, with the browser that opened it."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections import deque
+from collections.abc import Callable, Iterable
+
+_MOST_LINKS = 20
+"""Links that wait to be opened; a further one takes the place of the oldest."""
+
+_MOST_VIEWERS = 200
+
+
+def _fresh() -> str:
+    return secrets.token_urlsafe(24)
+
+
+class Access:
+    """Gives out links, each good for one browser, and knows the browsers that opened one.
+
+    All of it is kept in memory alone, and is gone with the process.
+
+    Args:
+        fresh: makes a secret.
+    """
+
+    def __init__(self, fresh: Callable[[], str] = _fresh) -> None:
+        self._fresh = fresh
+        self._tokens: deque[str] = deque(maxlen=_MOST_LINKS)
+        self._viewers: deque[str] = deque(maxlen=_MOST_VIEWERS)
+
+    def token(self) -> str:
+        """Return what a new link carries."""
+        self._tokens.append(self._fresh())
+        return self._tokens[-1]
+
+    def spend(self, token: str) -> str | None:
+        """Take a link's token, which is of no more use then; returns what its browser keeps, None for a wrong one."""
+        found = _among(token, self._tokens)
+        if found is None:
+            return None
+        self._tokens.remove(found)
+        self._viewers.append(self._fresh())
+        return self._viewers[-1]
+
+    def knows(self, secret: str) -> bool:
+        """Return whether a browser opened a link before."""
+        return _among(secret, self._viewers) is not None
+
+
+def _among(given: str, known: Iterable[str]) -> str | None:
+    """Return the secret that was given where it is known; how long it takes tells nothing of the others."""
+    found = None
+    for one in tuple(known):
+        if hmac.compare_digest(one.encode(), given.encode("utf-8", "replace")):
+            found = one
+    return found

@@ -1,0 +1,69 @@
+"""Starts the live page as a process of its own beside a study, so that it outlives it: a study that dies is seen to be dead."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO
+
+from dialin.errors import DialinError
+
+_PATIENCE = 60.0
+"""Seconds that the page may take to begin on a busy machine."""
+
+_MOST_READ = 4096
+
+
+def command(directory: Path) -> list[str]:
+    """Return what serves the live page of a study beside it."""
+    return [sys.executable, "-m", "dialin", "watch", str(directory.absolute()), "--beside"]
+
+
+def start(words: Sequence[str], patience: float = _PATIENCE) -> tuple[subprocess.Popen[bytes], str]:
+    """Start the page; returns its process and the link that opens it.
+
+    It gets a session of its own, so that Ctrl-C at the terminal reaches the study alone.
+
+    Args:
+        words: what starts it; it writes its link and lets go of its streams.
+        patience: seconds until it is given up.
+
+    Raises:
+        DialinError: it does not begin.
+    """
+    process = subprocess.Popen(
+        words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+    )
+    said, complained = process.stdout, process.stderr
+    assert said is not None  # noqa: S101 - both are piped
+    assert complained is not None  # noqa: S101
+    with said, complained:
+        link = _first_line(said, patience)
+        if link.startswith("http"):
+            return process, link
+        process.kill()
+        process.wait()
+        last = complained.read(_MOST_READ).decode("utf-8", "replace").strip().rpartition("\n")[2].removeprefix("dialin: ")
+    raise DialinError(
+        f"The live page did not begin: {last or 'it said nothing'}", "The study goes on without; try: dialin watch DIR"
+    )
+
+
+def hand_over(link: str) -> None:
+    """Tell the process that started this one the link, and let go of its streams: from here on this one stands alone."""
+    print(link, flush=True)  # noqa: T201 - what is started beside a study has nothing else to say
+    with open(os.devnull, "r+b", buffering=0) as nothing:  # noqa: PTH123 - a device
+        for stream in (0, 1, 2):
+            os.dup2(nothing.fileno(), stream)
+
+
+def _first_line(stream: IO[bytes], patience: float) -> str:
+    with selectors.DefaultSelector() as selector:
+        selector.register(stream, selectors.EVENT_READ)
+        if not selector.select(patience):
+            return ""
+    return stream.readline(_MOST_READ).decode("ascii", "replace").strip()

@@ -1,0 +1,171 @@
+"""Reads from a study's store what is new; all viewers are served by one reader."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dialin.dashboard.standing import State, state_of
+from dialin.errors import UserError
+from dialin.evidence.explain import explain
+from dialin.model.progress import Progress
+from dialin.model.study import StudySpec
+from dialin.model.trial import Sample, Trial, TrialState
+from dialin.model.verdict import Verdict
+from dialin.report.board import Board
+from dialin.report.html import Body, body
+from dialin.store import lock, reading, requests, store
+from dialin.store.lock import Holder
+from dialin.store.store import Store
+
+SECONDS_SHOWN = 300
+"""Samples of the running trial that its chart shows."""
+
+_LINES_SHOWN = 50
+
+Key = tuple[object, ...]
+"""What the report of a study depends on: while it is the same, so is the report."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A study at one instant.
+
+    Attributes:
+        state: how it stands.
+        board: its figures; of the trial that runs, or ran last, the newest seconds.
+        ran: the trial whose seconds these are.
+        progress: what it wrote down of how far it has come.
+        stops: whether it is asked to stop after its block.
+        key: what its report depends on; empty where there is nothing to report yet.
+    """
+
+    state: State
+    board: Board
+    ran: Trial | None = None
+    progress: Progress | None = None
+    stops: bool = False
+    key: Key = ()
+
+
+@dataclass(slots=True)
+class _Known:
+    """What was read so far."""
+
+    signature: object = None
+    spec: StudySpec | None = None
+    progress: Progress | None = None
+    verdict: Verdict | None = None
+    ran: Trial | None = None
+    ended: int = -1
+    changes: int = 0
+    line: int = 0
+    seconds: deque[Sample] = field(default_factory=lambda: deque(maxlen=SECONDS_SHOWN))
+    lines: deque[tuple[float, str]] = field(default_factory=lambda: deque(maxlen=_LINES_SHOWN))
+
+
+class Follower:
+    """Follows one study. Its methods are called from one thread at a time; `report` may be called from another one.
+
+    Args:
+        directory: the study's; the study may be still to come.
+        holder: tells who runs it.
+    """
+
+    def __init__(self, directory: Path, holder: Callable[[Path], Holder | None] = lock.holder) -> None:
+        self.directory = directory
+        self._holder = holder
+        self._known = _Known()
+
+    def holder(self) -> Holder | None:
+        """Return who runs the study; None where nobody does, or somebody only checks whether it could go on."""
+        found = self._holder(self.directory)
+        return found if found is not None and found.identity else None
+
+    def look(self) -> Seen:
+        """Return the study as it stands now; where nothing was written since, hardly anything is read.
+
+        Raises:
+            DialinError: it cannot be read.
+        """
+        held, known = self.holder() is not None, self._known  # before the store: who lets go of it writes down first why
+        if not (self.directory / store.FILE).is_file():
+            return Seen(State.READYING, Board())
+        signature = reading.signature(self.directory)
+        if signature != known.signature:
+            try:
+                reading.read(self.directory, self._read)
+            except UserError:
+                if held and known.spec is None:
+                    return Seen(State.READYING, Board())  # it is being made
+                raise
+            known.signature = signature
+        state = state_of(known.progress, known.verdict, held=held)
+        if state is State.DEAD and self.holder() is not None:
+            state = State.READYING  # somebody took it up between the two questions
+        return Seen(
+            state,
+            self._board(state),
+            known.ran,
+            known.progress,
+            requests.is_asked_to_stop(self.directory),
+            (known.changes, state is State.RUNNING),
+        )
+
+    def report(self) -> Body:
+        """Return the study's report as it stands now; this takes longer, and nothing of `look` is touched.
+
+        Raises:
+            DialinError: it cannot be read.
+        """
+        record = reading.read(self.directory, lambda own: own.read())
+        return body(record, explain(record))
+
+    def forget(self) -> None:
+        """Forget what was read: the next look begins anew."""
+        self._known = _Known()
+
+    def _read(self, source: Store) -> None:
+        known, progress = self._known, source.progress()
+        if progress is None or progress != known.progress:  # seconds and lines alone change nothing of these
+            known.spec, known.progress = source.spec, progress
+            self._read_trials(source.trials(), source.verdict())
+        newest = known.ran
+        if newest is not None:
+            known.seconds.extend(source.samples_of(newest.id, known.seconds[-1].second if known.seconds else 0))
+        for number, line in source.log_after(known.line):
+            known.line = number
+            known.lines.append((line.at, line.text))
+
+    def _read_trials(self, trials: Sequence[Trial], verdict: Verdict | None) -> None:
+        known = self._known
+        ended = sum(trial.state is not TrialState.RUNNING for trial in trials)
+        known.changes += (ended, verdict) != (known.ended, known.verdict)
+        known.ended, known.verdict = ended, verdict
+        newest = trials[-1] if trials else None
+        if newest is not None and (known.ran is None or known.ran.id != newest.id):
+            known.seconds.clear()
+        known.ran = newest
+
+    def _board(self, state: State) -> Board:
+        known, progress = self._known, self._known.progress
+        board = Board(spec=known.spec, seconds=known.seconds, lines=known.lines, verdict=known.verdict)
+        if progress is not None:
+            board.blocks, board.began, board.ends = progress.blocks, progress.began, progress.ends or 0.0
+            board.step, board.step_began, board.standings = progress.step, progress.step_began, progress.standings
+        if state in (State.RUNNING, State.DEAD) and known.ran is not None and known.ran.state is TrialState.RUNNING:
+            board.trial = known.ran
+        return board
+
+
+def check(directory: Path) -> None:
+    """Make sure that there is a study to follow.
+
+    Raises:
+        UserError: there is none, or it cannot be read.
+    """
+    if not directory.is_dir():
+        raise UserError(f"There is no directory {directory}", "Name the directory that a study was written to (its --out)")
+    reading.read(directory, lambda own: own.spec)

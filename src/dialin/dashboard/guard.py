@@ -1,0 +1,151 @@
+"""What stands before the page: every request that is not this page's own, from a browser that was let in, is refused.
+
+A page of another site can make a browser send requests to this machine. It cannot name this host (DNS rebinding keeps the
+name of the other site), cannot send this page's cookie, and cannot hide where a POST comes from; each of the three is checked.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from dialin.dashboard.access import Access
+
+TOKEN = "t"  # noqa: S105 - the name of what carries one
+"""What carries a link's token; short, so that a link fits a line of a terminal."""
+
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src data:; connect-src 'self'; "
+    "form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+)
+_HEADERS = {
+    "content-security-policy": _POLICY,
+    "cache-control": "no-store",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+}
+
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+_NO_LINK = (
+    "This page opens with a link that works once, for one browser.\n"
+    "Press Enter where `dialin watch` runs and it prints a new one; whoever has the page open can make one there, too;\n"
+    "or run `dialin watch` on the study's directory again.\n"
+)
+_OTHER_HOST = (
+    "This page is not served under that name.\nOpen the link as dialin printed it, or name the host: dialin watch --host\n"
+)
+_OTHER_ORIGIN = "This was asked for by another page, and is refused.\n"
+
+# Where another site's page leads here, a browser sends no strict cookie along a redirect; a page of our own leads on instead.
+_LEAD_ON = (
+    '<!doctype html><html lang="en"><meta http-equiv="refresh" content="0;url=/"><title>dialin</title><a href="/">Go on</a>'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """Under which names the page is served.
+
+    Attributes:
+        names: of the host, in lower case; loopback's own always are.
+        any_address: whether every address of the machine serves it.
+    """
+
+    names: frozenset[str] = frozenset()
+    any_address: bool = False
+
+    def as_told(self, host: str) -> bool:
+        """Return whether a request's Host names this server; the port is a tunnel's to choose."""
+        name = host.lower()
+        name = name[1:].partition("]")[0] if name.startswith("[") else name.partition(":")[0]
+        return name in _LOOPBACK or name in self.names or (self.any_address and _is_address(name))
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+class Guard:
+    """Lets requests through to the page that may pass, and sends what protects it along with every answer.
+
+    Args:
+        app: the page.
+        access: knows who may see it.
+        served: under which names it is served.
+        cookie: the name of its cookie; browsers share cookies between the ports of a host, so it must be this page's own.
+    """
+
+    def __init__(self, app: ASGIApp, access: Access, served: Served, cookie: str) -> None:
+        self._app = app
+        self._access = access
+        self._served = served
+        self._cookie = cookie
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            return
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers[name] = value
+            await send(message)
+
+        answer = self._answer(Request(scope))
+        await (answer or self._app)(scope, receive, send_guarded)
+
+    def _answer(self, request: Request) -> Response | None:
+        """Return what is answered in place of the page; None where the request may pass."""
+        if not self._served.as_told(request.headers.get("host", "")):
+            return _refused(_OTHER_HOST)
+        token = request.query_params.get(TOKEN)
+        if token is not None:
+            return self._let_in(request, token)
+        if not self._access.knows(request.cookies.get(self._cookie, "")):
+            return _refused(_NO_LINK)
+        if request.method not in ("GET", "HEAD") and not _is_own(request.headers):
+            return _refused(_OTHER_ORIGIN)
+        return None
+
+    def _let_in(self, request: Request, token: str) -> Response:
+        ahead = request.headers.get("sec-purpose", request.headers.get("purpose", ""))
+        if request.method != "GET" or request.url.path != "/" or "prefetch" in ahead:
+            return _refused(_NO_LINK)
+        if self._access.knows(request.cookies.get(self._cookie, "")):
+            return RedirectResponse("/", HTTPStatus.SEE_OTHER)  # the link is left for another browser
+        secret = self._access.spend(token)
+        if secret is None:
+            return _refused(_NO_LINK)
+        elsewhere = request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
+        answer: Response = HTMLResponse(_LEAD_ON) if elsewhere else RedirectResponse("/", HTTPStatus.SEE_OTHER)
+        answer.set_cookie(self._cookie, secret, path="/", httponly=True, samesite="strict")
+        return answer
+
+
+def _refused(words: str) -> Response:
+    return PlainTextResponse(words, HTTPStatus.FORBIDDEN)
+
+
+def _is_own(headers: Headers) -> bool:
+    """Return whether the page itself sends this: a browser tells of every POST where it comes from."""
+    origin, host = headers.get("origin", ""), headers.get("host", "")
+    return bool(host) and origin.partition("://")[2].lower() == host.lower()

@@ -1,0 +1,202 @@
+"""Looks at the study once a second for all viewers together, and not at all while there are none."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+
+from dialin.clock import Clock
+from dialin.dashboard.follow import Follower, Key, Seen
+from dialin.dashboard.standing import State
+from dialin.dashboard.stop import stop_now
+from dialin.dashboard.view import view
+from dialin.errors import DialinError
+from dialin.report.board import Board
+from dialin.store import requests
+from dialin.store.lock import Holder
+
+LINGER = 60.0
+"""Seconds that a page which ends by itself waits for a viewer once its study has ended."""
+
+_EVERY = 1.0
+_STILL_THERE = 15.0
+"""Seconds after which a stream says something, or a viewer that is gone would not be noticed."""
+
+_MOST_OF_A_CPU = 0.05
+"""The share of a CPU that making reports may take of a study that runs: one that took long is not made anew soon."""
+
+_ENDED = b"event: over\ndata:\n\n"
+
+
+class Hub:
+    """One reader for all viewers.
+
+    Args:
+        follower: reads the study.
+        clock: tells the time.
+        identity: what tells the process of a number from a later one with the same.
+        alone: called when the study has ended and nobody has looked for a while; None where the page stays until it is ended.
+        every: seconds between two looks.
+        cpu: tells the CPU seconds that the thread which asks has used.
+    """
+
+    def __init__(
+        self,
+        follower: Follower,
+        clock: Clock,
+        identity: Callable[[int], str],
+        alone: Callable[[], None] | None = None,
+        every: float = _EVERY,
+        cpu: Callable[[], float] = time.thread_time,
+    ) -> None:
+        self._follower = follower
+        self._clock = clock
+        self._identity = identity
+        self._alone = alone
+        self._every = every
+        self._cpu = cpu
+        self._viewers = 0
+        self._attended = clock.monotonic()
+        self._wanted = asyncio.Event()
+        self._news = asyncio.Event()
+        self._seen = Seen(State.READYING, Board())
+        self._live = b""
+        self._report = b""
+        self._number = 0
+        self._key: Key = ()
+        self._rests_until = 0.0
+        self._making: asyncio.Task[None] | None = None
+        self._trouble = ""
+        self._told: Holder | None = None
+        self._over = False
+
+    @property
+    def report(self) -> bytes:
+        """The newest report, as JSON: its number, title, inside and data; empty where there is none yet."""
+        return self._report
+
+    async def run(self) -> None:
+        """Look at the study until the page ends."""
+        try:
+            while not self._over:
+                self._wanted.clear()
+                if self._viewers:
+                    await self.look()
+                self._end_where_alone()
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._wanted.wait(), self._every)
+        finally:
+            if self._making is not None:
+                self._making.cancel()
+
+    def end(self) -> None:
+        """End the page: every stream says so and closes."""
+        self._over = True
+        self._wanted.set()
+        self._tell()
+
+    async def look(self) -> None:
+        """Look at the study once, and tell the viewers what is new."""
+        try:
+            self._seen = await asyncio.to_thread(self._follower.look)
+            self._make_report(self._seen)
+            self._say(self._trouble)
+        except Exception as error:  # the directory may be gone, or its disk; what was seen last stays
+            self._follower.forget()
+            told = str(error) if isinstance(error, DialinError) else type(error).__name__
+            self._say(f"The study cannot be read: {told}")
+
+    async def stream(self) -> AsyncIterator[bytes]:
+        """Yield the live part of the page, again whenever it changes, as server-sent events."""
+        self._viewers += 1
+        self._wanted.set()
+        try:
+            last = b""
+            while not self._over:
+                news = self._news
+                if self._live and self._live != last:
+                    last = self._live
+                    yield b"data: " + last + b"\n\n"
+                    continue
+                try:
+                    await asyncio.wait_for(news.wait(), _STILL_THERE)
+                except TimeoutError:
+                    yield b": still here\n\n"
+            yield _ENDED
+        finally:
+            self._viewers -= 1
+            self._attended = self._clock.monotonic()
+
+    def stop_after_block(self, *, wanted: bool) -> None:
+        """Ask the study to stop after the block under way, or take that back.
+
+        Raises:
+            OSError: the study's directory cannot be written to.
+        """
+        (requests.ask_to_stop if wanted else requests.take_back)(self._follower.directory)
+        self._wanted.set()
+
+    def stop_now(self) -> bool:
+        """Tell the study to stop at once; False where nobody runs it who could be told. It is told once only."""
+        holder = self._follower.holder()
+        if holder is None:
+            return False
+        if holder == self._told:
+            return True  # told again, it would give up putting things in order
+        if not stop_now(holder, self._identity):
+            return False
+        self._told = holder
+        self._wanted.set()
+        return True
+
+    def _say(self, trouble: str) -> None:
+        directory, stopping = self._follower.directory, self._told is not None and self._follower.holder() == self._told
+        now, number = self._clock.now(), self._number
+        told = view(self._seen, directory, now, stopping=stopping, report=number, trouble=trouble).encode()
+        if told != self._live:
+            self._live = told
+            self._tell()
+
+    def _tell(self) -> None:
+        self._news.set()
+        self._news = asyncio.Event()
+
+    def _make_report(self, seen: Seen) -> None:
+        """Begin to make the report anew where it would be another one; one at a time, beside everything else."""
+        if not seen.key or seen.key == self._key or (self._making is not None and not self._making.done()):
+            return
+        if seen.state is State.RUNNING and self._clock.monotonic() < self._rests_until:
+            return
+        self._making = asyncio.create_task(self._made(seen.key))
+
+    async def _made(self, key: Key) -> None:
+        took = 0.0
+        try:
+            self._report, took = await asyncio.to_thread(self._written, self._number + 1)
+            self._number += 1
+            self._trouble = ""
+        except DialinError as error:
+            self._trouble = str(error)
+        except Exception as error:
+            self._trouble = f"The report could not be made, by a fault of dialin itself: {type(error).__name__}"
+        self._key = key
+        self._rests_until = self._clock.monotonic() + took / _MOST_OF_A_CPU
+        self._wanted.set()
+
+    def _written(self, number: int) -> tuple[bytes, float]:
+        """Return the report as it is sent, and the CPU seconds that it took."""
+        began = self._cpu()
+        made = self._follower.report()
+        told = {"number": number, "title": made.title, "main": made.main, "data": made.data}
+        return json.dumps(told, separators=(",", ":"), allow_nan=False).encode(), self._cpu() - began
+
+    def _end_where_alone(self) -> None:
+        if self._alone is None:
+            return
+        if self._viewers or self._follower.holder() is not None:
+            self._attended = self._clock.monotonic()
+        elif self._clock.monotonic() - self._attended > LINGER:
+            self._alone()

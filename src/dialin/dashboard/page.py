@@ -1,0 +1,124 @@
+"""The page's addresses, and what each answers."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator
+from functools import cache
+from http import HTTPStatus
+from importlib.resources import files
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from dialin.dashboard.access import Access
+from dialin.dashboard.guard import TOKEN, Guard, Served
+from dialin.dashboard.hub import Hub
+from dialin.report.html import assets
+
+_MOST_ASKED = 1024
+"""Bytes of a request's body; those of the page have a few."""
+
+
+def page(hub: Hub, access: Access, served: Served, cookie: str) -> ASGIApp:
+    """Return the page, behind its guard.
+
+    Args:
+        hub: tells how the study stands.
+        access: knows who may see it.
+        served: under which names it is served.
+        cookie: the name of its cookie.
+    """
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        looking = asyncio.create_task(hub.run())
+        yield
+        hub.end()
+        await looking
+
+    async def shell(_request: Request) -> Response:
+        return Response(_file("live.html"), media_type="text/html")
+
+    async def style(_request: Request) -> Response:
+        return Response(assets().css + _file("live.css"), media_type="text/css")
+
+    async def library(_request: Request) -> Response:
+        return Response(assets().library, media_type="text/javascript")
+
+    async def report_script(_request: Request) -> Response:
+        return Response(assets().script, media_type="text/javascript")
+
+    async def live_script(_request: Request) -> Response:
+        return Response(_file("live.js"), media_type="text/javascript")
+
+    async def events(_request: Request) -> Response:
+        return StreamingResponse(hub.stream(), media_type="text/event-stream")
+
+    async def report(_request: Request) -> Response:
+        if not hub.report:
+            return Response(status_code=HTTPStatus.NO_CONTENT)
+        return Response(hub.report, media_type="application/json")
+
+    async def stop(request: Request) -> Response:
+        match await _asked(request):
+            case {"when": "now"}:
+                if not hub.stop_now():
+                    return _told("Nobody runs the study who could be told to stop from here.", HTTPStatus.CONFLICT)
+            case {"when": "after_block" | "never" as when}:
+                try:
+                    hub.stop_after_block(wanted=when == "after_block")
+                except OSError as error:
+                    return _told(f"The study's directory cannot be written to: {error.strerror}.", HTTPStatus.CONFLICT)
+            case _:
+                return _told("This is not what the page asks for.", HTTPStatus.BAD_REQUEST)
+        return _told("")
+
+    async def link(_request: Request) -> Response:
+        return JSONResponse({"path": path_of(access.token())})
+
+    routes = [
+        Route("/", shell),
+        Route("/style.css", style),
+        Route("/plotly.js", library),
+        Route("/report.js", report_script),
+        Route("/live.js", live_script),
+        Route("/events", events),
+        Route("/report", report),
+        Route("/stop", stop, methods=["POST"]),
+        Route("/link", link, methods=["POST"]),
+    ]
+    return Guard(Starlette(routes=routes, lifespan=lifespan), access, served, cookie)
+
+
+def path_of(token: str) -> str:
+    """Return the path of a link that works once."""
+    return f"/?{TOKEN}={token}"
+
+
+async def _asked(request: Request) -> Any:
+    """Return what a request says in JSON; None where it says nothing that can be read."""
+    said = b""
+    async for piece in request.stream():
+        said += piece
+        if len(said) > _MOST_ASKED:
+            return None
+    try:
+        return json.loads(said)
+    except ValueError:
+        return None
+
+
+def _told(words: str, status: HTTPStatus = HTTPStatus.OK) -> Response:
+    return JSONResponse({"words": words}, status)
+
+
+@cache
+def _file(name: str) -> str:
+    return files("dialin.dashboard").joinpath("templates", name).read_text(encoding="utf-8")

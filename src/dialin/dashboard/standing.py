@@ -1,0 +1,88 @@
+"""How a study stands, from outside: whether it runs, has ended, or died, and what may be done about it. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from dialin.model.progress import Progress, Session
+from dialin.model.verdict import Outcome, Verdict
+from dialin.text import visible
+
+_SAFE = "Every finished trial is safe"
+
+
+class State(StrEnum):
+    """How a study stands."""
+
+    READYING = "readying"
+    RUNNING = "running"
+    FINISHED = "finished"
+    STOPPED = "stopped"
+    FAILED = "failed"
+    DEAD = "dead"
+    RESTING = "resting"
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What is said of a state: in a word or two, and in a sentence."""
+
+    name: str
+    sentence: str
+
+
+def state_of(progress: Progress | None, verdict: Verdict | None, *, held: bool) -> State:
+    """Return how a study stands.
+
+    Args:
+        progress: how far it has come, as it wrote down itself; one that died still says that it runs.
+        verdict: the newest.
+        held: whether a live dialin holds it.
+    """
+    if progress is None:
+        return State.READYING if held else State.FINISHED if verdict is not None else State.RESTING
+    if held and progress.session is Session.RUNNING:
+        return State.READYING if progress.ends is None else State.RUNNING
+    return {
+        Session.RUNNING: State.DEAD,
+        Session.FINISHED: State.FINISHED,
+        Session.STOPPED: State.STOPPED,
+        Session.FAILED: State.FAILED,
+    }[progress.session]
+
+
+def words_of(state: State, progress: Progress | None, verdict: Verdict | None) -> Words:
+    """Return what is said of a state."""
+    if state is State.FINISHED and _is_open(verdict):
+        return Words("Ended, unresolved", "Its minutes are spent and nothing is proven yet. More minutes go on where it stood:")
+    reason = visible(progress.reason if progress else "").rstrip(".")
+    return {
+        State.READYING: Words("Getting ready", "Data and servers are made ready; the first trial begins when they are."),
+        State.RUNNING: Words("Running", ""),
+        State.FINISHED: Words("Finished", "The verdict stands below."),
+        State.STOPPED: Words("Stopped", f"{_SAFE}. Go on where it stood:"),
+        State.FAILED: Words("Failed", f"{reason}. {_SAFE}. Mend that, then go on:"),
+        State.DEAD: Words("Dead", f"Its process was killed, or the machine went down. {_SAFE}. Go on where it stood:"),
+        State.RESTING: Words("Not running", "It has no verdict yet. Go on where it stood:"),
+    }[state]
+
+
+def takes_up(state: State, verdict: Verdict | None, command: str, minutes: float) -> str:
+    """Return the command that goes on with a study; nothing where it runs, or has its verdict.
+
+    Args:
+        state: how it stands.
+        verdict: the newest.
+        command: `dialin resume` with the study's directory.
+        minutes: the study's budget; one that spent it is offered as much again.
+    """
+    if state in (State.READYING, State.RUNNING):
+        return ""
+    if state is not State.FINISHED:
+        return command
+    return f"{command} --minutes {2 * minutes:g}" if _is_open(verdict) else ""
+
+
+def _is_open(verdict: Verdict | None) -> bool:
+    return verdict is None or verdict.verdict is Outcome.UNRESOLVED

@@ -1,0 +1,135 @@
+"""The live part of the page as data: all words and figures are ready to show, so that the page's script only places them."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from dialin.dashboard.follow import Seen
+from dialin.dashboard.standing import State, takes_up, words_of
+from dialin.model.progress import Standing
+from dialin.model.study import StudySpec
+from dialin.model.trial import Sample, Step
+from dialin.report.board import Board
+from dialin.report.style import looks
+from dialin.report.units import SECONDS, Units, units
+from dialin.report.words import lost, naming
+from dialin.text import about, change, clock_time, counted, duration, number, visible
+
+_DRAWN = (State.RUNNING, State.DEAD)
+
+
+def view(seen: Seen, directory: Path, now: float, *, stopping: bool = False, report: int = 0, trouble: str = "") -> str:
+    """Return the live part of the page, as JSON.
+
+    Args:
+        seen: the study.
+        directory: its directory.
+        now: seconds since the epoch.
+        stopping: whether it was told to stop at once.
+        report: the number of the newest report; 0 where there is none yet.
+        trouble: why the page cannot tell more, in a line.
+    """
+    board, state = seen.board, seen.state
+    words = words_of(state, seen.progress, board.verdict)
+    minutes = board.spec.minutes if board.spec else 0.0
+    command = takes_up(state, board.verdict, shlex.join(["dialin", "resume", str(directory)]), minutes)
+    found: dict[str, Any] = {
+        "state": state,
+        "name": "Stopping" if stopping else words.name,
+        "sentence": visible(words.sentence),
+        "command": visible(command),
+        "resume": visible(shlex.join(["dialin", "resume", str(directory)])),
+        "watch": visible(shlex.join(["dialin", "watch", str(directory)])),
+        "trouble": visible(trouble),
+        "may_stop": state in (State.READYING, State.RUNNING) and not stopping,
+        "may_end_block": state is State.RUNNING and not stopping,
+        "stops": seen.stops and state in (State.READYING, State.RUNNING),
+        "report": report,
+        "log": [[clock_time(at), visible(text)] for at, text in board.lines],
+    }
+    if board.spec is not None:
+        unit = units(board.spec.workload.name)
+        found |= _what(board.spec) | {
+            "rows": _rows(board, board.spec),
+            "unit": unit.title,
+        }
+        if state in _DRAWN:
+            found |= _when(board, now, running=state is State.RUNNING) | {"chart": _chart(board.seconds, board.spec, unit)}
+    return json.dumps(found, separators=(",", ":"), allow_nan=False)
+
+
+def _what(spec: StudySpec) -> dict[str, Any]:
+    asked = ", ".join(spec.asked_variables) or "builds"
+    servers = ", ".join(dict.fromkeys(candidate.server for candidate in spec.candidates))
+    return {
+        "what": visible(f"{asked} on {servers}"),
+        "load": visible(spec.workload.describe()),
+        "subject": naming(spec).subject or "candidate",
+    }
+
+
+def _when(board: Board, now: float, *, running: bool) -> dict[str, Any]:
+    """Return where in its course the study is; of one that died, where it was."""
+    which, name, does = board.trial_words(now)
+    if not running:
+        return {"block": f"in {board.block_words}" if board.trial else "", "trial": [which, name, ""]}
+    return {
+        "block": board.block_words,
+        "left": f"about {about(board.seconds_left(now))} left",
+        "spent": f"{duration(now - board.began)} so far",
+        "share": round(board.share_done(now), 3),
+        "trial": [which, name, does],
+    }
+
+
+def _rows(board: Board, spec: StudySpec) -> list[dict[str, Any]]:
+    """Return how each candidate stands so far."""
+    look, rows = looks(spec), []
+    for candidate in spec.candidates:
+        standing = board.standings.get(candidate.name, Standing(0, 0, None, None))
+        base = candidate.name == spec.baseline
+        rows.append(
+            {
+                "label": look[candidate.name].label,
+                "colour": look[candidate.name].colour,
+                "base": base,
+                "trials": str(standing.trials),
+                "failed": f"{standing.failed} failed" if standing.failed else "",
+                "rate": number(standing.tps),
+                "change": "baseline" if base else change(standing.ratio),
+                "left": standing.left,
+                "runs": board.trial is not None and board.trial.candidate == candidate.name,
+            }
+        )
+    return rows
+
+
+def _chart(samples: Sequence[Sample], spec: StudySpec, unit: Units) -> dict[str, Any]:
+    """Return the newest seconds of the trial, and the newest of all in words."""
+    if not samples:
+        return {"x": [], "rate": [], "latency": [], "warm": 0, "lost": [], "words": "", "about": "", "titles": ["", ""]}
+    newest = samples[-1]
+    by_time = unit is SECONDS
+    latency = f"p{spec.workload.percentile} latency, ms" if by_time else "seconds a run"
+    took = f"p{spec.workload.percentile} {number(newest.latency_ms)} ms" if by_time else f"{number(newest.seconds)} s/run"
+    gone = sum(sample.lost for sample in samples)
+    said = [f"{number(newest.tps)} {unit.rate}", took]
+    said += [f"{number(newest.errors)} errors/s"] if newest.errors else []
+    said += [lost(gone)] if gone else []
+    rates = [sample.tps for sample in samples]
+    warm = sum(sample.step is Step.WARM_UP for sample in samples)
+    grey = " Grey: the warm-up, which is not measured." if warm else ""
+    return {
+        "x": [sample.second for sample in samples],
+        "rate": [round(sample.tps, 3) for sample in samples],
+        "latency": [round(sample.latency_ms if by_time else sample.seconds, 3) for sample in samples],
+        "warm": warm,
+        "lost": [index for index, sample in enumerate(samples) if sample.lost],
+        "words": ", ".join(said),
+        "about": f"The last {counted(len(samples), unit.one)}: {number(min(rates))} to {number(max(rates))} {unit.rate}.{grey}",
+        "titles": [unit.rate, latency, f"{unit.one}s of the trial"],
+    }

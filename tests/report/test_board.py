@@ -1,0 +1,42 @@
+from dataclasses import replace
+
+import pytest
+
+from dialin.model.trial import Purpose, Step, Trial, TrialState
+from dialin.report.board import Board
+from dialin.report.screen import draw
+
+TRIAL = Trial(4, 2, 1, 1, "4", TrialState.RUNNING, 5.0)
+LINK = "http://127.0.0.1:40123/?t=0123456789abcdef0123456789abcdef"
+
+
+@pytest.mark.parametrize(
+    ("trial", "block", "which"),
+    [
+        (None, "between trials", ""),
+        (TRIAL, "block 2 of about 6", "Trial 1 of 3"),
+        (replace(TRIAL, block=9), "block 9 of about 9", "Trial 1 of 3"),
+        (replace(TRIAL, purpose=Purpose.CONFIRM), "block 2 of about 6", "Fresh trial 1 of the block"),
+        (replace(TRIAL, purpose=Purpose.WAITS), "collecting raw waits", "Trial 1 for waits"),
+    ],
+)
+def test_where_a_study_is_in_its_course_is_said_alike_everywhere(spec, trial, block, which):
+    board = Board(spec=spec, blocks=6, trial=trial)
+    assert board.block_words == block
+    assert board.trial_words(10.0)[0] == which
+
+
+def test_a_trial_says_what_it_does_for_how_long(spec):
+    board = Board(spec=spec, blocks=6, trial=TRIAL)
+    assert board.trial_words(10.0) == ("Trial 1 of 3", "innodb_buffer_pool_instances = 4", "starting")
+    board.begin_step(Step.BOOT, 7.0)
+    assert board.trial_words(10.0)[2] == "starting the server for 3 s"
+
+
+@pytest.mark.parametrize("width", [20, 40, 80])
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_link_that_stands_on_the_screen_is_never_cut_off(spec, width, begun):
+    board = Board(spec=spec if begun else None, notice=f"Live page: {LINK}")
+    lines = [line.plain for line in draw(board, 10.0, width, 24)]
+    assert LINK in "".join(lines)
+    assert max(map(len, lines)) <= width

@@ -1,0 +1,105 @@
+"""Pages in a real browser: the system's Chromium, headless, at a desk's and a phone's width, in light and dark.
+
+What a page complains of and what it asks for is kept from its first byte on, so that a test can say that there was nothing.
+"""
+
+import shutil
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+WIDTHS = {"desktop": 1280, "phone": 390}
+SCHEMES = ("light", "dark")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-component-update"]
+
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH: apt-get install chromium")
+
+_LOCAL = ("file:", "data:", "blob:", "about:", "http://127.0.0.1:", "http://localhost:", "http://[::1]:")
+
+
+@dataclass
+class Opened:
+    """A page, with all that it complained of and asked for.
+
+    Attributes:
+        page: Playwright's page.
+        complaints: messages on the console, exceptions that nobody caught, and dialogs.
+        asked: the address of every request.
+    """
+
+    page: Any
+    complaints: list[str] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+
+    @property
+    def asked_of_others(self) -> list[str]:
+        """The requests that left the machine."""
+        return [url for url in self.asked if not url.startswith(_LOCAL)]
+
+    def drawn(self) -> None:
+        """Wait until every chart of a report is drawn."""
+        self.page.wait_for_selector("html[data-charts=drawn]", state="attached", timeout=60_000)
+
+    def until(self, condition: str, seconds: float = 30) -> None:
+        """Wait until an expression is true in the page; Playwright's own way of waiting is not let in by a page's policy."""
+        end = time.monotonic() + seconds
+        while not self.page.evaluate(condition):
+            assert time.monotonic() < end, f"{condition} did not come true"
+            time.sleep(0.05)
+
+    def violations(self) -> list[str]:
+        """Return what axe-core finds serious or critical: the rule, and the elements that break it."""
+        from axe_playwright_python.sync_playwright import Axe
+
+        found = Axe().run(self.page).response["violations"]
+        return [
+            f"{one['id']} ({one['impact']}): {[node['target'] for node in one['nodes']]}"
+            for one in found
+            if one["impact"] in ("serious", "critical")
+        ]
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    """A headless Chromium."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def opened(chromium):
+    """Opens a page, by its file or its address, at a width (`desktop`, `phone`) and in a scheme (`light`, `dark`)."""
+    contexts = []
+
+    def open_page(where, width="desktop", scheme="light") -> Opened:
+        context = chromium.new_context(
+            viewport={"width": WIDTHS[width], "height": 900 if width == "desktop" else 844},
+            color_scheme=scheme,
+            has_touch=width == "phone",
+            is_mobile=width == "phone",
+        )
+        contexts.append(context)
+        one = Opened(context.new_page())
+        one.page.on("console", lambda message: one.complaints.append(f"{message.type}: {message.text}"))
+        one.page.on("pageerror", lambda error: one.complaints.append(f"exception: {error}"))
+        one.page.on("request", lambda request: one.asked.append(request.url))
+
+        def refuse(dialog):
+            one.complaints.append(f"dialog: {dialog.message}")
+            dialog.dismiss()
+
+        one.page.on("dialog", refuse)
+        one.page.goto(where.as_uri() if isinstance(where, Path) else where)
+        return one
+
+    yield open_page
+    for context in contexts:
+        context.close()

@@ -1,0 +1,192 @@
+"""The live page of real studies, in a real browser: to their end, after a kill, and stopped from the page."""
+
+import re
+import signal
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from browser import needs_chromium
+from dialin.store.lock import holder
+from live import MYSQL, SHORT, kill, measuring, until
+
+pytestmark = [needs_chromium, pytest.mark.timeout(600)]
+
+SWEEP = [
+    "sweep",
+    "innodb_flush_log_at_trx_commit=1,2",
+    "--server",
+    MYSQL,
+    *SHORT,
+    "--switch",
+    "restart",
+    "--worthwhile",
+    "100%",
+]
+LINK = re.compile(r"http://127\.0\.0\.1:\d+/\?t=[\w-]{32}")
+
+STATE = "document.documentElement.dataset.state"
+HEADLINE = "document.querySelector('main h1')?.textContent"
+
+
+def link_of(stream):
+    """The link that a process prints."""
+    for line in stream:
+        if found := LINK.search(line):
+            return found[0]
+    raise AssertionError("no link was printed")
+
+
+def page_of(directory):
+    """The process that serves the page of a study."""
+    for process in psutil.process_iter(["cmdline"]):
+        words = process.info["cmdline"] or []
+        if "watch" in words and str(directory) in words:
+            return process
+    return None
+
+
+def is_state(*states):
+    return f"{list(states)}.includes({STATE})"
+
+
+@pytest.fixture
+def watched(dialin):
+    """Watches a study with a process of its own; returns that and the link."""
+
+    def watch(out):
+        process = dialin.start("watch", out)
+        return process, link_of(process.stdout)
+
+    return watch
+
+
+@pytest.mark.parametrize(("width", "scheme"), [("desktop", "light"), ("phone", "dark")])
+def test_the_page_follows_a_study_to_its_end(dialin, opened, width, scheme):
+    out = dialin.directory / "study"
+    process = dialin.start(*SWEEP, "--minutes", "1", "--out", out, "--watch")
+    link = link_of(process.stderr)
+    one = opened(link, width, scheme)
+    assert one.page.url == link.partition("?")[0], "the token is not kept in the address"
+    one.until(is_state("running"), 120)
+    one.until("document.documentElement.dataset.live === 'drawn'", 60)
+    one.until("document.querySelectorAll('#rows tr.runs').length === 1", 60)
+    one.until(f"{HEADLINE}?.includes('trial')", 120)
+    assert one.violations() == []
+    assert one.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "the page is wider than the screen"
+    _, err = process.communicate(timeout=400)
+    assert process.returncode in (0, 1), err
+    one.until(is_state("finished"), 60)
+    one.until(f"document.querySelector('.outcome') && !document.querySelector('.outcome.none') && {HEADLINE} !== ''", 60)
+    one.drawn()
+    assert one.page.evaluate(
+        "[...document.querySelectorAll('main .drawing')].every((one) => one.querySelector('svg .xtick'))"
+    ), "every chart of the report is drawn"
+    assert one.violations() == []
+    assert one.complaints == []
+    assert one.asked_of_others == []
+    page_of(out).terminate()
+
+
+def test_what_the_reader_did_to_the_page_stays_while_it_grows(dialin, opened, watched):
+    out = dialin.directory / "study"
+    process = dialin.start(*SWEEP, "--minutes", "2", "--out", out)
+    measuring(out, block=1, position=2)
+    one = opened(watched(out)[1])
+    one.until("document.documentElement.dataset.report >= 1", 60)
+    switch = one.page.locator("main button[data-chart=combined]").first
+    switch.click()
+    before = one.page.evaluate("document.documentElement.dataset.report")
+    one.until(f"document.documentElement.dataset.report > {before}", 120)
+    one.drawn()
+    assert switch.get_attribute("aria-pressed") == "false"
+    assert one.page.evaluate("scrollY") > 0, "it is where the reader was"
+    assert one.complaints == []
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+
+
+def test_a_study_that_is_killed_is_shown_dead_goes_on_and_stops_after_its_block_from_the_page(dialin, opened, watched):
+    out = dialin.directory / "study"
+    process = dialin.start(*SWEEP, "--minutes", "2", "--out", out)
+    measuring(out)
+    watching, link = watched(out)
+    one = opened(link)
+    one.until(is_state("running"), 60)
+    kill(process.pid)
+    process.communicate()
+    one.until(is_state("dead"))
+    assert one.page.locator("#command-text").text_content() == f"dialin resume {out}"
+    assert one.page.locator("#stop-now").is_hidden()
+    assert "Dead" in one.page.locator("#announced").text_content()
+
+    resumed = dialin.start("resume", out)
+    one.until(is_state("running"), 120)
+    one.page.locator("#after-block").click()
+    one.until("document.getElementById('sentence').textContent.includes('stops when this block has ended')")
+    one.page.locator("#after-block").click()
+    one.until("!document.getElementById('sentence').textContent.includes('stops when this block has ended')")
+    one.page.locator("#after-block").click()
+    _, err = resumed.communicate(timeout=200)
+    assert resumed.returncode == 130, err
+    assert "Stopped after a block, as it was asked for" in err
+    assert f"dialin resume {out}" in err
+    one.until(is_state("stopped"))
+    assert one.page.locator("#command-text").text_content() == f"dialin resume {out}"
+
+    watching.send_signal(signal.SIGINT)
+    _, err = watching.communicate(timeout=30)
+    assert watching.returncode == 0, err
+    assert "Traceback" not in err
+    one.until(is_state("lost"))
+    assert one.page.locator("#command-text").text_content() == f"dialin watch {out}"
+
+
+def test_the_study_is_stopped_at_once_from_the_page_after_a_question(dialin, opened, watched):
+    out = dialin.directory / "study"
+    process = dialin.start(*SWEEP, "--minutes", "2", "--out", out)
+    measuring(out)
+    one = opened(watched(out)[1], "phone")
+    one.until(is_state("running"), 60)
+    one.page.locator("#stop-now").click()
+    assert one.page.locator("#stop-command").text_content() == f"dialin resume {out}"
+    one.page.keyboard.press("Escape")
+    assert holder(out).pid == process.pid
+    one.page.locator("#stop-now").click()
+    one.page.locator("#stop-dialog button[value=stop]").click()
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert f"dialin resume {out}" in err
+    one.until(is_state("stopped"))
+    assert one.complaints == []
+
+
+def test_several_viewers_are_served_from_the_store_by_one_reader_that_gives_way(dialin, opened, watched):
+    out = dialin.directory / "study"
+    process = dialin.start(*SWEEP, "--minutes", "2", "--out", out)
+    measuring(out)
+    watching, link = watched(out)
+    first = opened(link)
+    first.until("document.documentElement.dataset.report >= 1", 60)
+    viewers = [first]
+    for _ in range(3):
+        first.page.locator("#share").click()
+        first.until("document.getElementById('share-dialog').open")
+        viewers.append(opened(first.page.locator("#share-link").text_content()))
+        first.page.locator("#share-dialog button[value=close]").click()
+    for one in viewers:
+        one.until(is_state("running"), 60)
+    page = psutil.Process(watching.pid)
+    assert page.nice() >= 10
+    assert {Path(file.path).parent for file in page.open_files()} <= {out, Path("/dev")}
+    here = page.net_connections("inet")
+    assert {entry.laddr.port for entry in here} == {int(link.rpartition(":")[2].partition("/")[0])}
+    assert not [entry for entry in page.net_connections("unix") if "mysql" in str(entry.laddr)]
+    used, began = sum(page.cpu_times()[:2]), time.monotonic()
+    until(lambda: time.monotonic() - began > 10)
+    share = (sum(page.cpu_times()[:2]) - used) / (time.monotonic() - began)
+    assert share < 0.25, "of one CPU, with four viewers"
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
