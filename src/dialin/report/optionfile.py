@@ -8,6 +8,7 @@ from dialin.errors import UserError
 from dialin.model.record import StudyRecord
 from dialin.model.setting import Setting, Value, same_value
 from dialin.model.trial import TrialState
+from dialin.model.verdict import Verdict
 from dialin.report.goal import deciding
 from dialin.report.words import chosen, compared, confirmation, gain, goal, length, no_change
 from dialin.text import visible, wrapped
@@ -59,15 +60,8 @@ def render(record: StudyRecord) -> str:
     lines = _comment(f"Written by dialin {record.dialin_version} from the study {record.directory}")
     if verdict is None:
         return _file([*lines, *_comment("There is no verdict yet, so there is nothing to change."), "[mysqld]"])
-    told = [verdict.headline, verdict.reason, confirmation(verdict)]
-    told += [f"Goal: {goal(record)}", compared(record), length(verdict)]
-    told += [f"Confound: {note.text}" for note in verdict.confounds]
     changed = changes(record)
-    if changed:
-        if weaker := chosen(verdict).weaker_durability:
-            told += [f"CAREFUL: {variable} as below gives up durability: {loses(variable)}." for variable in weaker]
-    else:
-        told.append(no_change(record))
+    told = [*reasons(record, verdict), *(warnings(verdict) if changed else [no_change(record)])]
     lines += [line for text in told if text for line in _comment(text)]
     lines.append("[mysqld]")
     together = "Together these give " if len(changed) > 1 else "Gives "
@@ -75,6 +69,18 @@ def render(record: StudyRecord) -> str:
     for item in changed:
         lines += ["", *_lines_of(item, figure)]
     return _file(lines)
+
+
+def reasons(record: StudyRecord, verdict: Verdict) -> list[str]:
+    """Return what is told above any settings: the verdict, why, what was compared, and what could explain it otherwise."""
+    told = [verdict.headline, verdict.reason, confirmation(verdict), f"Goal: {goal(record)}", compared(record), length(verdict)]
+    return [text for text in told if text] + [f"Confound: {note.text}" for note in verdict.confounds]
+
+
+def warnings(verdict: Verdict) -> list[str]:
+    """Return what whoever applies the recommendation gives up."""
+    weaker = chosen(verdict).weaker_durability
+    return [f"CAREFUL: {variable} as below gives up durability: {loses(variable)}." for variable in weaker]
 
 
 def _lines_of(item: Change, figure: str) -> list[str]:

@@ -1,0 +1,82 @@
+"""`dialin export`: every second of a study, for other programs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dialin.cli.console import say
+from dialin.cli.studies import Directory
+from dialin.errors import ExitCode, UserError
+from dialin.frames import Format
+
+if TYPE_CHECKING:
+    from dialin.store.store import Store
+
+_STANDARD_OUTPUT = Path("-")
+
+
+def export(
+    directory: Directory,
+    form: Annotated[
+        Format | None,
+        typer.Option("--format", help="What to write; else what --out is named after, else parquet.", show_default=False),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Where to; else samples.parquet or samples.csv beside the study. - prints CSV."),
+    ] = None,
+) -> None:
+    """Write every second of every trial as one table, for other programs; docs/files.md tells what its columns are.
+
+    The study may be running, and nothing of it is changed.
+
+    dialin export dialin-innodb_buffer_pool_instances-20260902-120041 --format csv
+    """
+    chosen = form or _named_after(out)
+    if out == _STANDARD_OUTPUT:
+        _print(directory, chosen)
+        return
+    from dialin.frames import export as samples
+    from dialin.store import reading
+
+    path = out or directory / f"samples.{chosen}"
+    if path.is_dir():
+        raise UserError(f"{path} is a directory", "Name a file with --out")
+    count = reading.read(directory, lambda store: samples.write(store, path, chosen))
+    say(f"{count:,} seconds: {path.absolute()}")
+
+
+def _print(directory: Path, form: Format) -> None:
+    import tempfile
+
+    from dialin.frames import export as samples
+    from dialin.store import reading
+
+    if form is not Format.CSV:
+        raise UserError("Parquet is not for standard output", "Name a file with --out, or take --format csv")
+
+    with tempfile.TemporaryFile() as whole:
+
+        def written(store: Store) -> None:
+            whole.seek(0)
+            whole.truncate()
+            samples.write_csv(store, whole)
+
+        reading.read(directory, written)
+        whole.seek(0)
+        try:
+            shutil.copyfileobj(whole, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
+        except BrokenPipeError:  # whoever read has seen enough, as `head` does
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(ExitCode.NO_VERDICT) from None
+
+
+def _named_after(out: Path | None) -> Format:
+    return Format.CSV if out is not None and (out == _STANDARD_OUTPUT or out.suffix.lower() == ".csv") else Format.PARQUET

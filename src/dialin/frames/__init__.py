@@ -1,0 +1,12 @@
+"""A study as polars frames, for notebooks and for other programs; reads the store only."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Format(StrEnum):
+    """What samples are written as."""
+
+    PARQUET = "parquet"
+    CSV = "csv"

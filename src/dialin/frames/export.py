@@ -1,0 +1,89 @@
+"""`samples.parquet` and `samples.csv`: every second of every trial, for other programs.
+
+Parquet holds all text as it is. CSV is opened by spreadsheets and shown by terminals, which obey what they find: there the text
+of a cell is made visible, and one that a spreadsheet would take for a formula begins with an apostrophe. Numbers stay numbers.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+import polars as pl
+
+from dialin.errors import UserError
+from dialin.frames import Format, columns, samples
+from dialin.frames.tables import frame
+from dialin.store.store import Store
+from dialin.text import visible
+
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
+_FORMULA = ("=", "+", "-", "@")
+
+
+def write(store: Store, path: Path, form: Format) -> int:
+    """Write the samples of a study to a file, which is there whole or not at all, and return how many there are.
+
+    Raises:
+        UserError: it cannot be written.
+    """
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with fresh.open("wb") as stream, _as_os_errors():
+            count = write_csv(store, stream) if form is Format.CSV else _write_parquet(store, stream)
+            stream.flush()
+            os.fsync(stream.fileno())
+        fresh.replace(path)
+    except OSError as error:
+        raise UserError(
+            f"{path} cannot be written: {error.strerror}", "Name another file with --out, or free the disk"
+        ) from error
+    finally:
+        with suppress(OSError):
+            fresh.unlink()
+    return count
+
+
+def write_csv(store: Store, stream: BinaryIO) -> int:
+    """Write the samples of a study as CSV with a header, piece by piece, and return how many there are.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    frame(columns.SAMPLES, ()).write_csv(stream)
+    count = 0
+    for piece in samples.pieces(store):
+        _plain(piece).write_csv(stream, include_header=False, datetime_format="%Y-%m-%dT%H:%M:%S%.6fZ")
+        count += piece.height
+    return count
+
+
+def cell(text: str) -> str:
+    """Return text as a cell of a CSV file that no spreadsheet takes for a formula and no terminal obeys."""
+    shown = visible(text)
+    return f"'{shown}" if shown.lstrip().startswith(_FORMULA) and not _NUMBER.fullmatch(shown) else shown
+
+
+def _write_parquet(store: Store, stream: BinaryIO) -> int:
+    found = samples.whole(samples.pieces(store))
+    found.write_parquet(stream, compression="zstd")
+    return found.height
+
+
+def _plain(piece: pl.DataFrame) -> pl.DataFrame:
+    names = piece["candidate"].unique().to_list()
+    return piece.with_columns(pl.col("candidate").replace(dict(zip(names, map(cell, names), strict=True))))
+
+
+@contextmanager
+def _as_os_errors() -> Iterator[None]:
+    """Tell of what files bring about, a full disk above all, as an error of the system."""
+    try:
+        yield
+    except pl.exceptions.PolarsError as error:
+        raise OSError(errno.EIO, str(error)) from error

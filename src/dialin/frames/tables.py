@@ -1,0 +1,134 @@
+"""The frames of what a study is, ran and found: candidates, trials, variables, the verdict, looks and the log."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import polars as pl
+
+from dialin.frames import columns
+from dialin.frames.columns import Columns
+from dialin.model.record import LogLine, Look
+from dialin.model.setting import Value, as_number, describe
+from dialin.model.study import StudySpec
+from dialin.model.trial import Step, Trial, TrialState
+from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
+
+
+def frame(of: Columns, rows: Iterable[Sequence[Any]]) -> pl.DataFrame:
+    """Return a frame of these columns, and none other, whatever the rows hold."""
+    return pl.DataFrame(list(rows), schema=columns.schema(of), orient="row", strict=False)
+
+
+def at(epoch: float) -> datetime:
+    """Return an instant, to the microsecond."""
+    return datetime.fromtimestamp(epoch, UTC)
+
+
+def of_trial(trial: Trial) -> tuple[int, int, str, str]:
+    """Return what tells whose a row is: trial, block, candidate and purpose."""
+    return trial.id, trial.block, trial.candidate, str(trial.purpose)
+
+
+def candidates(spec: StudySpec, trials: Sequence[Trial]) -> pl.DataFrame:
+    """Return what is compared; each variable that some candidate sets has a column of its own at the end.
+
+    Such a column holds numbers where every value is one to a server (`8G` is 8589934592), else the values as they were asked
+    for; null where a candidate leaves the variable as it is.
+    """
+    ended = Counter((trial.candidate, trial.state) for trial in trials)
+    rows = [
+        (
+            one.name,
+            one.name == spec.baseline,
+            one.server,
+            describe(one.setting),
+            ended[one.name, TrialState.DONE],
+            ended[one.name, TrialState.FAILED],
+        )
+        for one in spec.candidates
+    ]
+    found = frame(columns.CANDIDATES, rows)
+    free = [name for name in spec.asked_variables if name not in columns.CANDIDATES]
+    return found.with_columns(_values(name, [one.setting.get(name) for one in spec.candidates]) for name in free)
+
+
+def _values(name: str, values: Sequence[Value | None]) -> pl.Series:
+    numbers = [None if value is None else as_number(value) for value in values]
+    if any(number is None and value is not None for number, value in zip(numbers, values, strict=True)):
+        return pl.Series(name, [None if value is None else str(value) for value in values], dtype=pl.String)
+    whole = all(number is None or (isinstance(number, int) and -(2**63) <= number < 2**63) for number in numbers)
+    return pl.Series(name, numbers, dtype=pl.Int64 if whole else pl.Float64, strict=False)
+
+
+def trials(found: Sequence[Trial]) -> pl.DataFrame:
+    """Return a row for each trial, in the order in which they ran."""
+    return frame(columns.TRIALS, map(_trial, found))
+
+
+def _trial(trial: Trial) -> tuple[Any, ...]:
+    costs, failure = trial.costs, trial.failure
+    return (
+        *(trial.id, trial.block, trial.position, trial.session, trial.candidate, str(trial.purpose), str(trial.state)),
+        at(trial.started),
+        *(trial.steps.get(step) for step in Step),
+        str(trial.warm_up_end) if trial.warm_up_end else None,
+        *((costs.seconds, costs.driver_cpu, costs.server_cpu, costs.machine_busy) if costs else (None,) * 4),
+        *((costs.cpus, costs.driver_cpus) if costs else (None,) * 2),
+        *((str(failure.step), failure.fault, failure.reason, failure.log_tail) if failure else (None,) * 4),
+    )
+
+
+def variables(spec: StudySpec, found: Sequence[Trial]) -> pl.DataFrame:
+    """Return every variable of every trial as the server reported it, beside what was asked for."""
+    return frame(columns.VARIABLES, (row for trial in found for row in _variables(spec, trial)))
+
+
+def _variables(spec: StudySpec, trial: Trial) -> Iterable[tuple[Any, ...]]:
+    asked: Mapping[str, Value] = spec.setting_of(trial.candidate)
+    for name in {**trial.in_force, **trial.real}:
+        wanted = asked.get(name)
+        yield (
+            *of_trial(trial),
+            name,
+            None if wanted is None else str(wanted),
+            trial.in_force.get(name),
+            trial.real.get(name),
+        )
+
+
+def verdict(found: Verdict | None) -> pl.DataFrame:
+    """Return the table of the candidates with all intervals; without a verdict it has no rows."""
+    return frame(columns.VERDICT, (_candidate(one, found) for one in found.candidates) if found else ())
+
+
+def _candidate(one: CandidateVerdict, found: Verdict) -> tuple[Any, ...]:
+    return (
+        *(one.name, str(one.state), one.name == found.recommended_candidate, one.name == found.baseline),
+        *_ends(one.tps),
+        *_ends(one.ratio),
+        *_ends(one.goal_ratio),
+        one.probability,
+        *_ends(one.cv),
+        *_ends(one.stall_seconds_per_1000),
+        *_ends(one.latency_ms),
+        *(one.worst_second_tps, one.errors_per_s, one.trials, one.failed, one.unsteady, one.lost_seconds),
+        *(one.effective_seconds, one.left_after, one.pareto, one.weaker_durability),
+    )
+
+
+def _ends(estimate: Estimate | None) -> tuple[float | None, float | None, float | None]:
+    return (estimate.mean, estimate.low, estimate.high) if estimate else (None, None, None)
+
+
+def looks(found: Sequence[Look]) -> pl.DataFrame:
+    """Return a row for each look at the data."""
+    return frame(columns.LOOKS, ((look.number, look.blocks, look.trials, look.alpha, look.decided) for look in found))
+
+
+def log(found: Sequence[LogLine]) -> pl.DataFrame:
+    """Return the study's log."""
+    return frame(columns.LOG, ((at(line.at), line.text) for line in found))

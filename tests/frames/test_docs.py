@@ -1,0 +1,41 @@
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import plotly.graph_objects as go
+import pytest
+
+from dialin.frames import columns
+from dialin.testing import invented_why
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("name", ["notebook.md", "files.md"])
+def test_what_the_documents_say_of_columns_is_what_frames_have(tmp_path, name):
+    copy = shutil.copy(ROOT / "docs" / name, tmp_path)
+    subprocess.run([sys.executable, ROOT / "scripts" / "columns.py", copy], check=True)
+    assert Path(copy).read_text() == (ROOT / "docs" / name).read_text(), "run: make docs"
+
+
+def test_every_frame_has_its_table_in_the_documents():
+    text = (ROOT / "docs" / "notebook.md").read_text() + (ROOT / "docs" / "files.md").read_text()
+    assert all(f"<!-- columns of {name} -->" in text for name in columns.EVERY)
+
+
+def test_the_code_of_the_document_runs_as_it_stands_there(kept, tmp_path, monkeypatch):
+    text = (ROOT / "docs" / "notebook.md").read_text()
+    code = "\n".join(re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL))
+    name = re.search(r'open_study\("(.*?)"\)', code)[1]
+    shown = []
+    kept(invented_why.waits_moved()).rename(tmp_path / name)
+    monkeypatch.chdir(tmp_path)
+
+    def show(figure):
+        shown.append(figure)
+
+    monkeypatch.setattr(go.Figure, "show", show)
+    exec(compile(code, "notebook.md", "exec"), {})
+    assert len(shown) == code.count(".show()") == 6

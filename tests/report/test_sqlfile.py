@@ -1,0 +1,248 @@
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dialin.report import html, sqlfile
+from dialin.testing import records
+from dialin.variables.catalogue import Catalogue, Kind, Variable
+
+WORDS = re.compile(r"SET (NAMES|PERSIST|PERSIST_ONLY|GLOBAL|SESSION sql_mode) |RESET PERSIST IF EXISTS |SHOW |SELECT ")
+
+
+def tokens(text):
+    """Return what a server makes of a script: its statements, each with its strings taken out, and the strings."""
+    found, strings, statement, place = [], [], "", 0
+    while place < len(text):
+        character = text[place]
+        if text.startswith("-- ", place):
+            place = text.index("\n", place)
+        elif character == "'":
+            value, place = string(text, place)
+            strings.append(value)
+            statement += "?"
+        elif character == ";":
+            found.append(" ".join(statement.split()))
+            statement, place = "", place + 1
+        else:
+            statement, place = statement + character, place + 1
+    assert not statement.strip(), "a statement has no end"
+    return found, strings
+
+
+def string(text, place):
+    """Read a string in quotes as MySQL does, from its first quote on; returns it, and where what follows begins."""
+    value, place = "", place + 1
+    while True:
+        if text[place] == "\\":
+            value, place = value + text[place + 1], place + 2
+        elif text[place] == "'" and text[place + 1 : place + 2] == "'":
+            value, place = value + "'", place + 2
+        elif text[place] == "'":
+            return value, place + 1
+        else:
+            value, place = value + text[place], place + 1
+
+
+def recommending(build="mysql@9.7.4", known=(), before=None, **setting):
+    """Return a study whose baseline has some values, and whose recommendation has others."""
+    record = records.winner()
+    base, best = record.spec.candidates[0], record.spec.candidates[4]
+    base = base.model_copy(update={"setting": before or {}, "server": build})
+    best = best.model_copy(update={"setting": setting, "server": build})
+    spec = record.spec.model_copy(update={"candidates": (base, *record.spec.candidates[1:4], best)})
+    judged = [one.model_copy(update={"server": build}) for one in record.verdict.candidates if one.name in ("1", "16")]
+    verdict = record.verdict.model_copy(update={"recommended": setting, "candidates": judged})
+    variables = {one.name: one for one in known}
+    return replace(
+        record,
+        spec=spec,
+        verdict=verdict,
+        trials=[replace(trial, in_force={}) for trial in record.trials],
+        catalogues={build: Catalogue(build, variables).to_json()},
+    )
+
+
+def done(record):
+    return [line for one in sqlfile.statements(record) for line in one.do]
+
+
+def undone(record):
+    return [line for one in sqlfile.statements(record) for line in one.undo]
+
+
+DYNAMIC = Variable("innodb_io_capacity", Kind.INTEGER, dynamic=True)
+AT_START = Variable("innodb_buffer_pool_instances", Kind.INTEGER, dynamic=False)
+
+
+def test_a_dynamic_variable_is_persisted_and_taken_back():
+    record = recommending(known=[DYNAMIC], before={"innodb_io_capacity": 200}, innodb_io_capacity=2000)
+    assert done(record) == ["SET PERSIST innodb_io_capacity = 2000;"]
+    assert undone(record) == ["RESET PERSIST IF EXISTS innodb_io_capacity;", "SET GLOBAL innodb_io_capacity = 200;"]
+
+
+def test_what_only_a_start_can_set_is_persisted_for_the_next_one():
+    record = recommending(known=[AT_START], before={"innodb_buffer_pool_instances": 1}, innodb_buffer_pool_instances=16)
+    assert done(record) == ["SET PERSIST_ONLY innodb_buffer_pool_instances = 16;"]
+    assert undone(record) == ["RESET PERSIST IF EXISTS innodb_buffer_pool_instances;"]
+    assert "in force after the next one" in " ".join(sqlfile.render(record).replace("\n--  ", "").split())
+    assert "after its next start" in sqlfile.told(record)
+
+
+def test_where_the_study_does_not_know_both_ways_are_told():
+    text = sqlfile.render(recommending(before={"innodb_io_capacity": 200}, innodb_io_capacity=2000))
+    assert "SET PERSIST innodb_io_capacity = 2000;\n" in text
+    assert "(error 1238): SET PERSIST_ONLY innodb_io_capacity = 2000;" in " ".join(text.replace("\n--  ", "").split())
+
+
+@pytest.mark.parametrize("build", ["mysql@5.6.24", "mysql@5.7.44", "mariadb@10.11.19", "mariadb@11.4.5"])
+def test_where_there_is_no_persist_it_is_set_for_now_and_the_option_file_makes_it_last(build):
+    record = recommending(build, [DYNAMIC], {"innodb_io_capacity": 200}, innodb_io_capacity=2000)
+    assert done(record) == ["SET GLOBAL innodb_io_capacity = 2000;"]
+    assert undone(record) == ["SET GLOBAL innodb_io_capacity = 200;"]
+    text = sqlfile.render(record)
+    assert "PERSIST" not in text
+    assert "recommended.cnf makes it last" in text
+    assert "until it stops" in sqlfile.told(record)
+
+
+def test_what_no_statement_can_set_leaves_no_file():
+    record = recommending("mariadb@10.4.1", [AT_START], {"innodb_buffer_pool_instances": 1}, innodb_buffer_pool_instances=16)
+    assert sqlfile.render(record) is None
+    assert sqlfile.render_undo(record) is None
+    assert "no statement can set this in a running server" in sqlfile.told(record)
+
+
+@pytest.mark.parametrize("name", ["no_difference", "unresolved", "weaker_durability", "unfinished", "builds", "a_a"])
+def test_where_nothing_is_recommended_there_are_no_statements(name):
+    record = records.EVERY[name]()
+    assert sqlfile.render(record) is None
+    assert sqlfile.render_undo(record) is None
+    assert sqlfile.told(record) == ""
+
+
+def test_it_shows_what_is_there_before_anything_is_changed_and_at_the_end():
+    found, _ = tokens(sqlfile.render(recommending(known=[DYNAMIC], innodb_io_capacity=2000)))
+    assert [statement.split()[0] for statement in found] == ["SHOW", "SELECT", "SET", "SHOW"]
+    assert "performance_schema.persisted_variables" in found[1]
+
+
+def test_the_reasons_stand_above_it_and_what_is_given_up():
+    record = records.weaker_durability()
+    accepted = record.verdict.model_copy(
+        update={"recommended_candidate": "2", "recommended": {"innodb_flush_log_at_trx_commit": 2}}
+    )
+    text = sqlfile.render(replace(record, verdict=accepted))
+    assert "-- CAREFUL: innodb_flush_log_at_trx_commit as below gives up durability" in text
+    assert "-- Goal: throughput" in text
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "literal"),
+    [
+        (2000, Kind.INTEGER, "2000"),
+        ("8G", Kind.INTEGER, "8589934592"),
+        ("8G", Kind.UNKNOWN, "8589934592"),
+        ("8G", Kind.STRING, "'8G'"),
+        (1, Kind.STRING, "'1'"),
+        (0.75, Kind.NUMERIC, "0.75"),
+        ("ON", Kind.BOOLEAN, "'ON'"),
+        ("O_DIRECT", Kind.ENUMERATION, "'O_DIRECT'"),
+        ("STRICT_TRANS_TABLES,NO_ZERO_DATE", Kind.SET, "'STRICT_TRANS_TABLES,NO_ZERO_DATE'"),
+        ("it's; DROP TABLE t; -- ", Kind.STRING, "'it''s; DROP TABLE t; -- '"),
+        ("a\\b", Kind.STRING, "'a\\\\b'"),
+        ("", Kind.STRING, "''"),
+        ("Grüße", Kind.STRING, "'Grüße'"),
+        ("a\nb", Kind.STRING, None),
+        ("a\x00b", Kind.STRING, None),
+        ("a\x1b[2J", Kind.STRING, None),
+        ("a\u202eb", Kind.STRING, None),
+    ],
+)
+def test_values_are_written_as_sql_reads_them_back(value, kind, literal):
+    assert sqlfile._literal(value, kind) == literal
+
+
+@given(st.text())
+def test_no_value_ends_its_own_quotes(text):
+    record = recommending(known=[Variable("init_connect", Kind.STRING, dynamic=True)], init_connect=text)
+    script = sqlfile.render(record)
+    if script is None:
+        assert not text.isprintable()
+        return
+    found, strings = tokens(script)
+    assert all(WORDS.match(statement) for statement in found)
+    assert sum(statement.startswith("SET PERSIST") for statement in found) == 1
+    assert text in strings
+
+
+def test_a_backslash_means_itself_whatever_the_session_s_mode():
+    plain = recommending(known=[Variable("init_connect", Kind.STRING, dynamic=True)], init_connect="ok")
+    slashed = recommending(known=[Variable("init_connect", Kind.STRING, dynamic=True)], init_connect="a\\b")
+    assert "sql_mode" not in sqlfile.render(plain)
+    text = sqlfile.render(slashed)
+    assert text.index("NO_BACKSLASH_ESCAPES") < text.index("SET PERSIST init_connect")
+
+
+@pytest.mark.parametrize("name", ["x; DROP TABLE t", "a b", "`a`", "a'b", "", "@@global.x"])
+def test_what_is_no_name_never_reaches_sql(name):
+    record = recommending(**{name: 1})
+    assert sqlfile.render(record) is None
+
+
+def test_an_option_is_set_by_its_variable_s_name():
+    record = recommending(known=[], default_time_zone="+00:00")
+    trials = [replace(trial, in_force={"time_zone": "SYSTEM"}) for trial in record.trials]
+    assert done(replace(record, trials=trials)) == ["SET PERSIST time_zone = '+00:00';"]
+
+
+def test_an_option_that_the_server_shows_as_no_variable_is_left_to_the_option_file():
+    record = recommending(loose_thing=1)
+    trials = [replace(trial, in_force={"version": "9.7.4"}) for trial in record.trials]
+    assert sqlfile.render(replace(record, trials=trials)) is None
+
+
+def test_a_variable_that_the_baseline_alone_sets_goes_back_to_the_server_s_default():
+    record = recommending(
+        known=[DYNAMIC, Variable("sync_binlog", Kind.INTEGER, dynamic=True)],
+        before={"sync_binlog": 0},
+        innodb_io_capacity=2000,
+    )
+    assert done(record)[-2:] == ["RESET PERSIST IF EXISTS sync_binlog;", "SET GLOBAL sync_binlog = DEFAULT;"]
+    assert undone(record)[-1] == "SET GLOBAL sync_binlog = 0;"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "first"),
+    [((200, 2000), (5000, 10000), "innodb_io_capacity_max"), ((5000, 10000), (200, 400), "innodb_io_capacity")],
+)
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_limit_moves_out_of_the_way_first(before, after, first, turned):
+    names = ("innodb_io_capacity", "innodb_io_capacity_max")
+    wanted = list(zip(names, after, strict=True))
+    setting = dict(wanted[::-1] if turned else wanted)
+    record = recommending(before=dict(zip(names, before, strict=True)), **setting)
+    assert sqlfile.statements(record)[0].name == first
+    taken_back, _ = tokens(sqlfile.render_undo(record))
+    assert taken_back[0].split()[-1] != first
+
+
+def test_what_was_there_before_is_told_as_unknown_where_it_is():
+    record = recommending(known=[DYNAMIC], innodb_io_capacity=2000)
+    assert undone(record) == ["RESET PERSIST IF EXISTS innodb_io_capacity;"]
+    assert "recommended.sql printed it" in sqlfile.render_undo(record)
+
+
+def test_the_html_report_has_the_statements_and_names_the_files():
+    text = html.render(records.winner())
+    assert "SET PERSIST innodb_buffer_pool_instances = 16;" in text
+    assert "undo.sql takes these back" in text
+    assert "undo.sql" not in html.render(records.no_difference())
+
+
+def test_every_line_of_a_script_is_a_comment_or_one_whole_statement(record):
+    for text in (sqlfile.render(record), sqlfile.render_undo(record)):
+        for line in (text or "").splitlines():
+            assert not line or line.startswith("--") or (WORDS.match(line) and line.endswith(";"))

@@ -1,0 +1,65 @@
+"""`recommended.sql` and `undo.sql`, run on real servers: each value is in force, and all is as it was after them."""
+
+from dataclasses import replace
+
+import pytest
+
+from dialin.report import sqlfile
+from dialin.servers.capabilities import Capability, has
+from dialin.testing import records
+from dialin.variables.catalogue import Catalogue, Kind, Variable
+
+TRICKY = "SELECT 'it''s', \"a\\\\b\", '%s'; -- # `x` Grüße"
+KNOWN = [
+    Variable("max_connections", Kind.INTEGER, dynamic=True),
+    Variable("init_connect", Kind.STRING, dynamic=True),
+    Variable("sort_buffer_size", Kind.INTEGER, dynamic=True),
+    Variable("back_log", Kind.INTEGER, dynamic=False),
+]
+WANTED = {"max_connections": 77, "init_connect": TRICKY, "sort_buffer_size": "1M", "back_log": 70}
+
+
+def recommending(build, before):
+    """Return a study of a build that recommends what is wanted over what its server has."""
+    record = records.winner()
+    base, best = (one.model_copy(update={"server": build}) for one in record.spec.candidates[3:5])
+    base = base.model_copy(update={"setting": {}})
+    best = best.model_copy(update={"setting": WANTED})
+    both = [one for one in record.verdict.candidates if one.name in (base.name, best.name)]
+    judged = [one.model_copy(update={"server": build}) for one in both]
+    return replace(
+        record,
+        spec=record.spec.model_copy(update={"candidates": (base, best), "baseline": base.name}),
+        verdict=record.verdict.model_copy(update={"recommended": WANTED, "baseline": base.name, "candidates": judged}),
+        trials=[replace(trial, in_force=before) for trial in record.trials if trial.candidate in (base.name, best.name)],
+        catalogues={build: Catalogue(build, {one.name: one for one in KNOWN}).to_json()},
+    )
+
+
+def lines(script):
+    return [line for line in script.splitlines() if line and not line.startswith("--")]
+
+
+@pytest.mark.parametrize("mode", ["", "NO_BACKSLASH_ESCAPES"])
+def test_what_is_recommended_comes_into_force_and_undo_takes_it_back(server, mode):
+    before = server.variables()
+    record = recommending(server.build.id, before)
+    script, undo = sqlfile.render(record), sqlfile.render_undo(record)
+    names = f"SET SESSION sql_mode = '{mode}'", "SET NAMES utf8mb4"
+    try:
+        server.query(*names, *lines(script))
+        now = server.variables()
+        assert now["max_connections"] == "77"
+        assert now["sort_buffer_size"] == str(2**20)
+        assert now["init_connect"] == TRICKY
+        assert now["back_log"] == before["back_log"], "only a start sets it"
+        if has(server.build, Capability.PERSIST):
+            asked = "SELECT variable_name, variable_value FROM performance_schema.persisted_variables"
+            assert dict(server.query(asked)) == {**{name: now[name] for name in WANTED}, "back_log": "70"}
+        else:
+            assert "back_log" not in "".join(lines(script))
+    finally:
+        server.query(*names, *lines(undo))
+    assert server.variables() == before
+    if has(server.build, Capability.PERSIST):
+        assert server.query("SELECT * FROM performance_schema.persisted_variables") == ()

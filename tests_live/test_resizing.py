@@ -1,0 +1,147 @@
+"""The live screen on a real terminal that changes its size while it runs."""
+
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+
+import pyte
+import pytest
+
+SIZES = [(100, 30), (20, 5), (200, 50), (37, 9), (80, 24), (20, 5), (100, 30)]
+
+STUDY = """
+import sys, time
+from rich.console import Console
+from dialin.clock import SystemClock
+from dialin.report.screen import LiveScreen
+from dialin.testing import records
+from dialin.testing.driven import drive
+
+class EndError(Exception):
+    pass
+
+left = 150
+
+def tick(at):
+    global left
+    left -= 1
+    if left < 0:
+        raise EndError
+
+with LiveScreen(Console(stderr=True), SystemClock()) as screen:
+    try:
+        drive(records.EVERY[sys.argv[1]](), screen, tick)
+    except EndError:
+        pass
+    print("drawn", file=open(sys.argv[2], "w"))
+    sys.stdin.readline()
+print("left as it was found", file=sys.stderr)
+"""
+
+
+class Terminal:
+    """A terminal of any size with a program in it, and what it shows."""
+
+    def __init__(self, words, width, height):
+        self._screen = pyte.Screen(width, height)
+        self._stream = pyte.ByteStream(self._screen)
+        self.master, slave = pty.openpty()
+        self._set_size(width, height)
+        environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
+        environment["TERM"] = "xterm-256color"
+        self.process = subprocess.Popen(words, stdin=slave, stdout=slave, stderr=slave, env=environment, start_new_session=True)
+        os.close(slave)
+
+    def _set_size(self, width, height):
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
+
+    def resize(self, width, height):
+        """Become another size, as a window that is dragged: what does not fit is cut off, and the program is told."""
+        self._screen.resize(height, width)
+        self._set_size(width, height)
+        os.killpg(self.process.pid, signal.SIGWINCH)
+
+    def read(self, seconds):
+        """Take what the program writes for a while."""
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0:
+            if select.select([self.master], [], [], left)[0]:
+                try:
+                    self._stream.feed(os.read(self.master, 65536))
+                except OSError:
+                    return
+
+    def settled(self, wanted):
+        """Return what is shown once it is as wanted, or after a long while."""
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and self.process.poll() is None:
+            self.read(0.3)
+            if wanted(self.lines):
+                break
+        return self.lines
+
+    @property
+    def lines(self):
+        return [line.rstrip() for line in self._screen.display]
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        os.close(self.master)
+
+
+@pytest.fixture
+def terminal(tmp_path):
+    opened = []
+
+    def run(record):
+        path = tmp_path / "drawn"
+        made = Terminal([sys.executable, "-c", STUDY, record, str(path)], *SIZES[0])
+        opened.append(made)
+        deadline = time.monotonic() + 120
+        while not path.exists() and time.monotonic() < deadline:
+            made.read(0.2)
+        return made
+
+    yield run
+    for one in opened:
+        one.end()
+
+
+def still(line):
+    """Return a line without what time alone changes."""
+    return "".join(character for character in line if not character.isdigit()).split("  ")[0]
+
+
+@pytest.mark.parametrize("record", ["winner", "hostile"])
+def test_a_terminal_may_shrink_to_nearly_nothing_and_grow_again_and_no_rubbish_is_left(terminal, record):
+    shown = terminal(record)
+    first = shown.settled(lambda lines: any(line.startswith("dialin ") for line in lines) and sum(map(bool, lines)) > 8)
+    for width, height in SIZES[1:]:
+        shown.resize(width, height)
+        lines = shown.settled(lambda lines: lines[0].startswith("dialin "))
+        shown.read(1.5)  # whatever was under way for the size before has come by then
+        lines = shown.settled(lambda lines: lines[0].startswith("dialin "))
+        assert shown.process.poll() is None, "it died"
+        assert len(lines) == height
+        assert lines[0].startswith("dialin "), lines
+        assert sum(line.startswith("dialin ") for line in lines) == 1, lines
+    assert [still(line) for line in lines] == [still(line) for line in first]
+
+
+def test_the_terminal_is_left_as_it_was_found(terminal):
+    shown = terminal("winner")
+    shown.resize(20, 5)
+    shown.resize(100, 30)
+    os.write(shown.master, b"\n")
+    shown.read(3)
+    assert shown.process.wait(timeout=60) == 0
+    assert not shown._screen.cursor.hidden
