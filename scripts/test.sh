@@ -3,6 +3,9 @@
 # shellcheck source=scripts/common.sh
 . "$(dirname "$0")/common.sh"
 
+# Tests start dialin some hundred times: it shall not be compiled anew each time.
+unset PYTHONDONTWRITEBYTECODE
+
 say "tests without servers, and those of the load driver"
 driver=$(mktemp)
 { scripts/driver.sh build && scripts/driver.sh test; } >"$driver" 2>&1 &
