@@ -41,15 +41,19 @@ bench-driver: $(SETUP) driver  ## measure what dialin-load and sysbench cost, on
 bench-decide: $(SETUP)  ## measure how often dialin and the published grid decide rightly, and how soon
 	.venv/bin/python benchmarks/decide.py
 
+screenshots: $(SETUP)  ## write docs/images from the stored example study, in headless Chromium
+	.venv/bin/python scripts/screenshots.py
+
 published: $(SETUP)  ## run the published experiments at laptop scale (over an hour), and write docs/published.md
 	.venv/bin/python scripts/published.py $(PUBLISHED)
 
 builds: $(SETUP)  ## install and try every build, and write docs/builds.md
 	.venv/bin/python scripts/builds.py
 
-docs: $(SETUP)  ## write docs/cli.md from the commands' own help
+docs: $(SETUP)  ## write what docs say of commands and of columns
 	@mkdir -p docs
 	.venv/bin/typer dialin.cli.app utils docs --name dialin --title "The commands of dialin" --output docs/cli.md
+	.venv/bin/python scripts/columns.py
 
 lock:  ## choose versions anew and write requirements.lock
 	@scripts/lock.sh
@@ -57,4 +61,4 @@ lock:  ## choose versions anew and write requirements.lock
 clean:  ## remove what the chores made here; servers, data and studies stay
 	rm -rf .venv .tools dist crates/dialin-load/target .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
-.PHONY: help setup driver try test test-all lint bench bench-driver bench-decide published builds docs lock clean
+.PHONY: help setup driver try test test-all lint bench bench-driver bench-decide screenshots published builds docs lock clean

@@ -4,9 +4,9 @@
 
 One sandbox with data that fits in memory, and one sysbench that keeps running. Slices of time come in pairs, one with all
 probes and one without, in random order; the second before each slice is dropped. The difference is that of the logarithms of
-throughput, its interval Student's over the pairs. The server flushes its log once a second, so that the load has nothing to wait
-for but the CPU, which is where probes cost most. The same is told of the CPU that server, load driver and dialin together took
-for a transaction: where nothing of the machine is idle, its inverse is the throughput, without what other programs took.
+throughput, its interval Student's over the pairs. The server flushes its log once a second, so that the load has nothing to
+wait for but the CPU, which is where probes cost most. The same is told of the CPU that server, load driver and dialin together
+took for a transaction: where nothing of the machine is idle, its inverse is the throughput, without what other programs took.
 
 Beside it stands what the probes took of the CPU, to the nanosecond: all that dialin does while a window is open but read the
 load, and the server's thread that answers the probes' one connection, as the kernel accounts for it. Of a machine that has

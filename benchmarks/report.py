@@ -3,9 +3,9 @@
     python benchmarks/report.py [--repeat 5] [--keep FILE] [--check]
 
 The study has 7 candidates, 5 blocks and 10,000 measured seconds in each trial, each with stalls and peaks. Told are the file's
-size, how long writing it took, and in headless Chromium, each time in a new profile: when its text stood there (first contentful
-paint), when its first chart was drawn, when all of them were, and for how long at most it did not answer (the longest task). The
-limits are 6 MiB, and 2 s until all charts are drawn; with --check it fails beyond them.
+size, how long writing it took, and in headless Chromium, each time in a new profile: when its text stood there (first
+contentful paint), when its first chart was drawn, when all of them were, and for how long at most it did not answer (the
+longest task). The limits are 6 MiB, and 2 s until all charts are drawn; with --check it fails beyond them.
 """
 
 from __future__ import annotations

@@ -68,36 +68,28 @@ run_beside() { # NAME TEST...: runs tests in the background; their words go into
     DIALIN_HOME=$beside env --default-signal=INT .venv/bin/pytest "$@" >"$beside/log" 2>&1 &
 }
 
-studies="tests_live/test_study.py tests_live/test_attached_study.py"
-deciding="tests_live/test_report_in_browser.py tests_live/test_deciding.py tests_live/test_switching.py tests_live/test_hiccups.py"
-explaining="tests_live/test_probes.py tests_live/test_waits.py tests_live/test_scan.py tests_live/test_recipes.py"
-loading="tests_live/test_dialin_load.py tests_live/test_dialin_load_counters.py tests_live/test_dialin_load_study.py"
+declare -A group=(
+    [studies]="study attached_study"
+    [deciding]="deciding switching hiccups"
+    [explaining]="probes waits scan recipes"
+    [loading]="dialin_load dialin_load_counters dialin_load_study"
+    [watching]="watch report_in_browser resizing"
+)
+declare -A running
+elsewhere=()
 say "tests on $DIALIN_TEST_BUILDS"
-# shellcheck disable=SC2086  # these are words
-run_beside studies $studies
-studying=$!
-# shellcheck disable=SC2086
-run_beside deciding $deciding
-deciders=$!
-# shellcheck disable=SC2086
-run_beside explaining $explaining
-explainers=$!
-# shellcheck disable=SC2086
-run_beside loading $loading
-loaders=$!
+for name in "${!group[@]}"; do
+    tests=()
+    for test in ${group[$name]}; do tests+=("tests_live/test_$test.py"); done
+    run_beside "$name" "${tests[@]}"
+    running[$name]=$!
+    elsewhere+=("${tests[@]/#/--ignore=}")
+done
 code=0
-# shellcheck disable=SC2046,SC2086
-.venv/bin/pytest tests_live $(printf -- '--ignore=%s ' $studies $deciding $explaining $loading) || code=$?
-say "tests of whole studies"
-wait $studying || code=$?
-cat "$home/beside-$$-studies/log"
-say "tests of reports, and of how studies decide"
-wait $deciders || code=$?
-cat "$home/beside-$$-deciding/log"
-say "tests of what explains a verdict"
-wait $explainers || code=$?
-cat "$home/beside-$$-explaining/log"
-say "tests of the load driver"
-wait $loaders || code=$?
-cat "$home/beside-$$-loading/log"
+.venv/bin/pytest tests_live "${elsewhere[@]}" || code=$?
+for name in "${!group[@]}"; do
+    wait "${running[$name]}" || code=$?
+    say "tests on servers: $name"
+    cat "$home/beside-$$-$name/log"
+done
 exit "$code"

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from browser import chromium, opened  # noqa: F401
 from dialin.model.study import Attachment
 from dialin.paths import Home
 from dialin.servers.attached.undo import UndoLog

@@ -11,9 +11,11 @@ from datetime import UTC, datetime
 NOTHING = "–"
 """What stands where there is no figure."""
 
-_UNSEEN = re.compile(
+UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
+"""Characters that act instead of being seen: control characters, directional overrides, what has no width, lone surrogates."""
+
 _TO_ASCII = str.maketrans(
     {
         "−": "-",
@@ -37,7 +39,7 @@ def visible(text: object) -> str:
 
     Control characters, directional overrides, zero-width characters and lone surrogates become `\x1b` or `\u202e`.
     """
-    return _UNSEEN.sub(_escape, str(text))
+    return UNSEEN.sub(_escape, str(text))
 
 
 def visible_lines(text: object) -> str:

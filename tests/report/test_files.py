@@ -12,6 +12,18 @@ def test_all_four_files_are_written(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["recommended.cnf", "report.html", "report.md", "verdict.json"]
 
 
+def test_where_something_is_to_be_set_its_statements_and_those_that_take_it_back_are_written_too(tmp_path):
+    files.write_all(records.winner(), tmp_path)
+    assert "SET PERSIST innodb_buffer_pool_instances = 16;" in (tmp_path / "recommended.sql").read_text()
+    assert "RESET PERSIST IF EXISTS innodb_buffer_pool_instances;" in (tmp_path / "undo.sql").read_text()
+
+
+def test_statements_of_an_earlier_verdict_are_gone_once_nothing_is_to_be_set(tmp_path):
+    files.write_all(records.winner(), tmp_path)
+    files.write_all(records.no_difference(), tmp_path)
+    assert not list(tmp_path.glob("*.sql"))
+
+
 def test_without_a_verdict_there_is_a_report_and_no_recommendation(tmp_path):
     files.write_all(records.unfinished(), tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "report.md"]

@@ -7,6 +7,7 @@ import pytest
 
 from dialin.report import html
 from dialin.report.html_why import shown
+from dialin.report.markup import asset
 from dialin.report.style import styles
 from dialin.testing import invented_whys, records
 from report.test_html import Page
@@ -44,8 +45,8 @@ def test_headings_come_in_order(page):
 
 def test_why_stands_between_the_candidates_and_the_charts_over_time():
     words = page_of("winner").words
-    order = ["All figures", "Why Waits for hash_table_locks fell", "Cost per query", "Throughput by threads", "Raw waits"]
-    places = [words.index(text) for text in (*order, "Watching cost at most", "Over time Transactions per second")]
+    order = ["Throughput by threads", "All figures", "Why Waits for hash_table_locks fell", "Cost per query", "Raw waits"]
+    places = [words.index(text) for text in (*order, "Watching cost at most", "Over time Every trial")]
     assert places == sorted(places)
 
 
@@ -100,7 +101,7 @@ def test_the_chart_of_waits_has_both_scales_logarithmic_and_leaves_empty_doublin
 def test_colours_of_charts_and_dots_are_in_the_style_sheet_for_light_and_dark(page):
     styled = " ".join(attrs.get("style", "") for _, attrs in page.elements)
     asked = set(re.findall(r"var\((--[\w-]+)\)", json.dumps(page.data["charts"]) + styled))
-    light, dark = html._asset("report.css").split("@media (prefers-color-scheme: dark)")
+    light, dark = asset("report.css").split("@media (prefers-color-scheme: dark)")
     assert all(f"{name}:" in light and f"{name}:" in dark for name in asked)
 
 

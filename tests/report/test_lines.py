@@ -65,7 +65,7 @@ def test_a_trial_tells_what_the_host_lost_of_it_and_its_figure_leaves_that_out()
     record = records.safe_choice()
     trial = next(one for one in series.all_series(record) if one.lost_seconds == 3)
     line = next(line for line in told(record) if "3 s lost to the host" in line)
-    assert f"ended with {number(trial.box.mean)} transactions/s, 3 s lost to the host" in line
+    assert f"ended with {number(trial.mean)} transactions/s, 3 s lost to the host" in line
 
 
 def test_trials_are_counted_among_those_still_in_the_race_and_fresh_ones_are_called_so():

@@ -20,9 +20,33 @@ def test_the_verdict_what_to_set_and_the_table_come_in_that_order():
 
 def test_every_row_of_the_table_has_as_many_cells_as_its_head(judged):
     page = as_html(markdown.render(judged))
-    rows = re.findall(r"<tr>(.*?)</tr>", page, flags=re.S)
-    assert {row.count("<td") + row.count("<th") for row in rows} == {len(columns(judged.verdict)) + 2}
-    assert len(rows) == len(judged.verdict.candidates) + 1
+    short, whole = (
+        [row.count("<td") + row.count("<th") for row in re.findall(r"<tr>(.*?)</tr>", table, flags=re.S)]
+        for table in re.findall(r"<table>(.*?)</table>", page, flags=re.S)
+    )
+    assert set(whole) == {len(columns(judged.verdict)) + 2}
+    assert len(set(short)) == 1
+    assert len(short) == len(whole) == len(judged.verdict.candidates) + 1
+
+
+def test_the_top_is_short_and_all_else_is_folded_away():
+    text = markdown.render(records.winner())
+    top, _, rest = text.partition("**Why:**")
+    assert all(
+        title in top.splitlines()[top.splitlines().index("|---|---:|---:|---:|---:|---|") - 1] for title in ("tps", "CV", "p95")
+    )
+    assert "worst second" not in top
+    assert "worst second" in rest.partition("<summary>All figures</summary>")[2]
+    assert "**What was not shown**" in top
+
+
+def test_the_statements_for_a_running_server_are_folded_below_the_lines():
+    text = markdown.render(records.winner())
+    before, _, after = text.partition("<details><summary>As statements for a running server</summary>")
+    assert "```ini\n[mysqld]\n" in before
+    assert "```sql\nSET PERSIST innodb_buffer_pool_instances = 16;\n```" in after
+    assert "undo.sql takes these back" in after
+    assert "```sql" not in markdown.render(records.no_difference())
 
 
 def test_hostile_text_is_text():
@@ -41,7 +65,8 @@ def test_a_log_cannot_end_its_code_block():
 
 def test_nobody_is_mentioned_and_nothing_is_emphasised():
     text = "@all see #12, _this_ and `that` *now* but keep innodb_io_capacity"
-    assert as_html(markdown.prose(text)).strip() == f"<p>{text}</p>"
+    assert as_html(markdown.prose(text)).strip().replace("\u2060", "") == f"<p>{text}</p>"
+    assert as_html(markdown.prose("__init__ a__b __c d__ e_f")).strip() == "<p>__init__ a__b __c d__ e_f</p>"
     assert "@all" not in markdown.prose(text)
     assert "innodb_io_capacity" in markdown.prose(text)
 

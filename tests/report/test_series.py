@@ -24,15 +24,15 @@ def long_study(trials=35, length=10_000):
 
 def test_a_long_study_is_thinned_to_what_a_page_can_hold_and_keeps_its_stalls():
     found = series.all_series(long_study(trials=6, length=20_000))
-    assert sum(len(one.seconds) for one in found) <= series.POINTS_OF_A_STUDY
-    assert all(3.0 in one.tps for one in found)
+    assert sum(len(one.tps.points) for one in found) <= series.POINTS_OF_A_STUDY + 6
+    assert all(3.0 in one.tps.measured.values for one in found)
 
 
 def test_the_warm_up_stays_apart_from_what_was_measured():
-    found = series.all_series(long_study(trials=2, length=5_000))[0]
-    assert found.seconds[: found.warm] == list(range(1, 11))
+    found = series.all_series(long_study(trials=2, length=500))[0]
+    assert list(found.tps.warm.seconds) == [*range(1, 11), 11]
     assert found.zero == 10
-    assert found.seconds[found.warm] > 10
+    assert found.tps.measured.seconds[0] == 11
 
 
 def test_a_box_holds_the_percentiles_of_all_seconds_not_of_those_drawn():
@@ -42,7 +42,8 @@ def test_a_box_holds_the_percentiles_of_all_seconds_not_of_those_drawn():
 
 def test_a_failed_trial_has_no_box_for_it_is_never_a_low_score():
     found = series.all_series(records.failed_candidate())
-    assert all((one.box is None) == (one.trial.state is TrialState.FAILED) for one in found)
+    assert all((not one.boxes) == (one.trial.state is TrialState.FAILED) for one in found)
+    assert all((one.mean is None) == (one.trial.state is TrialState.FAILED) for one in found)
 
 
 def test_the_days_between_two_sessions_are_left_out_of_the_clock():
@@ -57,7 +58,7 @@ def test_the_days_between_two_sessions_are_left_out_of_the_clock():
 
 def test_a_trial_without_samples_is_still_placed_on_the_clock():
     record = records.failed_candidate()
-    found = next(one for one in series.all_series(record) if not one.seconds)
+    found = next(one for one in series.all_series(record) if not one.tps.points)
     assert found.base == pytest.approx(found.trial.started - record.trials[0].started, abs=0.1)
 
 
@@ -66,8 +67,8 @@ def test_what_the_host_lost_is_kept_apart_and_enters_no_box():
     for one in series.all_series(record):
         lost = [sample for sample in record.samples[one.trial.id] if sample.lost]
         assert one.lost_seconds == len(lost)
-        assert [second for second, _ in one.lost] == [sample.second for sample in lost]
-        assert not lost or one.box.worst > max(sample.tps for sample in lost)
+        assert [second for second, *_ in one.lost] == [sample.second for sample in lost]
+        assert not lost or one.boxes[0].worst > max(sample.tps for sample in lost)
 
 
 def test_very_many_lost_seconds_are_thinned_and_still_counted():
@@ -76,7 +77,7 @@ def test_very_many_lost_seconds_are_thinned_and_still_counted():
     one = series.all_series(replace(record, samples={1: spoiled}))[0]
     assert one.lost_seconds == 9_990
     assert len(one.lost) < 100
-    assert one.box is None
+    assert one.boxes == {}
 
 
 def test_a_warning_s_data_that_names_no_trials_marks_none():
@@ -102,10 +103,23 @@ def with_levels():
 def test_measuring_begins_after_the_first_warm_up_where_there_are_several():
     (one,) = series.all_series(with_levels())
     assert one.zero == 3
-    assert one.seconds == [1, 2, 3, 8, 9, 10, 4, 5, 6, 7, 11, 12, 13, 14]
+    assert [second for second, _ in one.tps.points] == list(range(1, 15))
 
 
-def test_lines_break_between_numbers_of_threads_and_not_within_one():
+def test_numbers_of_threads_are_never_mixed_in_a_box_and_meet_in_a_geometric_mean():
     (one,) = series.all_series(with_levels())
-    assert one.embedded()["g"] == [3, 6, 10]
-    assert all("g" not in each.embedded() for each in series.all_series(records.winner()))
+    assert {threads: box.mean for threads, box in one.boxes.items()} == {4: 400, 16: 1600}
+    assert one.mean == pytest.approx(800)
+
+
+def test_rolling_means_are_taken_over_the_same_seconds_in_every_trial():
+    assert {one.window for one in series.all_series(records.winner())} == {5}
+    assert {one.window for one in series.all_series(with_levels())} == {None}
+
+
+def test_latency_is_embedded_beside_throughput_and_left_out_where_there_is_none():
+    record = records.no_difference()
+    one = series.all_series(record)[0].embedded()
+    assert one["latency"].keys() == one["tps"].keys() == {"w", "m", "a"}
+    none = {trial: [replace(sample, latency_ms=0.0) for sample in own] for trial, own in record.samples.items()}
+    assert "latency" not in series.all_series(replace(record, samples=none))[0].embedded()

@@ -49,7 +49,7 @@ class WarmUpEnd(StrEnum):
 LOST_GAP = 0.3
 """Seconds that a host must stand still in one go for the second to be lost: a tenth of that is ordinary scheduling."""
 
-_LOST_OF_A_RUN = 0.02
+LOST_OF_A_RUN = 0.02
 """The share of a long run that its host must stand still in one go for the run to be lost: what is less changes it little."""
 
 LOST_STOLEN = 0.25
@@ -97,7 +97,7 @@ class Sample:
     @property
     def lost(self) -> bool:
         """Whether the host, not the server, spoiled this second or run: such seconds do not enter the verdict."""
-        return self.gap >= max(LOST_GAP, _LOST_OF_A_RUN * self.seconds) or (self.stolen or 0.0) >= LOST_STOLEN
+        return self.gap >= max(LOST_GAP, LOST_OF_A_RUN * self.seconds) or (self.stolen or 0.0) >= LOST_STOLEN
 
 
 @dataclass(frozen=True, slots=True)

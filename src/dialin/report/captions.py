@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from statistics import median
 
+from dialin.model.record import StudyRecord
 from dialin.model.trial import TrialState
 from dialin.model.verdict import Verdict
 from dialin.report.goal import band, capital, deciding, measure_of
 from dialin.report.pareto import front, placed, trade_off
-from dialin.report.series import Series
+from dialin.report.series import Box, Series, measured
 from dialin.report.style import Style
 from dialin.report.units import SECONDS, units_of
 from dialin.report.words import change_with_interval, lost, with_interval
@@ -58,7 +60,9 @@ def key(series: Sequence[Series]) -> str:
         ("A cross marks where a trial failed.", any(one.trial.state is TrialState.FAILED for one in series)),
         ("Dotted lines are fresh trials that confirm the choice.", any(one.is_fresh for one in series)),
     ]
-    return " ".join(text for text, there in marks if there)
+    window = next((one.window for one in series if one.window), None)
+    mean = f"Thick: the rolling mean of {window} s. " if window else ""
+    return mean + " ".join(text for text, there in marks if there)
 
 
 def _one(series: Sequence[Series]) -> str:
@@ -68,13 +72,111 @@ def _one(series: Sequence[Series]) -> str:
 
 def over_time(own: Sequence[Series]) -> str:
     """Return one candidate's trials in words: how many, their medians and lowest second, and what is to be known of some."""
-    shown = [one.box for one in own if one.box]
-    failed = [one.trial for one in own if one.trial.state is TrialState.FAILED]
     parts = [counted(len(own), "trial")]
-    if shown:
-        lowest = number(min(one.worst for one in shown))
-        middle = _span([one.median for one in shown])
-        parts.append(f"median {_one(own)} {middle}, lowest {lowest} {own[0].units.rate}")
+    if told := _middles(own):
+        lowest = number(min(box.worst for one in own for box in one.boxes.values()))
+        parts.append(f"{told}, lowest {lowest} {own[0].units.rate}")
+    return "; ".join([*parts, *_remarks(own)]) + "."
+
+
+def latency_over_time(own: Sequence[Series], record: StudyRecord) -> str:
+    """Return the same trials' latency in words."""
+    parts = [counted(len(own), "trial")]
+    found = [
+        [sample.latency_ms for sample in measured(record.samples.get(one.trial.id, ())) if sample.latency_ms > 0]
+        for one in own
+        if one.trial.state is TrialState.DONE
+    ]
+    if any(found):
+        highest = number(max(max(values) for values in found if values))
+        middle = _span([median(values) for values in found if values])
+        parts.append(f"p{record.spec.workload.percentile} of the median {_one(own)} {middle} ms, highest {highest} ms")
+    return "; ".join([*parts, *_remarks(own)]) + "."
+
+
+def combined(series: Sequence[Series]) -> str:
+    """Return the whole study's trials in words."""
+    ends = [one.base + one.tps.points[-1][0] for one in series if one.tps.points]
+    if not ends:
+        return f"No {_one(series)} was measured yet."
+    sessions = len({one.trial.session for one in series})
+    resumed = f" It was resumed {counted(sessions - 1, 'time')}; the pauses are left out." if sessions > 1 else ""
+    fresh = sum(one.is_fresh for one in series)
+    shaded = f", {fresh} of them fresh, to confirm the choice (shaded)" if fresh else ""
+    words = f"{counted(len(series), 'trial')} in {duration(max(ends))}{shaded}."
+    worst = min(((box.worst, one.trial.id) for one in series for box in one.boxes.values()), default=None)
+    if worst is not None:
+        words += f" The lowest measured {_one(series)}, {number(worst[0])} {series[0].units.rate}, is in trial {worst[1]}."
+    if gone := sum(one.lost_seconds for one in series):
+        words += f" {lost(gone)}, in {counted(sum(one.lost_seconds > 0 for one in series), 'trial')}."
+    return words + resumed
+
+
+def windows(
+    series: Sequence[Series], shown: Mapping[str, Sequence[tuple[str, Box]]], style: Mapping[str, Style], of: str
+) -> str:
+    """Return the box plots in words: how to read them, and the medians by candidate.
+
+    Args:
+        series: every trial.
+        shown: the boxes of each candidate, each with the number of threads that it is of, or nothing.
+        style: how candidates look.
+        of: what a box is of.
+    """
+    parts = []
+    for name, own in shown.items():
+        if own and own[0][0]:
+            told = ", ".join(f"{number(box.median)} with {threads}" for threads, box in own)
+            parts.append(f"{style[name].label}: {told} threads")
+        elif own:
+            parts.append(f"{style[name].label}: {_span([box.median for _, box in own])}")
+    one_of = _one(series)
+    reading = (
+        f"A box holds the middle half of the {one_of}s of a {of}, its whiskers nine in ten, the tick is the lowest {one_of}."
+    )
+    if of == "trial" and any(one.is_fresh for one in series):
+        reading += " A shaded box is a fresh trial that confirms the choice."
+    if any(one.lost_seconds for one in series):
+        reading += " Seconds lost to the host are left out."
+    return f"{reading} Medians: {'; '.join(parts) or 'none yet'}."
+
+
+def latency(found: Mapping[str, Sequence[float]], style: Mapping[str, Style], percentile: int, threads: int | None) -> str:
+    """Return the chart of latency's percentiles in words.
+
+    Args:
+        found: each candidate's milliseconds, one a second, from the lowest to the highest.
+        style: how candidates look.
+        percentile: of the transactions of a second, that each of them is.
+        threads: how many there were, where only seconds with so many are taken.
+    """
+    told = "; ".join(
+        f"{style[name].label}: {', '.join(number(values[place]) for place in (len(values) // 2, int(0.99 * len(values)), -1))}"
+        for name, values in found.items()
+    )
+    alone = f" Only seconds with {threads:,} threads." if threads else ""
+    return (
+        f"Each second's own p{percentile}; the further to the right, the worse the second.{alone} "
+        f"Milliseconds in the median second, in one of a hundred, and in the worst: {told}."
+    )
+
+
+def _middles(own: Sequence[Series]) -> str:
+    """Return the medians of trials, those of several numbers of threads each by itself; nothing where none ended well."""
+    found: dict[int, list[float]] = {}
+    for one in own:
+        for threads, box in one.boxes.items():
+            found.setdefault(threads, []).append(box.median)
+    if len(found) < 2:
+        return "".join(f"median {_one(own)} {_span(medians)}" for medians in found.values())
+    told = [f"{_span(medians)} with {threads:,}" for threads, medians in sorted(found.items())]
+    return f"median {_one(own)} {', '.join(told)} threads"
+
+
+def _remarks(own: Sequence[Series]) -> list[str]:
+    """Return what is to be known of some of the trials."""
+    failed = [one.trial for one in own if one.trial.state is TrialState.FAILED]
+    parts = []
     if gone := sum(one.lost_seconds for one in own):
         parts.append(lost(gone))
     if moving := sum(not one.steady for one in own):
@@ -84,41 +186,7 @@ def over_time(own: Sequence[Series]) -> str:
     if failed:
         reasons = dict.fromkeys(visible(trial.failure.reason) for trial in failed if trial.failure)
         parts.append(f"{len(failed)} failed: {', '.join(reasons) or 'the reason is not known'}")
-    return "; ".join(parts) + "."
-
-
-def combined(series: Sequence[Series]) -> str:
-    """Return the whole study's trials in words."""
-    if not any(one.seconds for one in series):
-        return f"No {_one(series)} was measured yet."
-    last = max(one.base + one.seconds[-1] for one in series if one.seconds)
-    sessions = len({one.trial.session for one in series})
-    resumed = f" It was resumed {counted(sessions - 1, 'time')}; the pauses are left out." if sessions > 1 else ""
-    fresh = sum(one.is_fresh for one in series)
-    shaded = f", {fresh} of them fresh, to confirm the choice (shaded)" if fresh else ""
-    words = f"{counted(len(series), 'trial')} in {duration(last)}{shaded}."
-    worst = min(((one.box.worst, one.trial.id) for one in series if one.box), default=None)
-    if worst is not None:
-        words += f" The lowest measured {_one(series)}, {number(worst[0])}, is in trial {worst[1]}."
-    if gone := sum(one.lost_seconds for one in series):
-        words += f" {lost(gone)}, in {counted(sum(one.lost_seconds > 0 for one in series), 'trial')}."
-    return words + resumed
-
-
-def boxes(series: Sequence[Series], style: Mapping[str, Style]) -> str:
-    """Return the box plots in words: how to read them, and the medians by candidate."""
-    parts = []
-    for name, look in style.items():
-        middle = [one.box.median for one in series if one.trial.candidate == name and one.box]
-        if middle:
-            parts.append(f"{look.label}: {_span(middle)}")
-    one_of = _one(series)
-    reading = f"A box holds the middle half of a trial's {one_of}s, its whiskers nine in ten, the tick is the lowest {one_of}."
-    if any(one.is_fresh for one in series):
-        reading += " A shaded box is a fresh trial that confirms the choice."
-    if any(one.lost_seconds for one in series):
-        reading += " Seconds lost to the host are left out."
-    return f"{reading} Medians of trials: {'; '.join(parts) or 'none yet'}."
+    return parts
 
 
 def _span(values: Sequence[float]) -> str:

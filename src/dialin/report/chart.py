@@ -7,6 +7,7 @@ it; the page's script fills them in. Colours are CSS variables, so that a chart 
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,27 @@ NARROW_LABEL = 13
 """Characters of a label on a narrow screen."""
 
 _CLEAR = "rgba(0,0,0,0)"
+_FAR_APART = 8
+_MOST_TICKS = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """A button that takes some trials out of a chart, or puts them back.
+
+    Attributes:
+        key: what tells it from the chart's others, also when the page is made anew.
+        label: what stands on it.
+        spoken: the same with all that is told by its place, for those who cannot see it.
+        colour: of the lines that it switches; empty where they have the colour of all.
+        trials: that it switches.
+    """
+
+    key: str
+    label: str
+    spoken: str
+    colour: str
+    trials: Sequence[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +51,8 @@ class Chart:
         text: what it shows, in words and figures, for those who cannot see it.
         height: in CSS pixels.
         figure: the Plotly figure, as JSON would hold it.
+        other_text: what it shows when the page shows latency instead of throughput; empty where it has no such side.
+        switches: what the reader can take out of it and put back.
     """
 
     id: str
@@ -36,6 +60,8 @@ class Chart:
     text: str
     height: int
     figure: Mapping[str, Any]
+    other_text: str = ""
+    switches: Sequence[Switch] = ()
 
 
 def blank(**layout: Any) -> Any:
@@ -69,6 +95,29 @@ def axis(title: str) -> dict[str, Any]:
     }
 
 
+def latency_axis(percentile: int, values: Sequence[float]) -> dict[str, Any]:
+    """Return the axis of a percentile of latency that holds these milliseconds; logarithmic where they lie far apart."""
+    low, high = min(values, default=1.0), max(values, default=1.0)
+    titled = axis(f"p{percentile} latency, ms")
+    if low <= 0 or high / low < _FAR_APART:
+        return {**titled, "type": "linear", "range": [0, 1.06 * high], "tickvals": None, "ticktext": None}
+    ticks = [
+        digit * 10.0**power
+        for power in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+        for digit in (1, 2, 5)
+    ]
+    shown = [tick for tick in ticks if 0.8 * low <= tick <= 1.2 * high]
+    if len(shown) > _MOST_TICKS:
+        shown = [tick for tick in shown if math.log10(tick).is_integer()]
+    return {
+        **titled,
+        "type": "log",
+        "range": [math.log10(0.9 * low), math.log10(1.1 * high)],
+        "tickvals": shown,
+        "ticktext": [f"{tick:,g}" for tick in shown],
+    }
+
+
 def plain(figure: Any) -> dict[str, Any]:
     """Return a figure as JSON would hold it."""
     described: dict[str, Any] = figure.to_plotly_json()
@@ -83,4 +132,4 @@ def safe(text: str) -> str:
 
 def room(labels: Sequence[str], most: int = 60) -> int:
     """Return the pixels to leave for labels; fixed, for a margin that fits itself can change for ever."""
-    return round(18 + 7.9 * min(most, max(map(len, labels))))
+    return round(18 + 7.9 * min(most, max(map(len, labels), default=0)))

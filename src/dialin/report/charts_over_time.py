@@ -1,8 +1,8 @@
-"""The charts of a study's seconds: each candidate's trials, all trials one after the other, and a box for each."""
+"""The charts of a study's seconds: each candidate's trials beside each other, and all trials one after the other."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import plotly.graph_objects as go
@@ -10,64 +10,75 @@ import plotly.graph_objects as go
 from dialin.model.record import StudyRecord
 from dialin.model.trial import TrialState
 from dialin.report import captions
-from dialin.report.chart import NARROW_LABEL, Chart, axis, blank, plain, room, safe
-from dialin.report.series import Box, Series
+from dialin.report.chart import Chart, Switch, axis, blank, latency_axis, plain
+from dialin.report.course import Course
+from dialin.report.series import Series
 from dialin.report.style import Style
 from dialin.report.units import Units, units_in
 from dialin.report.words import naming
-from dialin.text import number, shorten
 
-_FIGURES = 56
-
-_Place = Callable[[Series, int], float]
-"""Where a second of a trial lies on a chart's axis."""
+_FIGURES = 64
+_LATENCY = "%{y:,.3~r} ms"
 
 
 def over_time(record: StudyRecord, series: Sequence[Series], style: Mapping[str, Style]) -> list[Chart]:
-    """Return one chart per candidate, all on one scale: the seconds of every trial, from the end of its warm-up."""
-    points, unit = [value for one in series for value in one.tps], units_in(record)
-    first = min((one.seconds[0] - one.zero - 1 for one in series if one.seconds), default=0)
-    last = max((one.seconds[-1] - one.zero for one in series if one.seconds), default=1)
-    top = 1.05 * max(points, default=1.0)
+    """Return one chart per candidate, all on one scale: the seconds of every trial, from the end of its warm-up.
+
+    Each has two sides, throughput and latency, of which the page shows one at a time.
+    """
+    unit = units_in(record)
+    percentile = record.spec.workload.percentile
+    across = _seconds(series)
+    up = {**axis(unit.rate), "range": [0, 1.05 * max(_values(one.tps for one in series), default=1.0)]}
+    other = latency_axis(percentile, _values(one.latency for one in series))
     titles = naming(record.spec).full
     charts = []
     for place, candidate in enumerate(record.spec.candidates, start=1):
         own = [one for one in series if one.trial.candidate == candidate.name]
         figure = blank(
             margin={"l": _FIGURES, "r": 8, "t": 8, "b": 44},
-            xaxis={**axis("seconds from the start of measuring"), "range": [first, last]},
-            yaxis={**axis(""), "range": [0, top]},
+            xaxis={**axis("seconds from the start of measuring"), "range": across},
+            yaxis=up,
+            meta={"latency": {"yaxis": other}},
         )
-        if first < 0:
-            figure.add_vrect(x0=first, x1=0, fillcolor="var(--warm)", line_width=0, layer="below")
-        figure.add_trace(_line(unit, [one.trial.id for one in own], "warm_up", "trial", "var(--muted)", 0.8))
-        for one in own:
-            if len(one.seconds) > one.warm:
-                dash = "dot" if one.is_fresh else "solid"
-                figure.add_trace(_line(unit, [one.trial.id], "measure", "trial", style[candidate.name].colour, 0.9, dash))
-        _mark(figure, own, "trial", lambda one, second: second - one.zero)
+        if across[0] < 0:
+            figure.add_vrect(x0=across[0], x1=0, fillcolor="var(--warm)", line_width=0, layer="below")
+        figure.add_traces(_panel(own, unit, style[candidate.name].colour))
+        _mark(figure, own, "trial")
         role = "The baseline. " if candidate.name == record.spec.baseline else ""
-        charts.append(Chart(f"over-time-{place}", titles[candidate.name], role + captions.over_time(own), 208, plain(figure)))
+        charts.append(
+            Chart(
+                f"over-time-{place}",
+                titles[candidate.name],
+                role + captions.over_time(own),
+                216,
+                plain(figure),
+                role + captions.latency_over_time(own, record),
+                [_switch(one) for one in own],
+            )
+        )
     return charts
 
 
 def combined(record: StudyRecord, series: Sequence[Series], style: Mapping[str, Style]) -> Chart:
-    """Return all trials on the study's clock; its first traces are the candidates', in their order, for a legend to switch."""
+    """Return all trials on the study's clock."""
     unit = units_in(record)
     figure = blank(
         margin={"l": _FIGURES, "r": 8, "t": 18, "b": 44},
         xaxis=axis("minutes of the study"),
-        yaxis={**axis(""), "rangemode": "tozero"},
+        yaxis={**axis(unit.rate), "rangemode": "tozero"},
+        meta={"latency": {"yaxis": latency_axis(record.spec.workload.percentile, _values(one.latency for one in series))}},
     )
-
-    def minute(one: Series, second: int) -> float:
-        return (one.base + second) / 60
-
-    for candidate in record.spec.candidates:
-        own = [one.trial.id for one in series if one.trial.candidate == candidate.name]
-        figure.add_trace(_line(unit, own, "measure", "study", style[candidate.name].colour, 1))
-    figure.add_trace(_line(unit, [one.trial.id for one in series], "warm_up", "study", "var(--muted)", 0.8))
-    fresh = [minute(one, second) for one in series if one.is_fresh for second in one.seconds]
+    every = [one.trial.id for one in series]
+    switches = []
+    for place, (name, look) in enumerate(style.items(), start=1):
+        own = [one.trial.id for one in series if one.trial.candidate == name]
+        figure.add_trace(_line(own, "tps", "m", "study", look.colour, _hover(unit), width=1))
+        figure.add_trace(_line(own, "latency", "m", "study", look.colour, _LATENCY, width=1))
+        switches.append(Switch(str(place), look.label, look.label, look.colour, own))
+    figure.add_trace(_line(every, "tps", "w", "study", "var(--muted)", _hover(unit), width=0.8))
+    figure.add_trace(_line(every, "latency", "w", "study", "var(--muted)", _LATENCY, width=0.8))
+    fresh = [(one.base + second) / 60 for one in series if one.is_fresh for second, _ in one.tps.points]
     if fresh:
         figure.add_vrect(
             x0=min(fresh),
@@ -78,116 +89,101 @@ def combined(record: StudyRecord, series: Sequence[Series], style: Mapping[str, 
             annotation={"text": "fresh trials", "font": {"size": 12, "color": "var(--ink-2)"}, "yanchor": "bottom"},
             annotation_position="top left",
         )
-    _mark(figure, series, "study", minute)
-    return Chart("combined", f"All trials, one after the other, {unit.rate}", captions.combined(series), 340, plain(figure))
+    _mark(figure, series, "study")
+    told = captions.combined(series)
+    return Chart("combined", "All trials, one after the other", told, 340, plain(figure), told, switches)
 
 
-def boxes(record: StudyRecord, series: Sequence[Series], style: Mapping[str, Style]) -> Chart:
-    """Return a box per trial, grouped by candidate, trials of one candidate in the order they ran."""
-    labels = [style[candidate.name].label for candidate in record.spec.candidates]
-    figure = blank(
-        margin={"l": room(labels), "r": 16, "t": 8, "b": 32},
-        xaxis={**axis(""), "rangemode": "tozero"},
-        yaxis={**axis(""), "showgrid": False, "zeroline": False},
-    )
-    place, middles, unit = 0.0, [], units_in(record)
-    for candidate in record.spec.candidates:
-        own = [(one, one.box) for one in series if one.trial.candidate == candidate.name and one.box]
-        middles.append(place + max(0, len(own) - 1) / 2)
-        placed = [(one, shown, place + index) for index, (one, shown) in enumerate(own)]
-        for fresh in (False, True):
-            alike = [each for each in placed if each[0].is_fresh is fresh]
-            if alike:
-                figure.add_trace(_box_trace(alike, style[candidate.name], "var(--band)" if fresh else "var(--card)"))
-                figure.add_trace(_worst_trace(alike, style[candidate.name]))
-        place += max(1, len(own)) + 0.8
-    figure.update_yaxes(tickvals=middles, ticktext=[safe(label) for label in labels], range=[place - 1, -0.9])
-    short = [shorten(label, NARROW_LABEL) for label in labels]
-    figure.update_layout(
-        meta={"narrow": {"margin": {"l": room(short)}, "yaxis": {"ticktext": [safe(label) for label in short]}}}
-    )
-    return Chart(
-        "boxes",
-        f"The measured {unit.one}s of each trial, {unit.rate}",
-        captions.boxes(series, style),
-        int(76 + 15 * place),
-        plain(figure),
+def _seconds(series: Sequence[Series]) -> list[int]:
+    """Return the first and the last second of any trial, counted from where measuring began."""
+    points = [(one, one.tps.points) for one in series]
+    first = min((own[0][0] - one.zero - 1 for one, own in points if own), default=0)
+    return [min(0, first), max((own[-1][0] - one.zero for one, own in points if own), default=1)]
+
+
+def _values(courses: Iterable[Course]) -> list[float]:
+    return [value for one in courses for _, value in one.points]
+
+
+def _switch(one: Series) -> Switch:
+    remarks = "".join(f", {remark}" for remark in one.remarks)
+    failed = ", failed" if one.trial.state is TrialState.FAILED else ""
+    return Switch(
+        str(one.trial.id),
+        str(one.trial.id),
+        f"trial {one.trial.id}, block {one.trial.block}{remarks}{failed}",
+        "",
+        [one.trial.id],
     )
 
 
-def _line(unit: Units, trials: Sequence[int], part: str, along: str, colour: str, width: float, dash: str = "solid") -> Any:
+def _panel(own: Sequence[Series], unit: Units, colour: str) -> list[Any]:
+    """Return the traces of one candidate, of both measures: raw seconds thin, rolling means thick, fresh trials dotted."""
+    race = [one.trial.id for one in own if not one.is_fresh]
+    fresh = [one.trial.id for one in own if one.is_fresh]
+    window = next((one.window for one in own if one.window), None)
+    traces = []
+    for measure, hover in (("tps", _hover(unit)), ("latency", _LATENCY)):
+        traces.append(_line([*race, *fresh], measure, "w", "trial", "var(--muted)", hover, width=0.8))
+        for trials, dash in ((race, "solid"), (fresh, "dot")):
+            if not trials:
+                continue
+            if window is None:
+                traces.append(_line(trials, measure, "m", "trial", colour, hover, width=0.9, dash=dash))
+                continue
+            traces.append(_line(trials, measure, "m", "trial", colour, hover, width=0.8, opacity=0.4))
+            mean = f"{hover}, mean of {window} s"
+            traces.append(_line(trials, measure, "a", "trial", colour, mean, width=2, dash=dash))
+    return traces
+
+
+def _hover(unit: Units) -> str:
+    return f"%{{y:{unit.hover}}} {unit.rate}"
+
+
+def _line(
+    trials: Sequence[int],
+    measure: str,
+    part: str,
+    along: str,
+    colour: str,
+    hover: str,
+    *,
+    width: float,
+    dash: str = "solid",
+    opacity: float = 1.0,
+) -> Any:
+    """Return a line that the page's script fills: a part of these trials, `w`arm-up, `m`easured or their `a`verages."""
     return go.Scatter(
         x=[],
         y=[],
         mode="lines",
         line={"color": colour, "width": width, "dash": dash},
-        meta={"trials": list(trials), "part": part, "axis": along},
-        hovertemplate=f"%{{y:{unit.hover}}} {unit.rate}<br>%{{text}}<extra></extra>",
+        opacity=opacity,
+        meta={"trials": list(trials), "of": measure, "part": part, "axis": along},
+        hovertemplate=f"{hover}<br>%{{text}}<extra></extra>",
     )
 
 
-def _mark(figure: Any, series: Sequence[Series], along: str, place: _Place) -> None:
+def _mark(figure: Any, series: Sequence[Series], along: str) -> None:
     """Mark seconds that the host lost, trials that did not become steady, and those that failed."""
-    lost = [one.trial.id for one in series if one.lost]
-    if lost:
-        unit = series[0].units
-        figure.add_trace(
-            go.Scatter(
-                x=[],
-                y=[],
-                mode="markers",
-                marker={"symbol": "triangle-down-open", "size": 8, "color": "var(--care)", "line": {"width": 1.5}},
-                meta={"trials": lost, "part": "lost", "axis": along},
-                hovertemplate=f"%{{y:{unit.hover}}} {unit.rate}<br>%{{text}}: lost to the host<extra></extra>",
-                cliponaxis=False,
+    lost = {"symbol": "triangle-down-open", "size": 8, "color": "var(--care)", "line": {"width": 1.5}}
+    moving = {"symbol": "circle-open", "size": 9, "color": "var(--care)", "line": {"width": 2}}
+    failed = {"symbol": "x", "size": 10, "color": "var(--bad)", "line": {"width": 1, "color": "var(--card)"}}
+    for part, look, says, own in (
+        ("lost", lost, "lost to the host", [one for one in series if one.lost]),
+        ("end", moving, "did not become steady", [one for one in series if not one.steady and one.tps.points]),
+        ("end", failed, "failed", [one for one in series if one.trial.state is TrialState.FAILED]),
+    ):
+        if own:
+            figure.add_trace(
+                go.Scatter(
+                    x=[],
+                    y=[],
+                    mode="markers",
+                    marker=look,
+                    meta={"trials": [one.trial.id for one in own], "part": part, "axis": along},
+                    hovertemplate=f"%{{text}}: {says}<extra></extra>",
+                    cliponaxis=False,
+                )
             )
-        )
-    moving = [one for one in series if not one.steady and one.seconds]
-    if moving:
-        look = {"symbol": "circle-open", "size": 9, "color": "var(--care)", "line": {"width": 2}}
-        figure.add_trace(_ends(moving, place, look, "did not become steady"))
-    failed = [one for one in series if one.trial.state is TrialState.FAILED]
-    if failed:
-        look = {"symbol": "x", "size": 10, "color": "var(--bad)", "line": {"width": 1, "color": "var(--card)"}}
-        figure.add_trace(_ends(failed, place, look, "failed"))
-
-
-def _ends(series: Sequence[Series], place: _Place, look: Mapping[str, Any], says: str) -> Any:
-    return go.Scatter(
-        x=[place(one, one.seconds[-1] if one.seconds else one.zero) for one in series],
-        y=[one.tps[-1] if one.tps else 0 for one in series],
-        mode="markers",
-        marker=dict(look),
-        text=[f"trial {one.trial.id}, block {one.trial.block}: {says}" for one in series],
-        hovertemplate="%{text}<extra></extra>",
-        cliponaxis=False,
-    )
-
-
-def _box_trace(placed: Sequence[tuple[Series, Box, float]], look: Style, fill: str) -> Any:
-    return go.Box(
-        y=[place for *_, place in placed],
-        lowerfence=[shown.low for _, shown, _ in placed],
-        q1=[shown.first for _, shown, _ in placed],
-        median=[shown.median for _, shown, _ in placed],
-        q3=[shown.third for _, shown, _ in placed],
-        upperfence=[shown.high for _, shown, _ in placed],
-        orientation="h",
-        width=0.62,
-        line={"color": look.colour, "width": 1.5},
-        fillcolor=fill,
-        hoverinfo="x",
-    )
-
-
-def _worst_trace(placed: Sequence[tuple[Series, Box, float]], look: Style) -> Any:
-    return go.Scatter(
-        x=[shown.worst for _, shown, _ in placed],
-        y=[place for *_, place in placed],
-        mode="markers",
-        marker={"symbol": "line-ns-open", "size": 7, "color": look.colour, "line": {"width": 1.5}},
-        text=[
-            f"trial {one.trial.id}, block {one.trial.block}: lowest second {number(shown.worst)}" for one, shown, _ in placed
-        ],
-        hovertemplate="%{text}<extra></extra>",
-    )

@@ -86,7 +86,7 @@ def waits(group: Group, number_of: int, style: Mapping[str, Style]) -> Chart:
 
 def _curve(one: Scaling, look: Style, dash: str) -> Any:
     x, y = _course(one)
-    line = {"color": look.colour, "width": 1.6, "dash": _pixels(dash)}
+    line = {"color": look.colour, "width": 1.6, "dash": pixels(dash)}
     return go.Scatter(x=x, y=y, mode="lines", line=line, hoverinfo="skip")
 
 
@@ -141,7 +141,7 @@ def _distribution(one: WaitSummary, look: Style, dash: str) -> Any:
         x=[2 ** (place + 0.5) for place in bins],
         y=[one.histogram[place] / seconds or None for place in bins],
         mode="lines+markers",
-        line={"color": look.colour, "width": 1.8, "dash": _pixels(dash)},
+        line={"color": look.colour, "width": 1.8, "dash": pixels(dash)},
         marker={"symbol": look.symbol, "size": 6, "color": look.colour},
         text=[
             f"{safe(look.label)}: {one.histogram[place]:,} waits ({number(one.histogram[place] / seconds)}/s)<br>"
@@ -169,5 +169,6 @@ def _tick(length: int) -> str:
     return f"{length // 1000**power} {('ns', 'µs', 'ms', 's')[power]}"
 
 
-def _pixels(dash: str) -> str:
+def pixels(dash: str) -> str:
+    """Return strokes and gaps as Plotly names them."""
     return ",".join(f"{length}px" for length in dash.split()) or "solid"

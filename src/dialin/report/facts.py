@@ -115,7 +115,7 @@ def block_order(series: Sequence[Series]) -> list[tuple[str, list[Placed]]]:
     blocks: dict[tuple[str, int], list[Placed]] = {}
     for one in series:
         trial = one.trial
-        figure = number(one.box.mean) if one.box and trial.state is TrialState.DONE else str(trial.state)
+        figure = str(trial.state) if one.mean is None else number(one.mean)
         placed = Placed(trial.candidate, figure, trial.state is TrialState.FAILED)
         blocks.setdefault((_ORDER[trial.purpose], trial.block), []).append(placed)
     return [(f"block {block}{kind}", placed) for (kind, block), placed in sorted(blocks.items())]
@@ -266,7 +266,7 @@ def _trial_row(one: Series) -> TrialRow:
         warm_up=warm_text,
         measured=duration(trial.steps[Step.MEASURE]) if Step.MEASURE in trial.steps else NOTHING,
         lost=str(one.lost_seconds) if one.lost_seconds else "",
-        tps=number(one.box.mean if one.box else None),
+        tps=number(one.mean),
         server_cpu=number(costs.server_cpu / costs.seconds)
         if costs and costs.seconds and costs.server_cpu is not None
         else NOTHING,

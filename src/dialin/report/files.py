@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from dialin.errors import UserError
 from dialin.model.record import StudyRecord
 from dialin.model.why import Why
 from dialin.paths import replace_text
-from dialin.report import html, jsonfile, markdown, optionfile
+from dialin.report import html, jsonfile, markdown, optionfile, sqlfile
 
 
 def write_all(record: StudyRecord, directory: Path, why: Why | None = None) -> None:
-    """Write `report.html` and `report.md`, and with a verdict `verdict.json` and `recommended.cnf`.
+    """Write `report.html` and `report.md`, and with a verdict `verdict.json`, `recommended.cnf` and its statements.
 
-    Each replaces its predecessor in one step, so that whoever reads meanwhile finds the old one or the new one.
+    Each replaces its predecessor in one step, so that whoever reads meanwhile finds the old one or the new one. Statements of
+    an earlier verdict that this one does not recommend are removed.
 
     Args:
         record: the study.
@@ -24,15 +26,25 @@ def write_all(record: StudyRecord, directory: Path, why: Why | None = None) -> N
     Raises:
         UserError: the directory cannot be written to.
     """
-    texts = {"report.html": html.render(record, why), "report.md": markdown.render(record, why)}
-    if record.verdict is not None:
-        texts["verdict.json"] = jsonfile.render(record.verdict)
-        texts["recommended.cnf"] = optionfile.render(record)
-    for name, text in texts.items():
+    for name, text in _texts(record, why).items():
         try:
-            replace_text(directory / name, text)
+            if text is None:
+                (directory / name).unlink(missing_ok=True)
+            else:
+                replace_text(directory / name, text)
         except OSError as error:
             raise UserError(
                 f"{directory / name} cannot be written: {error.strerror}",
                 "Free the disk or choose another directory with --out",
             ) from error
+
+
+def _texts(record: StudyRecord, why: Why | None) -> Mapping[str, str | None]:
+    """Return each file's text; None for one that is not to be there."""
+    texts: dict[str, str | None] = {"report.html": html.render(record, why), "report.md": markdown.render(record, why)}
+    if record.verdict is not None:
+        texts["verdict.json"] = jsonfile.render(record.verdict)
+        texts["recommended.cnf"] = optionfile.render(record)
+        texts["recommended.sql"] = sqlfile.render(record)
+        texts["undo.sql"] = sqlfile.render_undo(record)
+    return texts

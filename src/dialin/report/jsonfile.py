@@ -8,14 +8,16 @@ import sys
 from typing import Any
 
 from dialin.model.verdict import Verdict
-
-_ACTING = re.compile("[\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
+from dialin.text import UNSEEN
 
 
 def render(verdict: Verdict) -> str:
     """Return the verdict as JSON, indented, ending in a newline; safe to show in a terminal, for nothing in it acts there."""
-    text = verdict.model_dump_json(by_alias=True, indent=2)
-    return _ACTING.sub(lambda match: f"\\u{ord(match[0]):04x}", text) + "\n"
+    return UNSEEN.sub(_escape, verdict.model_dump_json(by_alias=True, indent=2)) + "\n"
+
+
+def _escape(match: re.Match[str]) -> str:
+    return match[0] if match[0] == "\n" else json.dumps(match[0])[1:-1]
 
 
 def schema() -> dict[str, Any]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import CandidateVerdict, Verdict
 from dialin.model.why import Why
-from dialin.report import facts, markdown_why
+from dialin.report import facts, markdown_why, sqlfile
 from dialin.report.figures import Column, columns
 from dialin.report.optionfile import changes
 from dialin.report.pareto import trade_off
@@ -30,8 +30,17 @@ from dialin.report.words import (
 )
 from dialin.text import moment, visible, visible_lines
 
-_SPECIAL = re.compile(r"[\\`*\[\]<>|~#&]|(?<!\w)_|_(?!\w)|(?<!\w)@")
+_SPECIAL = re.compile(r"[\\`*\[\]<>|~#&$]|(?<![^\W_])_|_(?![^\W_])|(?<!\w)@|:(?=//)|(?<=www)\.")
+_AS_ENTITY = "@<>&|`:."
+_LEADING = re.compile(r"[-+](?=\s|$)|[-=](?=[-=]*$)|(?<=\d)[.)](?=\s|$)")
+_NUMBERED = re.compile(r"\d*")
+
+_JOINER = "&#8288;"
+"""A word joiner, which nobody sees: behind it a code host takes no name for one that is mentioned."""
+
 _MOST_FAILURES = 8
+_OPEN_RANKS = 4
+"""Columns up to this rank stand in the open; all are in the table that is folded away."""
 
 
 def render(record: StudyRecord, why: Why | None = None) -> str:
@@ -44,12 +53,17 @@ def render(record: StudyRecord, why: Why | None = None) -> str:
     verdict = record.verdict
     parts = [f"# {prose(headline(record))}", prose(reason(record)), _setting(record)]
     if verdict is not None:
-        parts += [prose(confirmation(verdict)), _table(record, verdict), _race(record, verdict)]
+        parts += [
+            prose(confirmation(verdict)),
+            _table(record, verdict, [column for column in columns(verdict) if column.rank <= _OPEN_RANKS]),
+            _race(record, verdict),
+            _remarks(verdict),
+        ]
     parts.append(markdown_why.render(record, why, prose))
     if verdict is not None:
-        parts += [_remarks(verdict), _facts(record, verdict)]
+        parts += [folded("All figures", _table(record, verdict, columns(verdict))), _facts(record, verdict)]
     parts.append(_failures(record))
-    parts.append(f"Repeat it with:\n\n{fenced(record.command)}")
+    parts.append(folded("Repeat it", fenced(record.command)))
     parts.append(
         f"{outcome(record)}. Made by dialin {prose(record.dialin_version)} from a study begun {moment(record.created)}."
     )
@@ -57,8 +71,13 @@ def render(record: StudyRecord, why: Why | None = None) -> str:
 
 
 def prose(text: str) -> str:
-    """Return a sentence in which no character is markup, HTML or a mention."""
-    return _SPECIAL.sub(lambda match: f"&#{ord(match[0])};" if match[0] in "@<>&|`" else f"\\{match[0]}", visible(text))
+    """Return a sentence in which no character is markup, HTML, a link or a mention."""
+    shown = visible(text).lstrip()
+    begins = _LEADING.match(shown, _number_ends(shown))
+    if begins is None:
+        return _escaped(shown)
+    place = begins.start()
+    return f"{shown[:place]}\\{shown[place]}{_escaped(shown[place + 1 :])}"
 
 
 def fenced(text: str, language: str = "") -> str:
@@ -69,21 +88,45 @@ def fenced(text: str, language: str = "") -> str:
     return f"{fence}{language}\n{shown}\n{fence}"
 
 
+def folded(summary: str, body: str) -> str:
+    """Return what is folded away behind a line of text, which is shown as it is."""
+    shown = html.escape(visible(summary)).replace("@", f"@{_JOINER}").replace("://", "&#58;//")
+    return f"<details><summary>{shown}</summary>\n\n{body}\n\n</details>"
+
+
+def _number_ends(text: str) -> int:
+    found = _NUMBERED.match(text)
+    return found.end() if found else 0
+
+
+def _escaped(text: str) -> str:
+    return _SPECIAL.sub(_escape, text)
+
+
+def _escape(match: re.Match[str]) -> str:
+    character = match[0]
+    shown = f"&#{ord(character)};" if character in _AS_ENTITY else f"\\{character}"
+    return shown + _JOINER if character in "@#" else shown
+
+
 def _setting(record: StudyRecord) -> str:
     changed = changes(record)
     lines = [item.line for item in changed if item.line is not None]
     parts = [fenced("\n".join(["[mysqld]", *lines]), "ini")] if lines else []
     parts += [f"Remove the line that sets {prose(item.name)}." for item in changed if item.value is None]
     parts += [f"{prose(item.name)} cannot be written as a line: {item.refusal}." for item in changed if item.refusal]
+    statements = [one for item in sqlfile.statements(record) for one in item.do]
+    if statements:
+        told = "\n\n".join([fenced("\n".join(statements), "sql"), prose(sqlfile.told(record))])
+        parts.append(folded("As statements for a running server", told))
     return "\n\n".join(parts) or prose(no_change(record))
 
 
-def _table(record: StudyRecord, verdict: Verdict) -> str:
+def _table(record: StudyRecord, verdict: Verdict, shown: Sequence[Column]) -> str:
     names = naming(record.spec)
-    every = columns(verdict)
-    titles = [f"{column.title} ({column.better})" if column.better else column.title for column in every]
-    rows = [_row((names.subject or "candidate", *titles, "state")), "|---|" + "---:|" * len(every) + "---|"]
-    rows += [_row(_cells(candidate, verdict, every, names.labels[candidate.name])) for candidate in verdict.candidates]
+    titles = [f"{column.title} ({column.better})" if column.better else column.title for column in shown]
+    rows = [_row((names.subject or "candidate", *titles, "state")), "|---|" + "---:|" * len(shown) + "---|"]
+    rows += [_row(_cells(candidate, verdict, shown, names.labels[candidate.name])) for candidate in verdict.candidates]
     return "\n".join(rows)
 
 
@@ -98,11 +141,11 @@ def _row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _cells(candidate: CandidateVerdict, verdict: Verdict, every: Sequence[Column], label: str) -> list[str]:
+def _cells(candidate: CandidateVerdict, verdict: Verdict, shown: Sequence[Column], label: str) -> list[str]:
     name = prose(label)
     return [
         f"**{name}**" if candidate.name == verdict.recommended_candidate else name,
-        *(prose(column.of(candidate).full) for column in every),
+        *(prose(column.of(candidate).full) for column in shown),
         state_of(candidate, verdict),
     ]
 
@@ -121,7 +164,7 @@ def _facts(record: StudyRecord, verdict: Verdict) -> str:
         f"- Took: {length(verdict)} {facts.time_sentence(record.trials)}",
         *(f"- Machine: {prose(label)}: {prose(text)}" for label, text in facts.inventory(record.host)),
     ]
-    return "<details><summary>How it was made</summary>\n\n" + "\n".join(lines) + "\n\n</details>"
+    return folded("How it was made", "\n".join(lines))
 
 
 def _failures(record: StudyRecord) -> str:
@@ -132,9 +175,8 @@ def _failures(record: StudyRecord) -> str:
     parts = []
     for (candidate, reason_of), failed in list(alike.items())[:_MOST_FAILURES]:
         trials = ", ".join(str(one.id) for one in failed)
-        summary = html.escape(f"{candidate} failed in trial {trials}: {reason_of}")
         tail = fenced(failed[-1].log_tail) if failed[-1].log_tail else "Nothing was logged."
-        parts.append(f"<details><summary>{summary}</summary>\n\n{tail}\n\n</details>")
+        parts.append(folded(f"{candidate} failed in trial {trials}: {reason_of}", tail))
     if len(alike) > _MOST_FAILURES:
         parts.append(f"{len(alike) - _MOST_FAILURES} more kinds of failure are in `report.html`.")
     return "\n\n".join(parts)

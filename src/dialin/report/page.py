@@ -14,6 +14,15 @@ from dialin.text import ascii_only, shorten, wrapped
 _GAP = 2
 _NARROWEST = 10
 
+_LONGEST_LINE = 100
+"""Columns that a paragraph fills at most: longer lines are hard to read."""
+
+_LABEL = 15
+"""Columns that labels take where their paragraphs are set in behind them."""
+
+_SET_IN = 64
+"""Columns of terminal from which on there is room for that."""
+
 
 @dataclass(frozen=True, slots=True)
 class Column:
@@ -45,6 +54,7 @@ class Page:
         self._console = console
         self._ascii = console.options.ascii_only
         self.width = max(20, console.width)
+        self._prose = min(self.width, _LONGEST_LINE)
 
     @property
     def is_ascii(self) -> bool:
@@ -57,12 +67,22 @@ class Page:
 
     def text(self, text: str, style: str = "", indent: str = "") -> None:
         """Print a paragraph, all of it set in by an indent."""
-        for line in wrapped(self._fit(text), self.width, indent=indent, hanging=indent):
+        for line in wrapped(self._fit(text), self._prose, indent=indent, hanging=indent):
             self._console.print(Text(line, style=style), soft_wrap=True)
 
     def labelled(self, label: str, text: str, style: str = "dim") -> None:
         """Print a paragraph that begins with a label."""
-        first, *rest = wrapped(f"{label} {self._fit(text)}", self.width)
+        self._labelled(label, f"{label} ", "", text, style)
+
+    def fact(self, label: str, text: str, style: str = "dim") -> None:
+        """Print a paragraph that begins with a label and, where there is room, is set in behind it as all its like are."""
+        if self.width < _SET_IN:
+            self.labelled(label, text, style)
+        else:
+            self._labelled(label, f"{label:<{_LABEL - 1}} ", " " * _LABEL, text, style)
+
+    def _labelled(self, label: str, head: str, hanging: str, text: str, style: str) -> None:
+        first, *rest = wrapped(self._fit(text), self._prose, indent=head, hanging=hanging) or [head]
         self._console.print(Text.assemble((label, style), first[len(label) :]), soft_wrap=True)
         for line in rest:
             self._console.print(Text(line), soft_wrap=True)
@@ -70,7 +90,7 @@ class Page:
     def numbered(self, number: int, text: str) -> None:
         """Print a paragraph behind its number, its lines set in below the first."""
         head = f"{number:>2}. "
-        for line in wrapped(self._fit(text), self.width, indent=head, hanging=" " * len(head)):
+        for line in wrapped(self._fit(text), self._prose, indent=head, hanging=" " * len(head)):
             self._console.print(Text(line), soft_wrap=True)
 
     def copyable(self, text: str) -> None:

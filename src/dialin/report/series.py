@@ -4,29 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from statistics import fmean, quantiles
+from itertools import groupby
+from statistics import fmean, geometric_mean, median, quantiles
 from typing import Any
 
 from dialin.model.record import StudyRecord
 from dialin.model.trial import Purpose, Sample, Step, Trial, TrialState
+from dialin.report.course import Course, course, short, window_of
 from dialin.report.thin import thin
 from dialin.report.units import SECONDS, Units, units_in
 
-POINTS_OF_A_STUDY = 70_000
-"""How many points all charts together may have, so that a report stays a few MB however long the study was."""
+POINTS_OF_A_STUDY = 45_000
+"""How many points of throughput all charts may have, so that a report stays a few MB however long the study was."""
 
 UNSTEADY = "not_steady"
 """The code of the warning whose data names the trials that did not become steady."""
 
-_FEWEST, _MOST = 120, 2_000
+_FEWEST, _MOST = 120, 1_500
+_OF_LATENCY = 0.5
+"""Points of latency for each of throughput."""
 _MOST_LOST = 60
 _PAUSE_SHOWN = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """What a box plot shows of a trial's measured seconds but those lost: percentiles, the lowest second and the mean."""
+    """What a box plot shows of measured seconds but those lost: percentiles, the lowest second and the mean."""
 
     low: float
     first: float
@@ -43,30 +46,28 @@ class Series:
 
     Attributes:
         trial: the trial.
-        seconds: the driver's seconds of the points.
-        tps: transactions a second at each.
-        warm: how many of the points belong to the warm-up; they come first.
+        tps: transactions a second over its seconds.
+        latency: its percentile of latency over its seconds, milliseconds.
         zero: the last second of the warm-up, of the first where there are several; measuring began after it.
         base: where the driver's second 0 lies on the study's clock, in seconds.
-        box: of the measured seconds of a trial that ended well, or None.
-        lost: measured seconds that the host lost, with their transactions a second; of very many, some.
+        boxes: of the measured seconds of a trial that ended well, by number of threads; empty for any other.
+        lost: measured seconds that the host lost, with throughput and latency; of very many, some.
         lost_seconds: how many these are in all.
         steady: whether nothing says that the trial did not become steady.
-        gaps: points before which a line breaks, where a trial measured several numbers of threads, one after another.
+        window: samples that its rolling means are taken over; None where it has none.
         units: what its samples are counted in.
     """
 
     trial: Trial
-    seconds: Sequence[int]
-    tps: Sequence[float]
-    warm: int
+    tps: Course
+    latency: Course
     zero: int
     base: float
-    box: Box | None
-    lost: Sequence[tuple[int, float]] = ()
+    boxes: Mapping[int, Box]
+    lost: Sequence[tuple[int, float, float]] = ()
     lost_seconds: int = 0
     steady: bool = True
-    gaps: Sequence[int] = ()
+    window: int | None = None
     units: Units = SECONDS
 
     @property
@@ -75,24 +76,23 @@ class Series:
         return self.trial.purpose is Purpose.CONFIRM
 
     @property
+    def mean(self) -> float | None:
+        """Its mean throughput: of several numbers of threads the geometric mean of each one's; None where it has no figure."""
+        means = [box.mean for box in self.boxes.values()]
+        return None if not means else means[0] if len(means) == 1 else geometric_mean(means) if min(means) > 0 else 0.0
+
+    @property
     def remarks(self) -> list[str]:
         """What is to be known of the trial beside its figures."""
         return [*(["fresh"] if self.is_fresh else []), *([] if self.steady else ["not steady"])]
 
     def embedded(self) -> dict[str, Any]:
         """Return what the page's script draws from, in short names, for there may be many."""
-        own: dict[str, Any] = {
-            "n": self.trial.block,
-            "s": list(self.seconds),
-            "v": [_short(value) for value in self.tps],
-            "w": self.warm,
-            "z": self.zero,
-            "b": self.base,
-        }
+        own: dict[str, Any] = {"n": self.trial.block, "z": self.zero, "b": self.base, "tps": self.tps.embedded()}
+        if latency := self.latency.embedded():
+            own["latency"] = latency
         if self.lost:
-            own["l"] = [[second, _short(value)] for second, value in self.lost]
-        if self.gaps:
-            own["g"] = list(self.gaps)
+            own["l"] = [[second, short(tps), short(latency)] for second, tps, latency in self.lost]
         if self.remarks:
             own["k"] = ", ".join(self.remarks)
         return own
@@ -104,17 +104,24 @@ def all_series(record: StudyRecord) -> list[Series]:
     shift = pauses(record.trials)
     origin = record.trials[0].started if record.trials else record.created
     moving, unit = unsteady(record), units_in(record)
+    window = window_of([_length(record.samples.get(trial.id, ())) for trial in record.trials if trial.state is TrialState.DONE])
     found = [
         _series(
             trial,
             _by_the_clock(record.samples.get(trial.id, ()), unit),
             most,
+            window if unit is SECONDS else None,
             origin + shift[trial.session],
-            steady=trial.id not in moving,
         )
         for trial in record.trials
     ]
-    return [replace(one, units=unit) for one in found]
+    return [replace(one, units=unit, steady=one.trial.id not in moving) for one in found]
+
+
+def _length(samples: Sequence[Sample]) -> int:
+    """Return how many seconds a trial measured with each number of threads."""
+    counts = [len(list(own)) for _, own in groupby(sample.threads for sample in samples if sample.step is Step.MEASURE)]
+    return round(median(counts)) if counts else 0
 
 
 def _by_the_clock(samples: Sequence[Sample], unit: Units) -> Sequence[Sample]:
@@ -146,7 +153,7 @@ def pauses(trials: Sequence[Trial]) -> Mapping[int, float]:
 
 
 def box(values: Sequence[float]) -> Box | None:
-    """Return the box of a trial's measured seconds, or None where there are none."""
+    """Return the box of measured seconds, or None where there are none."""
     if not values:
         return None
     if len(values) == 1:
@@ -155,38 +162,42 @@ def box(values: Sequence[float]) -> Box | None:
     return Box(cuts[0], cuts[4], cuts[9], cuts[14], cuts[18], min(values), fmean(values))
 
 
-def _series(trial: Trial, samples: Sequence[Sample], most: int, origin: float, *, steady: bool) -> Series:
-    warm = [sample for sample in samples if sample.step is Step.WARM_UP]
-    measured = [sample for sample in samples if sample.step is Step.MEASURE]
-    share = most if not warm else max(_FEWEST // 2, most * len(measured) // (len(warm) + len(measured)))
-    drawn_warm = [warm[index] for index in thin([sample.tps for sample in warm], max(_FEWEST // 2, most - share))]
-    drawn = [measured[index] for index in thin([sample.tps for sample in measured], share)]
-    begins = measured[0].second if measured else None
-    lost = [sample for sample in measured if sample.lost]
+def measured(samples: Sequence[Sample]) -> list[Sample]:
+    """Return the seconds that count: those measured and not lost to the host."""
+    return [sample for sample in samples if sample.step is Step.MEASURE and not sample.lost]
+
+
+def by_threads(samples: Sequence[Sample]) -> dict[int, list[Sample]]:
+    """Return samples by how many connections worked at once, the fewest first."""
+    found: dict[int, list[Sample]] = {}
+    for sample in samples:
+        found.setdefault(sample.threads, []).append(sample)
+    return dict(sorted(found.items()))
+
+
+def boxes(samples: Sequence[Sample]) -> dict[int, Box]:
+    """Return a box of throughput for each number of threads."""
+    found = {threads: box([sample.tps for sample in own]) for threads, own in by_threads(samples).items()}
+    return {threads: one for threads, one in found.items() if one}
+
+
+def _series(trial: Trial, samples: Sequence[Sample], most: int, window: int | None, origin: float) -> Series:
+    begins = next((sample.second for sample in samples if sample.step is Step.MEASURE), None)
+    warm = [sample.second for sample in samples if sample.step is Step.WARM_UP]
+    lost = [sample for sample in samples if sample.step is Step.MEASURE and sample.lost]
     first = samples[0] if samples else None
+    timed = [sample for sample in samples if sample.latency_ms > 0]
     return Series(
         trial=trial,
-        seconds=[sample.second for sample in (*drawn_warm, *drawn)],
-        tps=[sample.tps for sample in (*drawn_warm, *drawn)],
-        warm=len(drawn_warm),
-        zero=max((sample.second for sample in warm if begins is None or sample.second < begins), default=0),
+        tps=course(samples, lambda sample: sample.tps, most, window),
+        latency=course(timed, lambda sample: sample.latency_ms, round(_OF_LATENCY * most), window),
+        zero=max((second for second in warm if begins is None or second < begins), default=0),
         base=round((first.at - first.second if first else trial.started) - origin, 1),
-        box=box([sample.tps for sample in measured if not sample.lost]) if trial.state is TrialState.DONE else None,
-        lost=[(lost[index].second, lost[index].tps) for index in thin([sample.tps for sample in lost], _MOST_LOST)],
+        boxes=boxes(measured(samples)) if trial.state is TrialState.DONE else {},
+        lost=[
+            (lost[index].second, lost[index].tps, lost[index].latency_ms)
+            for index in thin([sample.tps for sample in lost], _MOST_LOST)
+        ],
         lost_seconds=round(sum(sample.seconds for sample in lost)),
-        steady=steady,
-        gaps=_gaps((drawn_warm, drawn)),
+        window=window,
     )
-
-
-def _gaps(parts: Sequence[Sequence[Sample]]) -> list[int]:
-    """Return where lines break: at the points that begin another number of threads, and between the parts of such a trial."""
-    if len({sample.threads for part in parts for sample in part}) < 2:
-        return []
-    points = [(place, sample.threads) for place, part in enumerate(parts) for sample in part]
-    return [index for index, (before, own) in enumerate(pairwise(points), start=1) if before != own]
-
-
-def _short(value: float) -> float | int:
-    rounded = round(value, 1 if value >= 10 else 3 if value >= 1 else 6)
-    return int(rounded) if rounded == int(rounded) else rounded

@@ -11,7 +11,7 @@ from rich.console import Console
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import CandidateVerdict, Verdict
 from dialin.model.why import Why
-from dialin.report import forest, words
+from dialin.report import forest, sqlfile, words
 from dialin.report.figures import Column, Figure, columns
 from dialin.report.goal import capital, measure_of
 from dialin.report.optionfile import changes
@@ -24,6 +24,7 @@ from dialin.report.words import Naming
 from dialin.text import shorten, visible
 
 _GAP = 2
+_INDENT = "    "
 _TOLD_BESIDE = 72
 """Columns of terminal from which on the forest plot tells intervals in figures."""
 
@@ -80,11 +81,11 @@ def print_verdict(record: StudyRecord, console: Console, why: Why | None = None)
     if verdict is None:
         page.text(words.reason(record))
         return
-    page.gap()
-    _print_setting(record, page)
     page.text(words.reason(record))
     if fresh := words.confirmation(verdict):
         page.text(fresh)
+    page.gap()
+    _print_setting(record, page)
     page.gap()
     names = words.naming(record.spec)
     told = _print_forest(verdict, names, page)
@@ -93,32 +94,34 @@ def print_verdict(record: StudyRecord, console: Console, why: Why | None = None)
     page.gap()
     print_strongest(record, why, page)
     if choice := trade_off(verdict, names.labels):
-        page.labelled("Trade-off:", choice)
+        page.fact("Trade-off:", choice)
     if gone := words.left(verdict, names.labels):
-        page.labelled("Left the race:", f"{gone}.")
+        page.fact("Left the race:", f"{gone}.")
     for kind, notes, colour in (("Confound", verdict.confounds, "yellow"), ("Warning", verdict.warnings, "yellow")):
         for note in notes:
-            page.labelled(f"{kind}:", visible(note.text), colour)
-    page.labelled("Goal:", words.goal(record))
-    page.labelled("Compared:", words.compared(record))
-    page.labelled("How sure:", words.sureness(verdict))
-    page.labelled("Took:", words.length(verdict))
-    page.labelled("Scope:", words.SCOPE)
+            page.fact(f"{kind}:", visible(note.text), colour)
+    if files := sqlfile.told(record):
+        page.fact("Apply:", files)
+    page.fact("Goal:", words.goal(record))
+    page.fact("Compared:", words.compared(record))
+    page.fact("How sure:", words.sureness(verdict))
+    page.fact("Took:", words.length(verdict))
+    page.fact("Scope:", words.SCOPE)
 
 
 def _print_setting(record: StudyRecord, page: Page) -> None:
     changed = changes(record)
     if not changed:
-        page.labelled("Set:", words.no_change(record))
+        page.fact("Set:", words.no_change(record))
         return
     page.text("Set, under [mysqld] in my.cnf:", "dim")
     for item in changed:
         if item.line is not None:
-            page.copyable(f"    {item.line}")
+            page.copyable(f"{_INDENT}{item.line}")
         elif item.value is None:
-            page.text(f"    remove the line that sets {visible(item.name)}")
+            page.text(f"remove the line that sets {visible(item.name)}", indent=_INDENT)
         else:
-            page.text(f"    {visible(item.name)} cannot be written as a line: {item.refusal}")
+            page.text(f"{visible(item.name)} cannot be written as a line: {item.refusal}", indent=_INDENT)
 
 
 def _labels(verdict: Verdict, names: Naming, width: int) -> list[str]:

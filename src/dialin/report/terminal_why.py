@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 
 from rich.console import Console
@@ -33,12 +34,14 @@ _TITLES = {
 
 def print_strongest(record: StudyRecord, why: Why | None, page: Page) -> None:
     """Print the few strongest reasons beside a verdict, and where the others are."""
-    page.labelled("Why:", why_words.summary(why))
     if why is None or not why_words.is_known(why):
+        page.fact("Why:", why_words.summary(why))
         return
+    page.labelled("Why:", why_words.summary(why))
     for number, reason in enumerate(why.reasons[: why_words.SHOWN], start=1):
         page.numbered(number, _told(reason))
-    page.text(f"Costs, charts and all reasons: dialin explain {visible(record.directory)}", "dim", _INDENT)
+    page.text("Costs, charts and all reasons:", "dim", _INDENT)
+    page.copyable(f"{_INDENT}{visible(shlex.join(['dialin', 'explain', record.directory]))}")
     page.gap()
 
 

@@ -1,10 +1,37 @@
 (() => {
   "use strict";
 
-  const data = JSON.parse(document.getElementById("dialin-data").textContent);
   const narrowBelow = 560;
-  const hidden = new Set();
   const coarse = matchMedia("(pointer: coarse)").matches;
+  const root = document.documentElement;
+
+  // What the reader did to the page, so that it stays when its inside is replaced.
+  const off = new Set();
+  const open = new Map();
+  const sorted = new Map();
+  const scrolled = new Map();
+  let measure = "tps";
+  let top = 0;
+  let focused = null;
+
+  let data = { trials: {}, charts: {} };
+  let drawn = [];
+  let drawing = 0;
+  let loading = null;
+
+  // The charts' library, which a report holds compressed and a live page loads before this script.
+  async function load() {
+    if (window.Plotly) return;
+    const packed = document.getElementById("dialin-library");
+    const text = atob(packed.textContent);
+    const bytes = new Uint8Array(text.length);
+    for (let i = 0; i < text.length; i += 1) bytes[i] = text.charCodeAt(i);  // as `Uint8Array.from`, and fifty times as fast
+    const unpacked = new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
+    const script = document.createElement("script");
+    script.textContent = await unpacked.text();
+    document.head.append(script);
+    packed.remove();
+  }
 
   // Replaces every "var(--name)" in a figure by what the page's style says of it now.
   function themed(value, style) {
@@ -20,40 +47,39 @@
     return value;
   }
 
-  // Fills a trace with the samples of the trials that its `meta` names; a gap parts one trial from the next.
-  function filled(trace) {
+  // The last point of a trial's course: where it ended, or where it would have begun.
+  function lastOf(course) {
+    for (const part of [course.m, course.w]) {
+      if (part && part[0].length) return [part[0].at(-1), part[1].at(-1)];
+    }
+    return null;
+  }
+
+  // Fills a trace with the trials that its `meta` names, as far as they are shown; a gap parts one from the next.
+  function filled(trace, hidden) {
     const wanted = trace.meta;
     if (!wanted || !wanted.trials) return trace;
     const x = [], y = [], text = [];
+    const add = (at, value, words) => { x.push(at); y.push(value); text.push(words); };
     for (const id of wanted.trials) {
       const trial = data.trials[id];
+      if (!trial || hidden.has(String(id))) continue;
       const place = (second) => wanted.axis === "study" ? (trial.b + second) / 60 : second - trial.z;
-      const words = `trial ${id}, block ${trial.n}${trial.k ? `, ${trial.k}` : ""}, second `;
+      const words = `trial ${id}, block ${trial.n}${trial.k ? `, ${trial.k}` : ""}`;
+      const course = trial[measure] || {};
       if (wanted.part === "lost") {
-        for (const [second, value] of trial.l || []) {
-          x.push(place(second));
-          y.push(value);
-          text.push(words + second);
-        }
-        continue;
+        for (const [second, tps, latency] of trial.l || []) add(place(second), measure === "tps" ? tps : latency, `${words}, second ${second}`);
+      } else if (wanted.part === "end") {
+        const last = lastOf(course) || (measure === "tps" ? [trial.z, 0] : null);
+        if (last) add(place(last[0]), last[1], words);
+      } else if (course[wanted.part]) {
+        const [seconds, values] = course[wanted.part];
+        seconds.forEach((second, index) => {
+          if (second === null) add(null, null, "");
+          else add(place(second), values[index], `${words}, second ${second}`);
+        });
+        add(null, null, "");
       }
-      const from = wanted.part === "warm_up" ? 0 : trial.w;
-      const gaps = new Set(trial.g || []);
-      const joined = gaps.size ? trial.w : trial.w + 1;
-      const to = wanted.part === "warm_up" ? Math.min(joined, trial.s.length) : trial.s.length;
-      for (let i = from; i < to; i += 1) {
-        if (gaps.has(i) && i > from) {
-          x.push(null);
-          y.push(null);
-          text.push("");
-        }
-        x.push(place(trial.s[i]));
-        y.push(trial.v[i]);
-        text.push(words + trial.s[i]);
-      }
-      x.push(null);
-      y.push(null);
-      text.push("");
     }
     return { ...trace, x, y, text };
   }
@@ -66,71 +92,98 @@
     return out;
   }
 
+  // What the reader took out of a chart: trials, and the keys of whole traces.
+  function hiddenIn(id) {
+    const taken = [...document.querySelectorAll(`main [data-chart="${CSS.escape(id)}"]`)].filter((one) => off.has(one.dataset.key));
+    const keys = new Set(taken.map((one) => one.dataset.switch));
+    return [new Set(taken.flatMap((one) => one.dataset.trials.split(" ").filter(Boolean))), keys];
+  }
+
   function draw(id, width) {
     const element = document.getElementById(id);
-    const style = getComputedStyle(document.documentElement);
+    const style = getComputedStyle(root);
     const figure = themed(data.charts[id], style);
     const room = width || element.clientWidth;
+    const own = figure.layout.meta || {};
     let layout = figure.layout;
-    if (room < narrowBelow && layout.meta && layout.meta.narrow) layout = merged(layout, layout.meta.narrow);
+    if (own[measure]) layout = merged(layout, own[measure]);
+    if (room < narrowBelow && own.narrow) layout = merged(layout, own.narrow);
     layout = merged(layout, {
       width: room,
       height: parseFloat(element.style.height),
       dragmode: coarse ? false : "zoom",
       font: { family: getComputedStyle(document.body).fontFamily },
     });
-    const traces = figure.data.map((trace, index) => ({ ...filled(trace), visible: !hidden.has(`${id} ${index}`) }));
+    const [trials, keys] = hiddenIn(id);
+    const traces = figure.data
+      .filter((trace) => !trace.meta || !trace.meta.of || trace.meta.of === measure)
+      .map((trace) => ({ ...filled(trace, trials), visible: !(trace.meta && keys.has(trace.meta.key)) }));
     return Plotly.react(element, traces, layout, {
       displayModeBar: false,
       doubleClick: "reset",
     });
   }
 
-  const ids = Object.keys(data.charts);
-
-  // One chart at a time, so that the page answers while they are drawn.
+  // One chart at a time, so that the page answers while they are drawn; a later call ends an earlier one.
   async function drawAll() {
-    document.documentElement.dataset.charts = "drawing";
-    for (const id of ids) {
+    const turn = ++drawing;
+    root.dataset.charts = "drawing";
+    try {
+      await (loading ??= load());
+    } catch {
+      root.dataset.charts = "none";
+      return;
+    }
+    for (const id of Object.keys(data.charts)) {
+      if (turn !== drawing) return;
       await draw(id);
+      if (turn === 1) performance.mark(id);
       await new Promise((resolve) => setTimeout(resolve));
     }
-    document.documentElement.dataset.charts = "drawn";
+    if (turn !== drawing) return;
+    root.dataset.charts = "drawn";
   }
 
   function onPaper() {
-    document.documentElement.classList.add("paper");
-    for (const id of ids) draw(id, document.getElementById(id).closest(".multiples") ? 330 : 680);
+    if (!window.Plotly) return;
+    root.classList.add("paper");
+    for (const id of Object.keys(data.charts)) draw(id, document.getElementById(id).closest(".multiples") ? 330 : 680);
   }
 
   function onScreen() {
-    document.documentElement.classList.remove("paper");
+    root.classList.remove("paper");
     drawAll();
   }
 
-  function sortable(table) {
+  function sort(table, column, direction) {
+    const sign = direction === "ascending" ? 1 : -1;
     const heads = [...table.tHead.rows[0].cells];
     const body = table.tBodies[0];
-    heads.forEach((head, column) => {
+    if (!heads[column]) return;
+    const key = (row) => {
+      const cell = row.cells[column];
+      if (cell.dataset.order === undefined) return cell.textContent.trim();
+      return cell.dataset.order === "" ? null : Number(cell.dataset.order);
+    };
+    const rows = [...body.rows].sort((a, b) => {
+      const [left, right] = [key(a), key(b)];
+      if (left === null || right === null) return (left === null) - (right === null);
+      if (typeof left === "string") return sign * left.localeCompare(right);
+      return sign * (left - right);
+    });
+    heads.forEach((one, place) => one.setAttribute("aria-sort", place === column ? direction : "none"));
+    body.append(...rows);
+  }
+
+  function sortable(table) {
+    [...table.tHead.rows[0].cells].forEach((head, column) => {
       head.querySelector("button").addEventListener("click", () => {
-        const down = head.getAttribute("aria-sort") === "descending";
-        const sign = down ? 1 : -1;
-        const key = (row) => {
-          const cell = row.cells[column];
-          if (cell.dataset.order === undefined) return cell.textContent.trim();
-          return cell.dataset.order === "" ? null : Number(cell.dataset.order);
-        };
-        const rows = [...body.rows].sort((a, b) => {
-          const [left, right] = [key(a), key(b)];
-          if (left === null || right === null) return (left === null) - (right === null);
-          if (typeof left === "string") return sign * left.localeCompare(right);
-          return sign * (left - right);
-        });
-        heads.forEach((one) => one.setAttribute("aria-sort", "none"));
-        head.setAttribute("aria-sort", down ? "ascending" : "descending");
-        body.append(...rows);
+        const direction = head.getAttribute("aria-sort") === "descending" ? "ascending" : "descending";
+        sorted.set(table.id, [column, direction]);
+        sort(table, column, direction);
       });
     });
+    if (sorted.has(table.id)) sort(table, ...sorted.get(table.id));
   }
 
   async function copy(button) {
@@ -147,16 +200,79 @@
   }
 
   function toggle(button) {
-    const shown = button.getAttribute("aria-pressed") === "true";
-    const key = `${button.dataset.chart} ${button.dataset.trace}`;
-    if (shown) hidden.add(key); else hidden.delete(key);
-    button.setAttribute("aria-pressed", String(!shown));
+    const key = button.dataset.key;
+    if (off.has(key)) off.delete(key); else off.add(key);
+    button.setAttribute("aria-pressed", String(!off.has(key)));
     draw(button.dataset.chart);
   }
 
-  document.querySelectorAll(".legend button").forEach((button) => button.addEventListener("click", () => toggle(button)));
-  document.querySelectorAll("table.sortable").forEach(sortable);
-  document.querySelectorAll("button.copy").forEach((button) => button.addEventListener("click", () => copy(button)));
+  // Marks which of the two sides is shown: the buttons that choose it, and the words below the charts.
+  function sides() {
+    for (const button of document.querySelectorAll("main [data-measure]")) {
+      button.setAttribute("aria-pressed", String(button.dataset.measure === measure));
+    }
+    for (const words of document.querySelectorAll("main figcaption [data-of]")) words.hidden = words.dataset.of !== measure;
+  }
+
+  function bind() {
+    const each = (selector, act) => document.querySelectorAll(`main ${selector}`).forEach(act);
+    each("button[data-switch]", (button) => {
+      button.setAttribute("aria-pressed", String(!off.has(button.dataset.key)));
+      button.addEventListener("click", () => toggle(button));
+    });
+    each("button[data-measure]", (button) => button.addEventListener("click", () => {
+      measure = button.dataset.measure;
+      sides();
+      drawAll();
+    }));
+    each("table.sortable", sortable);
+    each("button.copy", (button) => button.addEventListener("click", () => copy(button)));
+    sides();
+  }
+
+  // What tells an element of the page's inside from all others, and is the same when that was replaced.
+  function nameOf(element) {
+    return element.dataset?.key || element.id || null;
+  }
+
+  function named(name) {
+    return document.getElementById(name) || document.querySelector(`main [data-key="${CSS.escape(name)}"]`);
+  }
+
+  function restore() {
+    for (const [key, wide] of open) {
+      const details = document.querySelector(`main details[data-key="${CSS.escape(key)}"]`);
+      if (details) details.open = wide;
+    }
+    for (const [name, [left, down]] of scrolled) named(name)?.scrollTo({ left, top: down, behavior: "instant" });
+    if (focused && document.activeElement === document.body) named(focused)?.focus({ preventScroll: true });
+    scrollTo({ top, behavior: "instant" });
+  }
+
+  // Shows the page's inside, which stands in <main> by now; called again whenever that was replaced.
+  function show(given) {
+    const again = drawn.length > 0;
+    for (const element of drawn) if (window.Plotly && !element.isConnected) Plotly.purge(element);
+    data = given;
+    drawn = Object.keys(data.charts).map((id) => document.getElementById(id));
+    bind();
+    if (again) restore();
+    return drawAll();
+  }
+
+  const inside = (event) => event.target instanceof Element && event.target.closest("main") !== null;
+  addEventListener("toggle", (event) => {
+    if (inside(event) && event.target.dataset.key) open.set(event.target.dataset.key, event.target.open);
+  }, true);
+  addEventListener("scroll", (event) => {
+    if (event.target === document) top = scrollY;
+    else if (inside(event) && nameOf(event.target)) {
+      scrolled.set(nameOf(event.target), [event.target.scrollLeft, event.target.scrollTop]);
+    }
+  }, { capture: true, passive: true });
+  addEventListener("focusin", (event) => { focused = inside(event) ? nameOf(event.target) : null; });
+  // A focus that went because its element was replaced is given back, one that the reader took away is not.
+  addEventListener("focusout", (event) => queueMicrotask(() => { if (event.target.isConnected) focused = null; }));
 
   let waiting = 0;
   let width = innerWidth;
@@ -169,5 +285,8 @@
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
   addEventListener("beforeprint", onPaper);
   addEventListener("afterprint", onScreen);
-  drawAll();
+
+  window.dialin = { show };
+  const element = document.getElementById("dialin-data");
+  if (element) show(JSON.parse(element.textContent));
 })();

@@ -1,0 +1,186 @@
+"""Writes docs/images: the report and the live page of the stored example study, as people see them.
+
+    python scripts/screenshots.py [--only report|live] [--out docs/images]
+
+The study is a real one, kept in docs/example/study.tar.xz. Its report is opened in headless Chromium on a desk and on a
+phone, in light and dark. For the live page the same study is written anew up to the middle of one of its trials, its clock
+set so that this is now, and `dialin watch` is asked for the page.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from dialin.evidence.explain import explain
+from dialin.model.progress import Progress, Session
+from dialin.model.record import StudyRecord
+from dialin.model.trial import Step, TrialState
+from dialin.report import files
+from dialin.store.lock import sole_runner
+from dialin.store.store import Store
+from dialin.study.verdict import figures_of, standings
+
+ROOT = Path(__file__).resolve().parent.parent
+EXAMPLE = ROOT / "docs" / "example" / "study.tar.xz"
+CUT_AT = 0.55
+"""How far the study is, as the live page's picture shows it."""
+
+
+@dataclass(frozen=True)
+class Shot:
+    """A picture: of which page, how wide and high, in which scheme, and what of it is at the top."""
+
+    name: str
+    page: str
+    width: int
+    height: int
+    scheme: str = "light"
+    top: str = ""
+
+
+SHOTS = (
+    Shot("report", "report", 1280, 900),
+    Shot("report-dark", "report", 1280, 900, "dark"),
+    Shot("report-phone", "report", 390, 844),
+    Shot("report-candidates", "report", 1280, 900, top="#candidates"),
+    Shot("report-over-time", "report", 1280, 900, top="#over-time"),
+    Shot("report-why-dark", "report", 1280, 900, "dark", "#why"),
+    Shot("live", "live", 1280, 900),
+    Shot("live-dark", "live", 1280, 900, "dark"),
+    Shot("live-phone", "live", 390, 844),
+)
+
+
+def example(directory: Path) -> StudyRecord:
+    """Unpack the stored study and return it."""
+    with tarfile.open(EXAMPLE) as packed:
+        packed.extractall(directory, filter="data")
+    with Store.open(next(directory.iterdir())) as store:
+        return store.read()
+
+
+@contextmanager
+def running(record: StudyRecord, directory: Path) -> Iterator[Path]:
+    """Write the study as it stood in the middle of a trial, as if that were now and this process ran it."""
+    last = int(CUT_AT * len(record.trials))
+    trial = record.trials[last]
+    seconds = record.samples[trial.id]
+    upto = seconds[: int(0.8 * len(seconds))]
+    shift = time.time() - upto[-1].at
+    with Store.create(
+        directory,
+        record.spec,
+        created=record.created + shift,
+        dialin_version=record.dialin_version,
+        command=record.command,
+        host=record.host,
+        servers=record.servers,
+        catalogues=record.catalogues,
+    ) as store:
+        store.begin_session()
+        for one in record.trials[: last + 1]:
+            begun = store.begin_trial(replace(one, started=one.started + shift, state=TrialState.RUNNING))
+            for sample in upto if one is trial else record.samples.get(one.id, ()):
+                store.add_sample(begun.id, replace(sample, at=sample.at + shift))
+            if one is not trial:
+                store.save_trial(replace(begun, state=one.state))
+                store.save_watched(begun.id, record.watched.get(one.id, {}).values(), ())
+        for line in record.log:
+            if line.at + shift < time.time():
+                store.say(line.at + shift, line.text)
+        store.save_progress(_progress(record, last, shift))
+    with sole_runner(directory, "a picture of one"):
+        yield directory
+
+
+def _progress(record: StudyRecord, last: int, shift: float) -> Progress:
+    trial, before = record.trials[last], record.trials[:last]
+    measured = next(sample.at for sample in record.samples[trial.id] if sample.step is Step.MEASURE)
+    ends = record.trials[-1].started + sum(record.trials[-1].steps.values())
+    return Progress(
+        Session.RUNNING,
+        began=record.created + shift,
+        blocks=max(one.block for one in record.trials),
+        ends=ends + shift,
+        step=Step.MEASURE,
+        step_began=measured + shift,
+        standings=standings(record.spec, before, figures_of(record, before), {}),
+    )
+
+
+@contextmanager
+def watched(directory: Path) -> Iterator[str]:
+    """Serve the live page of a study; yields a link that opens it once."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "dialin", "watch", directory],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env={**os.environ, "NO_COLOR": "1"},
+    ) as process:
+        try:
+            yield next(line.strip() for line in process.stdout or () if line.startswith("http"))
+        finally:
+            process.send_signal(signal.SIGINT)
+
+
+def take(shot: Shot, browser: Any, address: str, out: Path) -> None:
+    """Open a page and write its picture."""
+    context = browser.new_context(
+        viewport={"width": shot.width, "height": shot.height}, color_scheme=shot.scheme, is_mobile=shot.width < 600
+    )
+    page = context.new_page()
+    page.goto(address)
+    page.wait_for_selector("html[data-charts=drawn]", state="attached", timeout=60_000)
+    if shot.page == "live":
+        page.wait_for_selector("html[data-live=drawn]", state="attached", timeout=60_000)
+    if shot.top:
+        page.evaluate(f"document.querySelector('{shot.top}').scrollIntoView({{ behavior: 'instant' }})")
+    page.wait_for_timeout(300)
+    page.screenshot(path=out / f"{shot.name}.png")
+    print(f"{shot.name}.png  {(out / f'{shot.name}.png').stat().st_size // 1024} KiB")  # noqa: T201
+    context.close()
+
+
+def main() -> None:
+    """Write the pictures."""
+    from playwright.sync_api import sync_playwright
+
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", choices=("report", "live"))
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "images")
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))))
+    with tempfile.TemporaryDirectory() as scratch, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        record = example(Path(scratch) / "example")
+        files.write_all(record, Path(scratch), explain(record))
+        shots = [shot for shot in SHOTS if options.only in (None, shot.page)]
+        for shot in shots:
+            if shot.page == "report":
+                take(shot, browser, (Path(scratch) / "report.html").as_uri(), options.out)
+        if any(shot.page == "live" for shot in shots):
+            (directory := Path(scratch) / "live").mkdir()
+            with running(record, directory):
+                for shot in (shot for shot in shots if shot.page == "live"):
+                    with watched(directory) as link:
+                        take(shot, browser, link, options.out)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

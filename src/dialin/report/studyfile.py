@@ -1,0 +1,116 @@
+"""A study's question as a study file (TOML), so that whoever reads its report can ask it again."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from dialin.model.setting import Value
+from dialin.model.study import StudySpec
+from dialin.model.workload import Driver, WorkloadSpec
+from dialin.report.words import naming
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def study_file(spec: StudySpec) -> str:
+    """Return the study file of a question; `dialin run` asks the same, with the same seed."""
+    lines = [f"{key} = {_value(value)}" for key, value in _keys(spec).items()]
+    for name, table in _tables(spec).items():
+        lines += ["", f"[{name}]", *(f"{_key(key)} = {_value(value)}" for key, value in table.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _keys(spec: StudySpec) -> dict[str, Any]:
+    servers = list(dict.fromkeys(candidate.server for candidate in spec.candidates))
+    place: dict[str, Any] = {"server": servers if len(servers) > 1 else servers[0]}
+    if spec.attachment:
+        told = {
+            "defaults-file": spec.attachment.defaults_file,
+            "login-path": spec.attachment.login_path,
+            "database": spec.attachment.database,
+        }
+        place = {"attach": True, **told}
+    found = {
+        **place,
+        "aa": len(spec.candidates) if spec.aa else None,
+        "baseline": spec.baseline,
+        **_load(spec.workload),
+        "minutes": spec.minutes,
+        "measure": spec.measure,
+        "warmup": spec.warmup,
+        "whole-warmup": spec.whole_warmup or None,
+        "goal": str(spec.goal),
+        "worthwhile": spec.worthwhile,
+        "confidence": spec.confidence,
+        "switch": None if spec.attachment else str(spec.switch),
+        "confirm": spec.confirm or None,
+        "probes": None if spec.probes else False,
+        "waits": spec.waits,
+        "seed": spec.seed,
+        "server-cpus": spec.server_cpus,
+        "load-cpus": spec.load_cpus,
+        "accept-weaker-durability": spec.accept_weaker_durability or None,
+    }
+    return {key: _plain(value) for key, value in found.items() if value is not None}
+
+
+def _load(load: WorkloadSpec) -> dict[str, Any]:
+    sized = load.is_sized_by_tables
+    # A scan's option tells how large its table is.
+    rows = sized and not (load.driver is Driver.DIALIN and "size" in load.options)
+    return {
+        "workload": load.asked,
+        "threads": list(load.levels) or load.threads,
+        "tables": load.tables if sized else None,
+        "table-size": load.table_size if rows else None,
+        "rand-type": load.rand_type,
+        "rate": load.rate or None,
+        "percentile": load.percentile,
+    }
+
+
+def _tables(spec: StudySpec) -> dict[str, Mapping[str, Value]]:
+    found: dict[str, Mapping[str, Any]] = {}
+    subject = naming(spec).subject
+    if spec.aa:
+        pass
+    elif subject and all(candidate.setting for candidate in spec.candidates):
+        found["sweep"] = {subject: list(dict.fromkeys(candidate.setting[subject] for candidate in spec.candidates))}
+    elif any(candidate.setting for candidate in spec.candidates):
+        for candidate in spec.candidates:
+            name = candidate.name.removesuffix(f" on {candidate.server}") if spec.compares_builds else candidate.name
+            found[f"candidates.{_key(name)}"] = candidate.setting
+    if alike := {**spec.fixed, **spec.held}:
+        found["set"] = alike
+    if spec.workload.options:
+        found["workload-options"] = spec.workload.options
+    return found
+
+
+def _key(name: str) -> str:
+    return name if _BARE.fullmatch(name) else _text(name)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_value, value))}]"
+    return _text(value) if isinstance(value, str) else repr(value)
+
+
+def _text(text: str) -> str:
+    """Return a basic string of TOML, in which every character that would act instead of being seen is an escape."""
+    quoted = json.dumps(text, ensure_ascii=False)
+    return "".join(
+        char if char.isprintable() else f"\\u{ord(char):04x}" if ord(char) < 0x10000 else f"\\U{ord(char):08x}"
+        for char in quoted
+    )
+
+
+def _plain(value: Any) -> Any:
+    """Return a whole number as people write it; a variable's own value is never touched, for it may be a name as well."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -1,0 +1,124 @@
+"""The variables behind a study: all that differed between candidates, and all that were not at their default."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dialin.model.record import StudyRecord
+from dialin.report.words import naming
+from dialin.text import visible
+from dialin.variables.catalogue import Catalogue
+from dialin.variables.in_force import confounds
+
+_DEFAULT, _IN_FORCE = "default", "in force"
+_FEWEST = 50
+"""Variables whose defaults are known, below which a store is of a dialin that did not keep them all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Differing:
+    """A variable of which candidates had different values.
+
+    Attributes:
+        name: the variable.
+        asked: whether the study asked for it.
+        values: each value with the candidates that had it.
+    """
+
+    name: str
+    asked: bool
+    values: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A variable that was not at its default.
+
+    Attributes:
+        name: the variable.
+        default: its value where nothing is set.
+        in_force: its value with the candidate that is told.
+    """
+
+    name: str
+    default: str
+    in_force: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotDefault:
+    """The variables of one build that were not at their default.
+
+    Attributes:
+        build: the build.
+        candidate: the one whose values are told: the baseline, or the build's first.
+        rows: the variables, by name.
+    """
+
+    build: str
+    candidate: str
+    rows: Sequence[Changed]
+
+
+def differing(record: StudyRecord) -> list[Differing]:
+    """Return every variable that differed between candidates of one build, those that the study asked for first.
+
+    What only tells instances apart, such as a port or a directory, is left out.
+    """
+    labels, asked = naming(record.spec).labels, record.spec.asked_variables
+    found = []
+    for build in dict.fromkeys(candidate.server for candidate in record.spec.candidates):
+        forced = {name: values for name, values in _in_force(record).items() if record.spec.candidate(name).server == build}
+        for note in confounds(forced, (), next(iter(forced), "")):
+            owners: dict[str, list[str]] = {}
+            for name, value in note.data["values"].items():
+                owners.setdefault("not there" if value is None else visible(value) or "empty", []).append(labels[name])
+            variable = str(note.data["variable"])
+            values = [(value, ", ".join(names)) for value, names in owners.items()]
+            found.append(Differing(visible(variable), variable in asked, values))
+    return sorted(found, key=lambda one: not one.asked)
+
+
+def not_default(record: StudyRecord) -> list[NotDefault]:
+    """Return for each build every variable that was not at its default, as its baseline had it.
+
+    On an attached server a default is what it had before the study. Stores of older dialins do not know all defaults; there is
+    nothing of their builds.
+    """
+    forced = _in_force(record)
+    order = sorted(forced, key=lambda name: name != record.spec.baseline)
+    found = []
+    for build, defaults in _defaults(record).items():
+        candidate = next((name for name in order if record.spec.candidate(name).server == build), None)
+        if candidate is None or len(defaults) < _FEWEST:
+            continue
+        both = forced[candidate].keys() & defaults.keys()
+        sides = {
+            _DEFAULT: {name: defaults[name] for name in both},
+            _IN_FORCE: {name: forced[candidate][name] for name in both},
+        }
+        notes = sorted(confounds(sides, (), _DEFAULT), key=lambda note: str(note.data["variable"]))
+        rows = [
+            Changed(visible(note.data["variable"]), *(visible(note.data["values"][side]) or "empty" for side in sides))
+            for note in notes
+        ]
+        found.append(NotDefault(visible(build), naming(record.spec).full[candidate], rows))
+    return found
+
+
+def _in_force(record: StudyRecord) -> dict[str, Mapping[str, str]]:
+    """Return what each candidate's server reported after its last boot."""
+    found = {trial.candidate: trial.in_force for trial in record.trials if trial.in_force}
+    return {one.name: found[one.name] for one in record.spec.candidates if one.name in found}
+
+
+def _defaults(record: StudyRecord) -> dict[str, dict[str, str]]:
+    found = {}
+    for build, text in record.catalogues.items():
+        try:
+            known = Catalogue.from_json(text)
+        except ValueError:  # of another dialin
+            continue
+        found[build] = {name: one.default for name, one in known.variables.items() if one.default is not None}
+    return found

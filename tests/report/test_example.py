@@ -1,0 +1,20 @@
+import tarfile
+from pathlib import Path
+
+from dialin.evidence.explain import explain
+from dialin.report import html
+from dialin.store.store import Store
+
+EXAMPLE = Path(__file__).parents[2] / "docs" / "example" / "study.tar.xz"
+
+
+def test_the_stored_example_study_is_small_and_can_be_opened(tmp_path):
+    assert EXAMPLE.stat().st_size < 300_000
+    with tarfile.open(EXAMPLE) as packed:
+        packed.extractall(tmp_path, filter="data")
+    with Store.open(tmp_path / "example-study") as store:
+        record = store.read()
+    assert record.verdict is not None
+    body = html.body(record, explain(record))
+    assert body.title == record.verdict.headline
+    assert "Variables not at their default" in body.main

@@ -1,0 +1,168 @@
+"""Parts of the page: what can be switched, the two sides of the charts over time, and what the live page takes."""
+
+from dataclasses import replace
+
+import pytest
+
+from dialin.model.trial import Step, TrialState
+from dialin.report import html
+from dialin.report.charts_windows import MOST_BOXES
+from dialin.testing import records
+from report.test_html import Page, page_of
+from report.test_series import long_study
+
+
+def charts(page, begins):
+    return [chart for name, chart in page.data["charts"].items() if name.startswith(begins)]
+
+
+def buttons(page, chart):
+    return [attrs for attrs in page.all("button") if attrs.get("data-chart") == chart]
+
+
+def by_threads():
+    """The study of three alike candidates, as if each trial had measured 1 and 64 threads, one after the other."""
+    record = records.no_difference()
+    workload = record.spec.workload.model_copy(update={"threads": 64, "levels": (1, 64)})
+    samples = {
+        trial: [
+            replace(one, threads=1 if one.second <= 40 else 64, tps=one.tps / (10 if one.second <= 40 else 1)) for one in own
+        ]
+        for trial, own in record.samples.items()
+    }
+    return replace(record, spec=record.spec.model_copy(update={"workload": workload}), samples=samples)
+
+
+def test_every_trial_of_a_candidate_can_be_switched_off_by_a_button_that_says_which_it_is():
+    page = page_of("safe_choice")
+    own = [trial for trial in records.safe_choice().trials if trial.candidate == "16"]
+    place = [candidate.name for candidate in records.safe_choice().spec.candidates].index("16") + 1
+    found = buttons(page, f"over-time-{place}")
+    assert [attrs["data-trials"] for attrs in found] == [str(trial.id) for trial in own]
+    assert found[0]["aria-label"] == f"trial {own[0].id}, block {own[0].block}"
+    assert sum("fresh" in attrs["aria-label"] for attrs in found) == 6
+    keys = [attrs["data-key"] for attrs in page.all("button") if "data-key" in attrs]
+    assert len(keys) == len(set(keys))
+
+
+def test_the_combined_chart_is_switched_by_candidate():
+    record, page = records.winner(), page_of("winner")
+    found = buttons(page, "combined")
+    own = [[trial.id for trial in record.trials if trial.candidate == one.name] for one in record.spec.candidates]
+    assert [list(map(int, attrs["data-trials"].split())) for attrs in found] == own
+
+
+def test_raw_seconds_are_thin_and_rolling_means_thick():
+    for chart in charts(page_of("winner"), "over-time"):
+        lines = {(t["meta"]["of"], t["meta"]["part"]): t for t in chart["data"] if t["mode"] == "lines"}
+        assert set(lines) == {(of, part) for of in ("tps", "latency") for part in ("w", "m", "a")}
+        for of in ("tps", "latency"):
+            assert lines[of, "a"]["line"]["width"] >= 2 * lines[of, "m"]["line"]["width"]
+            assert lines[of, "m"]["opacity"] < lines[of, "a"].get("opacity", 1)
+    assert "Thick: the rolling mean of 5 s." in page_of("winner").words
+
+
+def test_trials_too_short_for_a_rolling_mean_are_drawn_plain():
+    page = page_of("hostile")
+    assert not [t for chart in charts(page, "over-time") for t in chart["data"] if t["meta"].get("part") == "a"]
+    assert "rolling mean" not in page.words
+
+
+def test_all_candidates_are_drawn_on_one_scale_on_both_sides():
+    found = charts(page_of("winner"), "over-time")
+    assert len({str(chart["layout"]["yaxis"]["range"]) for chart in found}) == 1
+    assert len({str(chart["layout"]["xaxis"]["range"]) for chart in found}) == 1
+    assert len({str(chart["layout"]["meta"]["latency"]["yaxis"]) for chart in found}) == 1
+
+
+def test_both_sides_of_the_charts_over_time_have_their_words():
+    page = page_of("winner")
+    sides = [attrs for attrs in page.all("span") if "data-of" in attrs]
+    assert len(sides) == 2 * (7 + 1)
+    assert sum("hidden" in attrs for attrs in sides) == 8
+    assert "p95 of the median second" in page.words
+    measures = [attrs["data-measure"] for attrs in page.all("button") if "data-measure" in attrs]
+    assert measures == ["tps", "latency"]
+
+
+def test_latency_is_drawn_by_candidate_out_to_its_worst_seconds():
+    page = page_of("by_latency")
+    chart = page.data["charts"]["latency"]
+    assert [trace["meta"]["key"] for trace in chart["data"]] == [one["data-switch"] for one in buttons(page, "latency")]
+    assert len(chart["data"]) == 3
+    assert chart["layout"]["xaxis"]["ticktext"][:3] == ["0 %", "50 %", "90 %"]
+    for trace in chart["data"]:
+        assert trace["y"] == sorted(trace["y"])
+    assert "Latency by candidate, p99 of each second" in page.words
+
+
+def test_seconds_with_different_numbers_of_threads_are_never_in_one_box():
+    record = by_threads()
+    page = Page(html.render(record))
+    chart = page.data["charts"]["windows"]
+    boxes = [trace for trace in chart["data"] if trace["type"] == "box"]
+    assert len(boxes) == 3
+    for trace in boxes:
+        few, many = trace["median"]
+        assert many > 5 * few
+    assert chart["layout"]["yaxis"]["ticktext"] == [f"{name} · {threads}" for name in ("1", "4", "16") for threads in (1, 64)]
+    assert "Only seconds with 64 threads." in page.words
+
+
+def test_a_study_of_very_many_trials_has_a_box_for_each_candidate():
+    record = long_study(trials=35, length=40)
+    many = [replace(trial, id=100 * again + trial.id, block=again) for again in (1, 2, 3) for trial in record.trials]
+    samples = {trial.id: record.samples[trial.id % 100] for trial in many}
+    assert len(many) > MOST_BOXES
+    page = Page(html.render(replace(record, trials=many, samples=samples)))
+    boxes = [trace for trace in page.data["charts"]["windows"]["data"] if trace["type"] == "box"]
+    assert [len(trace["median"]) for trace in boxes] == [1] * 7
+    assert "The measured seconds of each candidate" in page.words
+
+
+def test_a_body_is_what_stands_inside_the_report_s_main():
+    record = records.tie()
+    body = html.body(record)
+    assert str(body.main) in html.render(record)
+    assert body.title == record.verdict.headline
+    assert set(body.data) == {"trials", "charts"}
+
+
+@pytest.mark.parametrize("seconds", [0, 1, 12, 30])
+def test_a_study_whose_first_trial_runs_has_a_body(seconds):
+    record = records.unfinished()
+    trial = replace(record.trials[0], state=TrialState.RUNNING, steps={Step.BOOT: 2.0}, costs=None, warm_up_end=None)
+    body = html.body(replace(record, trials=[trial], samples={trial.id: record.samples[trial.id][:seconds]}, looks=()))
+    page = Page(str(body.main))
+    assert page.misnested == []
+    assert "No verdict yet" in page.words
+    assert {attrs["id"] for attrs in page.all("div") if attrs.get("class") == "drawing"} == set(body.data["charts"])
+
+
+def test_a_study_of_which_nothing_began_has_a_body():
+    empty = replace(records.unfinished(), trials=(), samples={}, log=(), host={}, servers={}, looks=())
+    assert "over-time-1" in html.body(empty).data["charts"]
+
+
+def test_a_page_made_by_somebody_else_gets_the_same_assets():
+    parts = html.assets()
+    assert "window.dialin = { show }" in parts.script
+    assert "--paper" in parts.css
+    assert "plotly.js" in parts.library[:400]
+
+
+def test_every_part_that_can_be_folded_keeps_its_name_when_the_page_is_made_anew():
+    names = [attrs.get("data-key") for attrs in page_of("failed_candidate").all("details")]
+    assert all(names)
+    assert len(names) == len(set(names))
+
+
+def test_what_was_looked_for_and_not_found_is_said_and_what_was_found_is_not_among_it():
+    clean = page_of("tie").words
+    assert "Looked for and not found: other variables that differ, a load driver at its limit" in clean
+    assert "seconds lost to the host." in clean
+    told = page_of("safe_choice").words.partition("Looked for and not found: ")[2].partition(".")[0]
+    assert "lost to the host" not in told
+    told = page_of("failed_candidate").words.partition("Looked for and not found: ")[2].partition(".")[0]
+    assert "failed trials" not in told
+    assert "other variables" not in told

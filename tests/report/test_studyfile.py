@@ -1,0 +1,72 @@
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from dialin.model.study import Attachment, Candidate, Switch
+from dialin.report.studyfile import study_file
+from dialin.study import file
+from dialin.testing import records
+
+HERE = Path("/nowhere")
+
+
+def read_back(spec):
+    """Return the study that the file asks for, as `dialin run` reads it."""
+    question = file.question(tomllib.loads(study_file(spec)))
+    settings, _ = question.settings(HERE)
+    servers = question.servers or [spec.candidates[0].server]
+    candidates = file.candidates_of(settings, servers)
+    return question.spec(candidates, file.find_baseline(question.baseline, candidates), HERE)
+
+
+def compared(spec):
+    """Return a study without what a file says in another way."""
+    return spec.model_copy(
+        update={"fixed": {**spec.fixed, **spec.held}, "held": {}, "expected_noise": None, "switch": Switch.RESTART}
+    ).model_dump()
+
+
+@pytest.mark.parametrize("name", sorted(records.EVERY))
+def test_a_study_file_asks_the_same_question(name):
+    spec = records.EVERY[name]().spec
+    if spec.aa:
+        spec = spec.model_copy(
+            update={
+                "candidates": tuple(Candidate(name=f"A{n}", server="mysql@9.7.4") for n in (1, 2)),
+                "baseline": "A1",
+            }
+        )
+    assert compared(read_back(spec)) == compared(spec)
+
+
+def test_a_sweep_is_written_as_one():
+    text = study_file(records.winner().spec)
+    assert "[sweep]\ninnodb_buffer_pool_instances = [1, 2, 4, 8, 16, 32, 64]" in text
+    assert '[set]\ninnodb_buffer_pool_size = "8G"' in text
+    assert "[candidates" not in text
+
+
+def test_what_is_held_still_is_set_alike_for_all():
+    spec = records.winner().spec.model_copy(update={"held": {"innodb_page_cleaners": 4}})
+    assert tomllib.loads(study_file(spec))["set"] == {"innodb_buffer_pool_size": "8G", "innodb_page_cleaners": 4}
+
+
+def test_values_that_try_to_be_more_than_values_are_strings_with_nothing_in_them_that_acts():
+    text = study_file(records.hostile().spec)
+    assert not set(text) & {"\x1b", "\x07", "\u202e"}
+    tables = tomllib.loads(text)["candidates"]
+    assert [dict(candidate.setting) for candidate in records.hostile().spec.candidates] == list(tables.values())
+
+
+def test_an_attached_server_is_named_by_where_its_account_is_and_never_by_the_account():
+    spec = records.winner().spec
+    told = tomllib.loads(study_file(spec.model_copy(update={"attachment": Attachment(login_path="lab", database="bench")})))
+    assert (told["attach"], told["login-path"], told["database"]) == (True, "lab", "bench")
+    assert "server" not in told
+
+
+def test_several_numbers_of_threads_are_all_written():
+    spec = records.winner().spec
+    workload = spec.workload.model_copy(update={"threads": 64, "levels": (1, 16, 64)})
+    assert read_back(spec.model_copy(update={"workload": workload})).workload == workload
