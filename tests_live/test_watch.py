@@ -25,7 +25,7 @@ SWEEP = [
     "--worthwhile",
     "100%",
 ]
-LINK = re.compile(r"http://127\.0\.0\.1:\d+/\?t=[\w-]{32}")
+LINK = re.compile(r"http://127\.0\.0\.1:\d+/[\w-]{8}/\?t=[\w-]{32}")
 
 STATE = "document.documentElement.dataset.state"
 HEADLINE = "document.querySelector('main h1')?.textContent"

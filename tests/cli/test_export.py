@@ -63,6 +63,37 @@ def test_csv_can_be_printed_alone(study, monkeypatch, tmp_path, capfdbinary):
     assert len(rows) == 241
 
 
+OWN = [
+    *("study.db", "study.db-wal", "study.db-shm", "study.db-journal", "study.lock", "stop-after-block"),
+    *("evidence/trial-1.parquet", "waits/trial-1.parquet"),
+]
+
+
+@pytest.mark.parametrize("name", OWN)
+@pytest.mark.parametrize("is_there", [False, True])
+def test_no_file_of_the_study_is_replaced_or_made(dialin, study, name, is_there):
+    path = study / name
+    path.parent.mkdir(exist_ok=True)
+    if is_there and not path.exists():
+        path.touch()
+    before = path.read_bytes() if path.exists() else None
+    (study.parent / "link").symlink_to(study)
+    for out in (f"study/{name}", f"study/../link/{name}"):
+        code, _, err = dialin("export", "study", "--out", out)
+        assert code == 2
+        assert "belongs to the study itself" in err
+    assert (path.read_bytes() if path.exists() else None) == before
+
+
+@pytest.mark.parametrize("name", ["my.cnf", "report.html", "samples", "a.csv.gz"])
+def test_only_what_is_named_as_samples_are_is_replaced(dialin, study, name):
+    (study / name).write_text("precious")
+    code, _, err = dialin("export", "study", "--out", f"study/{name}", "--format", "csv")
+    assert code == 2
+    assert "named neither .csv nor .parquet" in err
+    assert (study / name).read_text() == "precious"
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [

@@ -1,7 +1,12 @@
+import os
 import socket
+import stat
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from dialin.cli import app, watch
 from dialin.store.store import Store
 
 
@@ -42,3 +47,32 @@ def test_what_starts_the_page_beside_a_study_is_no_option_of_the_user(dialin):
     assert "--port" in out
     assert "--beside" not in out
     assert "grows while it runs" in " ".join(out.split())
+
+
+def test_a_browser_is_started_with_a_file_for_the_user_alone_that_leads_on_and_never_with_the_link(monkeypatch):
+    launched = []
+    monkeypatch.setattr(watch.typer, "launch", lambda url: launched.append(url) or 0)
+    link = "http://127.0.0.1:40123/0123abcd/?t=secret"
+    with watch._in_a_browser(link):
+        (url,) = launched
+        assert "secret" not in url
+        file = Path(unquote(urlsplit(url).path))
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        assert file.stat().st_uid == os.getuid()
+        assert f'content="0;url={link}"' in file.read_text()
+    assert not file.exists()
+
+
+def test_where_no_browser_starts_the_user_is_told(monkeypatch, capsys):
+    monkeypatch.setattr(watch.typer, "launch", lambda _: 1)
+    with watch._in_a_browser("http://127.0.0.1:1/x/?t=x"):
+        assert "No browser could be started" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("command", "tidies"), [("watch", False), ("export", False), ("report", True)])
+def test_what_only_reads_reaches_no_server_to_tidy_up_either(dialin, monkeypatch, command, tidies):
+    reached = []
+    monkeypatch.setattr(app.Ledger, "end_orphans", lambda _: reached.append("orphans") or [])
+    monkeypatch.setattr(app.restore, "restore_orphans", lambda *_: reached.append("attached"))
+    dialin(command, "nowhere")
+    assert reached == (["orphans", "attached"] if tidies else [])

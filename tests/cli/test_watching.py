@@ -1,5 +1,8 @@
 """`--watch`: the live page beside a study."""
 
+import os
+import signal
+
 import pytest
 
 from dialin.cli import conduct
@@ -59,3 +62,49 @@ def test_no_page_is_served_unless_asked_for(tmp_path, process, capsys):
     with conduct._page(tmp_path, wanted=False) as link:
         assert link == ""
     assert capsys.readouterr().err == ""
+
+
+STOPS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+
+
+def stopped(first, *again):
+    """Stop a study, and again while it tidies up; returns whether that came to its end, and what SIGTERM did meanwhile."""
+    found = []
+
+    def run():
+        with conduct._stopping_cleanly():
+            try:
+                os.kill(os.getpid(), first)
+            finally:
+                for number in again:
+                    os.kill(os.getpid(), number)
+                found.append(signal.getsignal(signal.SIGTERM))
+
+    with pytest.raises(KeyboardInterrupt):
+        run()
+    return found
+
+
+@pytest.mark.parametrize("first", STOPS)
+def test_who_is_told_again_to_stop_tidies_up_in_peace(first):
+    before = [signal.getsignal(number) for number in STOPS]
+    assert stopped(first, signal.SIGTERM, signal.SIGHUP)
+    assert [signal.getsignal(number) for number in STOPS] == before
+
+
+@pytest.mark.parametrize("first", STOPS)
+def test_a_second_ctrl_c_cuts_the_tidying_short(first):
+    assert not stopped(first, signal.SIGINT)
+
+
+def test_what_is_started_while_tidying_can_be_ended():
+    assert stopped(signal.SIGTERM) != [signal.SIG_IGN], "that would be inherited"
+
+
+def test_ctrl_c_stays_ignored_where_a_shell_started_it_in_the_background():
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with conduct._stopping_cleanly():
+            assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)

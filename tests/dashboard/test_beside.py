@@ -1,4 +1,5 @@
 import os
+import subprocess
 import sys
 
 import pytest
@@ -37,3 +38,18 @@ def test_it_is_this_very_dialin_that_serves_the_page(tmp_path):
     words = beside.command(tmp_path)
     assert words[0] == sys.executable
     assert os.fspath(tmp_path) in words
+
+
+def test_what_lies_where_the_user_stands_is_not_run(tmp_path):
+    (tmp_path / "typing.py").write_text("raise SystemExit(3)")
+    words = beside.command(tmp_path)
+    python = words[: words.index("-m")]
+    found = subprocess.run([*python, "-m", "dialin.errors"], cwd=tmp_path, check=False, capture_output=True, text=True)
+    assert (found.returncode, found.stderr) == (0, "")
+
+
+def test_a_page_that_cannot_be_started_at_all_is_told_too(tmp_path):
+    with pytest.raises(
+        DialinError, match=r"The live page did not begin: No such file or directory\. The study goes on without"
+    ):
+        beside.start([str(tmp_path / "none")])

@@ -1,3 +1,4 @@
+import errno
 from dataclasses import replace
 
 import pytest
@@ -10,7 +11,7 @@ from dialin.model.progress import Session
 from dialin.model.record import Look
 from dialin.model.trial import TrialState
 from dialin.store import requests
-from dialin.store.lock import Holder, sole_runner
+from dialin.store.lock import CHECKS, Holder, sole_runner
 from dialin.testing import records
 
 HELD = Holder(1234, "boot/42")
@@ -92,9 +93,34 @@ def test_a_study_that_is_taken_up_between_two_questions_is_not_called_dead(study
 
 def test_who_only_checks_whether_a_study_could_go_on_does_not_run_it(study, follower):
     study.stands()
-    study.holder = Holder(1234)
+    study.holder = Holder(1234, CHECKS)
     assert follower.holder() is None
     assert follower.look().state is State.DEAD
+
+
+def test_a_study_runs_though_nobody_can_read_who_its_process_is(study, follower):
+    study.stands()
+    study.holder = Holder(1234)
+    assert follower.look().state is State.RUNNING
+
+
+def test_where_it_cannot_be_told_who_runs_a_study_nobody_does(study):
+    def stale(_):
+        raise OSError(errno.ESTALE, "Stale file handle")
+
+    study.stands()
+    assert Follower(study.directory, stale).holder() is None
+    assert Follower(study.directory, stale).look().state is State.DEAD
+
+
+def test_a_report_of_before_is_not_taken_for_the_one_of_now_though_all_was_forgotten(study, follower):
+    study.stands()
+    study.begin_trial()
+    before = follower.look().key
+    study.end_trial()
+    study.stands(step=None)
+    follower.forget()
+    assert follower.look().key != before
 
 
 @pytest.mark.parametrize(

@@ -186,6 +186,53 @@ def test_a_study_that_cannot_be_read_is_told_and_tried_again(hub, followed):
     assert followed.forgotten == 1
 
 
+def test_what_cannot_be_shown_is_told_and_tried_again(hub, followed, monkeypatch):
+    whole = hubs.view
+
+    def shown(seen, *rest, **others):
+        if seen.board.spec is not None:
+            raise ValueError("Out of range float values are not JSON compliant")
+        return whole(seen, *rest, **others)
+
+    async def scene():
+        viewer = hub.stream()
+        monkeypatch.setattr(hubs, "view", shown)
+        await hub.look()
+        broken = live(await anext(viewer))
+        monkeypatch.setattr(hubs, "view", whole)
+        await hub.look()
+        mended = live(await anext(viewer))
+        await viewer.aclose()
+        return broken, mended
+
+    broken, mended = asyncio.run(scene())
+    assert broken["trouble"] == "The study cannot be read: ValueError"
+    assert (mended["trouble"], mended["state"]) == ("", "running")
+
+
+def test_the_page_goes_on_looking_whatever_fails(followed, clock):
+    def fail():
+        raise OSError
+
+    hub = Hub(followed, clock, lambda _: "", alone=lambda: None, every=0)
+
+    async def scene():
+        followed.holder = fail
+        running = asyncio.create_task(hub.run())
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert not running.done()
+        del followed.holder
+        viewer = hub.stream()
+        found = live(await anext(viewer))
+        await viewer.aclose()
+        hub.end()
+        await running
+        return found
+
+    asyncio.run(scene())
+
+
 def test_a_report_that_cannot_be_made_is_told_and_the_page_goes_on(hub, followed):
     def fail():
         raise ZeroDivisionError
@@ -238,7 +285,7 @@ def test_a_page_beside_a_study_stays_while_somebody_looks(followed, clock):
 
 def test_a_study_is_told_to_stop_once_for_a_second_time_would_hurt_it(hub, monkeypatch):
     told = []
-    monkeypatch.setattr(hubs, "stop_now", lambda holder, identity: told.append(holder) or True)
+    monkeypatch.setattr(hubs, "stop_now", lambda holder, directory, identity: told.append(holder) or True)
     assert hub.stop_now()
     assert hub.stop_now()
     assert told == [Holder(4711, "boot/42")]
@@ -250,7 +297,7 @@ def test_a_study_that_nobody_runs_cannot_be_stopped(hub, followed):
 
 
 def test_a_page_that_was_told_to_stop_its_study_says_so_until_it_has(hub, followed, monkeypatch):
-    monkeypatch.setattr(hubs, "stop_now", lambda holder, identity: True)
+    monkeypatch.setattr(hubs, "stop_now", lambda *_: True)
 
     async def scene():
         hub.stop_now()

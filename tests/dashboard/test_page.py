@@ -9,7 +9,7 @@ from dialin.dashboard.access import Access
 from dialin.dashboard.follow import Follower
 from dialin.dashboard.guard import Served
 from dialin.dashboard.hub import Hub
-from dialin.dashboard.page import page, path_of
+from dialin.dashboard.page import new_link, page
 from dialin.store import requests
 from dialin.store.lock import Holder
 
@@ -29,11 +29,17 @@ class Page:
         self.app = page(self.hub, self.access, served, COOKIE)
 
     def client(self, base=HERE, **others):
-        return TestClient(self.app, base_url=base, follow_redirects=False, **others)
+        client = TestClient(self.app, base_url=base, follow_redirects=False, **others)
+        client.base_url = base + self.access.root  # what is asked for begins there
+        return client
+
+    def link(self):
+        """The path of a new link, below the page's own."""
+        return new_link(self.access).removeprefix(self.access.root)
 
     def let_in(self, base=HERE):
         client = self.client(base)
-        assert client.get(path_of(self.access.token())).status_code == 303
+        assert client.get(self.link()).status_code == 303
         return client
 
 
@@ -56,9 +62,9 @@ def viewer(served):
 
 def test_a_link_lets_in_once_and_leads_to_the_clean_address(served):
     client = served.client()
-    path = path_of(served.access.token())
+    path = served.link()
     answer = client.get(path)
-    assert (answer.status_code, answer.headers["location"]) == (303, "/")
+    assert (answer.status_code, answer.headers["location"]) == (303, f"{served.access.root}/")
     assert client.get("/").status_code == 200
     other = served.client()
     assert other.get(path).status_code == 403
@@ -66,20 +72,20 @@ def test_a_link_lets_in_once_and_leads_to_the_clean_address(served):
 
 
 def test_the_cookie_is_this_pages_own_and_no_script_and_no_other_site_gets_it(served):
-    told = served.client().get(path_of(served.access.token())).headers["set-cookie"]
+    told = served.client().get(served.link()).headers["set-cookie"]
     assert told.startswith(f"{COOKIE}=")
-    assert {"HttpOnly", "SameSite=strict", "Path=/"} <= set(told.split("; "))
+    assert {"HttpOnly", "SameSite=strict", f"Path={served.access.root}/"} <= set(told.split("; "))
     assert "Max-Age" not in told
 
 
 def test_a_browser_that_was_let_in_leaves_a_further_link_for_another_one(served, viewer):
-    path = path_of(served.access.token())
+    path = served.link()
     assert viewer.get(path).status_code == 303
     assert served.client().get(path).status_code == 303
 
 
 def test_a_browser_that_looks_ahead_does_not_spend_the_link(served):
-    path = path_of(served.access.token())
+    path = served.link()
     assert served.client().get(path, headers={"Sec-Purpose": "prefetch"}).status_code == 403
     assert served.client().head(path).status_code == 403
     assert served.client().get(path).status_code == 303
@@ -87,10 +93,23 @@ def test_a_browser_that_looks_ahead_does_not_spend_the_link(served):
 
 def test_who_comes_from_another_site_is_led_on_by_a_page_for_a_redirect_would_lose_the_cookie(served):
     client = served.client()
-    answer = client.get(path_of(served.access.token()), headers={"Sec-Fetch-Site": "cross-site"})
+    answer = client.get(served.link(), headers={"Sec-Fetch-Site": "cross-site"})
     assert answer.status_code == 200
-    assert 'content="0;url=/"' in answer.text
+    assert f'content="0;url={served.access.root}/"' in answer.text
     assert client.get("/").status_code == 200
+
+
+def test_all_of_it_lies_below_a_path_of_its_own_that_the_cookie_is_kept_to(served, viewer, study, clock):
+    assert served.access.root != Page(study, clock).access.root
+    (cookie,) = viewer.cookies.jar
+    for path in ("/", "/report", f"{served.access.root}x/"):
+        answer = viewer.get(HERE + path, headers={"Cookie": f"{COOKIE}={cookie.value}"})
+        assert answer.status_code == 403
+    assert "cookie" not in viewer.get(HERE + "/").request.headers
+
+
+def test_a_link_fits_a_line_of_a_terminal_with_what_stands_before_it(served):
+    assert len(f"Live page: {HERE}{new_link(served.access)}") < 80
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
@@ -102,7 +121,7 @@ def test_nothing_is_shown_without_a_link_and_it_is_said_how_to_get_one(served, a
 
 def test_a_wrong_link_and_a_wrong_cookie_let_nobody_in(served):
     client = served.client()
-    assert client.get(path_of("wrong")).status_code == 403
+    assert client.get("/?t=wrong").status_code == 403
     client.cookies.set(COOKIE, "wrong")
     assert client.get("/").status_code == 403
 
@@ -114,7 +133,7 @@ def test_it_is_served_under_the_names_of_loopback_through_a_tunnel_too(served, b
 
 @pytest.mark.parametrize("base", ["http://evil.example:40123", "http://192.0.2.7:40123", "http://127.0.0.1.evil.example:40123"])
 def test_under_any_other_name_nothing_is_served_though_the_link_is_right(served, base):
-    answer = served.client(base).get(path_of(served.access.token()))
+    answer = served.client(base).get(served.link())
     assert answer.status_code == 403
     assert "not served under that name" in answer.text
 
@@ -123,10 +142,10 @@ def test_where_a_host_is_named_it_serves_under_that_name(study, clock):
     study.holder = None
     named = Page(study, clock, Served(frozenset({"db1"})))
     assert named.let_in("http://db1:40123").get("/").status_code == 200
-    assert named.client("http://db2:40123").get(path_of(named.access.token())).status_code == 403
+    assert named.client("http://db2:40123").get(named.link()).status_code == 403
     everywhere = Page(study, clock, Served(any_address=True))
     assert everywhere.let_in("http://192.0.2.7:40123").get("/").status_code == 200
-    assert everywhere.client("http://evil.example").get(path_of(everywhere.access.token())).status_code == 403
+    assert everywhere.client("http://evil.example").get(everywhere.link()).status_code == 403
 
 
 @pytest.mark.parametrize("address", ["/", "/style.css", "/live.js", "/report.js", "/plotly.js", "/nothing"])
@@ -173,7 +192,7 @@ def test_what_the_page_never_asks_for_is_refused(viewer, said):
 
 
 def test_a_viewer_makes_a_link_for_another_one(served, viewer):
-    path = viewer.post("/link", json={}, headers={"Origin": HERE}).json()["path"]
+    path = viewer.post("/link", json={}, headers={"Origin": HERE}).json()["path"].removeprefix(served.access.root)
     other = served.client()
     assert other.get(path).status_code == 303
     assert other.get("/").status_code == 200
@@ -182,7 +201,7 @@ def test_a_viewer_makes_a_link_for_another_one(served, viewer):
 def test_the_report_is_served_once_it_was_made(served):
     served.study.stands()
     with served.client() as client:
-        client.get(path_of(served.access.token()))
+        client.get(served.link())
         assert client.get("/report").status_code == 204
         client.portal.call(made, served.hub)
         answer = client.get("/report").json()
@@ -208,5 +227,5 @@ def test_the_page_asks_nothing_of_any_other_host(viewer):
 
 def test_nothing_secret_is_written_to_the_study(served, viewer):
     token = served.access.token()
-    viewer.get(path_of(token))
+    viewer.get(f"/?t={token}")
     assert all(token.encode() not in path.read_bytes() for path in Path(served.study.directory).iterdir())

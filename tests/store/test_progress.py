@@ -1,5 +1,6 @@
 """What those who look on ask of the store of a study that runs."""
 
+import json
 import sqlite3
 from contextlib import closing
 
@@ -39,6 +40,18 @@ def test_a_study_of_an_older_dialin_has_no_progress_until_it_is_resumed(tmp_path
     own.begin_session()
     own.save_progress(PROGRESS)
     assert other.progress() == PROGRESS
+
+
+@pytest.mark.parametrize(
+    "other", [{"mood": "good"}, {"step": "dance"}, {"session": "resting"}, {"standings": {"1": {"tps": 1.0}}}, {"standings": 5}]
+)
+def test_progress_of_another_form_hinders_nobody(tmp_path, stores, other):
+    own, _ = stores
+    own.save_progress(PROGRESS)
+    with closing(sqlite3.connect(tmp_path / FILE)) as connection, connection:
+        stands = json.loads(connection.execute("SELECT stands FROM progress").fetchone()[0])
+        connection.execute("UPDATE progress SET stands = ?", (json.dumps(stands | other),))
+    assert own.progress() is None
 
 
 def test_lines_and_samples_are_told_from_where_one_stands(stores):

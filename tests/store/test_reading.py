@@ -123,6 +123,14 @@ def test_somebody_else_s_database_is_one_line(tmp_path):
         reading.read(tmp_path, lambda store: None)
 
 
+@pytest.mark.parametrize("sql", ["DELETE FROM study", "DROP TABLE study"])
+def test_a_study_whose_making_is_not_done_is_one_line(directory, sql):
+    with closing(sqlite3.connect(directory / FILE)) as connection, connection:
+        connection.execute(sql)
+    with pytest.raises(UserError, match="holds no study yet: it is being made, or its making was broken off"):
+        reading.read(directory, lambda store: None)
+
+
 def test_what_is_no_database_is_one_line(tmp_path):
     (tmp_path / FILE).write_bytes(os.urandom(4096))
     with pytest.raises(UserError, match="is damaged and cannot be read"):

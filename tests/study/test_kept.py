@@ -1,4 +1,5 @@
 import pytest
+from sqlalchemy.exc import DatabaseError
 
 from dialin.errors import DialinError, InterruptedStudyError, ServerError
 from dialin.model.progress import Progress, Session, Standing
@@ -88,9 +89,13 @@ def test_a_session_that_goes_on_shows_the_figures_so_far(store, kept, clock):
         assert store.progress().session is Session.RUNNING
 
 
-def test_a_disk_that_is_full_ends_no_step_of_a_trial(tmp_path, kept, store, monkeypatch):
-    def full(_):
-        raise DialinError("The study cannot be written: database or disk is full")
+@pytest.mark.parametrize(
+    "error",
+    [DialinError("The study cannot be written: database or disk is full"), DatabaseError("INSERT", {}, Exception("malformed"))],
+)
+def test_a_disk_that_is_full_or_broken_ends_no_step_of_a_trial(kept, store, monkeypatch, error):
+    def fail(_):
+        raise error
 
-    monkeypatch.setattr(store, "save_progress", full)
+    monkeypatch.setattr(store, "save_progress", fail)
     kept.step_began(TRIAL, Step.STOP)

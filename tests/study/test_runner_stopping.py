@@ -51,3 +51,25 @@ def test_fresh_trials_and_those_for_waits_are_blocks_too(study, spec):
     with pytest.raises(InterruptedStudyError):
         study(trials, spec.model_copy(update={"confirm": True, "minutes": 30}), stop_asked=asked)
     assert {trial.purpose for trial in trials.ran} == {Purpose.RACE}
+
+
+def test_asked_in_the_last_block_that_the_budget_holds_the_study_ends_with_its_verdict(study, spec):
+    budget = shorter(spec)
+    whole, record = study(simulated(), budget, directory="whole")
+    trials, asked = asked_in_trial(record.trials[-1].id)
+    verdict, stopped = study(trials, budget, stop_asked=asked)
+    assert asked()
+    assert verdict.headline == whole.headline
+    assert len(stopped.trials) == len(record.trials)
+
+
+def test_asked_in_the_last_fresh_block_that_the_budget_holds_the_choice_is_judged(study, spec):
+    budget = spec.model_copy(update={"confirm": True, "minutes": 5})
+    whole, record = study(simulated(four=1300), budget, directory="whole")
+    last = record.trials[-1]
+    assert last.purpose is Purpose.CONFIRM
+    assert any("budget is over" in line.text for line in record.log)
+    trials, asked = asked_in_trial(last.id, four=1300)
+    verdict, _ = study(trials, budget, stop_asked=asked)
+    assert asked()
+    assert verdict.headline == whole.headline

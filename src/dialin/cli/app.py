@@ -49,6 +49,9 @@ app.command()(doctor.doctor)
 app.command()(restore.restore)
 app.add_typer(servers.app, name="servers")
 
+_ONLY_READ = ("watch", "export")
+"""Commands that reach no server, not even to tidy up after an earlier dialin."""
+
 
 def _version(asked: bool) -> None:
     if asked:
@@ -63,10 +66,12 @@ def before(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """End what an earlier dialin left behind, and put back what it left changed, before anything else."""
+    """End what an earlier dialin left behind, and put back what it left changed, before what may reach a server itself."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
         raise typer.Exit
+    if context.invoked_subcommand in _ONLY_READ:
+        return
     for orphan in Ledger(Home.of().ledger).end_orphans():
         if not orphan.keep:
             errors().print(f"Ended what an earlier dialin left behind: {escape(orphan.build or orphan.id)}")

@@ -255,12 +255,23 @@ def _watching(console: Console, link: str) -> Iterator[Watcher]:
 
 @contextmanager
 def _stopping_cleanly() -> Iterator[None]:
-    """Take SIGTERM and SIGHUP like Ctrl-C: the trial under way is given up, its server ended, the rest is safe."""
+    """Take SIGTERM and SIGHUP like Ctrl-C: the trial under way is given up, its server ended, the rest is safe.
+
+    From the first of the three on SIGTERM and SIGHUP do nothing, so that being told twice cuts no tidying short; Ctrl-C does.
+    """
+    told = [signal.SIGTERM, signal.SIGHUP]
+
+    def nothing(_number: int, _frame: FrameType | None) -> None:
+        """Not SIG_IGN, which what is started while tidying would inherit."""
 
     def stop(_number: int, _frame: FrameType | None) -> None:
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, nothing)
         raise KeyboardInterrupt
 
-    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGHUP)}
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a shell has what it starts in the background ignore it
+        told.append(signal.SIGINT)
+    before = {number: signal.signal(number, stop) for number in told}
     try:
         yield
     finally:

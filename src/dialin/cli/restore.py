@@ -1,4 +1,4 @@
-"""`dialin restore`: put attached servers back that a dialin which died left changed. Every command begins with that, too."""
+"""`dialin restore`: put attached servers back that a dialin which died left changed. Most commands begin with that, too."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def restore(
 ) -> None:
     """Put attached servers back as they were, where a dialin that died left them changed.
 
-    Every other dialin command tries so first; this one says more, waits longer, and can restart a server.
+    Every other dialin command but watch and export tries so first; this one says more, waits longer, and can restart a server.
     """
     from dialin.servers.attached.undo import UndoLog
 

@@ -6,8 +6,10 @@ import os
 import signal
 import socket
 import sys
+import tempfile
 import threading
-from contextlib import suppress
+from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,7 +19,7 @@ from dialin.cli.studies import Directory
 from dialin.errors import ExitCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from dialin.dashboard.server import Place
 
@@ -30,6 +32,9 @@ Host = Annotated[
 ]
 Open = Annotated[bool, typer.Option("--open", help="Open the page in a browser on this machine.")]
 Beside = Annotated[bool, typer.Option("--beside", hidden=True)]
+
+_OPENING = 60.0
+"""Seconds that a browser may take to begin on a busy machine."""
 
 
 def watch(
@@ -48,7 +53,7 @@ def watch(
     from dialin.dashboard.access import Access
     from dialin.dashboard.follow import Follower, check
     from dialin.dashboard.hub import Hub
-    from dialin.dashboard.page import page, path_of
+    from dialin.dashboard.page import new_link, page
     from dialin.paths import Home
     from dialin.servers.processes import identity
 
@@ -59,7 +64,7 @@ def watch(
     access = Access()
 
     def link() -> str:
-        return place.origin + path_of(access.token())
+        return place.origin + new_link(access)
 
     def end() -> None:
         serving.end()
@@ -72,12 +77,31 @@ def watch(
         own.hand_over(first)
     else:
         _announce(place, first, link)
-    if open_it:
-        typer.launch(first)
-    server.stand_back()
-    with suppress(KeyboardInterrupt):
+    with suppress(KeyboardInterrupt), _in_a_browser(first) if open_it else nullcontext():
+        server.stand_back()  # the browser was not to
         serving.run(sockets=[listening])
     raise typer.Exit(ExitCode.VERDICT)
+
+
+@contextmanager
+def _in_a_browser(link: str) -> Iterator[None]:
+    """Open a link in a browser, by a file that leads on to it: everybody here can read what a program was started with."""
+    from dialin.dashboard.guard import leads_on
+
+    descriptor, name = tempfile.mkstemp(prefix="dialin-watch-", suffix=".html")  # for nobody else to read
+    path = Path(name)
+    with open(descriptor, "w", encoding="ascii") as file:  # noqa: PTH123 - a descriptor
+        file.write(leads_on(link))
+    later = threading.Timer(_OPENING, path.unlink, kwargs={"missing_ok": True})
+    later.daemon = True
+    later.start()
+    try:
+        if typer.launch(path.as_uri()):
+            say("No browser could be started: open the link yourself")
+        yield
+    finally:
+        later.cancel()
+        path.unlink(missing_ok=True)
 
 
 def _announce(place: Place, first: str, link: Callable[[], str]) -> None:

@@ -12,6 +12,9 @@ _MOST_LINKS = 20
 
 _MOST_VIEWERS = 200
 
+_ROOT_BYTES = 6
+"""Few, so that a link fits a line of a terminal; who guesses has one guess for each page that he leads a browser to."""
+
 
 def _fresh() -> str:
     return secrets.token_urlsafe(24)
@@ -22,12 +25,17 @@ class Access:
 
     All of it is kept in memory alone, and is gone with the process.
 
+    Attributes:
+        root: the path that all of the page is served below, another one for each process and not to be guessed. A cookie goes
+            to every port of its host, and so to pages of other users of the machine; kept to this path, it does not.
+
     Args:
         fresh: makes a secret.
     """
 
     def __init__(self, fresh: Callable[[], str] = _fresh) -> None:
         self._fresh = fresh
+        self.root = f"/{secrets.token_urlsafe(_ROOT_BYTES)}"
         self._tokens: deque[str] = deque(maxlen=_MOST_LINKS)
         self._viewers: deque[str] = deque(maxlen=_MOST_VIEWERS)
 

@@ -20,7 +20,8 @@ _MOST_READ = 4096
 
 def command(directory: Path) -> list[str]:
     """Return what serves the live page of a study beside it."""
-    return [sys.executable, "-m", "dialin", "watch", str(directory.absolute()), "--beside"]
+    # -P: what lies in the directory where the user stands is not taken for a part of Python.
+    return [sys.executable, "-P", "-m", "dialin", "watch", str(directory.absolute()), "--beside"]
 
 
 def start(words: Sequence[str], patience: float = _PATIENCE) -> tuple[subprocess.Popen[bytes], str]:
@@ -35,9 +36,12 @@ def start(words: Sequence[str], patience: float = _PATIENCE) -> tuple[subprocess
     Raises:
         DialinError: it does not begin.
     """
-    process = subprocess.Popen(
-        words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
-    )
+    try:
+        process = subprocess.Popen(
+            words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+        )
+    except OSError as error:
+        raise _did_not_begin(error.strerror or str(error)) from error
     said, complained = process.stdout, process.stderr
     assert said is not None  # noqa: S101 - both are piped
     assert complained is not None  # noqa: S101
@@ -48,9 +52,11 @@ def start(words: Sequence[str], patience: float = _PATIENCE) -> tuple[subprocess
         process.kill()
         process.wait()
         last = complained.read(_MOST_READ).decode("utf-8", "replace").strip().rpartition("\n")[2].removeprefix("dialin: ")
-    raise DialinError(
-        f"The live page did not begin: {last or 'it said nothing'}", "The study goes on without; try: dialin watch DIR"
-    )
+    raise _did_not_begin(last or "it said nothing")
+
+
+def _did_not_begin(why: str) -> DialinError:
+    return DialinError(f"The live page did not begin: {why}", "The study goes on without; try: dialin watch DIR")
 
 
 def hand_over(link: str) -> None:

@@ -60,7 +60,6 @@ class _Known:
     verdict: Verdict | None = None
     ran: Trial | None = None
     ended: int = -1
-    changes: int = 0
     line: int = 0
     seconds: deque[Sample] = field(default_factory=lambda: deque(maxlen=SECONDS_SHOWN))
     lines: deque[tuple[float, str]] = field(default_factory=lambda: deque(maxlen=_LINES_SHOWN))
@@ -78,11 +77,15 @@ class Follower:
         self.directory = directory
         self._holder = holder
         self._known = _Known()
+        self._changes = 0  # not forgotten with the rest: a report of before would be taken for the one of now
 
     def holder(self) -> Holder | None:
-        """Return who runs the study; None where nobody does, or somebody only checks whether it could go on."""
-        found = self._holder(self.directory)
-        return found if found is not None and found.identity else None
+        """Return who runs the study; None where nobody does, only checks whether it could go on, or where it cannot be told."""
+        try:
+            found = self._holder(self.directory)
+        except OSError:
+            return None
+        return None if found is None or found.only_checks else found
 
     def look(self) -> Seen:
         """Return the study as it stands now; where nothing was written since, hardly anything is read.
@@ -111,7 +114,7 @@ class Follower:
             known.ran,
             known.progress,
             requests.is_asked_to_stop(self.directory),
-            (known.changes, state is State.RUNNING),
+            (self._changes, state is State.RUNNING),
         )
 
     def report(self) -> Body:
@@ -142,7 +145,7 @@ class Follower:
     def _read_trials(self, trials: Sequence[Trial], verdict: Verdict | None) -> None:
         known = self._known
         ended = sum(trial.state is not TrialState.RUNNING for trial in trials)
-        known.changes += (ended, verdict) != (known.ended, known.verdict)
+        self._changes += (ended, verdict) != (known.ended, known.verdict)
         known.ended, known.verdict = ended, verdict
         newest = trials[-1] if trials else None
         if newest is not None and (known.ran is None or known.ran.id != newest.id):

@@ -2,6 +2,8 @@
 
 A page of another site can make a browser send requests to this machine. It cannot name this host (DNS rebinding keeps the
 name of the other site), cannot send this page's cookie, and cannot hide where a POST comes from; each of the three is checked.
+Browsers send a cookie to every port of its host: the page of another user of this machine would get it, so it is kept to a path
+that only this page's viewers know.
 """
 
 from __future__ import annotations
@@ -46,10 +48,13 @@ _OTHER_HOST = (
 )
 _OTHER_ORIGIN = "This was asked for by another page, and is refused.\n"
 
-# Where another site's page leads here, a browser sends no strict cookie along a redirect; a page of our own leads on instead.
-_LEAD_ON = (
-    '<!doctype html><html lang="en"><meta http-equiv="refresh" content="0;url=/"><title>dialin</title><a href="/">Go on</a>'
-)
+
+def leads_on(address: str) -> str:
+    """Return a document that leads a browser on to an address of the page, which holds nothing to escape."""
+    return (
+        f'<!doctype html><html lang="en"><meta http-equiv="refresh" content="0;url={address}"><title>dialin</title>'
+        f'<a href="{address}">Go on</a>'
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +91,7 @@ class Guard:
         app: the page.
         access: knows who may see it.
         served: under which names it is served.
-        cookie: the name of its cookie; browsers share cookies between the ports of a host, so it must be this page's own.
+        cookie: the name of its cookie.
     """
 
     def __init__(self, app: ASGIApp, access: Access, served: Served, cookie: str) -> None:
@@ -94,6 +99,7 @@ class Guard:
         self._access = access
         self._served = served
         self._cookie = cookie
+        self._root = f"{access.root}/"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -117,6 +123,8 @@ class Guard:
         """Return what is answered in place of the page; None where the request may pass."""
         if not self._served.as_told(request.headers.get("host", "")):
             return _refused(_OTHER_HOST)
+        if not request.url.path.startswith(self._root):
+            return _refused(_NO_LINK)
         token = request.query_params.get(TOKEN)
         if token is not None:
             return self._let_in(request, token)
@@ -128,16 +136,19 @@ class Guard:
 
     def _let_in(self, request: Request, token: str) -> Response:
         ahead = request.headers.get("sec-purpose", request.headers.get("purpose", ""))
-        if request.method != "GET" or request.url.path != "/" or "prefetch" in ahead:
+        if request.method != "GET" or request.url.path != self._root or "prefetch" in ahead:
             return _refused(_NO_LINK)
         if self._access.knows(request.cookies.get(self._cookie, "")):
-            return RedirectResponse("/", HTTPStatus.SEE_OTHER)  # the link is left for another browser
+            return RedirectResponse(self._root, HTTPStatus.SEE_OTHER)  # the link is left for another browser
         secret = self._access.spend(token)
         if secret is None:
             return _refused(_NO_LINK)
         elsewhere = request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
-        answer: Response = HTMLResponse(_LEAD_ON) if elsewhere else RedirectResponse("/", HTTPStatus.SEE_OTHER)
-        answer.set_cookie(self._cookie, secret, path="/", httponly=True, samesite="strict")
+        # Where another site's page leads here, a browser sends no strict cookie along a redirect; a page of our own leads on.
+        answer: Response = (
+            HTMLResponse(leads_on(self._root)) if elsewhere else RedirectResponse(self._root, HTTPStatus.SEE_OTHER)
+        )
+        answer.set_cookie(self._cookie, secret, path=self._root, httponly=True, samesite="strict")
         return answer
 
 

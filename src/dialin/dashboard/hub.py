@@ -85,7 +85,10 @@ class Hub:
                 self._wanted.clear()
                 if self._viewers:
                     await self.look()
-                self._end_where_alone()
+                try:
+                    self._end_where_alone()
+                except Exception as error:  # as with a look: the page that stops looking would show what is past
+                    self._tell_of(error)
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._wanted.wait(), self._every)
         finally:
@@ -106,8 +109,7 @@ class Hub:
             self._say(self._trouble)
         except Exception as error:  # the directory may be gone, or its disk; what was seen last stays
             self._follower.forget()
-            told = str(error) if isinstance(error, DialinError) else type(error).__name__
-            self._say(f"The study cannot be read: {told}")
+            self._tell_of(error)
 
     async def stream(self) -> AsyncIterator[bytes]:
         """Yield the live part of the page, again whenever it changes, as server-sent events."""
@@ -146,7 +148,7 @@ class Hub:
             return False
         if holder == self._told:
             return True  # told again, it would give up putting things in order
-        if not stop_now(holder, self._identity):
+        if not stop_now(holder, self._follower.directory, self._identity):
             return False
         self._told = holder
         self._wanted.set()
@@ -159,6 +161,14 @@ class Hub:
         if told != self._live:
             self._live = told
             self._tell()
+
+    def _tell_of(self, error: Exception) -> None:
+        words = f"The study cannot be read: {error if isinstance(error, DialinError) else type(error).__name__}"
+        try:
+            self._say(words)
+        except Exception:  # what was seen last is what cannot be shown
+            self._seen = Seen(State.READYING, Board())
+            self._say(words)
 
     def _tell(self) -> None:
         self._news.set()

@@ -14,7 +14,7 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
-from starlette.routing import Route
+from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
 from dialin.dashboard.access import Access
@@ -81,7 +81,7 @@ def page(hub: Hub, access: Access, served: Served, cookie: str) -> ASGIApp:
         return _told("")
 
     async def link(_request: Request) -> Response:
-        return JSONResponse({"path": path_of(access.token())})
+        return JSONResponse({"path": new_link(access)})
 
     routes = [
         Route("/", shell),
@@ -94,12 +94,12 @@ def page(hub: Hub, access: Access, served: Served, cookie: str) -> ASGIApp:
         Route("/stop", stop, methods=["POST"]),
         Route("/link", link, methods=["POST"]),
     ]
-    return Guard(Starlette(routes=routes, lifespan=lifespan), access, served, cookie)
+    return Guard(Starlette(routes=[Mount(access.root, routes=routes)], lifespan=lifespan), access, served, cookie)
 
 
-def path_of(token: str) -> str:
-    """Return the path of a link that works once."""
-    return f"/?{TOKEN}={token}"
+def new_link(access: Access) -> str:
+    """Return the path of a new link, which works once."""
+    return f"{access.root}/?{TOKEN}={access.token()}"
 
 
 async def _asked(request: Request) -> Any:

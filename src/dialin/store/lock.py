@@ -14,6 +14,9 @@ from dialin.errors import UserError
 
 FILE = "study.lock"
 
+CHECKS = "checks"
+"""What stands for the identity of a process that only checks whether the study could go on."""
+
 _FLOCK = struct.Struct("hhqqi4x")
 """The kernel's `struct flock`: kind, whence, start, length, process."""
 
@@ -32,6 +35,11 @@ class Holder:
     pid: int
     identity: str = ""
 
+    @property
+    def only_checks(self) -> bool:
+        """Whether it runs nothing, and only checks whether the study could go on."""
+        return self.identity == CHECKS
+
 
 @contextmanager
 def sole_runner(directory: Path, identity: str = "") -> Iterator[None]:
@@ -39,7 +47,7 @@ def sole_runner(directory: Path, identity: str = "") -> Iterator[None]:
 
     Args:
         directory: the study's.
-        identity: what tells this process from a later one of the same number, for those who ask.
+        identity: what tells this process from a later one of the same number, for those who ask; `CHECKS` where nothing is run.
 
     Raises:
         UserError: a live dialin is running the study.
@@ -49,6 +57,8 @@ def sole_runner(directory: Path, identity: str = "") -> Iterator[None]:
         try:
             # A lock of the open file and not of the process: a second try from the same process is refused too.
             fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, _WHOLE_FILE)
+            # The kernel does not hold the two kinds against each other, and an older dialin takes this one alone.
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except (BlockingIOError, PermissionError):
             written = _written(descriptor).pid or "unknown"
             raise UserError(

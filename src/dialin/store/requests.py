@@ -26,5 +26,9 @@ def take_back(directory: Path) -> None:
 
 
 def is_asked_to_stop(directory: Path) -> bool:
-    """Return whether the study is asked to stop when the block under way has ended."""
-    return (directory / FILE).exists()
+    """Return whether the study is asked to stop when the block under way has ended; where it cannot be told, it is not."""
+    try:
+        (directory / FILE).stat()
+    except OSError:
+        return False
+    return True

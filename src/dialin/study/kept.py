@@ -7,6 +7,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
+from sqlalchemy.exc import SQLAlchemyError
+
 from dialin.clock import Clock
 from dialin.errors import DialinError, InterruptedStudyError
 from dialin.model.progress import Progress, Session, Standing, Watcher
@@ -84,5 +86,5 @@ class Kept:
     def _keep(self, **changes: Any) -> None:
         self._stands = replace(self._stands, **changes)
         # A trial must end in its own order though the disk is full; what is measured tells of that soon enough.
-        with suppress(DialinError):
+        with suppress(DialinError, SQLAlchemyError):
             self._store.save_progress(self._stands)

@@ -20,7 +20,7 @@ from dialin.probes import host
 from dialin.servers.processes import identity
 from dialin.store import requests
 from dialin.store.leavings import remove_leavings
-from dialin.store.lock import sole_runner
+from dialin.store.lock import CHECKS, sole_runner
 from dialin.store.store import Store
 from dialin.study import noise, race, waiting
 from dialin.study.attaching import NOTHING, Permission, attached_again, check_attached
@@ -136,7 +136,7 @@ def check_resume(
     if not directory.is_dir():
         raise UserError(f"There is no directory {directory}", "Name the directory that a study was written to (its --out)")
     Store.open(directory).close()
-    with sole_runner(directory), Store.open(directory) as store:
+    with sole_runner(directory, CHECKS), Store.open(directory) as store:
         record = store.read()
     spec = record.spec if minutes is None else _with_budget(record.spec, minutes)
     spec = spec.model_copy(update={"confirm": True}) if confirm else spec

@@ -35,7 +35,7 @@ class Runner:
         laboratory: what the trials share.
         session: which run of dialin this is.
         run_trial: runs one trial; tests give one that needs no server.
-        stop_asked: whether somebody asks for an end after the block under way; asked before each block.
+        stop_asked: whether somebody asks for an end after the block under way; asked before each block that the budget holds.
     """
 
     def __init__(
@@ -87,10 +87,13 @@ class Runner:
 
     def _run_block(self, block: int, names: Sequence[str], purpose: Purpose) -> bool:
         """Run what a block still lacks; a trial that the host spoiled is run again. False where the budget does not hold it."""
-        self._stop_where_asked()
+        begun = False
         while missing := self._missing(block, names, purpose):
             if not self._fits(len(missing)):
                 return False
+            if not begun:
+                self._stop_where_asked()  # only here: where no block fits any more the study ends with its verdict
+                begun = True
             for position, name in missing:
                 self._run_trial(block, position, name, purpose)
             self._check_still_running(block, purpose)

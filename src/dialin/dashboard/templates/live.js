@@ -157,7 +157,7 @@
     if (fetching) return;
     fetching = true;
     try {
-      const answer = await fetch("/report");
+      const answer = await fetch("report");
       if (answer.status === 200) {
         const made = await answer.json();
         at("main").innerHTML = made.main;
@@ -199,13 +199,13 @@
   }
 
   document.querySelectorAll("[data-live-copies]").forEach((button) => button.addEventListener("click", () => copy(button)));
-  at("after-block").addEventListener("click", () => ask("/stop", { when: told.stops ? "never" : "after_block" }));
+  at("after-block").addEventListener("click", () => ask("stop", { when: told.stops ? "never" : "after_block" }));
   at("stop-now").addEventListener("click", () => { at("stop-dialog").returnValue = ""; at("stop-dialog").showModal(); });
   at("stop-dialog").addEventListener("close", () => {
-    if (at("stop-dialog").returnValue === "stop") ask("/stop", { when: "now" });
+    if (at("stop-dialog").returnValue === "stop") ask("stop", { when: "now" });
   });
   at("share").addEventListener("click", async () => {
-    const made = await ask("/link", {});
+    const made = await ask("link", {});
     if (!made) return;
     put("share-link", location.origin + made.path);
     at("share-dialog").showModal();
@@ -222,7 +222,7 @@
   }
 
   const over = () => gone("This page is no longer served, and shows what it knew last. Serve it anew:", told ? told.watch : "dialin watch DIR");
-  const stream = new EventSource("/events");
+  const stream = new EventSource("events");
   stream.addEventListener("message", (event) => {
     clearTimeout(lost);
     lost = 0;
