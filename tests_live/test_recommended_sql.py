@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from dialin.report import sqlfile
+from dialin.model.build import Flavour
+from dialin.report import limits, sqlfile
 from dialin.servers.capabilities import Capability, has
 from dialin.testing import records
 from dialin.variables.catalogue import Catalogue, Kind, Variable
@@ -19,11 +20,11 @@ KNOWN = [
 WANTED = {"max_connections": 77, "init_connect": TRICKY, "sort_buffer_size": "1M", "back_log": 70}
 
 
-def recommending(build, before):
-    """Return a study of a build that recommends what is wanted over what its server has."""
+def recommending(build, before, *, is_stated=True):
+    """Return a study of a build that recommends what is wanted over what its server has: its baseline sets that, or nothing."""
     record = records.winner()
     base, best = (one.model_copy(update={"server": build}) for one in record.spec.candidates[3:5])
-    base = base.model_copy(update={"setting": {}})
+    base = base.model_copy(update={"setting": {name: before[name] for name in WANTED} if is_stated else {}})
     best = best.model_copy(update={"setting": WANTED})
     both = [one for one in record.verdict.candidates if one.name in (base.name, best.name)]
     judged = [one.model_copy(update={"server": build}) for one in both]
@@ -63,3 +64,33 @@ def test_what_is_recommended_comes_into_force_and_undo_takes_it_back(server, mod
     assert server.variables() == before
     if has(server.build, Capability.PERSIST):
         assert server.query("SELECT * FROM performance_schema.persisted_variables") == ()
+
+
+def test_undo_sets_nothing_that_only_a_sandbox_had(server):
+    before = server.variables()
+    record = recommending(server.build.id, {**before, "max_connections": "55"}, is_stated=False)
+    try:
+        server.query("SET NAMES utf8mb4", *lines(sqlfile.render(record)))
+        server.query(*lines(sqlfile.render_undo(record)))
+        assert server.variables()["max_connections"] == "77", "it is for the next start to take back"
+        if has(server.build, Capability.PERSIST):
+            assert server.query("SELECT * FROM performance_schema.persisted_variables") == ()
+    finally:
+        server.query("SET NAMES utf8mb4", *lines(sqlfile.render_undo(recommending(server.build.id, before))))
+    assert server.variables() == before
+
+
+@pytest.mark.parametrize(("limited", "limit"), limits.LIMITS.items())
+def test_what_is_above_its_limit_is_cut_or_moves_it_as_the_note_says(server, limited, limit):
+    before = server.variables()
+    if not {limited, limit} <= set(before):
+        pytest.skip("the build has no such limit")
+    high, moved = (95, False) if "pct" in limit else (2 * int(before[limit]), server.build.flavour is Flavour.MARIADB)
+    try:
+        server.query(f"SET GLOBAL {limited} = {high}")
+        now = server.variables()
+        assert now[limited] == (str(high) if moved else before[limit])
+        assert now[limit] == (str(2 * high) if moved else before[limit])
+    finally:
+        server.query(*(f"SET GLOBAL {name} = {before[name]}" for name in (limited, limit)))
+    assert server.variables() == before

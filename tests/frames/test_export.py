@@ -28,6 +28,14 @@ def test_parquet_holds_what_the_frame_holds(kept, record, tmp_path):
     assert count == found.height
 
 
+def test_the_study_s_own_directories_are_no_place_for_samples(kept):
+    directory = kept(records.unresolved())
+    for place in reading.read(directory, lambda store: (store.directory_of_series, store.directory_of_waits)):
+        with pytest.raises(UserError, match="belongs to the study itself"):
+            export.check_place(place / "trial-1.parquet", directory)
+    export.check_place(directory / "mine" / "trial-1.parquet", directory)
+
+
 def test_csv_has_a_header_and_a_row_for_each_second(kept, tmp_path):
     record = records.winner()
     path = tmp_path / "samples.csv"

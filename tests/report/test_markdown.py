@@ -1,9 +1,11 @@
+import html
 import re
 
 from markdown_it import MarkdownIt
 
 from dialin.report import markdown
 from dialin.report.figures import columns
+from dialin.report.optionfile import Change
 from dialin.testing import records
 
 
@@ -69,6 +71,21 @@ def test_nobody_is_mentioned_and_nothing_is_emphasised():
     assert as_html(markdown.prose("__init__ a__b __c d__ e_f")).strip() == "<p>__init__ a__b __c d__ e_f</p>"
     assert "@all" not in markdown.prose(text)
     assert "innodb_io_capacity" in markdown.prose(text)
+
+
+def test_the_line_that_folds_refers_to_nothing_and_mentions_nobody():
+    told = "see #12, o/r#3, @all: it's <b> & \u2060#4"
+    line = markdown.folded(told, "").splitlines()[0]
+    shown = html.unescape(line.removeprefix("<details><summary>").removesuffix("</summary>"))
+    assert shown == "see #\u206012, o/r#\u20603, @\u2060all: it's <b> & \\u2060#\u20604"
+    assert "<b>" not in line
+
+
+def test_why_a_value_has_no_line_is_text(monkeypatch):
+    refused = Change("init_file", 1, None, None, "<b> *of* @all #1")
+    monkeypatch.setattr(markdown, "changes", lambda _: [refused])
+    page = as_html(markdown.render(records.winner()))
+    assert "<p>init_file cannot be written as a line: &lt;b&gt; *of* @\u2060all #\u20601.</p>" in page
 
 
 def test_warnings_confounds_and_failures_are_in_it():

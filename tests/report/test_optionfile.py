@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import pytest
 
+from dialin.model.study import Attachment
 from dialin.report import optionfile
 from dialin.testing import records
 from dialin.variables import optionfile as servers_own
@@ -76,6 +77,16 @@ def test_a_variable_that_the_baseline_alone_sets_is_to_be_removed():
     text = optionfile.render(replace(record, spec=spec))
     assert "# sync_binlog (was 0): remove this line" in text
     assert len(options(text)) == 1
+
+
+def test_a_value_that_only_a_sandbox_reported_is_told_apart_from_one_that_the_baseline_sets():
+    record = records.winner()
+    assert [item.reported for item in optionfile.changes(record)] == [False]
+    base = record.spec.candidates[0].model_copy(update={"setting": {}})
+    spec = record.spec.model_copy(update={"candidates": (base, *record.spec.candidates[1:])})
+    assert [item.reported for item in optionfile.changes(replace(record, spec=spec))] == [True]
+    spec = spec.model_copy(update={"attachment": Attachment()})
+    assert [item.reported for item in optionfile.changes(replace(record, spec=spec))] == [False]
 
 
 def test_a_value_spelled_otherwise_is_no_change():

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialin.report import html, sqlfile
+from dialin.model.study import Attachment
+from dialin.report import html, limits, sqlfile
 from dialin.testing import records
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 
@@ -69,6 +70,16 @@ def done(record):
     return [line for one in sqlfile.statements(record) for line in one.do]
 
 
+def told(script):
+    """Return a script's text as it reads, comments unwrapped."""
+    return " ".join(script.replace("\n--  ", "").split())
+
+
+def in_sandboxes(record, **in_force):
+    """Return a study whose sandboxes reported what was in force."""
+    return replace(record, trials=[replace(trial, in_force=in_force) for trial in record.trials])
+
+
 def undone(record):
     return [line for one in sqlfile.statements(record) for line in one.undo]
 
@@ -87,6 +98,7 @@ def test_what_only_a_start_can_set_is_persisted_for_the_next_one():
     record = recommending(known=[AT_START], before={"innodb_buffer_pool_instances": 1}, innodb_buffer_pool_instances=16)
     assert done(record) == ["SET PERSIST_ONLY innodb_buffer_pool_instances = 16;"]
     assert undone(record) == ["RESET PERSIST IF EXISTS innodb_buffer_pool_instances;"]
+    assert "taken back by the next start" in told(sqlfile.render_undo(record))
     assert "in force after the next one" in " ".join(sqlfile.render(record).replace("\n--  ", "").split())
     assert "after its next start" in sqlfile.told(record)
 
@@ -232,7 +244,66 @@ def test_a_limit_moves_out_of_the_way_first(before, after, first, turned):
 def test_what_was_there_before_is_told_as_unknown_where_it_is():
     record = recommending(known=[DYNAMIC], innodb_io_capacity=2000)
     assert undone(record) == ["RESET PERSIST IF EXISTS innodb_io_capacity;"]
-    assert "recommended.sql printed it" in sqlfile.render_undo(record)
+    assert "to what recommended.sql printed." in told(sqlfile.render_undo(record))
+
+
+@pytest.mark.parametrize("build", ["mysql@9.7.4", "mysql@5.6.24", "mariadb@11.4.5"])
+def test_what_only_a_sandbox_ran_with_is_never_set_by_undo_but_offered(build):
+    record = in_sandboxes(recommending(build, [DYNAMIC], innodb_io_capacity=2000), innodb_io_capacity="200")
+    text = sqlfile.render_undo(record)
+    assert not any(statement.startswith("SET") for statement in tokens(text)[0])
+    assert "\n-- SET GLOBAL innodb_io_capacity = 200;\n" in text
+    assert "taken back by the next start" in told(text)
+    assert "what the study's baseline ran with, not necessarily your server" in told(text)
+    assert "(the study's baseline ran with 200)" in sqlfile.render(record)
+
+
+def test_an_offered_value_stays_a_comment_and_reads_back_once_it_is_none():
+    value = "it's \\ Grüße -- ; " + "x" * 200
+    record = recommending(known=[Variable("init_connect", Kind.STRING, dynamic=True)], init_connect="")
+    text = sqlfile.render_undo(in_sandboxes(record, init_connect=value))
+    assert value not in tokens(text)[1]
+    assert value in tokens(text.replace("-- SET GLOBAL", "SET GLOBAL"))[1]
+    assert text.index("SET NAMES") < text.index("NO_BACKSLASH_ESCAPES") < text.index("-- SET GLOBAL")
+
+
+def test_what_an_attached_server_ran_with_is_its_own_so_undo_sets_it():
+    record = in_sandboxes(recommending(known=[DYNAMIC], innodb_io_capacity=2000), innodb_io_capacity="200")
+    attached = replace(record, spec=record.spec.model_copy(update={"attachment": Attachment()}))
+    assert undone(attached) == ["RESET PERSIST IF EXISTS innodb_io_capacity;", "SET GLOBAL innodb_io_capacity = 200;"]
+    assert "(was 200)" in sqlfile.render(attached)
+
+
+@pytest.mark.parametrize(
+    ("known", "again"), [(DYNAMIC, "SET PERSIST"), (AT_START, "SET PERSIST_ONLY"), (Variable("x", Kind.UNKNOWN), "SET PERSIST")]
+)
+@pytest.mark.parametrize("is_given_back", [False, True])
+def test_undo_tells_that_a_value_persisted_before_is_to_be_set_again(known, again, is_given_back):
+    before = {known.name: 1}
+    record = recommending(known=[known], before=before, **({"sync_binlog": 1} if is_given_back else {known.name: 2}))
+    text = told(sqlfile.render_undo(record))
+    assert "what recommended.sql printed under PERSISTED is to be set again" in text
+    assert f"{known.name}: where recommended.sql printed it under PERSISTED, {again} that value again." in text
+
+
+def test_where_nothing_can_be_persisted_undo_tells_nothing_of_it():
+    record = recommending("mariadb@11.4.5", [DYNAMIC], {"innodb_io_capacity": 200}, innodb_io_capacity=2000)
+    assert "PERSIST" not in sqlfile.render_undo(record)
+
+
+@pytest.mark.parametrize(("limited", "limit"), limits.LIMITS.items())
+def test_a_variable_that_changes_without_its_limit_is_told_with_it_and_both_are_shown(limited, limit):
+    lower = (
+        f"{limited}: where {limit} of your server is lower, raise that first; else the server cuts the one or moves the other."
+    )
+    higher = f"{limit}: where {limited} of your server is higher, lower that first;"
+    for name, note in ((limited, lower), (limit, higher)):
+        record = recommending(known=[], before={name: 10}, **{name: 50})
+        assert note in told(sqlfile.render(record))
+        for script in (sqlfile.render(record), sqlfile.render_undo(record)):
+            assert all({limited, limit} <= set(tokens(line)[1]) for line in script.splitlines() if line.startswith("SHOW"))
+    both = recommending(known=[], before={limited: 10, limit: 20}, **{limited: 50, limit: 90})
+    assert "of your server is" not in told(sqlfile.render(both))
 
 
 def test_the_html_report_has_the_statements_and_names_the_files():

@@ -5,6 +5,8 @@ import pytest
 from rich.console import Console
 
 from dialin.model.setting import Value
+from dialin.report import terminal
+from dialin.report.optionfile import Change
 from dialin.report.terminal import print_verdict
 from dialin.testing import records
 
@@ -115,6 +117,11 @@ def test_a_value_that_no_option_file_holds_is_said_so():
     record = records.winner()
     verdict = record.verdict.model_copy(update={"recommended": setting})
     assert "init_file cannot be written as a line" in printed(replace(record, verdict=verdict))
+
+
+def test_why_a_value_has_no_line_is_shown_and_not_obeyed(monkeypatch):
+    monkeypatch.setattr(terminal, "changes", lambda _: [Change("init_file", 1, None, None, "no \x1b[2J")])
+    assert r"init_file cannot be written as a line: no \x1b[2J" in printed(records.winner())
 
 
 def test_eighty_columns_hold_the_intervals_of_what_varies_and_the_chance_of_each():

@@ -46,8 +46,7 @@ def export(
     from dialin.store import reading
 
     path = out or directory / f"samples.{chosen}"
-    if path.is_dir():
-        raise UserError(f"{path} is a directory", "Name a file with --out")
+    samples.check_place(path, directory)
     count = reading.read(directory, lambda store: samples.write(store, path, chosen))
     say(f"{count:,} seconds: {path.absolute()}")
 

@@ -19,11 +19,41 @@ import polars as pl
 from dialin.errors import UserError
 from dialin.frames import Format, columns, samples
 from dialin.frames.tables import frame
-from dialin.store.store import Store
+from dialin.store import lock, requests
+from dialin.store.store import FILE, Store
 from dialin.text import visible
 
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
+_REPLACED = tuple(f".{form}" for form in Format)
+_KEPT = ("evidence", "waits")
+"""The directories beside a study's database."""
+
 _FORMULA = ("=", "+", "-", "@")
+
+
+def check_place(path: Path, directory: Path) -> None:
+    """Make sure that writing samples to a place replaces nothing but samples.
+
+    Args:
+        path: where to.
+        directory: the study's.
+
+    Raises:
+        UserError: it is a directory, a file of the study, or one that is there and is named neither .csv nor .parquet.
+    """
+    if path.is_dir():
+        raise UserError(f"{path} is a directory", "Name a file with --out")
+    if _is_the_study_s(path, directory):
+        raise UserError(f"{path} belongs to the study itself", "Name another file with --out")
+    if os.path.lexists(path) and path.suffix.lower() not in _REPLACED:
+        raise UserError(f"{path} is there already, and is named neither .csv nor .parquet", "Name another file with --out")
+
+
+def _is_the_study_s(path: Path, directory: Path) -> bool:
+    place, home = (Path(os.path.realpath(each)) for each in (path.parent, directory))
+    if place == home:
+        return path.name in (FILE, lock.FILE, requests.FILE) or path.name.startswith(f"{FILE}-")
+    return place.parent == home and place.name in _KEPT
 
 
 def write(store: Store, path: Path, form: Format) -> int:

@@ -35,7 +35,9 @@ _AS_ENTITY = "@<>&|`:."
 _LEADING = re.compile(r"[-+](?=\s|$)|[-=](?=[-=]*$)|(?<=\d)[.)](?=\s|$)")
 _NUMBERED = re.compile(r"\d*")
 
-_JOINER = "&#8288;"
+_MENTIONS = re.compile("[@#]")
+_UNSEEN_JOINER = "\u2060"
+_JOINER = f"&#{ord(_UNSEEN_JOINER)};"
 """A word joiner, which nobody sees: behind it a code host takes no name for one that is mentioned."""
 
 _MOST_FAILURES = 8
@@ -90,7 +92,8 @@ def fenced(text: str, language: str = "") -> str:
 
 def folded(summary: str, body: str) -> str:
     """Return what is folded away behind a line of text, which is shown as it is."""
-    shown = html.escape(visible(summary)).replace("@", f"@{_JOINER}").replace("://", "&#58;//")
+    joined = _MENTIONS.sub(rf"\g<0>{_UNSEEN_JOINER}", visible(summary))  # before there are entities, which hold a # too
+    shown = html.escape(joined).replace(_UNSEEN_JOINER, _JOINER).replace("://", "&#58;//")
     return f"<details><summary>{shown}</summary>\n\n{body}\n\n</details>"
 
 
@@ -114,7 +117,7 @@ def _setting(record: StudyRecord) -> str:
     lines = [item.line for item in changed if item.line is not None]
     parts = [fenced("\n".join(["[mysqld]", *lines]), "ini")] if lines else []
     parts += [f"Remove the line that sets {prose(item.name)}." for item in changed if item.value is None]
-    parts += [f"{prose(item.name)} cannot be written as a line: {item.refusal}." for item in changed if item.refusal]
+    parts += [f"{prose(item.name)} cannot be written as a line: {prose(item.refusal)}." for item in changed if item.refusal]
     statements = [one for item in sqlfile.statements(record) for one in item.do]
     if statements:
         told = "\n\n".join([fenced("\n".join(statements), "sql"), prose(sqlfile.told(record))])

@@ -29,6 +29,7 @@ class Change:
         before: the baseline's value, or None where it is not known.
         line: the line for an option file, or None where there is none to write.
         refusal: why a value has no line, or nothing.
+        reported: whether `before` is only what a sandbox of the study reported: the server to be changed may have another.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Change:
     before: Value | None
     line: str | None
     refusal: str = ""
+    reported: bool = False
 
 
 def changes(record: StudyRecord) -> list[Change]:
@@ -45,8 +47,9 @@ def changes(record: StudyRecord) -> list[Change]:
         return []
     base = record.spec.candidate(record.spec.baseline).setting
     in_force = _in_force(record, verdict.baseline)
+    is_sandbox = record.spec.attachment is None
     changed = [
-        _change(name, value, base.get(name, in_force.get(name)))
+        _change(name, value, base.get(name, in_force.get(name)), reported=is_sandbox and name not in base)
         for name, value in verdict.recommended.items()
         if name not in base or not same_value(value, base[name])
     ]
@@ -100,11 +103,11 @@ def _file(lines: list[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _change(name: str, value: Value, before: Value | None) -> Change:
+def _change(name: str, value: Value, before: Value | None, *, reported: bool) -> Change:
     try:
-        return Change(name, value, before, optionfile.line(name, value))
+        return Change(name, value, before, optionfile.line(name, value), reported=reported)
     except UserError as error:
-        return Change(name, value, before, None, error.what)
+        return Change(name, value, before, None, error.what, reported)
 
 
 def _in_force(record: StudyRecord, name: str) -> Setting:

@@ -7,24 +7,18 @@ builds and MariaDB forget what SET GLOBAL set when they stop: there the option f
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from dialin.model.build import BuildReference, Flavour
 from dialin.model.record import StudyRecord
 from dialin.model.setting import Value, as_number, canonical_name
-from dialin.report import optionfile
+from dialin.report import limits, optionfile
 from dialin.report.optionfile import WIDTH, Change
 from dialin.report.words import chosen
 from dialin.text import visible, wrapped
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 from dialin.variables.names import VARIABLE_OF
-
-_LIMITS = {
-    "innodb_io_capacity": "innodb_io_capacity_max",
-    "innodb_max_dirty_pages_pct_lwm": "innodb_max_dirty_pages_pct",
-}
-"""Variables that can be no more than another one: both are set in an order that fits."""
 
 _PERSISTS_FROM = (8, 0)
 
@@ -46,9 +40,11 @@ class Statements:
     Attributes:
         name: the variable, in the server's spelling.
         do: the statements that give it its value; none where no statement can.
-        undo: those that take it back; none where `do` has none.
+        undo: those that take it back, as far as a study knows how: they set no value that is only a sandbox's, and none that
+            was persisted before. There may be none.
         notes: what else is to be known, a sentence each.
         undo_notes: the same of taking it back.
+        offered: what would set the sandbox's value; to be written as a comment.
     """
 
     name: str
@@ -56,6 +52,7 @@ class Statements:
     undo: Sequence[str] = ()
     notes: Sequence[str] = ()
     undo_notes: Sequence[str] = ()
+    offered: Sequence[str] = ()
 
 
 def statements(record: StudyRecord) -> list[Statements]:
@@ -66,7 +63,9 @@ def statements(record: StudyRecord) -> list[Statements]:
         return []
     server = chosen(verdict).server
     persists, known, there = _persists(server), _known(record, server), _there(record, verdict.recommended_candidate)
-    return [_statements(item, persists=persists, known=known, there=there) for item in _ordered(changed)]
+    found = [_statements(item, persists=persists, known=known, there=there) for item in limits.ordered(changed)]
+    names = {one.name for one in found if one.do}
+    return [replace(one, notes=[*one.notes, limits.alone(one.name, names)]) if one.do else one for one in found]
 
 
 def render(record: StudyRecord) -> str | None:
@@ -82,7 +81,7 @@ def render(record: StudyRecord) -> str | None:
         *optionfile.warnings(record.verdict),
         f"For {server}. {_lasts(server)} undo.sql takes it back.",
     ]
-    names = [one.name for one in found if one.do]
+    names = limits.together([one.name for one in found if one.do])
     lines = [
         *_comments(head),
         "",
@@ -101,16 +100,21 @@ def render_undo(record: StudyRecord) -> str | None:
     found = [one for one in statements(record) if one.do][::-1]
     if not found or record.verdict is None:
         return None
-    undone = [line for one in found for line in one.undo]
+    undone = [line for one in found for line in (*one.undo, *one.offered)]
     head = [
         f"Written by dialin {record.dialin_version} from the study {record.directory}",
         "Takes back what recommended.sql did. Values are those of the study's baseline: where recommended.sql printed others, "
         "they were your server's own, so write them here instead.",
+        "Lines of recommended.cnf that stand in an option file are to be taken out there.",
     ]
+    if _persists(chosen(record.verdict).server):
+        head.append(
+            "RESET PERSIST takes out older values, too: what recommended.sql printed under PERSISTED is to be set again."
+        )
     lines = [*_comments(head), *_session(undone)]
     for one in found:
-        lines += ["", *_comments(one.undo_notes), *one.undo]
-    lines += ["", *_comments(["What is in force now."]), _in_force([one.name for one in found])]
+        lines += ["", *_comments(one.undo_notes), *one.undo, *(f"-- {line}" for line in one.offered)]
+    lines += ["", *_comments(["What is in force now."]), _in_force(limits.together([one.name for one in found]))]
     return "\n".join(lines) + "\n"
 
 
@@ -163,22 +167,6 @@ def _there(record: StudyRecord, candidate: str) -> Mapping[str, str]:
     return next((trial.in_force for trial in record.trials if trial.candidate == candidate and trial.in_force), {})
 
 
-def _ordered(changed: Sequence[Change]) -> list[Change]:
-    """Return changes in an order in which no value is cut to a limit that is about to be moved out of its way."""
-    found = list(changed)
-    names = [item.name for item in found]
-    for limited, limit in _LIMITS.items():
-        if limited not in names or limit not in names:
-            continue
-        low, high = names.index(limited), names.index(limit)
-        value, before = (None if each is None else as_number(each) for each in (found[high].value, found[high].before))
-        is_raised = value is None or before is None or value >= before
-        if is_raised == (low < high):
-            found[low], found[high] = found[high], found[low]
-            names = [item.name for item in found]
-    return found
-
-
 def _statements(item: Change, *, persists: bool, known: Mapping[str, Variable], there: Mapping[str, str]) -> Statements:
     try:
         name = _variable(item.name, there)
@@ -194,28 +182,31 @@ def _statements(item: Change, *, persists: bool, known: Mapping[str, Variable], 
         return Statements(name, (), notes=[f"{name}: its value holds characters that are not written into SQL."])
     way = _Way.FOR_NOW if not persists else _Way.AT_START if told.dynamic is False else _Way.PERSIST
     before = None if item.before is None else _literal(item.before, told.kind)
+    reset = [f"RESET PERSIST IF EXISTS {name};"] if persists else []
+    again = [] if way is _Way.AT_START or before is None else [f"SET GLOBAL {name} = {before};"]
     if item.value is None:
-        return _given_back(name, way, before, persists=persists)
+        return _given_back(name, way, reset, again)
     return Statements(
         name,
         [f"{way.value} {name} = {value};"],
-        _undone(name, way, before, persists=persists),
+        reset if item.reported else [*reset, *again],
         _notes(item, name, way, value, told),
-        _undo_notes(name, way, before),
+        [*_undo_notes(item, name, way, before), *_persisted_again(name, way)],
+        again if item.reported else [],
     )
 
 
-def _given_back(name: str, way: _Way, before: str | None, *, persists: bool) -> Statements:
+def _given_back(name: str, way: _Way, reset: Sequence[str], again: Sequence[str]) -> Statements:
     """Return what lets the server's own default hold again, where the baseline alone sets a variable."""
-    do = [f"RESET PERSIST IF EXISTS {name};"] if persists else []
-    do += [] if way is _Way.AT_START else [f"SET GLOBAL {name} = DEFAULT;"]
-    again = [] if way is _Way.AT_START or before is None else [f"SET GLOBAL {name} = {before};"]
+    do = [*reset, *([] if way is _Way.AT_START else [f"SET GLOBAL {name} = DEFAULT;"])]
     note = f"{name}: the server's own default is to hold. Remove the line that sets it from the option file, too."
-    return Statements(name, do, again, [note], [f"{name}: put its line back into the option file, too."])
+    undo_note = f"{name}: put its line back into the option file, too."
+    return Statements(name, do, again, [note], [undo_note, *_persisted_again(name, way)])
 
 
 def _notes(item: Change, name: str, way: _Way, value: str, told: Variable) -> list[str]:
-    was = "" if item.before is None else f" (was {visible(item.before)})"
+    whose = "the study's baseline ran with" if item.reported else "was"
+    was = "" if item.before is None else f" ({whose} {visible(item.before)})"
     if way is _Way.AT_START:
         return [f"{name}{was}: only a start can set it, so it is in force after the next one."]
     if way is _Way.PERSIST and told.dynamic is None:
@@ -223,20 +214,19 @@ def _notes(item: Change, name: str, way: _Way, value: str, told: Variable) -> li
     return [f"{name}{was}."]
 
 
-def _undone(name: str, way: _Way, before: str | None, *, persists: bool) -> list[str]:
-    reset = [f"RESET PERSIST IF EXISTS {name};"] if persists else []
-    now = [] if way is _Way.AT_START or before is None else [f"SET GLOBAL {name} = {before};"]
-    return [*reset, *now]
-
-
-def _undo_notes(name: str, way: _Way, before: str | None) -> list[str]:
+def _undo_notes(item: Change, name: str, way: _Way, before: str | None) -> list[str]:
     if way is _Way.AT_START:
-        return [
-            f"{name}: taken back by the next start. A value that was persisted before recommended.sql ran is to be set again."
-        ]
-    if before is None:
-        return [f"{name}: what it was before is not written here; recommended.sql printed it."]
-    return []
+        return [f"{name}: taken back by the next start."]
+    if before is not None and not item.reported:
+        return []
+    told = f"{name}: taken back by the next start; at once by SET GLOBAL to what recommended.sql printed."
+    return [told if before is None else f"{told} Below is what the study's baseline ran with, not necessarily your server."]
+
+
+def _persisted_again(name: str, way: _Way) -> list[str]:
+    if way is _Way.FOR_NOW:
+        return []
+    return [f"{name}: where recommended.sql printed it under PERSISTED, {way.value} that value again."]
 
 
 def _variable(name: str, there: Mapping[str, str]) -> str:

@@ -121,7 +121,7 @@ def _print_setting(record: StudyRecord, page: Page) -> None:
         elif item.value is None:
             page.text(f"remove the line that sets {visible(item.name)}", indent=_INDENT)
         else:
-            page.text(f"{visible(item.name)} cannot be written as a line: {item.refusal}", indent=_INDENT)
+            page.text(f"{visible(item.name)} cannot be written as a line: {visible(item.refusal)}", indent=_INDENT)
 
 
 def _labels(verdict: Verdict, names: Naming, width: int) -> list[str]:

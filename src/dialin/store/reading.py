@@ -2,7 +2,8 @@
 
 A study that runs, or that was killed, is read with the log beside it, whose index (`study.db-shm`) SQLite refreshes. One that
 rests is read as it lies, from a medium that nobody can write to as well; should somebody begin to run it meanwhile, it is read
-again. One of an older dialin is brought up to date in memory.
+again. One of an older dialin is brought up to date in a copy in memory, at each look: dear only while that dialin runs it,
+for who resumes a study brings it up to date for good.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def read(directory: Path, ask: Callable[[Store], Answer]) -> Answer:
         ask: may only read, keeps nothing of the store that it is given, and may be called twice.
 
     Raises:
-        UserError: the directory holds no study, one that is damaged, or one of a newer dialin.
+        UserError: the directory holds no study, one that is not made yet, one that is damaged, or one of a newer dialin.
     """
     path = study_file(directory)
     if not _is_under_way(path):
@@ -82,12 +83,23 @@ def _asked(directory: Path, path: Path, how: str, ask: Callable[[Store], Answer]
     with _faults(path), closing(_connected(path, how)) as source:
         if source.execute("PRAGMA application_id").fetchone()[0] != schema.APPLICATION_ID:
             raise UserError(f"{path} was not written by dialin", "Name the directory that a dialin study was written to")
-        is_old = source.execute("SELECT format FROM study").fetchone()[0] < schema.FORMAT
+        is_old = _format(source, path) < schema.FORMAT
         with closing(sqlite3.connect(":memory:", check_same_thread=False)) as copy:
             if is_old:
                 source.backup(copy)
             with Store.over(directory, _engine(copy if is_old else source)) as store:
                 return ask(store)
+
+
+def _format(source: sqlite3.Connection, path: Path) -> int:
+    is_there = source.execute("SELECT name FROM sqlite_master WHERE name = 'study'").fetchone()
+    found = source.execute("SELECT format FROM study").fetchone() if is_there else None
+    if found is None:
+        raise UserError(
+            f"{path} holds no study yet: it is being made, or its making was broken off",
+            "Look again in a moment; if it stays so, begin anew",
+        )
+    return int(found[0])
 
 
 def _connected(path: Path, how: str) -> sqlite3.Connection:
