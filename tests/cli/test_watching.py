@@ -67,6 +67,14 @@ def test_no_page_is_served_unless_asked_for(tmp_path, process, capsys):
 STOPS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
 
+@pytest.fixture(autouse=True)
+def as_in_the_foreground():
+    """A shell that starts the tests in the background has them ignore Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def stopped(first, *again):
     """Stop a study, and again while it tidies up; returns whether that came to its end, and what SIGTERM did meanwhile."""
     found = []

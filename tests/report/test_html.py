@@ -260,7 +260,7 @@ def test_where_one_is_best_at_both_nothing_is_joined():
     record = records.by_stability()
     best = [one.model_copy(update={"pareto": one.name == "8"}) for one in record.verdict.candidates]
     page = Page(html.render(replace(record, verdict=record.verdict.model_copy(update={"candidates": best}))))
-    assert "8 is both the fastest and the steadiest." in page.words
+    assert "8 has both the highest throughput and the lowest CV." in page.words
     assert all(trace["mode"] != "lines" for trace in page.data["charts"]["pareto"]["data"])
 
 

@@ -46,7 +46,7 @@ def pareto(verdict: Verdict, style: Mapping[str, Style]) -> str:
     )
     told = trade_off(verdict, labels)
     if len(best) == 1:
-        told = f"{labels[best[0].name]} is both the fastest and the steadiest."
+        told = f"{labels[best[0].name]} has both the highest throughput and the lowest CV."
     elif not told:
         told = "Which is faster and which is steadier may be chance: their intervals overlap, or there are none yet."
     return f"{told} {reading} {figures}."
