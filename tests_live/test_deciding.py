@@ -39,7 +39,7 @@ def test_a_choice_is_confirmed_in_fresh_trials_that_did_not_choose_it_also_after
 def test_one_setting_under_several_names_is_a_study_of_noise_that_recommends_nothing(dialin):
     load = ["--tables", "2", "--table-size", "10000", "--threads", "6"]
     out = dialin.directory / "noise"
-    words = ["doctor", "--noise", "--server", MYSQL, "--names", "2", "--minutes", "0.8", "--measure", "2"]
+    words = ["doctor", "--noise", "--server", MYSQL, "--names", "2", "--minutes", "1.6", "--measure", "2"]
     said, log = dialin(*words, *load, "--out", out, code=dialin.any_code)  # one in twenty may be fooled
     assert "Noise floor: a trial of 2 s varies by" in " ".join(said.split())
     assert "What budgets tell apart" in said
@@ -51,7 +51,7 @@ def test_one_setting_under_several_names_is_a_study_of_noise_that_recommends_not
     with Store.open(out) as store:
         done = [trial for trial in store.trials() if trial.state is TrialState.DONE]
     assert len({trial.candidate for trial in done}) == 2
-    assert sum(sum(trial.steps.values()) for trial in done) > 0.7 * 0.8 * 60, "it spends its budget"
+    assert sum(sum(trial.steps.values()) for trial in done) > 0.7 * 1.6 * 60, "it spends its budget"
 
 
 @pytest.mark.parametrize("goal", [pytest.param("stability", marks=only_with_all), "latency"])
