@@ -185,20 +185,9 @@
     }
   }
 
-  async function copy(button) {
-    const source = at(button.dataset.liveCopies);
-    let done = true;
-    try {
-      await navigator.clipboard.writeText(source.textContent);
-    } catch {
-      getSelection().selectAllChildren(source);
-      done = document.execCommand("copy");
-    }
-    button.textContent = done ? "Copied" : "Select and copy by hand";
-    setTimeout(() => { button.textContent = "Copy"; }, 2000);
-  }
-
-  document.querySelectorAll("[data-live-copies]").forEach((button) => button.addEventListener("click", () => copy(button)));
+  document.querySelectorAll("[data-live-copies]").forEach((button) => {
+    button.addEventListener("click", () => window.dialin.copy(button, at(button.dataset.liveCopies)));
+  });
   at("after-block").addEventListener("click", () => ask("stop", { when: told.stops ? "never" : "after_block" }));
   at("stop-now").addEventListener("click", () => { at("stop-dialog").returnValue = ""; at("stop-dialog").showModal(); });
   at("stop-dialog").addEventListener("close", () => {

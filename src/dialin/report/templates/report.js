@@ -186,8 +186,7 @@
     if (sorted.has(table.id)) sort(table, ...sorted.get(table.id));
   }
 
-  async function copy(button) {
-    const source = document.getElementById(button.dataset.copies);
+  async function copy(button, source) {
     let done = true;
     try {
       await navigator.clipboard.writeText(source.textContent);
@@ -226,7 +225,7 @@
       drawAll();
     }));
     each("table.sortable", sortable);
-    each("button.copy", (button) => button.addEventListener("click", () => copy(button)));
+    each("button.copy", (button) => button.addEventListener("click", () => copy(button, document.getElementById(button.dataset.copies))));
     sides();
   }
 
@@ -286,7 +285,7 @@
   addEventListener("beforeprint", onPaper);
   addEventListener("afterprint", onScreen);
 
-  window.dialin = { show };
+  window.dialin = { show, copy };
   const element = document.getElementById("dialin-data");
   if (element) show(JSON.parse(element.textContent));
 })();
