@@ -146,7 +146,7 @@ def test_a_study_of_which_nothing_began_has_a_body():
 
 def test_a_page_made_by_somebody_else_gets_the_same_assets():
     parts = html.assets()
-    assert "window.dialin = { show }" in parts.script
+    assert "window.dialin = { show, copy }" in parts.script
     assert "--paper" in parts.css
     assert "plotly.js" in parts.library[:400]
 
