@@ -1,16 +1,18 @@
 """Prints what the probes of every trial cost in throughput, on a real server.
 
-    python benchmarks/probes.py [--pairs 12] [--seconds 20] [--workload oltp_read_write] [--server mysql@9.7] [--threads 8]
+    python benchmarks/probes.py [--blocks 120] [--seconds 1] [--workload oltp_read_only] [--server mysql@9.7] [--connections 32]
 
-One sandbox with data that fits in memory, and one sysbench that keeps running. Slices of time come in pairs, one with all
-probes and one without, in random order; the second before each slice is dropped. The difference is that of the logarithms of
-throughput, its interval Student's over the pairs. The server flushes its log once a second, so that the load has nothing to
-wait for but the CPU, which is where probes cost most. The same is told of the CPU that server, load driver and dialin together
-took for a transaction: where nothing of the machine is idle, its inverse is the throughput, without what other programs took.
+One sandbox with data that fits in memory, and one dialin-load in a closed loop that keeps running. Its time is cut into slices,
+with all probes and without, four to a block: with, without, without, with, or the other way round, by the toss of a coin. So the
+speed of the machine may change as it likes from minute to minute, and along a straight line even within a block. The difference
+of a block is that of the logarithms of throughput; the interval is Student's over the blocks. The probes are those of a trial
+that goes on: their clock stands still between slices, each is asked as often as in a trial, and the readings at both ends of a
+trial's window, when nothing is measured, are not part of it. The server flushes its log once a second and everything fits
+in memory, so that the load has nothing to wait for but the CPU, which is where probes cost most.
 
-Beside it stands what the probes took of the CPU, to the nanosecond: all that dialin does while a window is open but read the
-load, and the server's thread that answers the probes' one connection, as the kernel accounts for it. Of a machine that has
-nothing to spare, that share is missing elsewhere; what the probes hold up beyond it, only the paired difference shows.
+Beside it stands what the probes took of the CPU, to the nanosecond, as the kernel accounts for it: dialin's threads that read
+them, and the server's thread that answers their one connection. Of a machine that has nothing to spare, that share is missing
+elsewhere; what the probes hold up beyond it, only the paired difference shows.
 """
 
 from __future__ import annotations
@@ -19,9 +21,9 @@ import argparse
 import os
 import random
 import sys
-import time
-from collections import defaultdict
-from contextlib import contextmanager
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,18 +31,18 @@ import numpy as np
 from scipy import stats
 
 from dialin.clock import Clock
-from dialin.errors import ServerError, UserError
+from dialin.errors import DialinError, ServerError, WorkloadError
 from dialin.model.build import Build
-from dialin.model.evidence import Watched
-from dialin.model.workload import WorkloadSpec
+from dialin.model.workload import Driver, WorkloadSpec
 from dialin.probes import host
+from dialin.probes.heartbeat import Heartbeat
 from dialin.probes.watch import Watch
 from dialin.servers import builds
 from dialin.servers.sandbox import Sandbox
 from dialin.study.watching import Session, data_directory, probes_of
 from dialin.study.workshop import Workshop
 from dialin.workloads.base import Load, Target
-from dialin.workloads.sysbench import Sysbench
+from dialin.workloads.choose import chosen
 
 SETTING = {
     "innodb_buffer_pool_size": 512 * 1024**2,
@@ -49,103 +51,108 @@ SETTING = {
     "performance_schema": "ON",
 }
 PATIENCE = 60.0
-SETTLED = 0.05
-"""Seconds after which the server's thread has cleared away what it answered last."""
+HEARTBEAT = "heartbeat"
+DIALIN = {"watch": "dialin, reading them", HEARTBEAT: "dialin, its heartbeat"}
+"""What dialin's threads do that exist for the probes alone, by their names."""
+ANSWERING = "the server, answering"
 
 THREAD = "SELECT THREAD_OS_ID FROM performance_schema.threads WHERE PROCESSLIST_ID = CONNECTION_ID()"
+
+WITH_FIRST = (True, False, False, True)
 
 
 @dataclass(frozen=True)
 class Slice:
-    """Transactions a second, and the CPU microseconds of all that took part for each of them."""
+    """What a slice of time was like.
+
+    Attributes:
+        tps: transactions a second.
+        cpu_us: CPU microseconds of the server, the load driver and dialin together for each of them.
+        busy: the share of the machine's CPU time that anything used.
+    """
 
     tps: float
     cpu_us: float
-
-
-@dataclass(frozen=True)
-class Spent:
-    """CPU seconds of a slice with probes.
-
-    Attributes:
-        seconds: of wall clock.
-        dialin: what it took to read the probes and to wake for them.
-        server: what its thread took to answer them; None where the server does not tell which thread that is.
-        used: by the server, the load driver and dialin together.
-        busy: by whatever ran on the machine.
-    """
-
-    seconds: float
-    dialin: float
-    server: float | None
-    used: float
     busy: float
 
 
-class Bench:
-    """A load that runs, and what probes saw of it."""
+class Pausable:
+    """A clock that can be stopped: who sleeps on it sleeps on until it goes again.
 
-    def __init__(self, sandbox: Sandbox, load: Load, clock: Clock) -> None:
-        self.sandbox, self.load, self.clock = sandbox, load, clock
-        self.seen: dict[str, list[Watched]] = defaultdict(list)
-        self.spent: list[Spent] = []
+    Args:
+        clock: what it goes by.
+    """
 
-    def slice(self, seconds: int, *, probes: bool) -> Slice:
-        """Return what a slice of time was like."""
-        self.load.read(PATIENCE)
-        if not probes:
-            mine, used = time.process_time(), self.used()
-            speed = self.speed(seconds)
-            used = self.used() - used + time.process_time() - mine
-            return Slice(speed, 1e6 * used / (speed * seconds))
-        with Session(self.sandbox) as session:
-            directory = data_directory(session)
-            which = probes_of(session, self.sandbox.pid, self.load.cpu_seconds, directory)
-            thread = thread_of(session, self.sandbox.pid)
-            with Watch(which, self.clock) as watch:
-                self.clock.sleep(SETTLED)
-                server, began, busy, used = taken_by(thread), self.clock.monotonic(), host.busy_seconds(), self.used()
-                mine = time.process_time()
-                with watch.window():
-                    reading = time.thread_time()
-                    speed = self.speed(seconds)
-                    reading = time.thread_time() - reading
-                whole = time.process_time() - mine
-                mine = whole - reading
-                took, busy, used = self.clock.monotonic() - began, host.busy_seconds() - busy, self.used() - used
-                self.clock.sleep(SETTLED)
-                answering = None if server is None else taken_by(thread) - server
-                found = Slice(speed, 1e6 * (used + whole) / (speed * seconds))
-                self.spent.append(Spent(took, mine, answering, used + mine, busy))
-                for one in watch.taken():
-                    self.seen[one.probe].append(one)
-        return found
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._gone = 0.0
+        self._since: float | None = None
+        self._goes = threading.Event()
 
-    def used(self) -> float:
-        """Return the CPU seconds of the server and the load driver so far."""
-        return host.cpu_seconds(self.sandbox.pid) + self.load.cpu_seconds()
+    def now(self) -> float:
+        """Return seconds since the epoch, which go on."""
+        return self._clock.now()
 
-    def speed(self, seconds: int) -> float:
-        found = [self.load.read(PATIENCE) for _ in range(seconds)]
-        return float(np.mean([second.tps for second in found if second is not None]))
+    def monotonic(self) -> float:
+        """Return for how many seconds it has gone."""
+        since = self._since
+        return self._gone + (0.0 if since is None else self._clock.monotonic() - since)
+
+    def sleep(self, seconds: float) -> None:
+        """Wait while it goes so long."""
+        end = self.monotonic() + seconds
+        while (left := end - self.monotonic()) > 0 or not self._goes.is_set():
+            self._goes.wait()
+            self._clock.sleep(max(0.0, left))
+
+    def go(self, on: bool) -> None:
+        """Let it go, or stand still."""
+        if on and self._since is None:
+            self._since = self._clock.monotonic()
+            self._goes.set()
+        elif not on and self._since is not None:
+            self._goes.clear()
+            self._gone, self._since = self.monotonic(), None
 
 
 @contextmanager
-def running(build: Build, name: str, threads: int, workshop: Workshop):
-    workload = Sysbench(WorkloadSpec(name=name, threads=threads, tables=4, table_size=50_000))
+def running(build: Build, spec: WorkloadSpec, workshop: Workshop) -> Iterator[tuple[Sandbox, Load]]:
+    """A server under a load that goes on."""
+    workload = chosen(spec)
+    workload.check()
     with workshop.preparer.running(build, SETTING) as sandbox:
         with sandbox.connect() as query:
             query("CREATE DATABASE sbtest")
         target = Target(sandbox.account, sandbox.directory)
         workload.prepare(target)
-        load = workload.start(target, threads=threads, seed=1, cpus=None)
+        load = workload.start(target, threads=spec.threads, seed=1, cpus=None)
         try:
-            yield Bench(sandbox, load, workshop.clock)
+            yield sandbox, load
         finally:
             load.stop()
 
 
-def thread_of(session: Session, pid: int) -> Path | None:
+def speed(load: Load, seconds: int) -> float:
+    """Return the transactions a second of the next seconds."""
+    found = [load.read(PATIENCE) for _ in range(seconds)]
+    if None in found:
+        raise WorkloadError(f"the driver reported nothing for {PATIENCE:.0f} s")
+    return float(np.mean([second.tps for second in found if second is not None]))
+
+
+def sliced(sandbox: Sandbox, load: Load, seconds: int) -> Slice:
+    """Return what the next slice is like."""
+
+    def used() -> tuple[float, float]:
+        return host.cpu_seconds(sandbox.pid) + load.cpu_seconds() + host.cpu_seconds(os.getpid()), host.busy_seconds()
+
+    began = used()
+    tps = speed(load, seconds)
+    ours, busy = (after - before for before, after in zip(began, used(), strict=True))
+    return Slice(tps, 1e6 * ours / (tps * seconds), busy / seconds / host.cpu_count())
+
+
+def answering(session: Session, pid: int) -> Path | None:
     """Return where the kernel tells of the server's thread that answers a session; None on a build that does not name it."""
     try:
         rows = session(THREAD)
@@ -155,84 +162,117 @@ def thread_of(session: Session, pid: int) -> Path | None:
     return path if path.exists() else None
 
 
-def taken_by(thread: Path | None) -> float | None:
-    """Return the CPU seconds that a thread has used so far."""
-    return None if thread is None else int(thread.read_text(encoding="ascii").split()[0]) / 1e9
+def at_work(session: Session, pid: int) -> dict[str, Path]:
+    """Return where the kernel tells of each thread that works for the probes alone, by what it does."""
+    found = {
+        DIALIN[thread.name]: Path(f"/proc/self/task/{thread.native_id}/schedstat")
+        for thread in threading.enumerate()
+        if thread.name in DIALIN
+    }
+    server = answering(session, pid)
+    return found if server is None else {**found, ANSWERING: server}
 
 
-def mean_within(values: np.ndarray) -> tuple[float, float, float]:
-    """The mean with its 95 % interval."""
-    half = stats.t.ppf(0.975, values.size - 1) * stats.sem(values)
-    return values.mean(), values.mean() - half, values.mean() + half
+def taken_by(threads: Mapping[str, Path]) -> dict[str, float]:
+    """Return the CPU seconds that each thread has used so far."""
+    return {what: int(thread.read_text(encoding="ascii").split()[0]) / 1e9 for what, thread in threads.items()}
 
 
-def interval(differences: np.ndarray) -> str:
+def differences(slices: Sequence[Slice], orders: Sequence[Sequence[bool]], name: str) -> np.ndarray:
+    """Return by how much the logarithm of a figure is greater with probes, of each block."""
+    values = np.log([getattr(one, name) for one in slices]).reshape(-1, len(WITH_FIRST))
+    return 2 * (values * np.where(orders, 1, -1)).mean(axis=1)
+
+
+def interval(found: np.ndarray) -> str:
     """The mean of differences of logarithms with its 95 % interval, as a change in per cent."""
-    mean, low, high = (100 * np.expm1(value) for value in mean_within(differences))
+    half = stats.t.ppf(0.975, found.size - 1) * stats.sem(found)
+    mean, low, high = (100 * np.expm1(value) for value in (found.mean(), found.mean() - half, found.mean() + half))
     return f"{mean:+.2f} % ({low:+.2f} to {high:+.2f})"
 
 
-def share(values: np.ndarray) -> str:
-    """The mean of shares with its 95 % interval, in per cent."""
-    mean, low, high = (100 * value for value in mean_within(values))
-    return f"{mean:.2f} % ({low:.2f} to {high:.2f})"
-
-
-def print_spent(spent: list[Spent]) -> None:
-    """Print what the probes took of the CPU."""
-    seconds, dialin, used, busy = (
-        np.array([getattr(one, name) for one in spent]) for name in ("seconds", "dialin", "used", "busy")
-    )
-    rows = {"dialin": dialin}
-    if all(one.server is not None for one in spent):
-        rows["the server, answering"] = np.array([one.server for one in spent])
-        rows["together"] = rows["dialin"] + rows["the server, answering"]
-    machine = seconds * host.cpu_count()
-    print("\n| CPU for the probes | ms/s | of the machine's CPU time, 95 % interval |\n|---|---|---|")
-    for who, took in rows.items():
-        print(f"| {who} | {1000 * (took / seconds).mean():.1f} | {share(took / machine)} |")
-    if "together" not in rows:
+def print_spent(spent: Mapping[str, float], seconds: float) -> None:
+    """Print what the probes took of the CPU, in seconds, while they were asked for so many."""
+    print("\n| CPU for the probes | ms/s | of the machine's CPU time |\n|---|---|---|")
+    for what, took in {**spent, "together": sum(spent.values())}.items():
+        print(f"| {what} | {1000 * took / seconds:.1f} | {100 * took / seconds / host.cpu_count():.2f} % |")
+    if ANSWERING not in spent:
         print("\nThis build does not tell which thread answers the probes, so the server's part is left out.")
-    busy_share, used_share = (100 * part.sum() / machine.sum() for part in (busy, used))
-    print(f"\nThe machine was {busy_share:.0f} % busy, {used_share:.0f} % with the server, its load and dialin.")
+
+
+def measure(
+    sandbox: Sandbox, load: Load, orders: Sequence[Sequence[bool]], seconds: int, clock: Clock, only: Sequence[str]
+) -> list[Slice]:
+    """Measure all slices, print what the probes took and how often each was asked, and return what the slices were like."""
+    paused = Pausable(clock)
+    slices = []
+    with Session(sandbox) as session:
+        probes = probes_of(session, sandbox.pid, load.cpu_seconds, data_directory(session))
+        paused.go(True)
+        if only:
+            probes = [probe for probe in probes if probe.name in only]
+        heartbeat = nullcontext() if only and HEARTBEAT not in only else Heartbeat(paused)
+        with heartbeat, Watch(probes, paused) as watch, watch.window():
+            paused.go(False)
+            threads = at_work(session, sandbox.pid)
+            spent = taken_by(threads)
+            before = {one.probe: one for one in watch.taken()}
+            speed(load, 1)
+            for number, order in enumerate(orders, 1):
+                for probing in order:
+                    paused.go(probing)
+                    slices.append(sliced(sandbox, load, seconds))
+                if number % 10 == 0:
+                    print(f"{number} of {len(orders)} blocks", file=sys.stderr)
+            paused.go(False)
+            spent = {what: took - spent[what] for what, took in taken_by(threads).items()}
+            asked = paused.monotonic()
+            after = watch.taken()
+            # Who sleeps on it must wake to end.
+            paused.go(True)
+    print_spent(spent, asked)
+    print("\n| probe | readings a minute | ms a reading | CPU of dialin, ms/s |\n|---|---|---|---|")
+    for one in after:
+        readings = one.readings - before[one.probe].readings
+        waited, cpu = one.waited - before[one.probe].waited, one.cpu - before[one.probe].cpu
+        if readings:
+            print(f"| {one.probe} | {60 * readings / asked:.1f} | {1000 * waited / readings:.1f} | {1000 * cpu / asked:.2f} |")
+    return slices
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pairs", type=int, default=12)
-    parser.add_argument("--seconds", type=int, default=20, help="of each slice")
+    parser.add_argument("--blocks", type=int, default=120, help="of four slices")
+    parser.add_argument("--seconds", type=int, default=1, help="of each slice")
     parser.add_argument("--warmup", type=int, default=20, help="seconds of load before the first slice")
-    parser.add_argument("--workload", default="oltp_read_write", help="of sysbench")
+    parser.add_argument("--workload", default="oltp_read_only", help="of dialin-load")
     parser.add_argument("--server", default="mysql@9.7")
-    parser.add_argument("--threads", type=int, default=8)
+    parser.add_argument("--connections", type=int, default=32)
+    parser.add_argument("--only", nargs="+", default=[], metavar="PROBE", help="such as status, or heartbeat")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
+    rng = random.Random(options.seed)
+    orders = [[first == one for one in WITH_FIRST] for first in (rng.random() < 0.5 for _ in range(options.blocks))]
+    spec = WorkloadSpec(
+        name=options.workload, driver=Driver.DIALIN_LOAD, threads=options.connections, tables=4, table_size=50_000
+    )
     workshop = Workshop.open(lambda text: print(text, file=sys.stderr))
     try:
         build = builds.find(options.server, builds.discover(workshop.home, os.environ))
-    except UserError as error:
-        print(error)
-        return
-    rng = random.Random(options.seed)
-    pairs = []
-    with running(build, options.workload, options.threads, workshop) as bench:
-        bench.speed(options.warmup)
-        for _ in range(options.pairs):
-            order = [True, False]
-            rng.shuffle(order)
-            found = {probes: bench.slice(options.seconds, probes=probes) for probes in order}
-            pairs.append((found[False], found[True]))
-    print(f"{build.id}, {options.workload}, {options.threads} threads, {options.pairs} pairs of {options.seconds} s:\n")
+        with running(build, spec, workshop) as (sandbox, load):
+            speed(load, options.warmup)
+            slices = measure(sandbox, load, orders, options.seconds, workshop.clock, options.only)
+    except DialinError as error:
+        sys.exit(str(error))
+    size = f"{options.connections} connections, {options.blocks} blocks of four slices of {options.seconds} s"
+    print(f"\n{build.id}, {options.workload}, {size}:\n")
     print("| | without probes | with probes | difference, 95 % interval |\n|---|---|---|---|")
+    probing = np.array(orders).ravel()
     for what, name in (("transactions/s", "tps"), ("CPU a transaction, µs", "cpu_us")):
-        without, with_them = np.array([[getattr(one, name) for one in pair] for pair in pairs]).T
-        print(f"| {what} | {without.mean():.0f} | {with_them.mean():.0f} | {interval(np.log(with_them / without))} |")
-    print_spent(bench.spent)
-    print("\n| probe | readings a slice | ms a reading | CPU of dialin, ms/s |\n|---|---|---|---|")
-    for probe, seen in bench.seen.items():
-        readings, seconds = sum(one.readings for one in seen), sum(one.seconds for one in seen)
-        waited, cpu = sum(one.waited for one in seen), sum(one.cpu for one in seen)
-        print(f"| {probe} | {readings / len(seen):.1f} | {1000 * waited / readings:.1f} | {1000 * cpu / seconds:.2f} |")
+        values = np.array([getattr(one, name) for one in slices])
+        difference = interval(differences(slices, orders, name))
+        print(f"| {what} | {values[~probing].mean():.0f} | {values[probing].mean():.0f} | {difference} |")
+    print(f"\nThe machine was {100 * np.mean([one.busy for one in slices]):.0f} % busy.")
 
 
 if __name__ == "__main__":

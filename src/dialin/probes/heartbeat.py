@@ -2,7 +2,7 @@
 
 A server that stalls does not delay it; a hypervisor that pauses the machine, a frozen container or a laptop's lid does.
 
-Cost: 20 wake-ups of one thread a second, about 0.2 % of one CPU. Privileges: none.
+Cost: 10 wake-ups of one thread a second, about 0.1 % of one CPU. Privileges: none.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Self
 
 from dialin.clock import Clock
 
-PERIOD = 0.05
-"""Seconds from one beat to the next."""
+PERIOD = 0.1
+"""Seconds from one beat to the next; a standstill may be told shorter than it was by so much."""
 
 
 class Heartbeat:

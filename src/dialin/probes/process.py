@@ -1,6 +1,6 @@
 """The server's own process as the kernel accounts for it, and the CPU time of the load driver.
 
-Cost: a second, three short reads of /proc and one for each thread of the server, about 10 µs of CPU each. Privileges: what the
+Cost: every two seconds, three short reads of /proc and one for each thread of the server, about 10 µs of CPU each. Privileges: what the
 server read and wrote is told to root and to the server's own user only; the rest to all, unless /proc is mounted to hide it.
 """
 
@@ -41,7 +41,7 @@ class ProcessProbe:
     """
 
     name = "process"
-    period = 1.0
+    period = 2.0
 
     def __init__(self, pid: int, client_cpu: Callable[[], float], proc: Path = Path("/proc")) -> None:
         self._directory = f"{proc}/{pid}"

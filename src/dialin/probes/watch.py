@@ -27,7 +27,7 @@ _SHARE = 0.05
 """The most of the time that reading a probe may take."""
 
 _TRIES = 2
-_TICK, _NAP = 0.05, 0.2
+_TICK, _NAP = 0.05, 0.5
 """The least and the most seconds between two looks at what is due; whoever ends a watch waits for a nap to end."""
 
 
