@@ -1,6 +1,7 @@
 import pytest
 
 from dialin.probes import host
+from dialin.probes.heartbeat import PERIOD
 from dialin.probes.hiccups import HiccupProbe, Hiccups
 from dialin.probes.host import Lost, pressure_total
 
@@ -25,7 +26,7 @@ def test_shares_are_of_the_time_since_the_last_question(probe):
 
 
 def test_what_the_kernel_does_not_tell_is_none(probe):
-    assert probe(Lost(None, None, 2), Lost(None, None, 2)) == Hiccups(gap=pytest.approx(0.95))
+    assert probe(Lost(None, None, 2), Lost(None, None, 2)) == Hiccups(gap=pytest.approx(1 - PERIOD))
 
 
 def test_a_share_is_one_at_most_and_never_below_none(probe):
