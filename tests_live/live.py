@@ -22,7 +22,8 @@ MYSQL = os.environ.get("DIALIN_TEST_SERVER", "mysql@9.7")
 LITTLE = ["--tables", "2", "--table-size", "10000", "--threads", "8", "--yes"]
 SMALL = [*LITTLE, "--measure", "3", "--warmup", "2"]
 SHORT = [*LITTLE, "--measure", "2", "--warmup", "1"]
-"""For studies whose figures do not matter."""
+EASY = ["--rate", "100"]
+"""For studies whose figures do not matter: a load that leaves the CPUs to the tests beside it."""
 
 
 TESTED = [BuildReference.parse(text) for text in os.environ.get("DIALIN_TEST_BUILDS", "").split()]

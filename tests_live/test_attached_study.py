@@ -9,11 +9,11 @@ import time
 import pytest
 
 from dialin.paths import Home
-from live import MYSQL, children, find, kill, measuring, until
+from live import EASY, MYSQL, children, find, kill, measuring, until
 from playground import PASSWORD, option_file, playground
 
 LOAD = ["--tables", "2", "--table-size", "5000", "--threads", "4", "--measure", "2", "--warmup", "1", "--minutes", "1"]
-LOAD += ["--worthwhile", "100%"]
+LOAD += ["--worthwhile", "100%", *EASY]
 SCHEMA = "dialin_sbtest"
 
 

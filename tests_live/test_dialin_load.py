@@ -48,7 +48,8 @@ def stopped_for_two_seconds(server, *words):
 
 def test_a_stall_shows_in_full_where_transactions_come_at_a_rate(server):
     done = stopped_for_two_seconds(server, "--rate", 400)
-    worst = max(done.seconds, key=lambda second: second["latency"]["max"] or 0)
+    # A second with few transactions has no such percentile.
+    worst = max(done.seconds, key=lambda second: second["latency"]["p99"] or 0)
     assert worst["latency"]["p99"] > 1500, "those that were due while it stood still waited for it"
     assert worst["latency"]["max"] > 1800
     assert worst["service"]["p50"] < 500, "the server itself took no time for most of them"

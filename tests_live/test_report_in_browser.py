@@ -118,18 +118,16 @@ def test_what_the_reader_did_stays_when_the_page_is_made_anew(winner):
     page.locator("details[data-key=trials] summary").click()
     page.locator(".sortable thead button").nth(1).click()
     page.evaluate("scrollTo({ top: 900, behavior: 'instant' })")
-    winner.until("scrollY === 900")
     page.evaluate(
         """() => {
           window.data = JSON.parse(document.getElementById("dialin-data").textContent);
-          const main = document.querySelector("main");
-          main.innerHTML = main.innerHTML.replace(/aria-pressed="false"/g, 'aria-pressed="true"');
-          document.querySelectorAll("main .drawing").forEach((one) => { one.innerHTML = ""; one.className = "drawing"; });
-          document.querySelectorAll("main details").forEach((one) => { one.open = false; });
-          const body = document.querySelector(".sortable tbody");
+          const main = document.querySelector("main").cloneNode(true);
+          main.querySelectorAll(".drawing").forEach((one) => { one.innerHTML = ""; one.className = "drawing"; });
+          main.querySelectorAll("details").forEach((one) => { one.open = false; });
+          const body = main.querySelector(".sortable tbody");
           body.append(...[...body.rows].sort((a, b) => a.cells[0].dataset.order - b.cells[0].dataset.order));
           document.documentElement.dataset.charts = "";
-          dialin.show(window.data);
+          dialin.show(window.data, main.innerHTML.replace(/aria-pressed="false"/g, 'aria-pressed="true"'));
         }"""
     )
     winner.drawn()

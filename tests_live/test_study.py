@@ -10,10 +10,11 @@ import pytest
 from dialin.model.trial import TrialState
 from dialin.report import jsonfile
 from dialin.store.store import Store
-from live import MYSQL, SHORT, SMALL, children, find, kill, measuring, only_with_all
+from live import EASY, MYSQL, SHORT, SMALL, children, find, kill, measuring, only_with_all
 
 SCHEMA = jsonfile.schema()
-SWEEP = ["sweep", "innodb_buffer_pool_instances=1,4", "--server", MYSQL, "--set", "innodb_buffer_pool_size=1G", *SHORT]
+SWEEP = ["sweep", "innodb_buffer_pool_instances=1,4", "--server", MYSQL, "--set", "innodb_buffer_pool_size=1G"]
+SWEEP += [*SHORT, *EASY]
 
 with_pool_instances = pytest.mark.skipif(
     not MYSQL.startswith("mysql"), reason="MariaDB has had one buffer pool instance since 10.5"
@@ -96,7 +97,7 @@ def test_a_pool_that_grew_is_a_confound_and_with_hold_it_is_gone(dialin):
 @pytest.mark.skipif(not find("mysql@5.6"), reason="mysql@5.6 is not installed")
 def test_candidates_that_report_other_numbers_of_pools_and_have_one_are_said_to_be_one(dialin):
     words = ["sweep", "innodb_buffer_pool_instances=1,8", "--server", "mysql@5.6", "--set", "innodb_buffer_pool_size=512M"]
-    out, err = dialin(*words, *SHORT, "--minutes", "1", "--json")
+    out, err = dialin(*words, *SHORT, *EASY, "--minutes", "1", "--json")
     verdict = json.loads(out)
     assert "each has 1 real innodb_buffer_pool_instances" in err, "it is said before the study begins"
     notes = {note["code"]: note for note in verdict["warnings"]}
@@ -123,7 +124,7 @@ def test_a_candidate_whose_server_crashes_fails_by_its_signal_and_the_others_are
 def test_two_identical_option_files_are_no_worthwhile_difference(dialin):
     for name in ("a.cnf", "b.cnf"):
         (dialin.directory / name).write_text("[mysqld]\nsort_buffer_size = 512K\nport = 3306\ndatadir = /var/lib/mysql\n")
-    verdict = dialin.verdict("compare", "a.cnf", "b.cnf", "--server", MYSQL, *SHORT, "--minutes", "1.5")
+    verdict = dialin.verdict("compare", "a.cnf", "b.cnf", "--server", MYSQL, *SHORT, *EASY, "--minutes", "1.5")
     assert verdict["verdict"] == "no_worthwhile_difference"
     assert verdict["recommended_candidate"] == "a.cnf"
 

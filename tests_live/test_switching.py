@@ -20,11 +20,11 @@ from dialin.study.lives import Lives, SharedStage
 from dialin.study.stage import SandboxStage
 from dialin.study.switching import Changes
 from dialin.study.workshop import Workshop
-from live import INSTALLED, LITTLE, MYSQL, SHORT, children, find, kill, measuring, only_with_all, until
+from live import EASY, INSTALLED, LITTLE, MYSQL, SHORT, children, find, kill, measuring, only_with_all, until
 
 MARIADB = "mariadb@10.11.19"
 CAPACITY, MOST = "innodb_io_capacity", "innodb_io_capacity_max"
-SWEEP = ["sweep", f"{CAPACITY}=300,3000", *SHORT, "--minutes", "3", "--seed", "1"]
+SWEEP = ["sweep", f"{CAPACITY}=300,3000", *SHORT, *EASY, "--minutes", "3", "--seed", "1"]
 
 on_mysql = pytest.mark.skipif(not MYSQL.startswith("mysql"), reason="the values are MySQL's")
 on_mariadb = pytest.mark.skipif(not find(MARIADB), reason=f"{MARIADB} is not installed")

@@ -10,7 +10,7 @@ import pytest
 
 from browser import needs_chromium
 from dialin.store.lock import holder
-from live import MYSQL, SHORT, kill, measuring, until
+from live import EASY, MYSQL, SHORT, kill, measuring, until
 
 pytestmark = [needs_chromium, pytest.mark.timeout(600)]
 
@@ -20,6 +20,7 @@ SWEEP = [
     "--server",
     MYSQL,
     *SHORT,
+    *EASY,
     "--switch",
     "restart",
     "--worthwhile",

@@ -12,6 +12,7 @@ mod schedule;
 mod seat;
 mod setup;
 mod shared;
+mod threads;
 mod wake;
 mod worker;
 
@@ -91,7 +92,7 @@ pub fn play_when(
     if most == 0 || plan.transactions.is_empty() {
         return Err(Error::user("There is nothing to run", "Give a workload with a transaction, and a connection"));
     }
-    let load_threads = run.load_threads.unwrap_or_else(|| suitable(most)).clamp(1, most);
+    let load_threads = run.load_threads.unwrap_or_else(|| threads::suitable(run, most)).clamp(1, most);
     let run = &settled(run)?;
     let connections = open_all(plan, run, most, load_threads)?;
     let clock = Clock::from(ready()?);
@@ -119,12 +120,6 @@ pub fn play_when(
         again.join().map_err(|_| Error::driver("A thread of the driver failed", "Report this as a defect of dialin-load"))?;
         shared.failure().map_or(Ok(played), Err)
     })
-}
-
-/// How many load threads suit so many connections on this machine: a quarter of its CPUs, and eight connections each.
-fn suitable(connections: usize) -> usize {
-    let cpus = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    (cpus / 4).clamp(1, connections.div_ceil(8))
 }
 
 /// The run with what a first connection tells of how the others are best made.
@@ -211,15 +206,4 @@ fn hopeless(shared: &Shared<'_>) -> Error {
         format!("Every transaction failed for {HOPELESS} s; the last with error {code}: {message}"),
         "See that the workload's transactions can succeed on this data, and that its retries end",
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn there_is_a_load_thread_at_least_and_no_more_than_connections_need() {
-        assert_eq!(suitable(1), 1);
-        assert!(suitable(1000) >= 1);
-    }
 }

@@ -160,10 +160,10 @@
       const answer = await fetch("report");
       if (answer.status === 200) {
         const made = await answer.json();
-        at("main").innerHTML = made.main;
+        const shows = window.dialin.show(made.data, made.main);
         shown = made.number;
         root.dataset.report = made.number;
-        await window.dialin.show(made.data);
+        await shows;
       }
     } catch {
       // The stream tells of a server that is gone.

@@ -248,9 +248,14 @@
     scrollTo({ top, behavior: "instant" });
   }
 
-  // Shows the page's inside, which stands in <main> by now; called again whenever that was replaced.
-  function show(given) {
+  // Shows the page's inside, which stands in <main>; given another one, that takes its place, and what the reader did stays.
+  function show(given, inner) {
     const again = drawn.length > 0;
+    if (inner !== undefined) {
+      // The event that tells of it may be still to come.
+      top = scrollY;
+      document.querySelector("main").innerHTML = inner;
+    }
     for (const element of drawn) if (window.Plotly && !element.isConnected) Plotly.purge(element);
     data = given;
     drawn = Object.keys(data.charts).map((id) => document.getElementById(id));

@@ -1,0 +1,95 @@
+//! How many load threads suit a run.
+//!
+//! Where client and server share the CPUs and each CPU has a few connections, it pays to have a load thread for every two or three
+//! of them. The kernel then lets a server thread and the load thread that it answers take turns on one CPU: the load thread
+//! interrupts it just as it has answered, and the server finds the next statement without waiting for it. Threads are as many on
+//! each CPU, so that none is left without. One loop for all would have every server thread wait each time, which with few
+//! connections costs up to two thirds of the throughput; one thread for each connection, as sysbench has them, switches more often.
+//! With many connections a loop that gathers answers costs least, and there are always enough of them.
+
+use crate::account::Address;
+use crate::run::Run;
+use std::fs;
+use std::net::IpAddr;
+use std::thread;
+
+/// Up to so many connections on each CPU are shared out among threads.
+const FEW: usize = 12;
+/// So many connections have so many load threads; found by trying (BENCHMARKS.md).
+const CONNECTIONS: usize = 8;
+const THREADS: usize = 3;
+/// Connections of a loop that gathers, at least.
+const GATHERED: usize = 8;
+
+/// How many load threads suit a run with so many connections at most on this machine.
+pub fn suitable(run: &Run, connections: usize) -> usize {
+    let cpus = thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let is_closed = run.phases.iter().all(|phase| phase.rate.is_none());
+    // Due transactions wait for a connection of their own thread, so at a rate few threads are better than many.
+    if is_closed && is_here(&run.account.address) && online().is_none_or(|all| all == cpus) && connections <= FEW * cpus {
+        beside(connections, cpus)
+    } else {
+        gathering(connections, cpus)
+    }
+}
+
+/// As many threads on each CPU, with two or three connections each.
+fn beside(connections: usize, cpus: usize) -> usize {
+    let per_cpu = (THREADS * connections).div_ceil(CONNECTIONS * cpus);
+    (per_cpu * cpus).clamp(1, connections)
+}
+
+/// A quarter of the CPUs, and eight connections each.
+fn gathering(connections: usize, cpus: usize) -> usize {
+    (cpus / 4).clamp(1, connections.div_ceil(GATHERED))
+}
+
+/// Whether a server of this address runs on this machine.
+fn is_here(address: &Address) -> bool {
+    match address {
+        Address::Socket(_) => true,
+        Address::Tcp(host, _) => {
+            host.eq_ignore_ascii_case("localhost") || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+        }
+    }
+}
+
+/// The CPUs of this machine, whether or not this process may use them; None where the kernel does not tell.
+fn online() -> Option<usize> {
+    let stat = fs::read_to_string("/proc/stat").ok()?;
+    Some(stat.lines().filter(|line| line.starts_with("cpu") && !line.starts_with("cpu ")).count())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_few_connections_have_a_thread_for_two_or_three_and_each_cpu_as_many() {
+        let on_two = [1, 2, 3, 4, 8, 16, 24].map(|connections| beside(connections, 2));
+        assert_eq!(on_two, [1, 2, 2, 2, 4, 6, 10]);
+        assert_eq!(beside(6, 64), 6);
+        assert_eq!(beside(128, 64), 64);
+    }
+
+    #[test]
+    fn many_share_a_loop_for_each_four_cpus() {
+        assert_eq!(gathering(150, 2), 1);
+        assert_eq!(gathering(1000, 64), 16);
+        assert_eq!(gathering(4, 64), 1);
+    }
+
+    #[test]
+    fn a_server_is_here_by_its_socket_or_a_loopback_address() {
+        let tcp = |host: &str| is_here(&Address::Tcp(host.into(), 3306));
+        assert!(is_here(&Address::Socket("/tmp/s.sock".into())));
+        assert!(tcp("localhost") && tcp("127.0.0.1") && tcp("::1"));
+        assert!(!tcp("10.0.0.7") && !tcp("db.example"));
+    }
+
+    #[test]
+    fn this_machine_has_as_many_cpus_as_may_be_used_at_least() {
+        let usable = thread::available_parallelism().unwrap().get();
+        assert!(online().is_none_or(|all| all >= usable));
+    }
+}
