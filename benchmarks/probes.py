@@ -2,13 +2,13 @@
 
     python benchmarks/probes.py [--blocks 120] [--seconds 1] [--workload oltp_read_only] [--server mysql@9.7] [--connections 32]
 
-One sandbox with data that fits in memory, and one dialin-load in a closed loop that keeps running. Its time is cut into slices,
-with all probes and without, four to a block: with, without, without, with, or the other way round, by the toss of a coin. So the
-speed of the machine may change as it likes from minute to minute, and along a straight line even within a block. The difference
-of a block is that of the logarithms of throughput; the interval is Student's over the blocks. The probes are those of a trial
-that goes on: their clock stands still between slices, each is asked as often as in a trial, and the readings at both ends of a
-trial's window, when nothing is measured, are not part of it. The server flushes its log once a second and everything fits
-in memory, so that the load has nothing to wait for but the CPU, which is where probes cost most.
+One sandbox with data that fits in memory, and one dialin-load in a closed loop that keeps running. Its time is cut into
+slices, with all probes and without, four to a block: with, without, without, with, or the other way round, by the toss of a
+coin. The speed of the machine may thus change as it likes from minute to minute, and along a straight line even within a
+block. The difference of a block is that of the logarithms of throughput; the interval is Student's over the blocks. The
+probes are those of a trial that goes on: their clock stands still between slices, each is asked as often as in a trial, and
+the readings at both ends of a trial's window, when nothing is measured, are not part of it. The server flushes its log once a
+second and everything fits in memory, so that the load has nothing to wait for but the CPU, which is where probes cost most.
 
 Beside it stands what the probes took of the CPU, to the nanosecond, as the kernel accounts for it: dialin's threads that read
 them, and the server's thread that answers their one connection. Of a machine that has nothing to spare, that share is missing

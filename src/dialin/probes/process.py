@@ -1,7 +1,8 @@
 """The server's own process as the kernel accounts for it, and the CPU time of the load driver.
 
-Cost: every two seconds, three short reads of /proc and one for each thread of the server, about 10 µs of CPU each. Privileges: what the
-server read and wrote is told to root and to the server's own user only; the rest to all, unless /proc is mounted to hide it.
+Cost: every two seconds, three short reads of /proc and one for each thread of the server, about 10 µs of CPU each. Privileges:
+what the server read and wrote is told to root and to the server's own user only; the rest to all, unless /proc is mounted to
+hide it.
 """
 
 from __future__ import annotations
