@@ -142,7 +142,7 @@ mod tests {
             transactions: vec![TransactionFact { name: "pay".into(), weight: 1.0 }],
             statements: 1,
             text: false,
-            server: "/s.sock".into(),
+            server: Some("/s.sock".into()),
             agents: vec![],
             load_threads: None,
             engine: "epoll",

@@ -21,7 +21,7 @@ fn start() -> StartLine {
         transactions: transactions.into(),
         statements: 9,
         text: false,
-        server: "/s.sock".into(),
+        server: Some("/s.sock".into()),
         agents: vec![],
         load_threads: None,
         engine: "epoll",

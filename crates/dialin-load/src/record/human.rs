@@ -11,7 +11,11 @@ pub fn start(line: &StartLine) -> String {
     let seconds: Option<u64> = line.phases.iter().map(|phase| phase.seconds).sum();
     let steps: Vec<String> = line.phases.iter().filter(|phase| phase.phase == "measure").map(step).collect();
     let long = seconds.map_or_else(|| "until stopped".into(), |seconds| format!("{seconds} s"));
-    let hosts = if line.agents.is_empty() { format!("on {}", line.server) } else { format!("from {}", line.agents.join(", ")) };
+    let hosts = if line.agents.is_empty() {
+        format!("on {}", line.server.as_deref().unwrap_or_default())
+    } else {
+        format!("from {}", line.agents.join(", "))
+    };
     format!("{} {hosts}, {long}: {}", line.workload, steps.join("; "))
 }
 
@@ -269,7 +273,7 @@ mod tests {
             transactions: vec![],
             statements: 1,
             text: false,
-            server: "/s.sock".into(),
+            server: Some("/s.sock".into()),
             agents: vec![],
             load_threads: None,
             engine: "epoll",

@@ -23,8 +23,8 @@ pub struct StartLine {
     pub statements: usize,
     /// Whether they are sent as text instead of prepared.
     pub text: bool,
-    /// The server: a socket's path, or host and port.
-    pub server: String,
+    /// The server: a socket's path, or host and port; None where agents drive, of which each is told its own.
+    pub server: Option<String>,
     /// The other hosts that drive; empty for this one alone.
     pub agents: Vec<String>,
     /// Load threads that were asked for; null for as many as suit the machine.
@@ -81,7 +81,7 @@ impl StartLine {
             transactions: plan.transactions.iter().map(fact).collect(),
             statements: plan.statements.len(),
             text: run.text,
-            server: run.account.address.to_string(),
+            server: agents.is_empty().then(|| run.account.address.to_string()),
             agents: agents.to_vec(),
             load_threads: run.load_threads,
             engine: "epoll",
@@ -163,7 +163,9 @@ mod tests {
         let line = serde_json::to_value(StartLine::of(&plan(), &run(), &["other:4321".into()])).unwrap();
         assert_eq!(line["schema"], SCHEMA);
         assert_eq!((&line["workload"], &line["transactions"][0]["name"]), (&"bank".into(), &"pay".into()));
-        assert_eq!((&line["server"], &line["agents"][0]), (&"/run/s.sock".into(), &"other:4321".into()));
+        assert_eq!((&line["server"], &line["agents"][0]), (&serde_json::Value::Null, &"other:4321".into()));
+        let alone = StartLine::of(&plan(), &run(), &[]);
+        assert_eq!(alone.server.as_deref(), Some("/run/s.sock"));
         let phases = serde_json::json!([
             {"phase": "warm-up", "step": 1, "seconds": 5, "connections": 8, "rate": 100.0, "arrivals": "poisson"},
             {"phase": "measure", "step": 1, "seconds": null, "connections": 8, "rate": null, "arrivals": null},
