@@ -29,7 +29,6 @@ impl Waiter {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(|error| failed("made", error))?;
         let clock = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)
             .map_err(|error| failed("given a clock", error))?;
-        // Told once for each tick, so that the clock need not be read.
         epoll::add(&epoll, &clock, epoll::EventData::new_u64(TICK), epoll::EventFlags::IN | epoll::EventFlags::ET)
             .map_err(|error| failed("used for a clock", error))?;
         Ok(Self { epoll, clock, events: Vec::with_capacity(sockets + 1) })
@@ -84,6 +83,10 @@ impl Waiter {
             Err(Errno::INTR) => self.events.clear(),
             Err(error) => return Err(failed("waited on", error)),
         }
+        if self.events.iter().any(|event| event.data.u64() == TICK) {
+            // The kernel winds the clock up again only when it is read; that there was nothing to read is no harm.
+            let _ = rustix::io::read(&self.clock, &mut [0; 8]);
+        }
         let places = self.events.iter().map(|event| event.data.u64()).filter(|place| *place != TICK);
         #[expect(clippy::cast_possible_truncation, reason = "places are counted in usize")]
         ready.extend(places.map(|place| place as usize));
@@ -93,4 +96,22 @@ impl Waiter {
 
 fn failed(what: &str, error: Errno) -> Error {
     Error::driver(format!("epoll cannot be {what}: {error}"), "See the limit of open files: ulimit -n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+
+    #[test]
+    fn the_clock_ticks_again_and_again_while_no_socket_has_anything() {
+        let mut waiter = Waiter::new(1).unwrap();
+        let began = Instant::now();
+        waiter.tick(Duration::from_millis(20)).unwrap();
+        for _ in 0..5 {
+            // A limit only ends a test that fails.
+            waiter.wait(Some(Duration::from_secs(10)), &mut Vec::new()).unwrap();
+        }
+        assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+    }
 }
