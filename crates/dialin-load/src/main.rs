@@ -2,24 +2,20 @@
 
 use dialin_load::account::Account;
 use dialin_load::agent::{self, Conduct, Serve, Source};
-use dialin_load::engine::{self, Played, Second};
+use dialin_load::engine::{self, Second};
 use dialin_load::errors::{Error, Result};
 use dialin_load::options::{
     self, AccountOptions, AgentOptions, Cli, Command, Parsed, PrepareOptions, RunOptions, Surroundings, TableOptions,
 };
 use dialin_load::output::{Output, Report};
-use dialin_load::plan::Plan;
-use dialin_load::record::{ErrorLine, Line, Meter, StartLine, process_cpu};
-use dialin_load::run::Run;
+use dialin_load::record::{ErrorLine, Line, StartLine};
 use dialin_load::{self_test, show, workloads};
-use std::cell::Cell;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
 
 /// Where and why a thread of the driver panicked first.
 static PANIC: OnceLock<String> = OnceLock::new();
@@ -164,24 +160,9 @@ fn run(options: &RunOptions, output: &mut Output<io::Stdout>, stop: &AtomicBool)
     };
     let played = match agents {
         Some(agents) => agent::conduct(&agents, &run, stop, &mut say, &mut second)?,
-        None => drive(&plan, &run, stop, &mut second)?,
+        None => engine::play(&plan, &run, stop, &mut second)?,
     };
     report.end(played, stop.load(Ordering::Relaxed))
-}
-
-/// Play a plan from here, and measure what that costs: the CPU time of each second, from the moment the load begins.
-fn drive(plan: &Plan, run: &Run, stop: &AtomicBool, seconds: &mut dyn FnMut(Second)) -> Result<Played> {
-    let meter = Cell::new(Meter::from(process_cpu()));
-    let mut ready = || {
-        meter.set(Meter::from(process_cpu()));
-        Ok(Instant::now())
-    };
-    engine::play_when(plan, run, stop, &mut ready, &mut |mut second| {
-        let mut reading = meter.get();
-        second.merged.driver_cpu_ns = reading.lap(process_cpu());
-        meter.set(reading);
-        seconds(second);
-    })
 }
 
 fn prepare(options: &PrepareOptions) -> Result<()> {

@@ -3,7 +3,9 @@
 use dialin_load::answerer::{Answer, Answerer, Command};
 use dialin_load::engine::{Played, Second, play};
 use dialin_load::errors::{Error, Fault};
-use dialin_load::plan::{Execute, FIRST_FREE, Keep, Kind, NoRow, Op, Parameter, Plan, Retry, Statement, Transaction, Which};
+use dialin_load::plan::{
+    Batch, Execute, FIRST_FREE, Keep, Kind, NoRow, Op, Parameter, Plan, Retry, Statement, Transaction, Which,
+};
 use dialin_load::random::{Distribution, Generator, Integers};
 use dialin_load::run::{Arrivals, Phase, Purpose, Rate, Run};
 use std::path::PathBuf;
@@ -307,4 +309,103 @@ fn values_are_carried_from_one_statement_to_the_next() {
     played(&plan, &Run { transactions: Some(1), ..run(&server, 1, None) }).0.unwrap();
     let last = asked.lock().unwrap().iter().rev().find(|sql| !sql.is_empty()).cloned().unwrap();
     assert_eq!(last.replace('\'', ""), "UPDATE t SET a = 4711");
+}
+
+#[test]
+fn a_statement_that_returns_too_few_columns_is_the_workloads_fault() {
+    let server = Answerer::listen(&socket("columns"), |command| match command.sql() {
+        sql if sql.starts_with("SELECT") => Answer::row(&[Some("1"), Some("2")]),
+        _ => Answer::Ok,
+    });
+    let server = server.unwrap();
+    let mut plan = plan();
+    if let Op::Execute(execute) = &mut plan.transactions[0].ops[0] {
+        execute.keep = vec![Keep { column: 2, slot: FIRST_FREE }];
+    }
+    let error = played(&plan, &run(&server, 1, Some(60))).0.unwrap_err();
+    assert_eq!(error.fault, Fault::Workload);
+    assert!(error.what.contains("fewer columns"), "{}", error.what);
+}
+
+#[test]
+fn what_one_step_began_and_the_next_one_ends_counts_in_neither() {
+    // A transaction takes 0.4 s, so that four of them are open when the first step ends.
+    let server = Answerer::listen(&socket("steps"), |command| match command.sql() {
+        "" => Answer::Ok,
+        _ => Answer::After(Duration::from_millis(200), Box::new(Answer::Ok)),
+    });
+    let server = server.unwrap();
+    let phase = |step, connections| Phase { purpose: Purpose::Measure, step, seconds: Some(1), connections, rate: None };
+    let (played, seconds) = played(&plan(), &Run { phases: vec![phase(1, 4), phase(2, 1)], ..run(&server, 1, None) });
+    played.unwrap();
+    assert!(seconds[1].merged.tally.all_transactions() <= 2, "{}", seconds[1].merged.tally.all_transactions());
+}
+
+#[test]
+fn a_connection_that_ends_while_it_has_nothing_to_do_is_made_anew_and_no_error() {
+    let listen = || Answerer::listen(&socket("idle"), |_| Answer::Ok).unwrap();
+    let mut server = Some(listen());
+    let phase = |step, connections| Phase { purpose: Purpose::Measure, step, seconds: Some(2), connections, rate: None };
+    let phases = vec![phase(1, 1), phase(2, 5)];
+    let run = Run { phases, load_threads: Some(2), ..run(server.as_ref().unwrap(), 1, None) };
+    let mut seconds = Vec::new();
+    let played = play(&plan(), &run, &AtomicBool::new(false), &mut |second| {
+        if second.number == 1 {
+            server = None;
+            server = Some(listen());
+        }
+        seconds.push(second);
+    });
+    played.unwrap();
+    assert_eq!(sum(&seconds, |second| second.merged.tally.reconnects), 5);
+    assert_eq!(sum(&seconds, |second| second.merged.tally.all_errors()), 1);
+}
+
+#[test]
+fn a_stop_ends_the_run_in_good_order_though_the_server_is_gone() {
+    let mut server = Some(Answerer::listen(&socket("stop-gone"), |_| Answer::Ok).unwrap());
+    let run = Run { reconnect_for: Duration::ZERO, ..run(server.as_ref().unwrap(), 4, None) };
+    let stop = AtomicBool::new(false);
+    let played = play(&plan(), &run, &stop, &mut |_| {
+        stop.store(true, Ordering::Relaxed);
+        drop(server.take());
+    });
+    assert_eq!(played.unwrap().seconds, 2);
+}
+
+#[test]
+fn a_run_ends_with_its_transactions_whichever_threads_had_them() {
+    let server = Answerer::listen(&socket("shared-out"), |_| Answer::Ok).unwrap();
+    let phase = |step, connections| Phase { purpose: Purpose::Measure, step, seconds: Some(600), connections, rate: None };
+    let phases = vec![phase(1, 1), phase(2, 4)];
+    let run = Run { phases, transactions: Some(100), load_threads: Some(4), ..run(&server, 1, None) };
+    let (played, seconds) = played(&plan(), &run);
+    assert!(played.unwrap().seconds < 60);
+    assert_eq!(transactions(&seconds), 100);
+}
+
+#[test]
+fn rows_that_were_collected_are_sent_again_after_a_deadlock_each_of_them_once() {
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let (kept, refused) = (Arc::clone(&asked), AtomicBool::new(false));
+    let server = Answerer::listen(&socket("batch"), move |command| {
+        if command.sql().starts_with("INSERT") {
+            if !refused.swap(true, Ordering::Relaxed) {
+                return Answer::Error(1213, "Deadlock found".into());
+            }
+            kept.lock().unwrap().push(command.sql().to_owned());
+        }
+        Answer::Ok
+    });
+    let server = server.unwrap();
+    let mut plan = plan();
+    let batch = Batch { head: "INSERT INTO t VALUES".into(), row: "({turn})".into(), limit: 40 };
+    plan.transactions[0].ops = vec![Op::Batch(batch)];
+    let (played, seconds) = played(&plan, &Run { transactions: Some(50), ..run(&server, 1, None) });
+    played.unwrap();
+    assert_eq!(sum(&seconds, |second| second.merged.tally.retries), 1);
+    let asked = asked.lock().unwrap();
+    let rows = asked.iter().flat_map(|sql| sql["INSERT INTO t VALUES".len()..].split(','));
+    let numbers: Vec<u32> = rows.map(|row| row.trim_matches(['(', ')', ' ']).parse().unwrap()).collect();
+    assert_eq!(numbers, (1..=50).collect::<Vec<_>>());
 }

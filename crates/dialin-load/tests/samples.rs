@@ -70,7 +70,7 @@ fn troubled() -> Merged {
     [1205, 1213, 1213, 2013].into_iter().for_each(|code| tally.error(code));
     tally.retry();
     tally.reconnect();
-    tally.drop_due(30);
+    tally.dropped += 30;
     (tally.backlog, tally.busy) = (500, 8);
     [3_000, 4_000, 71_000].into_iter().for_each(|late| tally.timer(late));
     let mut troubled = merged(40);

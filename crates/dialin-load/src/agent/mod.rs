@@ -24,12 +24,10 @@ use crate::account::Account;
 use crate::engine::{self, Played, Second};
 use crate::errors::{Error, Result};
 use crate::options::raise_limit;
-use crate::record::{Meter, process_cpu};
 use crate::run::Run;
 use conductor::{Conductor, Host};
 use order::divide;
 use serve::{Agent, Play};
-use std::cell::Cell;
 use std::io;
 use std::net::TcpListener;
 use std::path::PathBuf;
@@ -78,18 +76,7 @@ pub fn serve(serve: &Serve, stop: &AtomicBool, say: &(dyn Fn(String) + Sync)) ->
         let plan = order.source.workload(&order.options, order.connections, order.seed)?.plan()?;
         let run = order.run(&serve.account)?;
         raise_limit(run.phases.iter().map(|phase| phase.connections).max().unwrap_or_default())?;
-        let meter = Cell::new(Meter::from(process_cpu()));
-        let mut begin = || {
-            let start = ready()?;
-            meter.set(Meter::from(process_cpu()));
-            Ok(start)
-        };
-        engine::play_when(&plan, &run, stop, &mut begin, &mut |mut second| {
-            let mut reading = meter.get();
-            second.merged.driver_cpu_ns = reading.lap(process_cpu());
-            meter.set(reading);
-            seconds(second);
-        })
+        engine::play_when(&plan, &run, stop, ready, seconds)
     };
     Agent { token, play, patience: Patience::default(), stop, say }.serve(&listener)
 }

@@ -99,10 +99,11 @@ pub fn divide(run: &Run, source: &Source, options: &[(String, String)], agents: 
         let what = format!("{few} transactions cannot be divided among {agents} agents");
         return Err(Error::user(what, "Ask for a transaction of each agent at least, or name fewer agents"));
     }
+    let most = run.phases.iter().map(|phase| phase.connections).max().unwrap_or_default();
     let order = |agent: usize| Order {
         source: source.clone(),
         options: options.to_vec(),
-        connections: run.phases.iter().map(|phase| phase.connections).max().unwrap_or_default(),
+        connections: most,
         phases: run.phases.iter().map(|phase| share_of_phase(phase, agent, agents)).collect(),
         seed: run.seed,
         first: agent as u64,
@@ -110,7 +111,7 @@ pub fn divide(run: &Run, source: &Source, options: &[(String, String)], agents: 
         transactions: run.transactions.map(|whole| share(whole, agent as u64, agents as u64)),
         load_threads: run.load_threads,
         text: run.text,
-        backlog: run.backlog.div_ceil(agents as u64),
+        backlog: part(run.backlog, share(most as u64, agent as u64, agents as u64), most as u64),
         patience: run.patience,
         reconnect_for: run.reconnect_for,
     };
@@ -120,6 +121,12 @@ pub fn divide(run: &Run, source: &Source, options: &[(String, String)], agents: 
 /// The share of one of several, who come before each other where it does not divide.
 fn share(whole: u64, one: u64, of: u64) -> u64 {
     whole / of + u64::from(one < whole % of)
+}
+
+/// What comes to `own` out of `all` connections, rounded up.
+fn part(whole: u64, own: u64, all: u64) -> u64 {
+    let part = (u128::from(whole) * u128::from(own)).div_ceil(u128::from(all.max(1)));
+    u64::try_from(part).unwrap_or(u64::MAX)
 }
 
 fn share_of_phase(phase: &Phase, agent: usize, agents: usize) -> Phase {

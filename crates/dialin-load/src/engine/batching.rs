@@ -3,7 +3,7 @@
 //! Each wake-up costs a context switch, and where client and server share a busy machine it takes a CPU from a server thread.
 //! While other connections are still being served, the loop therefore gives them a little time, so that it finds several answers
 //! at once: about as long as it takes until most of them are there, for the server goes on with the others meanwhile. It does so
-//! only while the machine's CPUs are all at work: where one is idle, a wake-up takes nothing from anybody, and waiting would
+//! only while the CPUs that it may use are mostly at work: where they idle, a wake-up takes nothing from anybody, and waiting would
 //! merely make answers late. The time is bounded, and never reaches past the moment at which something is due.
 
 use super::wake::Waiter;
@@ -21,7 +21,7 @@ const SHORTER: f64 = 0.9;
 const LONGER: f64 = 1.05;
 /// Fewer connections that wait are not gathered.
 const LEAST: usize = 4;
-/// A machine of which less is idle counts as busy.
+/// CPUs of which less is idle count as busy.
 const IDLE: f64 = 0.4;
 
 /// Gathers answers in pauses that grow and shrink, until most of them are there.
@@ -39,7 +39,7 @@ impl Batching {
         Self { is_busy: false, pause: SHORTEST }
     }
 
-    /// Take in which share of the machine's CPU time was idle in the last second.
+    /// Take in which share of the CPU time was idle in the last second.
     pub fn learn(&mut self, idle: f64) {
         self.is_busy = idle < IDLE;
     }

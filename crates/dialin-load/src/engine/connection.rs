@@ -1,10 +1,12 @@
 //! One connection: its socket, its prepared statements, and its buffers, which are used again and again.
 
 use super::player::{Action, Player};
+use crate::net::remaining;
 use crate::net::stream::Stream;
 use crate::plan::{Batch, CONNECTION, Execute, Kind, NoRow, Parameter, Plan, TURN, Value};
 use crate::protocol::Malformed;
 use crate::protocol::command::{self, Execution};
+use crate::protocol::packet::HEADER;
 use crate::protocol::parameters::Parameters;
 use crate::protocol::response::{Dialect, Expect, Outcome, Response};
 use crate::protocol::sink::{Kept, Nothing};
@@ -12,11 +14,11 @@ use crate::protocol::text::Template;
 use crate::protocol::value::Columns;
 use rustix::fd::BorrowedFd;
 use std::io::{self, ErrorKind};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const IN_TRANSACTION: u16 = 1;
-/// How long the last commands of a connection may take.
-const PARTING: Duration = Duration::from_secs(1);
+/// The first byte of an error's packet.
+const ERROR: u8 = 0xFF;
 
 /// How a statement is sent on this connection.
 pub enum Prepared {
@@ -54,7 +56,9 @@ pub struct Connection {
     status: u16,
     rows: u64,
     keeping: Option<usize>,
+    /// Rows that are collected, and those that were sent last.
     batch: Vec<u8>,
+    written: Vec<u8>,
 }
 
 impl Connection {
@@ -74,6 +78,7 @@ impl Connection {
             rows: 0,
             keeping: None,
             batch: Vec::new(),
+            written: Vec::new(),
         }
     }
 
@@ -146,10 +151,16 @@ impl Connection {
     }
 
     fn write_batch(&mut self) {
-        let batch = std::mem::take(&mut self.batch);
-        self.text(&batch);
-        self.batch = batch;
+        std::mem::swap(&mut self.batch, &mut self.written);
         self.batch.clear();
+        self.batch_again();
+    }
+
+    /// Write once more what was last written of collected rows.
+    pub fn batch_again(&mut self) {
+        let written = std::mem::take(&mut self.written);
+        self.text(&written);
+        self.written = written;
     }
 
     /// Send what is written, as far as the socket takes it; true when it took all.
@@ -205,7 +216,9 @@ impl Connection {
                 None => self.response.feed(bytes, &mut Nothing)?,
             },
         };
-        if fed.consumed < bytes.len() {
+        // A server that closes the connection says why without having been asked; the socket tells the rest.
+        let beyond = &bytes[fed.consumed..];
+        if !beyond.is_empty() && beyond.get(HEADER) != Some(&ERROR) {
             return Err(Malformed("more than was asked for"));
         }
         match &fed.done {
@@ -241,13 +254,14 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// None came within `patience`, or the connection is lost.
-    pub fn round_trip(&mut self, buffer: &mut [u8], patience: Duration) -> io::Result<Outcome> {
+    /// None came before the deadline, or the connection is lost.
+    pub fn round_trip(&mut self, buffer: &mut [u8], deadline: Instant) -> io::Result<Outcome> {
         while !self.send()? {
+            remaining(deadline)?;
             std::thread::sleep(Duration::from_millis(1));
         }
         loop {
-            match self.receive(buffer, Some(patience), None) {
+            match self.receive(buffer, Some(remaining(deadline)?), None) {
                 Received::Answer(outcome) => return Ok(outcome),
                 Received::Part => {}
                 Received::Nothing => return Err(ErrorKind::TimedOut.into()),
@@ -257,12 +271,12 @@ impl Connection {
         }
     }
 
-    /// Send what was collected, and say goodbye.
-    pub fn part(&mut self, buffer: &mut [u8]) {
+    /// Send what was collected, if the server takes it before the deadline, and say goodbye.
+    pub fn part(&mut self, buffer: &mut [u8], deadline: Instant) {
         if !self.batch.is_empty() {
             self.write_batch();
             // The run is over, so nobody is told of a failure here.
-            if self.round_trip(buffer, PARTING).is_err() {
+            if self.round_trip(buffer, deadline).is_err() {
                 return;
             }
         }

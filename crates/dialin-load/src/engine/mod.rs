@@ -20,20 +20,22 @@ use crate::account::{Address, TlsMode};
 use crate::errors::{Error, Result};
 use crate::net::connect::connect;
 use crate::plan::Plan;
-use crate::record::Merged;
+use crate::record::{Merged, Tally};
 use crate::run::{Purpose, Rate, Run};
 use clock::Clock;
 use collect::{Collector, Told};
 use connection::Connection;
 use shared::{Lines, Shared};
 use std::sync::atomic::AtomicBool;
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 use worker::Worker;
 
 /// A run in which no transaction succeeds for so many seconds, but errors come, ends.
 const HOPELESS: u64 = 10;
+/// So many seconds may wait to be told, because nobody reads them; a second takes half a megabyte for each load thread.
+const UNTOLD: usize = 100;
 
 /// What one second of a run came to.
 #[derive(Clone, Debug)]
@@ -99,7 +101,7 @@ pub fn play_when(
     let (job_sender, jobs) = channel();
     let shared = Shared::new(plan, run, clock, load_threads, stop, job_sender);
     thread::scope(|scope| {
-        let (filled, told) = channel();
+        let (filled, told) = sync_channel(UNTOLD * load_threads);
         let mut empties = Vec::new();
         let mut backs = Vec::new();
         for (place, own) in connections.into_iter().enumerate() {
@@ -156,7 +158,7 @@ fn open_all(plan: &Plan, run: &Run, most: usize, load_threads: usize) -> Result<
 
 fn drive(shared: &Shared<'_>, place: usize, own: Numbered, lines: Lines) {
     // Told however the thread ends, so that nobody waits for it.
-    struct Ending<'a>(&'a std::sync::mpsc::Sender<Told>, usize);
+    struct Ending<'a>(&'a SyncSender<Told>, usize);
     impl Drop for Ending<'_> {
         fn drop(&mut self) {
             let _ = self.0.send(Told::Ended(self.1));
@@ -172,8 +174,8 @@ fn drive(shared: &Shared<'_>, place: usize, own: Numbered, lines: Lines) {
 /// Tell the seconds until all load threads have ended.
 fn tell(
     shared: &Shared<'_>,
-    empties: Vec<std::sync::mpsc::Sender<Box<crate::record::Tally>>>,
-    told: &std::sync::mpsc::Receiver<Told>,
+    empties: Vec<Sender<Box<Tally>>>,
+    told: &Receiver<Told>,
     seconds: &mut dyn FnMut(Second),
 ) -> Played {
     let mut collector = Collector::new(&shared.timetable, shared.clock, shared.plan.transactions.len(), empties);
@@ -201,9 +203,10 @@ fn tell(
 }
 
 fn hopeless(shared: &Shared<'_>) -> Error {
-    let (code, message) = shared.last_error().unwrap_or((outcome::LOST, "the connections were lost".into()));
-    Error::workload(
-        format!("Every transaction failed for {HOPELESS} s; the last with error {code}: {message}"),
-        "See that the workload's transactions can succeed on this data, and that its retries end",
-    )
+    let (code, message) = shared.last_error().unwrap_or_default();
+    let what = format!("Every transaction failed for {HOPELESS} s; the last with error {code}: {message}");
+    if code == outcome::LOST {
+        return Error::server(what, "See the server's error log for why it ends connections");
+    }
+    Error::workload(what, "See that the workload's transactions can succeed on this data, and that its retries end")
 }

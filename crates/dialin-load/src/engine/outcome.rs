@@ -3,6 +3,7 @@
 use crate::errors::Error;
 use crate::plan::Transaction;
 use crate::protocol::Malformed;
+use crate::protocol::value::FEWER_COLUMNS;
 use std::time::Duration;
 
 /// The code under which lost connections are counted: the client library's "Lost connection to server during query".
@@ -14,6 +15,8 @@ pub const NO_ROW: u16 = 1329;
 const CLOSED: [u16; 5] = [1053, 1077, 1079, 1927, 4031];
 /// A statement that was interrupted because its connection is being killed.
 const INTERRUPTED: u16 = 1317;
+/// "Can't create more than max_prepared_stmt_count statements".
+pub const TOO_MANY_STATEMENTS: u16 = 1461;
 /// Codes that no repetition heals, with what to do.
 const FATAL: [(&[u16], &str); 5] = [
     (&[1146, 1051, 1109], "Fill the schema first: dialin-load prepare, with the same workload and options"),
@@ -41,6 +44,12 @@ pub enum Verdict {
     Fatal(Error),
 }
 
+/// Whether the server ends the connection with such an error.
+#[must_use]
+pub fn ends_connection(code: u16) -> bool {
+    CLOSED.contains(&code) || code == INTERRUPTED
+}
+
 /// Judge an error by the transaction's policy; it was played again `retries` times so far.
 #[must_use]
 pub fn judge(transaction: &Transaction, code: u16, message: &str, retries: u32) -> Verdict {
@@ -50,7 +59,7 @@ pub fn judge(transaction: &Transaction, code: u16, message: &str, retries: u32) 
     if transaction.retry.errors.get(&code).is_some_and(|most| retries < *most) {
         return Verdict::Again(transaction.retry.pause.saturating_mul(2_u32.saturating_pow(retries.min(10))));
     }
-    if CLOSED.contains(&code) || code == INTERRUPTED {
+    if ends_connection(code) {
         return Verdict::Lost;
     }
     match FATAL.iter().find(|(codes, _)| codes.contains(&code)) {
@@ -68,6 +77,12 @@ pub fn refused(what: &str, code: u16, message: &str, remedy: &str) -> Error {
 /// The error that ends a run in which the server sent what is no answer.
 #[must_use]
 pub fn garbled(why: Malformed) -> Error {
+    if why == FEWER_COLUMNS {
+        return Error::workload(
+            "A statement's result has fewer columns than the workload keeps of it",
+            "Have the statement return what `keep` names, or keep less of it",
+        );
+    }
     Error::driver(
         format!("The server's answer cannot be read: {why}"),
         "See that nothing between driver and server changes what is sent; else report this as a defect of dialin-load",
@@ -86,7 +101,7 @@ pub fn one_line(message: &str) -> String {
 pub fn remedy(code: u16) -> &'static str {
     match FATAL.iter().find(|(codes, _)| codes.contains(&code)) {
         Some((_, remedy)) => remedy,
-        None if code == 1461 => {
+        None if code == TOO_MANY_STATEMENTS => {
             "Raise the server's max_prepared_stmt_count, take fewer connections or tables, or send statements as text: --text"
         }
         None => "Correct the statement in the workload",

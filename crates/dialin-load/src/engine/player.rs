@@ -36,7 +36,7 @@ pub struct Player {
     pub retries: u32,
     next: usize,
     turn: i64,
-    /// A value that is being drawn; its memory is used again.
+    /// A value that is being drawn.
     drawn: Value,
 }
 

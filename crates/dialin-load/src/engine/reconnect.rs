@@ -37,7 +37,8 @@ struct Try {
 
 /// Connect what was lost, with pauses that double from 50 ms to 1 s, until the run is over.
 ///
-/// The run fails when the server refuses the login, or when a connection stays lost for longer than the run allows.
+/// The run fails when the server refuses the login, or when a connection stays lost for longer than the run allows; a run that ends
+/// anyway does not.
 pub fn reconnect(shared: &Shared<'_>, jobs: &Receiver<Job>, back: &[Sender<Reconnected>]) {
     let mut open_tries: VecDeque<Try> = VecDeque::new();
     loop {
@@ -77,7 +78,9 @@ fn attempt(shared: &Shared<'_>, one: Try, back: &[Sender<Reconnected>]) -> Optio
         }
         Err(Refused { error, heals }) => {
             if !heals || one.since.elapsed() > shared.run.reconnect_for {
-                shared.fail(error);
+                if !shared.is_over() {
+                    shared.fail(error);
+                }
                 return None;
             }
             let pause = (one.pause * 2).min(LONGEST_PAUSE);

@@ -26,6 +26,13 @@ impl Timetable {
         Self { phases: laid.collect() }
     }
 
+    /// When the step began that a time belongs to; `u64::MAX` after the last.
+    #[must_use]
+    pub fn step_began(&self, now: u64) -> u64 {
+        let step = self.at(now).map(|place| self.phases[place].0.step);
+        self.phases.iter().find(|(phase, ..)| Some(phase.step) == step).map_or(u64::MAX, |(_, begin, _)| *begin)
+    }
+
     /// The place of the phase at a time; None when all are over.
     #[must_use]
     pub fn at(&self, now: u64) -> Option<usize> {
@@ -66,7 +73,8 @@ impl Arriving {
     /// Transactions that arrive from `begin` on, behind those that wait already.
     ///
     /// A thread with `own` of the phase's `all` connections takes that share of its arrivals. Constant ones of several
-    /// threads fall between each other: this one comes after `before` others. Those that wait are at most `most`.
+    /// threads fall between each other: this one comes after `before` others. Those that wait without a free connection are at
+    /// most `most`.
     #[must_use]
     pub fn new(
         rate: Rate,
@@ -111,11 +119,13 @@ impl Arriving {
         self.exact as u64
     }
 
-    /// Let all that are due by now wait; return how many were dropped because too many wait already.
-    pub fn arrive(&mut self, now: u64) -> u64 {
+    /// Let all that are due by now wait, `free` of them for no longer than until they are taken; return how many were dropped
+    /// because too many wait already.
+    pub fn arrive(&mut self, now: u64, free: usize) -> u64 {
         let mut dropped = 0;
+        let most = self.most.saturating_add(free);
         while self.next() <= now {
-            if self.waiting.len() < self.most {
+            if self.waiting.len() < most {
                 self.waiting.push_back(self.next());
             } else {
                 dropped += 1;
@@ -155,7 +165,7 @@ mod tests {
     fn due(arrivals: Arrivals, share: (usize, usize, usize), count: usize) -> Vec<u64> {
         let rate = Rate { per_second: 1000.0, arrivals };
         let mut arriving = Arriving::new(rate, 5 * SECOND, share, usize::MAX, VecDeque::new(), (7, 0));
-        arriving.arrive(5 * SECOND + 2 * count as u64 * 1_000_000 * share.2 as u64 / share.1 as u64);
+        arriving.arrive(5 * SECOND + 2 * count as u64 * 1_000_000 * share.2 as u64 / share.1 as u64, 0);
         std::iter::from_fn(|| arriving.take()).take(count).collect()
     }
 
@@ -168,6 +178,13 @@ mod tests {
         );
         assert_eq!((table.begin(1), table.end(1), table.end(2)), (2 * SECOND, 5 * SECOND, u64::MAX));
         assert_eq!(Timetable::of(&[phase(Some(2))]).at(2 * SECOND), None);
+    }
+
+    #[test]
+    fn a_step_begins_with_its_warm_up() {
+        let table = Timetable::of(&[phase(Some(2)), phase(Some(3)), Phase { step: 2, ..phase(Some(1)) }]);
+        let began = [0, 4 * SECOND, 5 * SECOND, 6 * SECOND].map(|now| table.step_began(now));
+        assert_eq!(began, [0, 0, 5 * SECOND, u64::MAX]);
     }
 
     #[test]
@@ -192,7 +209,15 @@ mod tests {
     fn what_cannot_wait_is_dropped_and_counted() {
         let rate = Rate { per_second: 10.0, arrivals: Arrivals::Constant };
         let mut arriving = Arriving::new(rate, 0, (0, 1, 1), 3, VecDeque::new(), (1, 0));
-        assert_eq!(arriving.arrive(SECOND - 1), 7);
+        assert_eq!(arriving.arrive(SECOND - 1, 0), 7);
         assert_eq!((arriving.backlog(), arriving.take(), arriving.next()), (3, Some(0), SECOND));
+    }
+
+    #[test]
+    fn what_a_free_connection_takes_at_once_needs_no_room() {
+        let rate = Rate { per_second: 10.0, arrivals: Arrivals::Constant };
+        let mut arriving = Arriving::new(rate, 0, (0, 1, 1), 0, VecDeque::new(), (1, 0));
+        assert_eq!(arriving.arrive(SECOND - 1, 4), 6);
+        assert_eq!(arriving.backlog(), 4);
     }
 }

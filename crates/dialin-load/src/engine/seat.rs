@@ -19,12 +19,21 @@ pub enum Doing {
 /// What follows a rollback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum After {
-    /// The transaction is played again after a pause.
-    Again(Duration),
+    /// It is done again after a pause.
+    Again(What, Duration),
     /// It counts.
     Success,
     /// It does not count.
     Failure,
+}
+
+/// What is done again after an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// The transaction, from its beginning.
+    Transaction,
+    /// The rows that were collected are sent; they are not collected again.
+    Batch,
 }
 
 /// What a connection does.
@@ -38,8 +47,8 @@ pub enum State {
     Waits(Doing, u64),
     /// It thinks.
     Thinks,
-    /// It pauses before its transaction is played again.
-    Pauses,
+    /// It pauses before this is done again.
+    Pauses(What),
     /// Its connection is lost.
     Lost,
 }
@@ -54,4 +63,12 @@ pub struct Seat {
     pub player: Player,
     /// What it does.
     pub state: State,
+}
+
+impl Seat {
+    /// Whether it has a transaction.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        !matches!(self.state, State::Free | State::Lost)
+    }
 }

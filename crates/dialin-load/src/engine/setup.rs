@@ -1,7 +1,7 @@
 //! Opens a connection: login, the workload's own commands, and its statements prepared.
 
 use super::connection::{Connection, Prepared};
-use super::outcome::{refused, remedy};
+use super::outcome::{TOO_MANY_STATEMENTS, ends_connection, one_line, refused, remedy};
 use crate::errors::Error;
 use crate::net::connect::connect;
 use crate::plan::{Plan, Statement};
@@ -9,8 +9,7 @@ use crate::protocol::command::Execution;
 use crate::protocol::response::Outcome;
 use crate::protocol::text::Template;
 use crate::run::Run;
-use std::io;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// "This command is not supported in the prepared statement protocol yet": it is sent as text.
 const NOT_PREPARABLE: u16 = 1295;
@@ -35,7 +34,7 @@ pub fn open(plan: &Plan, run: &Run, patience: Duration) -> Result<Connection, Re
     for sql in &plan.session {
         connection.text(sql.as_bytes());
         if let Outcome::Error { code, message, .. } = answer(&mut connection, &mut buffer, patience)? {
-            return Err(never(refused(&format!("`{}`", shortened(sql)), code, &message, remedy(code))));
+            return Err(refusal(sql, code, &message));
         }
     }
     for statement in &plan.statements {
@@ -65,19 +64,29 @@ fn prepare(
             "Correct the statement in the workload",
         ))),
         Outcome::Error { code: NOT_PREPARABLE, .. } => Ok(Prepared::Text(Template::new(&statement.sql))),
-        Outcome::Error { code, message, .. } => {
-            Err(never(refused(&format!("`{}`", shortened(&statement.sql)), code, &message, remedy(code))))
-        }
+        Outcome::Error { code, message, .. } => Err(refusal(&statement.sql, code, &message)),
         _ => Err(never(Error::server("The server answers a preparation with rows", "See that it is MySQL or MariaDB"))),
     }
 }
 
 fn answer(connection: &mut Connection, buffer: &mut [u8], patience: Duration) -> Result<Outcome, Refused> {
-    connection.round_trip(buffer, patience).map_err(|error| Refused { error: silent(&error), heals: true })
+    connection
+        .round_trip(buffer, Instant::now() + patience)
+        .map_err(|error| Refused { error: ended(&error.to_string()), heals: true })
 }
 
-fn silent(error: &io::Error) -> Error {
-    Error::server(format!("The server ended a connection while it was opened: {error}"), "See the server's error log")
+/// The server answers SQL that a connection begins with by an error.
+fn refusal(sql: &str, code: u16, message: &str) -> Refused {
+    if ends_connection(code) {
+        return Refused { error: ended(&format!("{} ({code})", one_line(message))), heals: true };
+    }
+    // Statements of a connection that was lost count until the server has noticed.
+    let heals = code == TOO_MANY_STATEMENTS;
+    Refused { error: refused(&format!("`{}`", shortened(sql)), code, message, remedy(code)), heals }
+}
+
+fn ended(why: &str) -> Error {
+    Error::server(format!("The server ended a connection while it was opened: {why}"), "See the server's error log")
 }
 
 fn never(error: Error) -> Refused {
@@ -93,6 +102,15 @@ fn shortened(sql: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_refused_since_the_connection_or_its_forerunner_ends_may_be_tried_again() {
+        let heals = |code| refusal("SELECT 1", code, "why").heals;
+        assert_eq!([1053, 1317, 1461, 1064].map(heals), [true, true, true, false]);
+        assert!(
+            refusal("SELECT 1", 1927, "Connection was killed").error.what.ends_with("opened: Connection was killed (1927)")
+        );
+    }
 
     #[test]
     fn sql_is_named_in_one_line_of_bearable_length() {

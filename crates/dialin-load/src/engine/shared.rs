@@ -6,24 +6,28 @@ use super::outcome::one_line;
 use super::player::Weights;
 use super::reconnect::{Job, Reconnected};
 use super::schedule::{Arriving, Timetable};
-use crate::errors::{Error, Result};
+use crate::errors::Error;
 use crate::plan::Plan;
 use crate::record::Tally;
 use crate::run::{Arrivals, Rate, Run};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::mpsc::{Receiver, Sender, SyncSender};
 use std::sync::{Mutex, PoisonError};
 
 /// How a load thread speaks with the others.
 pub struct Lines {
     /// Where seconds that are over are told.
-    pub filled: Sender<Told>,
+    pub filled: SyncSender<Told>,
     /// Tallies to use again.
     pub empty: Receiver<Box<Tally>>,
     /// Connections that are there again.
     pub reconnected: Receiver<Reconnected>,
 }
+
+/// Something on cache lines of its own: what all threads write must not slow down what they read.
+#[repr(align(128))]
+struct Alone<T>(T);
 
 /// What the load threads of a run share; all of it is read, but for a few counters.
 pub struct Shared<'a> {
@@ -43,7 +47,7 @@ pub struct Shared<'a> {
     pub stop: &'a AtomicBool,
     /// Where lost connections are told.
     pub jobs: Sender<Job>,
-    taken: AtomicU64,
+    taken: Alone<AtomicU64>,
     failed: AtomicBool,
     over: AtomicBool,
     error: Mutex<Option<Error>>,
@@ -70,7 +74,7 @@ impl<'a> Shared<'a> {
             load_threads,
             stop,
             jobs,
-            taken: AtomicU64::new(0),
+            taken: Alone(AtomicU64::new(0)),
             failed: AtomicBool::new(false),
             over: AtomicBool::new(false),
             error: Mutex::new(None),
@@ -80,11 +84,17 @@ impl<'a> Shared<'a> {
 
     /// Take the next sequence number; None when the run has had its transactions.
     pub fn take(&self) -> Option<u64> {
-        let place = self.taken.fetch_add(1, Ordering::Relaxed);
+        let place = self.taken.0.fetch_add(1, Ordering::Relaxed);
         match self.run.transactions {
             Some(most) if place >= most => None,
             _ => Some(self.run.first.wrapping_add(place.wrapping_mul(self.run.stride))),
         }
+    }
+
+    /// Whether the run has had its transactions.
+    #[must_use]
+    pub fn is_exhausted(&self) -> bool {
+        self.run.transactions.is_some_and(|most| self.taken.0.load(Ordering::Relaxed) >= most)
     }
 
     /// The number of a connection among those of all hosts that drive together.
@@ -100,8 +110,7 @@ impl<'a> Shared<'a> {
     pub fn arriving(&self, phase: usize, place: usize, own: usize, waiting: VecDeque<u64>) -> Option<Arriving> {
         let facts = self.timetable.phase(phase);
         let rate = facts.rate?;
-        let threads = u64::try_from(self.load_threads).unwrap_or(1);
-        let most = usize::try_from(self.run.backlog / threads).unwrap_or(usize::MAX).max(1);
+        let most = part(self.run.backlog, own, facts.connections);
         let stream = u64::MAX - (place as u64 * 1_000_003 + phase as u64);
         let begin = self.timetable.begin(phase) + self.turn(rate);
         let seed = (self.run.seed ^ self.run.first, stream);
@@ -165,13 +174,26 @@ impl<'a> Shared<'a> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Have a lost connection made anew.
-    ///
-    /// # Errors
-    ///
-    /// The thread that does so is gone.
-    pub fn reconnect(&self, job: Job) -> Result<()> {
-        let gone = |_| Error::driver("The thread that reconnects has ended", "Report this as a defect of dialin-load");
-        self.jobs.send(job).map_err(gone)
+    /// Have a lost connection made anew, unless the run ends.
+    pub fn reconnect(&self, job: Job) {
+        // Nobody reconnects any more once the run is over.
+        let _ = self.jobs.send(job);
+    }
+}
+
+/// What comes to `own` out of `all` connections.
+fn part(whole: u64, own: usize, all: usize) -> usize {
+    let part = u128::from(whole) * own as u128 / all.max(1) as u128;
+    usize::try_from(part).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_connection_has_the_same_part_of_the_backlog() {
+        assert_eq!([6, 5, 5].map(|own| part(1600, own, 16)), [600, 500, 500]);
+        assert_eq!(part(u64::MAX, 1, 1), usize::MAX);
     }
 }

@@ -9,22 +9,24 @@ use super::outcome::{LOST, NO_ROW, Verdict, garbled, judge};
 use super::player::{Action, Player};
 use super::reconnect::{Job, Reconnected};
 use super::schedule::Arriving;
-use super::seat::{After, Doing, Seat, State};
+use super::seat::{After, Doing, Seat, State, What};
 use super::shared::{Lines, Shared};
 use super::wake::Waiter;
-use crate::errors::Result;
+use crate::errors::{Error, Result};
 use crate::plan::Kind;
 use crate::protocol::response::Outcome;
 use crate::record::Tally;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::sync::mpsc::{Receiver, Sender};
-use std::time::Duration;
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError};
+use std::time::{Duration, Instant};
 
 /// How long a loop waits at most before it looks whether it shall stop.
 const GLANCE: u64 = SECOND / 10;
 /// How long transactions that are open at the end may take to finish.
 const DRAIN: u64 = SECOND;
+/// How long the last commands of all connections may take.
+const PARTING: Duration = Duration::from_secs(1);
 /// Transactions that need no server are played so many at a time.
 const TURNS: usize = 256;
 
@@ -46,11 +48,17 @@ pub struct Worker<'a> {
     lost: usize,
     phase: usize,
     active: usize,
+    /// When this phase ends.
+    phase_end: u64,
+    /// Transactions that began before this belong to another step, and count in none.
+    counted_from: u64,
     arriving: Option<Arriving>,
     exhausted: bool,
+    /// Whether only transactions that are open are finished.
+    is_draining: bool,
     tally: Box<Tally>,
     second: u64,
-    filled: Sender<Told>,
+    filled: SyncSender<Told>,
     empty: Receiver<Box<Tally>>,
     reconnected: Receiver<Reconnected>,
     place: usize,
@@ -86,8 +94,11 @@ impl<'a> Worker<'a> {
             lost: 0,
             phase: usize::MAX,
             active: 0,
+            phase_end: 0,
+            counted_from: 0,
             arriving: None,
             exhausted: false,
+            is_draining: false,
             tally: Box::new(Tally::new(shared.plan.transactions.len())),
             second: 1,
             filled: lines.filled,
@@ -109,10 +120,11 @@ impl<'a> Worker<'a> {
         self.waiter.tick(Duration::from_nanos(GLANCE))?;
         loop {
             let now = self.shared.clock.now();
-            self.roll(now)?;
+            self.roll(now);
             if self.shared.stops() || !self.enter(now) {
                 break;
             }
+            self.exhausted |= self.shared.is_exhausted();
             self.welcome()?;
             self.fire(now)?;
             self.start(now)?;
@@ -136,6 +148,7 @@ impl<'a> Worker<'a> {
         let waiting = self.arriving.take().filter(|_| goes_on).map(Arriving::into_waiting).unwrap_or_default();
         self.phase = phase;
         self.active = facts.connections;
+        self.phase_end = self.shared.timetable.end(phase);
         let resting: Vec<usize> = self.free.drain(..).chain(self.benched.drain(..)).collect();
         resting.into_iter().for_each(|place| self.rest(place));
         let own = self.seats.iter().filter(|seat| seat.number < facts.connections).count();
@@ -144,45 +157,49 @@ impl<'a> Worker<'a> {
     }
 
     /// Close the seconds that are over.
-    fn roll(&mut self, now: u64) -> Result<()> {
+    fn roll(&mut self, now: u64) {
         while now >= self.second * SECOND {
             self.arrive(self.second * SECOND - 1);
             self.hand_over(1.0);
+            self.counted_from = self.shared.timetable.step_began(now);
             if let Some(idle) = self.idle.share() {
                 self.batching.learn(idle);
             }
-            self.look_for_the_hung(now)?;
+            self.look_for_the_hung(now);
         }
-        Ok(())
     }
 
     /// Tell the second, which was so long, and begin the next one.
     fn hand_over(&mut self, seconds: f64) {
-        self.tally.busy = u64::try_from(self.waits).unwrap_or(u64::MAX);
+        self.tally.busy = self.seats.iter().filter(|seat| seat.is_busy()).count() as u64;
         self.tally.backlog = self.arriving.as_ref().map_or(0, |arriving| arriving.backlog() as u64);
         let next = self.empty.try_recv().unwrap_or_else(|_| Box::new(Tally::new(self.shared.plan.transactions.len())));
         let full = std::mem::replace(&mut self.tally, next);
         self.tally.clear();
-        // Nobody listens any more where the run has failed.
-        let _ = self.filled.send(Told::Second { thread: self.place, second: self.second, seconds, tally: full });
+        let told = Told::Second { thread: self.place, second: self.second, seconds, tally: full };
+        // That nobody listens any more happens where the run has failed.
+        if let Err(TrySendError::Full(_)) = self.filled.try_send(told) {
+            self.shared.fail(Error::user(
+                "Nobody has read for minutes what dialin-load writes",
+                "Have its output read as it comes, or write it to a file",
+            ));
+        }
         self.second += 1;
     }
 
-    fn look_for_the_hung(&mut self, now: u64) -> Result<()> {
+    fn look_for_the_hung(&mut self, now: u64) {
         let patience = u64::try_from(self.shared.run.patience.as_nanos()).unwrap_or(u64::MAX);
         for place in 0..self.seats.len() {
             if matches!(self.seats[place].state, State::Waits(_, since) if now.saturating_sub(since) > patience) {
-                self.lose(place)?;
+                self.lose(place);
             }
         }
-        Ok(())
     }
 
     /// Let what is due by now wait for a connection.
     fn arrive(&mut self, now: u64) {
         if let Some(arriving) = &mut self.arriving {
-            let end = self.shared.timetable.end(self.phase);
-            self.tally.dropped += arriving.arrive(now.min(end - 1));
+            self.tally.dropped += arriving.arrive(now.min(self.phase_end - 1), self.free.len());
         }
     }
 
@@ -216,7 +233,13 @@ impl<'a> Worker<'a> {
             self.timers.pop();
             self.tally.timer(now - at);
             match self.seats[place].state {
-                State::Pauses => {
+                State::Pauses(What::Batch) => {
+                    if let Some(connection) = &mut self.seats[place].connection {
+                        connection.batch_again();
+                    }
+                    self.send(place, Doing::Batch, now)?;
+                }
+                State::Pauses(What::Transaction) => {
                     self.seats[place].player.rewind(&self.shared.weights, self.shared.run.seed);
                     self.go_on(place, now)?;
                 }
@@ -305,13 +328,16 @@ impl<'a> Worker<'a> {
         match connection.send() {
             Ok(true) => Ok(()),
             Ok(false) => self.waiter.watch_room(connection.socket(), place, true),
-            Err(_) => self.lose(place),
+            Err(_) => {
+                self.lose(place);
+                Ok(())
+            }
         }
     }
 
     /// The transaction is over; it counts if it succeeded.
     fn finish(&mut self, place: usize, now: u64, success: bool) {
-        if success {
+        if success && self.seats[place].player.began >= self.counted_from {
             let player = &self.seats[place].player;
             let (latency, service) = (now.saturating_sub(player.due), now.saturating_sub(player.began));
             self.tally.transaction(player.transaction, latency, service);
@@ -334,13 +360,16 @@ impl<'a> Worker<'a> {
     fn receive(&mut self, place: usize) -> Result<()> {
         loop {
             let seat = &mut self.seats[place];
-            let State::Waits(doing, _) = seat.state else { return Ok(()) };
+            let State::Waits(doing, _) = seat.state else { return self.overhear(place) };
             let Some(connection) = &mut seat.connection else { return Ok(()) };
             if !connection.is_sent() {
                 match connection.send() {
                     Ok(true) => self.waiter.watch_room(connection.socket(), place, false)?,
                     Ok(false) => {}
-                    Err(_) => return self.lose(place),
+                    Err(_) => {
+                        self.lose(place);
+                        return Ok(());
+                    }
                 }
             }
             let keep = if connection.keeps() { awaited(self.shared.plan, &mut seat.player) } else { None };
@@ -352,13 +381,47 @@ impl<'a> Worker<'a> {
                     let now = self.shared.clock.now();
                     self.waits -= 1;
                     self.seats[place].state = State::Plays;
-                    self.roll(now)?;
-                    return self.answered(place, doing, &outcome, now);
+                    if !self.is_draining {
+                        self.roll(now);
+                    }
+                    self.answered(place, doing, &outcome, now)?;
+                    return self.again(place, now);
                 }
-                Received::Lost => return self.lose(place),
+                Received::Lost => {
+                    self.lose(place);
+                    return Ok(());
+                }
                 Received::Malformed(why) => return Err(garbled(why)),
             }
         }
+    }
+
+    /// In a closed loop a connection whose transaction is over begins the next one before other answers are looked at.
+    fn again(&mut self, place: usize, now: u64) -> Result<()> {
+        if self.arriving.is_none() && self.free.last() == Some(&place) && now < self.phase_end {
+            self.free.pop();
+            if !self.begin(place, now)? {
+                self.free.push(place);
+            }
+        }
+        Ok(())
+    }
+
+    /// A connection that waits for no answer has something: if it has nothing to do, see whether it is the end.
+    fn overhear(&mut self, place: usize) -> Result<()> {
+        let seat = &mut self.seats[place];
+        let Some(connection) = seat.connection.as_mut().filter(|_| seat.state == State::Free) else { return Ok(()) };
+        match connection.receive(&mut self.buffer, None, None) {
+            Received::Nothing | Received::Part => {}
+            Received::Malformed(why) => return Err(garbled(why)),
+            // No transaction suffers from it, so it is no error.
+            Received::Lost | Received::Answer(_) => {
+                self.free.retain(|free| *free != place);
+                self.benched.retain(|benched| *benched != place);
+                self.part_with(place);
+            }
+        }
+        Ok(())
     }
 
     fn answered(&mut self, place: usize, doing: Doing, outcome: &Outcome, now: u64) -> Result<()> {
@@ -370,12 +433,15 @@ impl<'a> Worker<'a> {
         self.tally.statement(kind);
         match (doing, outcome) {
             // The server rolls back what a connection leaves behind.
-            (Doing::Rollback(_), Outcome::Error { .. }) => self.lose(place),
+            (Doing::Rollback(_), Outcome::Error { .. }) => {
+                self.lose(place);
+                Ok(())
+            }
             (Doing::Rollback(after), _) => {
                 self.rolled_back(place, after, now);
                 Ok(())
             }
-            (_, Outcome::Error { code, message, .. }) => self.failed(place, *code, message, now),
+            (_, Outcome::Error { code, message, .. }) => self.failed(place, doing, (*code, message), now),
             (Doing::Batch, _) => self.go_on(place, now),
             (Doing::Statement(_), _) => {
                 if self.lacks_a_row(place) {
@@ -398,7 +464,7 @@ impl<'a> Worker<'a> {
     }
 
     /// The server refused a statement.
-    fn failed(&mut self, place: usize, code: u16, message: &str, now: u64) -> Result<()> {
+    fn failed(&mut self, place: usize, doing: Doing, (code, message): (u16, &str), now: u64) -> Result<()> {
         let seat = &self.seats[place];
         let transaction = &self.shared.plan.transactions[seat.player.transaction];
         match judge(transaction, code, message, seat.player.retries) {
@@ -408,14 +474,18 @@ impl<'a> Worker<'a> {
                 self.tally.error(code);
                 self.tally.retry();
                 self.seats[place].player.retries += 1;
-                self.roll_back(place, After::Again(pause), now)
+                let what = if doing == Doing::Batch { What::Batch } else { What::Transaction };
+                self.roll_back(place, After::Again(what, pause), now)
             }
             Verdict::Counted => {
                 self.shared.note(code, message);
                 self.tally.error(code);
                 self.roll_back(place, After::Failure, now)
             }
-            Verdict::Lost => self.lose(place),
+            Verdict::Lost => {
+                self.lose(place);
+                Ok(())
+            }
             Verdict::Fatal(error) => Err(error),
         }
     }
@@ -434,8 +504,8 @@ impl<'a> Worker<'a> {
         match after {
             After::Success => self.finish(place, now, true),
             After::Failure => self.finish(place, now, false),
-            After::Again(pause) => {
-                self.seats[place].state = State::Pauses;
+            After::Again(what, pause) => {
+                self.seats[place].state = State::Pauses(what);
                 let wait = u64::try_from(pause.as_nanos()).unwrap_or(u64::MAX);
                 self.timers.push(Reverse((now.saturating_add(wait), place)));
             }
@@ -443,7 +513,14 @@ impl<'a> Worker<'a> {
     }
 
     /// A connection is lost, and its transaction with it.
-    fn lose(&mut self, place: usize) -> Result<()> {
+    fn lose(&mut self, place: usize) {
+        self.tally.error(LOST);
+        self.shared.note(LOST, "the connection was lost");
+        self.part_with(place);
+    }
+
+    /// A connection is gone: have it made anew.
+    fn part_with(&mut self, place: usize) {
         let seat = &mut self.seats[place];
         if matches!(seat.state, State::Waits(..)) {
             self.waits -= 1;
@@ -451,15 +528,13 @@ impl<'a> Worker<'a> {
         seat.state = State::Lost;
         seat.connection = None;
         self.lost += 1;
-        self.tally.error(LOST);
-        self.shared.reconnect(Job { thread: self.place, place })
+        self.shared.reconnect(Job { thread: self.place, place });
     }
 
     fn is_over(&self) -> bool {
         self.exhausted && self.waits == 0 && self.timers.is_empty()
     }
 
-    /// Until when there is nothing to do but to wait for answers.
     /// When something is due, if that is before the next glance.
     fn deadline(&self, now: u64) -> Option<u64> {
         let timer = self.timers.peek().map(|&Reverse((at, _))| at);
@@ -480,15 +555,18 @@ impl<'a> Worker<'a> {
             #[expect(clippy::cast_precision_loss, reason = "less than a second")]
             self.hand_over((now - (self.second - 1) * SECOND) as f64 / 1e9);
         }
+        self.exhausted = true;
+        self.is_draining = true;
         let limit = now + DRAIN;
         while self.waits > 0 && !self.shared.has_failed() && self.shared.clock.now() < limit {
             let now = self.shared.clock.now();
             self.fire(now)?;
             self.listen(now, self.deadline(now))?;
         }
+        let deadline = Instant::now() + PARTING;
         for seat in &mut self.seats {
             if let (Some(connection), State::Free) = (&mut seat.connection, seat.state) {
-                connection.part(&mut self.buffer);
+                connection.part(&mut self.buffer, deadline);
             }
         }
         Ok(())

@@ -78,10 +78,11 @@ pub enum ConnectError {
 }
 
 impl ConnectError {
-    /// Whether it may go away by itself, so that trying again makes sense.
+    /// Whether it may go away by itself, so that trying again makes sense for an account that was let in before.
     #[must_use]
     pub fn heals(&self) -> bool {
-        matches!(self, Self::Unreachable(..) | Self::TooMany(..))
+        // A server that goes away in the middle of a handshake looks like one that cannot encrypt.
+        matches!(self, Self::Unreachable(..) | Self::TooMany(..) | Self::Tls(_))
     }
 
     fn of_server(address: &Address, code: u16, message: String) -> Self {

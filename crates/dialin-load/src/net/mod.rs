@@ -5,3 +5,5 @@ pub mod connect;
 mod socket;
 pub mod stream;
 mod tls;
+
+pub(crate) use socket::remaining;

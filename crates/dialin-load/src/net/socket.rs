@@ -64,7 +64,7 @@ impl Socket {
 }
 
 /// How much time is left; `TimedOut` if none is.
-pub(super) fn remaining(deadline: Instant) -> io::Result<Duration> {
+pub(crate) fn remaining(deadline: Instant) -> io::Result<Duration> {
     match deadline.saturating_duration_since(Instant::now()) {
         Duration::ZERO => Err(io::ErrorKind::TimedOut.into()),
         left => Ok(left),

@@ -81,15 +81,6 @@ impl Stream {
         }
     }
 
-    /// Whether there is something to read that waiting for the socket would not tell.
-    #[must_use]
-    pub fn has_buffered(&self) -> bool {
-        match &self.way {
-            Way::Plain(_) => false,
-            Way::Tls(tls) => tls.has_buffered(),
-        }
-    }
-
     /// Writes all of it, and waits for that.
     pub fn write_all(&mut self, mut bytes: &[u8], deadline: Instant) -> io::Result<()> {
         loop {

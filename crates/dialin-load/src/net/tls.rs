@@ -23,8 +23,6 @@ use std::time::{Duration, Instant};
 pub(super) struct Tls {
     socket: Socket,
     connection: ClientConnection,
-    /// Decrypted bytes that have not been read.
-    decrypted: usize,
 }
 
 impl Tls {
@@ -36,7 +34,7 @@ impl Tls {
         deadline: Instant,
     ) -> Result<Self, String> {
         let connection = ClientConnection::new(config, server_name(address)?).map_err(|error| error.to_string())?;
-        let mut tls = Self { socket, connection, decrypted: 0 };
+        let mut tls = Self { socket, connection };
         while tls.connection.is_handshaking() {
             tls.shake(deadline).map_err(|error| told(&error))?;
         }
@@ -59,10 +57,6 @@ impl Tls {
 
     pub(super) fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
-    }
-
-    pub(super) fn has_buffered(&self) -> bool {
-        self.decrypted > 0
     }
 
     pub(super) fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
@@ -98,10 +92,7 @@ impl Tls {
     fn read_or(&mut self, buffer: &mut [u8], wait: Option<Duration>) -> io::Result<usize> {
         loop {
             match self.connection.reader().read(buffer) {
-                Ok(read) => {
-                    self.decrypted = self.decrypted.saturating_sub(read);
-                    return Ok(read);
-                }
+                Ok(read) => return Ok(read),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => self.receive(wait)?,
                 // Servers close without saying so.
                 Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(0),
@@ -119,7 +110,7 @@ impl Tls {
             // What is wrong is told to the server as far as it listens.
             let _ = self.flush();
         }
-        self.decrypted = state.map_err(|error| io::Error::new(ErrorKind::InvalidData, error))?.plaintext_bytes_to_read();
+        state.map_err(|error| io::Error::new(ErrorKind::InvalidData, error))?;
         if received == 0 && self.connection.is_handshaking() {
             return Err(ErrorKind::UnexpectedEof.into());
         }

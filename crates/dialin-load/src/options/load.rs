@@ -46,7 +46,7 @@ pub struct RunOptions {
     /// Seconds that each step is measured; 0: until stopped [default: 60; with --transactions, until they are done]
     #[arg(long, value_name = "S", allow_negative_numbers = true)]
     pub time: Option<i64>,
-    /// End after so many transactions
+    /// End after so many transactions, those of warm-ups included
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub transactions: Option<i64>,
     /// The seed of all randomness: the same seed gives the same transactions
@@ -64,7 +64,7 @@ pub struct RunOptions {
     /// Seconds that a statement may take before its connection counts as lost
     #[arg(long, value_name = "S", default_value_t = 120, allow_negative_numbers = true)]
     pub patience: i64,
-    /// Seconds that all connections may be lost before the run fails
+    /// Seconds that a connection may stay lost before the run fails
     #[arg(long, value_name = "S", default_value_t = 60, allow_negative_numbers = true)]
     pub reconnect_for: i64,
     /// Let agents on these hosts drive, together; each has its own account

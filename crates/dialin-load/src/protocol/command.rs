@@ -8,10 +8,8 @@ use super::parameters::Parameters;
 use super::value;
 
 const QUIT: u8 = 1;
-const PING: u8 = 14;
 const PREPARE: u8 = 22;
 const EXECUTE: u8 = 23;
-const CLOSE: u8 = 25;
 pub(super) const QUERY: u8 = 3;
 
 /// Runs SQL as text.
@@ -22,16 +20,6 @@ pub fn query(out: &mut Vec<u8>, sql: &[u8]) -> u8 {
 /// Prepares a statement.
 pub fn prepare(out: &mut Vec<u8>, sql: &[u8]) -> u8 {
     command(out, PREPARE, sql)
-}
-
-/// Forgets a prepared statement. The server does not respond.
-pub fn close(out: &mut Vec<u8>, id: u32) {
-    command(out, CLOSE, &id.to_le_bytes());
-}
-
-/// Asks whether the server is there.
-pub fn ping(out: &mut Vec<u8>) -> u8 {
-    command(out, PING, &[])
 }
 
 /// Says goodbye. The server does not respond.
@@ -70,12 +58,6 @@ impl Execution {
         head[packet::HEADER + 1..][..4].copy_from_slice(&id.to_le_bytes());
         head[HEAD - 4] = 1;
         Self { head, types: vec![value::VAR_STRING; parameters].into(), bound: false }
-    }
-
-    /// How many parameters there are.
-    #[must_use]
-    pub fn parameters(&self) -> usize {
-        self.types.len()
     }
 
     /// Begins an execution at the end of `out`; every parameter must follow.
@@ -200,12 +182,8 @@ mod tests {
         prepare(&mut out, b"DO ?");
         assert_eq!(out, b"\x05\0\0\0\x16DO ?");
         out.clear();
-        close(&mut out, 258);
-        assert_eq!(out, b"\x05\0\0\0\x19\x02\x01\0\0");
-        out.clear();
-        ping(&mut out);
         quit(&mut out);
-        assert_eq!(out, b"\x01\0\0\0\x0E\x01\0\0\0\x01");
+        assert_eq!(out, b"\x01\0\0\0\x01");
     }
 
     #[test]

@@ -57,6 +57,9 @@ impl Column {
     }
 }
 
+/// A result has fewer columns than are kept of it.
+pub const FEWER_COLUMNS: Malformed = Malformed("a result has fewer columns than are kept of it");
+
 /// What the columns of a result are.
 ///
 /// A server that was told to leave out what it has said before does not repeat them, so they belong to a prepared statement.
@@ -72,7 +75,7 @@ impl Columns {
     }
 
     fn up_to(&self, last: usize) -> Result<&[Column], Malformed> {
-        self.0.get(..=last).ok_or(Malformed("a result has fewer columns than are kept of it"))
+        self.0.get(..=last).ok_or(FEWER_COLUMNS)
     }
 
     /// Decodes the columns to keep out of a row of the binary protocol.

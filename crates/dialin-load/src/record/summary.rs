@@ -14,7 +14,7 @@ const ENOUGH: f64 = 0.99;
 /// What a run came to. Only seconds of measure phases count, unless said.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SummaryLine {
-    /// Whole seconds that were played, warm-ups included.
+    /// Seconds that were told, warm-ups and a last one that was cut short included.
     pub seconds: u64,
     /// Whether it was stopped before its end.
     pub stopped: bool,

@@ -67,11 +67,6 @@ impl Tally {
         self.retries += 1;
     }
 
-    /// Transactions that were due were dropped.
-    pub fn drop_due(&mut self, count: u64) {
-        self.dropped += count;
-    }
-
     /// A connection that was lost was made anew.
     pub fn reconnect(&mut self) {
         self.reconnects += 1;
@@ -183,7 +178,7 @@ pub(super) mod tests {
         tally.reconnect();
         tally.timer(2_000);
         tally.timer(50_000);
-        tally.drop_due(3);
+        tally.dropped += 3;
         (tally.backlog, tally.busy) = (4, 5);
         tally
     }
