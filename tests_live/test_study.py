@@ -151,7 +151,9 @@ def test_a_server_or_a_driver_that_dies_fails_its_trial_and_the_study_goes_on(di
     cpus = sorted(os.sched_getaffinity(0))
     first, last = cpus[0], cpus[-1]
     apart = ["--server-cpus", first, "--load-cpus", last]
-    process = dialin.start(*SWEEP, "--minutes", "1.5", "--worthwhile", "100%", *apart, "--out", out)
+    # Trials are long enough that one is still measuring when its server or driver is killed.
+    longer = ["--measure", "8", "--minutes", "1.5", "--worthwhile", "100%"]
+    process = dialin.start(*SWEEP, *longer, *apart, "--out", out)
     measuring(out, position=1)
     running = children(process)
     assert os.sched_getaffinity(running["server"]) == {first}
