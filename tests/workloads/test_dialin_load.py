@@ -76,7 +76,7 @@ def test_the_load_is_started_with_its_sizes_and_without_the_password(program, ta
     ("name", "expected"),
     [
         ("bulk_insert", ["threads=16"]),
-        ("select_random_points", ["threads=16", "table-size=100000"]),
+        ("select_random_points", ["threads=16", "table-size=100000", "tables=1"]),
         ("tpcc-like", []),
         ("noop", []),
     ],
@@ -161,6 +161,30 @@ def test_workloads_on_the_same_tables_share_a_dataset_but_not_with_sysbench(prog
     assert facts[0] == facts[1]
     assert facts[0] != Sysbench(WorkloadSpec(driver=Driver.SYSBENCH)).data_facts()
     assert DialinLoad(spec(threads=4), program.path).data_facts() == DialinLoad(spec(threads=64), program.path).data_facts()
+
+
+def test_workloads_share_a_dataset_only_where_the_driver_makes_the_same_tables(program):
+    def facts(**told):
+        return DialinLoad(spec(**told), program.path).data_facts()
+
+    points = facts(name="select_random_points")
+    assert points == facts(name="oltp_read_write", tables=1)
+    assert points == facts(name="select_random_points", tables=8), "it has one table, however many are asked for"
+    assert points != facts(name="oltp_read_write")
+    numbered = {"options": {"auto-inc": "off"}}
+    assert facts(name="oltp_insert", **numbered) != facts(name="oltp_read_write", **numbered), "one begins empty"
+    assert facts(name="oltp_insert") == facts(name="oltp_read_write")
+    assert facts(name="bulk_insert", threads=4) != facts(name="bulk_insert", threads=8)
+    assert facts(name="bulk_insert", tables=2) == facts(name="bulk_insert", table_size=7)
+
+
+def test_the_tables_that_are_made_are_those_that_are_told():
+    assert spec(name="select_random_points").describe() == "select_random_points, 16 threads, 1 table of 100,000 rows"
+    assert spec(name="bulk_insert", threads=8).describe() == "bulk_insert, 8 threads, 8 empty tables"
+    assert DialinLoad(spec(name="oltp_insert", options={"auto-inc": "0"})).describe_data() == (
+        "4 empty tables for oltp_insert (auto-inc=0)"
+    )
+    assert DialinLoad(spec(name="bulk_insert")).expected_bytes() == 0
 
 
 @pytest.mark.parametrize("other", [{"tables": 5}, {"table_size": 7}, {"rand_type": "pareto"}, {"options": {"auto-inc": "off"}}])

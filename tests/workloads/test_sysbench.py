@@ -50,6 +50,19 @@ def test_a_script_of_ones_own_is_known_by_its_text(tmp_path):
     assert Sysbench(spec).data_facts() != before
 
 
+def test_tables_that_begin_empty_are_no_others_dataset():
+    numbered = {"options": {"auto-inc": "off"}}
+    insert, others = (Sysbench(WorkloadSpec(name=name, **numbered)) for name in ("oltp_insert", "oltp_read_write"))
+    assert insert.data_facts() != others.data_facts()
+    assert insert.describe_data() == "4 empty tables for oltp_insert"
+
+
+def test_sysbench_makes_all_tables_for_loads_that_read_one():
+    points = Sysbench(WorkloadSpec(name="select_random_points"))
+    assert points.data_facts() == Sysbench(WorkloadSpec()).data_facts()
+    assert points.describe_data() == "4 tables of 100,000 rows for select_random_points"
+
+
 def test_bulk_insert_makes_a_table_for_each_thread():
     a, b = (Sysbench(WorkloadSpec(name="bulk_insert", threads=threads)).data_facts() for threads in (1, 2))
     assert a != b

@@ -26,6 +26,15 @@ SYSBENCH_SCRIPTS = (
 LOAD_WORKLOADS = ("bank-transfer", "feed", "noop", "queue", "tpcc-like")
 """The workloads that dialin-load brings beside those of sysbench."""
 
+BULK_INSERT = "bulk_insert"
+"""The one of sysbench's whose tables begin empty: one for each connection."""
+
+_ON_ONE_TABLE = ("select_random_points", "select_random_ranges")
+"""Those that read the first table only; dialin-load makes no other."""
+
+_ON = ("on", "true", "1")
+"""How sysbench and dialin-load are told yes."""
+
 RAND_TYPES = ("uniform", "gaussian", "special", "pareto", "zipfian")
 """The distributions that sysbench 1.0.20 draws row numbers from."""
 
@@ -55,8 +64,8 @@ class WorkloadSpec(BaseModel):
         driver: the program that applies it.
         threads: connections that work at once; the most of them, where there are levels.
         levels: several numbers of threads, each of which every trial measures in turn; empty where there is one only.
-        tables: how many tables are prepared.
-        table_size: rows of each table.
+        tables: how many tables are asked for; see `tables_made`.
+        table_size: rows that are asked for in each of them; see `rows_made`.
         rand_type: the distribution that row numbers are drawn from; None leaves sysbench's own default.
         rate: transactions a second to ask for; 0 means as many as go.
         percentile: which percentile of transaction latency the driver reports each second.
@@ -77,17 +86,38 @@ class WorkloadSpec(BaseModel):
     options: Mapping[str, str] = Field(default_factory=dict)
 
     @property
+    def tables_made(self) -> int:
+        """How many tables are prepared."""
+        if self.name == BULK_INSERT:
+            return self.threads
+        return 1 if self.has_one_table else self.tables
+
+    @property
+    def rows_made(self) -> int:
+        """How many rows each table is prepared with.
+
+        `oltp_insert` begins with empty tables where it numbers its rows itself: it could meet those that are there.
+        """
+        numbers_them = self.name == "oltp_insert" and self.options.get("auto-inc", "on") not in _ON
+        return 0 if self.name == BULK_INSERT or numbers_them else self.table_size
+
+    @property
+    def has_one_table(self) -> bool:
+        """Whether its driver makes one table, however many are asked for."""
+        return self.driver is Driver.DIALIN_LOAD and self.name in _ON_ONE_TABLE
+
+    @property
     def data_options(self) -> dict[str, str]:
         """The options that decide what the prepared data is; two workloads with the same ones share a dataset.
 
-        Every `oltp_*` and `select_random_*` script prepares the same tables (sysbench's own oltp_common), and draws a column
-        from the distribution in use.
+        The `oltp_*` and `select_random_*` scripts prepare tables of the same shape (sysbench's own oltp_common), and draw a
+        column from the distribution in use.
         """
         shared = self.name.startswith(("oltp_", "select_random_")) and self.name in SYSBENCH_SCRIPTS
         return {
             "script": "oltp_common" if shared else self.name,
-            "tables": str(self.tables),
-            "table-size": str(self.table_size),
+            "tables": str(self.tables_made),
+            "table-size": str(self.rows_made),
             "rand-type": self.rand_type or "default",
             **dict(sorted(self.options.items())),
         }
@@ -100,15 +130,20 @@ class WorkloadSpec(BaseModel):
 
     @property
     def is_sized_by_tables(self) -> bool:
-        """Whether `tables` and `table_size` tell its data; workloads of dialin-load's own have options for that."""
-        return self.driver is not Driver.DIALIN_LOAD or self.name in SYSBENCH_SCRIPTS
+        """Whether `tables` and `table_size` tell its data.
+
+        Workloads of dialin-load's own have options for that, and `bulk_insert` goes by its connections.
+        """
+        return self.name != BULK_INSERT and (self.driver is not Driver.DIALIN_LOAD or self.name in SYSBENCH_SCRIPTS)
 
     @property
     def size(self) -> str:
         """How much data there is, in words; empty where options tell it."""
-        if not self.is_sized_by_tables:
+        if not self.is_sized_by_tables and self.name != BULK_INSERT:
             return ""
-        return f"{self.tables} {'table' if self.tables == 1 else 'tables'} of {self.table_size:,} rows"
+        noun = "table" if self.tables_made == 1 else "tables"
+        rows = self.rows_made
+        return f"{self.tables_made} {noun} of {rows:,} rows" if rows else f"{self.tables_made} empty {noun}"
 
     def describe(self) -> str:
         """Return the workload in one line."""

@@ -64,7 +64,7 @@ def _load(load: WorkloadSpec) -> dict[str, Any]:
     return {
         "workload": load.asked,
         "threads": list(load.levels) or load.threads,
-        "tables": load.tables if sized else None,
+        "tables": load.tables_made if sized else None,
         "table-size": load.table_size if rows else None,
         "rand-type": load.rand_type,
         "rate": load.rate or None,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dialin.errors import UserError, WorkloadError
-from dialin.model.workload import LOAD_WORKLOADS, SYSBENCH_SCRIPTS, WorkloadSpec
+from dialin.model.workload import BULK_INSERT, LOAD_WORKLOADS, SYSBENCH_SCRIPTS, WorkloadSpec
 from dialin.servers.account import Account
 from dialin.workloads import dialin_load_account, driver_process, load_binary
 from dialin.workloads.base import Second, Target
@@ -21,19 +21,13 @@ from dialin.workloads.driver_process import DriverProcess, EndedError
 from dialin.workloads.names import WORKLOAD_FILE
 from dialin.workloads.sysbench import BYTES_A_ROW, GROWING
 
-_MADE = 1
-"""Counts the ways in which the driver made the tables of sysbench's workloads."""
+_MADE = 2
+"""Counts the ways in which the driver made the tables of sysbench's workloads: 2 since as many are told as are made."""
 
 _RECONNECT_FOR = 1
 """Seconds without any connection after which the driver ends: a trial whose server died has failed."""
 
 _OPTION = re.compile(r"[a-z][a-z0-9_-]*")
-
-_WITHOUT_SIZE = "bulk_insert"
-"""The workload of sysbench's whose tables begin empty: one for each connection."""
-
-_ON_ONE_TABLE = "select_random_"
-"""What the names of sysbench's workloads begin with that read the first table only."""
 
 _KEEPS_ITS_SIZE = ("noop",)
 """Workloads of dialin-load's own whose data neither grows nor drains."""
@@ -143,8 +137,6 @@ class DialinLoad:
             facts["version"] = self.version()
         if self._own_file is not None:
             facts["digest"] = hashlib.sha256(self._own_file.read_bytes()).hexdigest()
-        if self._spec.name == _WITHOUT_SIZE:
-            facts["threads"] = self._spec.threads
         return facts
 
     @property
@@ -160,7 +152,7 @@ class DialinLoad:
     def expected_bytes(self) -> int:
         """Return about how many bytes the prepared data takes."""
         if self._is_sysbenchs:
-            return self._spec.tables * self._spec.table_size * BYTES_A_ROW
+            return self._spec.tables_made * self._spec.rows_made * BYTES_A_ROW
         if self._spec.name == "noop":
             return 0
         warehouses = self._spec.options.get("warehouses", "")
@@ -175,10 +167,8 @@ class DialinLoad:
         options: dict[str, object] = {}
         if self._is_sysbenchs:
             options["threads"] = threads
-            if self._spec.name != _WITHOUT_SIZE:
-                options["table-size"] = self._spec.table_size
-            if not self._spec.name.startswith(_ON_ONE_TABLE) and self._spec.name != _WITHOUT_SIZE:
-                options["tables"] = self._spec.tables
+            if self._spec.name != BULK_INSERT:
+                options |= {"table-size": self._spec.table_size, "tables": self._spec.tables_made}
         options |= self._spec.options
         if self._spec.rand_type:
             options["rand-type"] = self._spec.rand_type

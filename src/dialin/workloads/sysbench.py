@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dialin.errors import UserError, WorkloadError
-from dialin.model.workload import LOAD_WORKLOADS, SCAN, SYSBENCH_SCRIPTS, WorkloadSpec
+from dialin.model.workload import BULK_INSERT, LOAD_WORKLOADS, SCAN, SYSBENCH_SCRIPTS, WorkloadSpec
 from dialin.servers.account import Account
 from dialin.workloads import driver_process, sysbench_account
 from dialin.workloads.base import Second, Target
@@ -27,6 +27,10 @@ GROWING = ("bulk_insert", "oltp_delete", "oltp_insert")
 """Scripts that add rows, or take them away; the others that write replace each row that they delete."""
 
 _OPTION = re.compile(r"[a-z][a-z0-9_-]*")
+
+
+_MADE = 2
+"""Counts the ways in which data was made: 2 since tables that begin empty are told from those with rows."""
 
 
 class Sysbench:
@@ -124,12 +128,11 @@ class Sysbench:
 
     def data_facts(self) -> dict[str, Any]:
         """Return all that decides what the prepared data is, the text of a script of one's own included."""
-        facts: dict[str, Any] = dict(self._spec.data_options)
+        facts: dict[str, Any] = {**self._spec.data_options, "made": _MADE}
         if self._own_script is not None:
             # The script may load what lies beside it, so all of that decides what the data is.
             texts = [path.read_bytes() for path in sorted(self._own_script.absolute().parent.glob("*.lua"))]
             facts["digest"] = hashlib.sha256(b"\0".join([self._own_script.read_bytes(), *texts])).hexdigest()
-        if self._own_script is not None or self._spec.name == "bulk_insert":
             facts["threads"] = self._spec.threads
         return facts
 
@@ -145,7 +148,7 @@ class Sysbench:
 
     def expected_bytes(self) -> int:
         """Return about how many bytes the prepared data takes."""
-        return self._spec.tables * self._spec.table_size * BYTES_A_ROW
+        return self._spec.tables_made * self._spec.rows_made * BYTES_A_ROW
 
     def temporary_bytes(self) -> int:
         """Return 0: no query of sysbench's scripts sorts more than a few rows."""
@@ -175,7 +178,7 @@ class Sysbench:
             WorkloadError: sysbench failed; its last lines are in the error.
         """
         # bulk_insert makes a table for each thread; the others fill their tables in parallel.
-        threads = self._spec.threads if self._spec.name == "bulk_insert" else min(self._spec.tables, os.cpu_count() or 1)
+        threads = self._spec.threads if self._spec.name == BULK_INSERT else min(self._spec.tables, os.cpu_count() or 1)
         script, *options = self._arguments(target, threads=threads)
         command = [self._binary, script, *options, "--rand-seed=1", "prepare"]
         words = driver_process.prepare("sysbench", command, target.directory, self._environment)
