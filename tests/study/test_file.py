@@ -156,9 +156,43 @@ def test_options_of_sysbenchs_workloads_may_be_written_with_underscores_and_size
     assert dict(question({**asked, "workload": "mine.toml"}).workload_spec(tmp_path).options) == {"range_size": "5"}
 
 
+SWEPT = {"sweep": {"a_b": [1, 2]}}
+
+
+@pytest.mark.parametrize("name", ["tables", "table_size", "threads", "rand-type"])
+@pytest.mark.parametrize("workload", ["oltp_read_write", "sysbench:oltp_read_write", "mine.lua"])
+def test_what_has_a_key_of_its_own_is_no_option_of_sysbenchs_workloads(tmp_path, workload, name):
+    asked = question({**SWEPT, "workload": workload, "workload-options": {name: 8}})
+    with pytest.raises(UserError, match=f"Give --{name.replace('_', '-')} 8"):
+        asked.workload_spec(tmp_path)
+
+
+def test_workload_files_name_their_sizes_as_they_like(tmp_path):
+    asked = question({**SWEPT, "workload": "mine.toml", "workload-options": {"tables": 8, "Goods": 5}})
+    assert asked.workload_spec(tmp_path).options == {"tables": "8", "Goods": "5"}
+
+
+def test_a_workload_of_one_table_is_given_one(tmp_path):
+    asked = question({**SWEPT, "workload": "select_random_ranges", "table-size": 7}).workload_spec(tmp_path)
+    assert asked.size == "1 table of 7 rows"
+    asked = question({**SWEPT, "workload": "select_random_ranges", "tables": 2})
+    with pytest.raises(UserError, match=r"has one table, and --tables asks for 2.*sysbench:select_random_ranges"):
+        asked.workload_spec(tmp_path)
+    asked = question({**SWEPT, "workload": "sysbench:select_random_ranges", "tables": 2})
+    assert asked.workload_spec(tmp_path).size == "2 tables of 100,000 rows"
+
+
+@pytest.mark.parametrize("workload", ["bulk_insert", "sysbench:bulk_insert"])
+@pytest.mark.parametrize("key", ["tables", "table-size"])
+def test_bulk_insert_has_a_table_for_each_thread_whatever_is_said_of_tables(tmp_path, workload, key):
+    assert question({**SWEPT, "workload": workload, "threads": 3}).workload_spec(tmp_path).size == "3 empty tables"
+    with pytest.raises(UserError, match="an empty table for each of its --threads"):
+        question({**SWEPT, "workload": workload, key: 5}).workload_spec(tmp_path)
+
+
 @pytest.mark.parametrize("key", ["tables", "table-size"])
 def test_sizes_of_tables_are_not_for_workloads_with_sizes_of_their_own(tmp_path, key):
     asked = question({"workload": "tpcc-like", "sweep": {"a_b": [1, 2]}, key: 5})
-    with pytest.raises(UserError, match="dialin-load show tpcc-like"):
+    with pytest.raises(UserError, match="--workload-option NAME=VALUE"):
         asked.workload_spec(tmp_path)
     assert question({"workload": "tpcc-like", "sweep": {"a_b": [1, 2]}}).workload_spec(tmp_path).size == ""

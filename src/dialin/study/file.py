@@ -28,7 +28,7 @@ from dialin.errors import UserError
 from dialin.model.cpus import parse_cpus
 from dialin.model.setting import Value, canonical_name, parse_value, same_value
 from dialin.model.study import MAX_CANDIDATES, WORTHWHILE, Attachment, Candidate, Goal, StudySpec
-from dialin.model.workload import RAND_TYPES, SYSBENCH_SCRIPTS, Driver, WorkloadSpec
+from dialin.model.workload import BULK_INSERT, RAND_TYPES, SYSBENCH_SCRIPTS, Driver, WorkloadSpec
 from dialin.variables import optionfile
 from dialin.workloads.names import is_path, named
 from dialin.workloads.scan.options import DEFAULT_SIZE as DEFAULT_SCAN
@@ -38,6 +38,9 @@ DEFAULT_THREADS = 16
 DEFAULT_TABLES = 4
 DEFAULT_TABLE_SIZE = 100_000
 SCHEMA_ID = "dialin/study/1"
+
+_WITH_KEYS = ("tables", "table-size", "threads", "rand-type")
+"""Options of sysbench's that a study file has keys for."""
 
 
 def fraction(value: object) -> object:
@@ -218,28 +221,46 @@ class Question(BaseModel):
         spelled = str if driver is Driver.DIALIN_LOAD and name not in SYSBENCH_SCRIPTS else _kebab
         options = {spelled(key.removeprefix("--")): _option_text(value) for key, value in self.workload_options.items()}
         scans = driver is Driver.DIALIN
+        if driver is Driver.SYSBENCH or name in SYSBENCH_SCRIPTS:
+            _check_own_options(options)
         if scans:
             self._check_scan(options)
             options = options if self.table_size else {"size": DEFAULT_SCAN, **options}
         threads = self.threads or ((1,) if scans else (DEFAULT_THREADS,))
+        one_table = WorkloadSpec(name=name, driver=driver).has_one_table
         spec = WorkloadSpec(
             name=name,
             driver=driver,
             threads=max(threads),
             levels=tuple(sorted(threads)) if len(threads) > 1 else (),
-            tables=self.tables or (1 if scans else DEFAULT_TABLES),
+            tables=self.tables or (1 if scans or one_table else DEFAULT_TABLES),
             table_size=scan_rows(options) if "size" in options and scans else self.table_size or DEFAULT_TABLE_SIZE,
             rand_type=self.rand_type,
             rate=self.rate,
             percentile=self.percentile,
             options=options,
         )
+        self._check_size(spec)
+        return spec
+
+    def _check_size(self, spec: WorkloadSpec) -> None:
+        """Make sure that nothing is said of the size of tables that the workload has not.
+
+        Raises:
+            UserError: something is.
+        """
         if not spec.is_sized_by_tables and (self.tables or self.table_size):
             raise UserError(
                 f"The workload {self.workload} is not sized by --tables and --table-size",
-                f"Its own options tell its size: dialin-load show {self.workload}",
+                "It has an empty table for each of its --threads: leave them out"
+                if spec.name == BULK_INSERT
+                else "Give its own sizes as --workload-option NAME=VALUE (docs/workload-files.md tells them)",
             )
-        return spec
+        if spec.has_one_table and (self.tables or 1) > 1:
+            raise UserError(
+                f"The workload {self.workload} has one table, and --tables asks for {self.tables}",
+                f"Leave --tables out, or let sysbench apply it, which makes them: --workload {Driver.SYSBENCH}:{spec.name}",
+            )
 
     def _check_scan(self, options: Mapping[str, str]) -> None:
         """Make sure that nothing is asked for by the second of a load that is measured by the run.
@@ -247,8 +268,12 @@ class Question(BaseModel):
         Raises:
             UserError: something is.
         """
-        for option in ("measure", "warmup"):
-            if getattr(self, option) is not None:
+        for option, given in (
+            ("measure", self.measure is not None),
+            ("warmup", self.warmup is not None),
+            ("whole-warmup", self.whole_warmup),
+        ):
+            if given:
                 raise UserError(
                     f"--{option} is not for the workload scan", "Say how many runs a trial has: --workload-option runs=3"
                 )
@@ -383,6 +408,19 @@ def _name(text: str) -> str:
         return canonical_name(text)
     except ValueError as error:
         raise UserError(str(error), "Write it in the server's spelling, such as innodb_buffer_pool_size") from None
+
+
+def _check_own_options(options: Mapping[str, str]) -> None:
+    """Make sure that no option of a workload of sysbench's says what has a key of its own.
+
+    Raises:
+        UserError: one does; the key would be obeyed, and the option not.
+    """
+    for name in _WITH_KEYS:
+        if name in options:
+            raise UserError(
+                f"{name} is not given as a workload's option", f"Give --{name} {options[name]} (in a study file: {name})"
+            )
 
 
 def _option_text(value: str | float | bool) -> str:  # noqa: FBT001 - TOML's own types
