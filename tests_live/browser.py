@@ -49,7 +49,7 @@ class Opened:
         end = time.monotonic() + seconds
         while not self.page.evaluate(condition):
             assert time.monotonic() < end, f"{condition} did not come true"
-            time.sleep(0.05)
+            time.sleep(0.2)
 
     def violations(self) -> list[str]:
         """Return what axe-core finds serious or critical: the rule, and the elements that break it."""

@@ -83,13 +83,13 @@ class Dialin:
         return json.loads(out)
 
 
-def until(condition, seconds=90):
+def until(condition, seconds=90, every=0.05):
     """Wait until something is true; what it returns."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if found := condition():
             return found
-        time.sleep(0.05)
+        time.sleep(every)
     raise AssertionError("it did not become true in time")
 
 
@@ -109,7 +109,7 @@ def measuring(directory, *, block=1, position=1):
         seconds = [sample for sample in samples.get(trials[-1].id, []) if sample.step == "measure"]
         return trials[-1] if seconds else None
 
-    return until(look)
+    return until(look, every=0.2)
 
 
 def children(process):

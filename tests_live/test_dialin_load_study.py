@@ -47,7 +47,7 @@ def test_a_rate_that_is_not_reached_is_said_with_the_verdict(dialin):
 
 def test_without_the_program_sysbench_applies_the_load_and_a_study_keeps_its_driver(dialin, monkeypatch):
     out = dialin.directory / "study"
-    monkeypatch.setenv("DIALIN_LOAD", str(dialin.directory / "nowhere"))
+    monkeypatch.setenv("DIALIN_LOAD", "none")
     process = dialin.start(*FLUSH, *SHORT, "--threads", "2", "--minutes", "0.6", "--out", out)
     measuring(out)
     process.send_signal(signal.SIGINT)

@@ -64,30 +64,31 @@ def watched(dialin):
     return watch
 
 
-@pytest.mark.parametrize(("width", "scheme"), [("desktop", "light"), ("phone", "dark")])
-def test_the_page_follows_a_study_to_its_end(dialin, opened, width, scheme):
+def test_the_page_follows_a_study_to_its_end_on_a_desk_and_on_a_phone(dialin, opened):
     out = dialin.directory / "study"
     process = dialin.start(*SWEEP, "--minutes", "1", "--out", out, "--watch")
     link = link_of(process.stderr)
-    one = opened(link, width, scheme)
-    assert one.page.url == link.partition("?")[0], "the token is not kept in the address"
-    one.until(is_state("running"), 120)
-    one.until("document.documentElement.dataset.live === 'drawn'", 60)
-    one.until("document.querySelectorAll('#rows tr.runs').length === 1", 60)
-    one.until(f"{HEADLINE}?.includes('trial')", 120)
-    assert one.violations() == []
-    assert one.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "the page is wider than the screen"
+    pages = [opened(link, "desktop", "light"), opened(link, "phone", "dark")]
+    for one in pages:
+        assert one.page.url == link.partition("?")[0], "the token is not kept in the address"
+        one.until(is_state("running"), 120)
+        one.until("document.documentElement.dataset.live === 'drawn'", 60)
+        one.until("document.querySelectorAll('#rows tr.runs').length === 1", 60)
+        one.until(f"{HEADLINE}?.includes('trial')", 120)
+        assert one.violations() == []
+        assert one.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "the page is wider than the screen"
     _, err = process.communicate(timeout=400)
     assert process.returncode in (0, 1), err
-    one.until(is_state("finished"), 60)
-    one.until(f"document.querySelector('.outcome') && !document.querySelector('.outcome.none') && {HEADLINE} !== ''", 60)
-    one.drawn()
-    assert one.page.evaluate(
-        "[...document.querySelectorAll('main .drawing')].every((one) => one.querySelector('svg .xtick'))"
-    ), "every chart of the report is drawn"
-    assert one.violations() == []
-    assert one.complaints == []
-    assert one.asked_of_others == []
+    for one in pages:
+        one.until(is_state("finished"), 60)
+        one.until(f"document.querySelector('.outcome') && !document.querySelector('.outcome.none') && {HEADLINE} !== ''", 60)
+        one.drawn()
+        assert one.page.evaluate(
+            "[...document.querySelectorAll('main .drawing')].every((one) => one.querySelector('svg .xtick'))"
+        ), "every chart of the report is drawn"
+        assert one.violations() == []
+        assert one.complaints == []
+        assert one.asked_of_others == []
     page_of(out).terminate()
 
 
