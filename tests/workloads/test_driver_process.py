@@ -59,6 +59,15 @@ def test_a_driver_that_ends_is_told_with_its_last_words(pipe):
         driver.read(number, 1)
 
 
+def test_a_driver_that_dies_silently_is_not_told_with_the_last_words_of_one_before_it(tmp_path):
+    for words, told in (("echo FATAL: the first", "FATAL: the first\n"), ("exit 1", "")):
+        driver = DriverProcess.start(["/bin/sh", "-c", words], tmp_path, cpus=None, environment=os.environ)
+        with pytest.raises(EndedError) as ended:
+            driver.read(number, 30)
+        driver.stop()
+        assert ended.value.words == told.strip()
+
+
 def test_a_driver_is_started_in_its_directory_and_ended(tmp_path):
     words = ["/bin/sh", "-c", "pwd; echo $WHO; exec sleep 60"]
     driver = DriverProcess.start(words, tmp_path, cpus=None, environment={**os.environ, "WHO": "me"})

@@ -75,7 +75,8 @@ class DriverProcess:
         self._monotonic = monotonic
         self._written = 0
         self._output = output
-        self._log = log.open("ab")
+        # A server that lives for several trials keeps its directory: the last words of one driver must not pass for another's.
+        self._log = log.open("wb")
         self._path = log
         self._pending = b""
         self._cpu = 0.0
