@@ -92,3 +92,18 @@ def test_a_percentage_is_not_torn_at_the_end_of_a_line():
 
 def test_ascii_terminals_get_ascii():
     assert text.ascii_only("−5 % … ×2 ж") == "-5 % ~ x2 ?"
+
+
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        ("dialin sweep a=1,2 --attach --minutes 5", "dialin sweep a=1,2 --attach --minutes 5"),
+        ("dialin run s.toml --restart-command 'mysqladmin -phunter2 x' --yes", "dialin run s.toml --restart-command '…' --yes"),
+        ("dialin run s.toml '--restart-command=ssh a -phunter2'", "dialin run s.toml '--restart-command=…'"),
+        ("dialin run 'it'\"'\"'s' --restart-command hunter2", "dialin run 'it'\"'\"'s' --restart-command '…'"),
+        ("dialin run s.toml --restart-command 'hunter2", "dialin run s.toml --restart-command '…'"),
+    ],
+)
+def test_a_command_is_shown_without_what_restarts_a_server_which_may_hold_a_password(command, shown):
+    assert text.without_secrets(command) == shown
+    assert text.without_secrets(shown) == shown

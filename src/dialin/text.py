@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 import textwrap
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -31,6 +32,7 @@ _TO_ASCII = str.maketrans(
         "\u00a0": " ",
     }
 )
+_RESTARTS = "--restart-command"
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
@@ -46,6 +48,18 @@ def visible_lines(text: object) -> str:
     """Return text of several lines, made visible as `visible` does, its line ends kept and its tabs made spaces."""
     lines = str(text).replace("\r\n", "\n").split("\n")
     return "\n".join(visible(line.expandtabs(4)) for line in lines)
+
+
+def without_secrets(command: str) -> str:
+    """Return a command line of dialin as others may read it: what restarts a server may hold a password, and is left out."""
+    if _RESTARTS not in command:
+        return command
+    try:
+        words = shlex.split(command)
+    except ValueError:  # cut short, or no command line at all: what follows cannot be told from the secret
+        return f"{command.partition(_RESTARTS)[0]}{_RESTARTS} '…'"
+    shown = ["…" if before == _RESTARTS else word for before, word in zip(["", *words], words, strict=False)]
+    return shlex.join(f"{_RESTARTS}=…" if word.startswith(f"{_RESTARTS}=") else word for word in shown)
 
 
 def wrapped(text: str, width: int, *, indent: str = "", hanging: str = "") -> list[str]:

@@ -286,3 +286,11 @@ def test_json_holds_it_whole_and_it_acts_nowhere():
     told = why_json.render(why())
     assert not ACTING.search(told)
     assert json.loads(told)["summary"] == f"Because {NASTY}."
+
+
+@pytest.mark.parametrize("render", [html.render, markdown.render])
+def test_a_password_in_the_command_that_restarts_a_server_is_in_no_report(render):
+    command = "dialin run a.toml --restart-command 'mysqladmin --password=hunter2 shutdown' --minutes 5"
+    page = render(replace(records.winner(), command=command))
+    assert "hunter2" not in page
+    assert "--minutes 5" in page

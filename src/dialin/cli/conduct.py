@@ -32,6 +32,7 @@ from dialin.study.file import Question
 from dialin.study.launch import begin, check_question, check_resume, resume
 from dialin.study.ready import Ready
 from dialin.study.workshop import Workshop
+from dialin.text import without_secrets
 
 
 def conduct(
@@ -67,7 +68,7 @@ def conduct(
     if not yes and not agreed(ready):
         say("Nothing was started")
         return ExitCode.NO_VERDICT
-    command = shlex.join(["dialin", *sys.argv[1:]])
+    command = without_secrets(shlex.join(["dialin", *sys.argv[1:]]))
     return finish(where, lambda watcher: begin(ready, where, workshop, watcher, command), json=json, watch=watch)
 
 

@@ -38,7 +38,7 @@ from dialin.report.series import all_series
 from dialin.report.studyfile import study_file
 from dialin.report.style import styles
 from dialin.report.units import units_in
-from dialin.text import exact_percent, moment, visible
+from dialin.text import exact_percent, moment, visible, without_secrets
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ def body(record: StudyRecord, why: Why | None = None) -> Body:
         failures=facts.failures(record.trials),
         differing=variables_shown.differing(record),
         not_default=variables_shown.not_default(record),
-        command=visible(record.command),
+        command=visible(without_secrets(record.command)),
         study_file=study_file(record.spec),
         log=facts.log_lines(record),
     )

@@ -28,7 +28,7 @@ from dialin.report.words import (
     state_of,
     sureness,
 )
-from dialin.text import moment, visible, visible_lines
+from dialin.text import moment, visible, visible_lines, without_secrets
 
 _SPECIAL = re.compile(r"[\\`*\[\]<>|~#&$]|(?<![^\W_])_|_(?![^\W_])|(?<!\w)@|:(?=//)|(?<=www)\.")
 _AS_ENTITY = "@<>&|`:."
@@ -65,7 +65,7 @@ def render(record: StudyRecord, why: Why | None = None) -> str:
     if verdict is not None:
         parts += [folded("All figures", _table(record, verdict, columns(verdict))), _facts(record, verdict)]
     parts.append(_failures(record))
-    parts.append(folded("Repeat it", fenced(record.command)))
+    parts.append(folded("Repeat it", fenced(without_secrets(record.command))))
     parts.append(
         f"{outcome(record)}. Made by dialin {prose(record.dialin_version)} from a study begun {moment(record.created)}."
     )

@@ -238,6 +238,12 @@ def test_what_a_failing_restart_command_printed_is_kept():
     assert caught.value.log_tail == "no unit"
 
 
+def test_a_failing_restart_command_is_named_without_what_may_be_a_secret_in_it():
+    with pytest.raises(ServerError, match="exit code 1: false") as caught:
+        restart.run("false --password=hunter2")
+    assert "hunter2" not in str(caught.value)
+
+
 def test_a_restart_command_that_does_not_return_is_ended(monkeypatch):
     monkeypatch.setattr(restart, "LIMIT", 0.05)
     with pytest.raises(ServerError, match="did not return within"):

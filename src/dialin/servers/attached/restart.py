@@ -62,12 +62,13 @@ def run(command: str) -> str:
         said = "\n".join(output.read()[-_KEPT:].decode("utf-8", "replace").splitlines()[-_LINES:])
     if code is None:
         raise ServerError(
-            f"The restart command did not return within {LIMIT:.0f} s: {command}",
+            f"The restart command did not return within {LIMIT:.0f} s: {words[0]}",
             "Give one that returns when the server was started",
             said,
         )
     if code != 0:
-        raise ServerError(f"The restart command failed with exit code {code}: {command}", "Try it by hand", said)
+        # Its program alone: an argument may be a secret, and the fault of a trial is written down.
+        raise ServerError(f"The restart command failed with exit code {code}: {words[0]}", "Try it by hand", said)
     return said
 
 
