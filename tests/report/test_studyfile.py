@@ -40,6 +40,12 @@ def test_a_study_file_asks_the_same_question(name):
     assert compared(read_back(spec)) == compared(spec)
 
 
+def test_a_scan_is_asked_for_again_though_its_seconds_were_reckoned():
+    load = file.question({"aa": 2, "workload": "scan", "workload-options": {"runs": "3"}}).workload_spec(HERE)
+    spec = records.winner().spec.model_copy(update={"workload": load, "measure": 30.0, "warmup": 10.0})
+    assert compared(read_back(spec)) == compared(spec.model_copy(update={"measure": None, "warmup": None}))
+
+
 def test_a_sweep_is_written_as_one():
     text = study_file(records.winner().spec)
     assert "[sweep]\ninnodb_buffer_pool_instances = [1, 2, 4, 8, 16, 32, 64]" in text

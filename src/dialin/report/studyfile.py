@@ -39,9 +39,7 @@ def _keys(spec: StudySpec) -> dict[str, Any]:
         "baseline": spec.baseline,
         **_load(spec.workload),
         "minutes": spec.minutes,
-        "measure": spec.measure,
-        "warmup": spec.warmup,
-        "whole-warmup": spec.whole_warmup or None,
+        **_seconds(spec),
         "goal": str(spec.goal),
         "worthwhile": spec.worthwhile,
         "confidence": spec.confidence,
@@ -55,6 +53,13 @@ def _keys(spec: StudySpec) -> dict[str, Any]:
         "accept-weaker-durability": spec.accept_weaker_durability or None,
     }
     return {key: _plain(value) for key, value in found.items() if value is not None}
+
+
+def _seconds(spec: StudySpec) -> dict[str, Any]:
+    """Return how long trials measure; those of a scan are told by its runs, and their seconds were reckoned from these."""
+    if spec.workload.driver is Driver.DIALIN:
+        return {}
+    return {"measure": spec.measure, "warmup": spec.warmup, "whole-warmup": spec.whole_warmup or None}
 
 
 def _load(load: WorkloadSpec) -> dict[str, Any]:
