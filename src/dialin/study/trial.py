@@ -273,12 +273,12 @@ class _Life:
             self._so_far.costs = costs if self._so_far.costs is None else self._so_far.costs.plus(costs)
 
     def _read_enough(self, load: Load) -> bool:
-        """Read what a trial measures; False where the host lost most of it."""
+        """Read what a trial measures; False where the host left less than half of what was planned."""
         runs = self._lab.workload.runs
         return self._read_steady_seconds(load) if runs is None else self._read_runs(load, runs)
 
     def _read_runs(self, load: Load, runs: Runs) -> bool:
-        """Read the runs of a timed query, and others for those that the host lost; False where it lost most."""
+        """Read the runs of a timed query, and others for those that the host lost; False where less than half are left."""
         kept = 0
         for _ in range(runs.most):
             kept += not self._read(load, Step.MEASURE).lost
@@ -287,7 +287,7 @@ class _Life:
         return 2 * kept >= runs.measured
 
     def _read_steady_seconds(self, load: Load) -> bool:
-        """Read the planned seconds, and more where they are not steady or the host lost some; False where it lost most."""
+        """Read the planned seconds, and more where they are not steady or the host lost some; False where half are not left."""
         wanted = max(1, round(self._lab.plan.measure))
         enough = wanted
         kept: list[float] = []
