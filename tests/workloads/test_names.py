@@ -100,6 +100,13 @@ def test_what_was_asked_for_by_name_is_not_replaced(machine, asked):
     assert at_hand(asked) == (asked, "")
 
 
+def test_a_driver_that_is_named_and_is_none_is_not_replaced_by_sysbench(monkeypatch, tmp_path):
+    monkeypatch.setenv("DIALIN_LOAD", str(tmp_path / "gone"))
+    monkeypatch.setattr(choose.shutil, "which", lambda name: "/usr/bin/sysbench")
+    with pytest.raises(UserError, match="which is no program"):
+        at_hand("oltp_read_only")
+
+
 def test_nothing_is_replaced_where_dialin_load_is_there_or_neither_is(machine, tmp_path):
     machine(load=tmp_path / "dialin-load", sysbench="/usr/bin/sysbench")
     assert at_hand("oltp_read_only") == ("oltp_read_only", "")

@@ -27,6 +27,9 @@ def at_hand(workload: str) -> tuple[str, str]:
     """Return the load that a new study applies on this machine, as a study names it, and what is to be said of that.
 
     A plain name of sysbench's is applied by sysbench where that alone is installed; once a study began, it keeps its driver.
+
+    Raises:
+        UserError: the environment names a dialin-load that is none.
     """
     if workload not in SYSBENCH_SCRIPTS or load_binary.find() is not None or shutil.which("sysbench") is None:
         return workload, ""

@@ -15,6 +15,9 @@ NAME = "dialin-load"
 VARIABLE = "DIALIN_LOAD"
 """The environment variable that names another one than that beside this Python."""
 
+WITHOUT = "none"
+"""What it holds where dialin is to do without the program, as if it were not installed."""
+
 REMEDY = f"Install it with dialin (make setup, or pip install; both build it with cargo), or name it in {VARIABLE}"
 
 
@@ -24,9 +27,17 @@ def find(environment: Mapping[str, str] = os.environ, python: str = sys.executab
     Args:
         environment: `DIALIN_LOAD` and `PATH` are looked at.
         python: the interpreter beside which packages install their programs.
+
+    Raises:
+        UserError: what the environment names is no program.
     """
-    if asked := environment.get(VARIABLE):
-        return _program(Path(asked).expanduser().absolute())
+    asked = environment.get(VARIABLE)
+    if asked == WITHOUT:
+        return None
+    if asked:
+        if found := _program(Path(asked).expanduser().absolute()):
+            return found
+        raise UserError(f"{VARIABLE} names {asked}, which is no program", "Correct its path, or unset it")
     if python and (beside := _program(Path(python).absolute().parent / NAME)):
         return beside
     there = shutil.which(NAME, path=environment.get("PATH"))
@@ -41,8 +52,9 @@ def need(environment: Mapping[str, str] = os.environ, python: str = sys.executab
     """
     if found := find(environment, python):
         return found
-    asked = environment.get(VARIABLE)
-    raise UserError(f"{VARIABLE} names {asked}, which is no program" if asked else f"{NAME} is not installed", REMEDY)
+    if environment.get(VARIABLE) == WITHOUT:
+        raise UserError(f"{VARIABLE}={WITHOUT} says to do without {NAME}", "Unset it")
+    raise UserError(f"{NAME} is not installed", REMEDY)
 
 
 def _program(path: Path) -> Path | None:
