@@ -1,0 +1,176 @@
+//! What follows from an answer, or from the loss of a connection.
+
+use super::Worker;
+use crate::engine::connection::{Received, awaited};
+use crate::engine::outcome::{LOST, NO_ROW, Verdict, garbled, judge};
+use crate::engine::reconnect::Job;
+use crate::engine::seat::{After, Doing, State, What};
+use crate::errors::Result;
+use crate::plan::Kind;
+use crate::protocol::response::Outcome;
+use std::cmp::Reverse;
+
+impl Worker<'_> {
+    pub(super) fn receive(&mut self, place: usize) -> Result<()> {
+        loop {
+            let seat = &mut self.seats[place];
+            let State::Waits(doing, _) = seat.state else { return self.overhear(place) };
+            let Some(connection) = &mut seat.connection else { return Ok(()) };
+            if !connection.is_sent() {
+                match connection.send() {
+                    Ok(true) => self.waiter.watch_room(connection.socket(), place, false)?,
+                    Ok(false) => {}
+                    Err(_) => {
+                        self.lose(place);
+                        return Ok(());
+                    }
+                }
+            }
+            let keep = if connection.keeps() { awaited(self.shared.plan, &mut seat.player) } else { None };
+            let keep = keep.map(|execute| (execute, &mut seat.player));
+            match connection.receive(&mut self.buffer, None, keep) {
+                Received::Nothing => return Ok(()),
+                Received::Part => {}
+                Received::Answer(outcome) => {
+                    let now = self.shared.clock.now();
+                    self.waits -= 1;
+                    self.seats[place].state = State::Plays;
+                    if !self.is_draining {
+                        self.roll(now);
+                    }
+                    self.answered(place, doing, &outcome, now)?;
+                    return self.again(place, now);
+                }
+                Received::Lost => {
+                    self.lose(place);
+                    return Ok(());
+                }
+                Received::Malformed(why) => return Err(garbled(why)),
+            }
+        }
+    }
+
+    /// A connection that waits for no answer has something: if it has nothing to do, see whether it is the end.
+    fn overhear(&mut self, place: usize) -> Result<()> {
+        let seat = &mut self.seats[place];
+        let Some(connection) = seat.connection.as_mut().filter(|_| seat.state == State::Free) else { return Ok(()) };
+        match connection.receive(&mut self.buffer, None, None) {
+            Received::Nothing | Received::Part => {}
+            Received::Malformed(why) => return Err(garbled(why)),
+            // No transaction suffers from it, so it is no error.
+            Received::Lost | Received::Answer(_) => {
+                self.free.retain(|free| *free != place);
+                self.benched.retain(|benched| *benched != place);
+                self.part_with(place);
+            }
+        }
+        Ok(())
+    }
+
+    fn answered(&mut self, place: usize, doing: Doing, outcome: &Outcome, now: u64) -> Result<()> {
+        let kind = match doing {
+            Doing::Statement(kind) => kind,
+            Doing::Batch => Kind::Write,
+            Doing::Rollback(_) => Kind::Other,
+        };
+        self.tally.statement(kind);
+        match (doing, outcome) {
+            // The server rolls back what a connection leaves behind.
+            (Doing::Rollback(_), Outcome::Error { .. }) => {
+                self.lose(place);
+                Ok(())
+            }
+            (Doing::Rollback(after), _) => {
+                self.rolled_back(place, after, now);
+                Ok(())
+            }
+            (_, Outcome::Error { code, message, .. }) => self.failed(place, doing, (*code, message), now),
+            (Doing::Batch, _) => self.go_on(place, now),
+            (Doing::Statement(_), _) => {
+                if self.lacks_a_row(place) {
+                    self.tally.error(NO_ROW);
+                    self.shared.note(NO_ROW, "a statement whose values are needed found no row");
+                    return self.roll_back(place, After::Failure, now);
+                }
+                self.seats[place].player.done();
+                self.go_on(place, now)
+            }
+        }
+    }
+
+    /// Whether the statement that was answered needs a row and found none.
+    fn lacks_a_row(&mut self, place: usize) -> bool {
+        let seat = &mut self.seats[place];
+        let Some(connection) = seat.connection.as_ref().filter(|connection| connection.keeps()) else { return false };
+        let execute = awaited(self.shared.plan, &mut seat.player);
+        execute.is_some_and(|execute| !connection.has_kept(execute, &mut seat.player))
+    }
+
+    /// The server refused a statement.
+    fn failed(&mut self, place: usize, doing: Doing, (code, message): (u16, &str), now: u64) -> Result<()> {
+        let seat = &self.seats[place];
+        let transaction = &self.shared.plan.transactions[seat.player.transaction];
+        match judge(transaction, code, message, seat.player.retries) {
+            Verdict::Expected => self.roll_back(place, After::Success, now),
+            Verdict::Again(pause) => {
+                self.shared.note(code, message);
+                self.tally.error(code);
+                self.tally.retry();
+                self.seats[place].player.retries += 1;
+                let what = if doing == Doing::Batch { What::Batch } else { What::Transaction };
+                self.roll_back(place, After::Again(what, pause), now)
+            }
+            Verdict::Counted => {
+                self.shared.note(code, message);
+                self.tally.error(code);
+                self.roll_back(place, After::Failure, now)
+            }
+            Verdict::Lost => {
+                self.lose(place);
+                Ok(())
+            }
+            Verdict::Fatal(error) => Err(error),
+        }
+    }
+
+    fn roll_back(&mut self, place: usize, after: After, now: u64) -> Result<()> {
+        let Some(connection) = &mut self.seats[place].connection else { return Ok(()) };
+        if !connection.may_be_in_transaction() {
+            self.rolled_back(place, after, now);
+            return Ok(());
+        }
+        connection.text(b"ROLLBACK");
+        self.send(place, Doing::Rollback(after), now)
+    }
+
+    fn rolled_back(&mut self, place: usize, after: After, now: u64) {
+        match after {
+            After::Success => self.finish(place, now, true),
+            After::Failure => self.finish(place, now, false),
+            After::Again(what, pause) => {
+                self.seats[place].state = State::Pauses(what);
+                let wait = u64::try_from(pause.as_nanos()).unwrap_or(u64::MAX);
+                self.timers.push(Reverse((now.saturating_add(wait), place)));
+            }
+        }
+    }
+
+    /// A connection is lost, and its transaction with it.
+    pub(super) fn lose(&mut self, place: usize) {
+        self.tally.error(LOST);
+        self.shared.note(LOST, "the connection was lost");
+        self.part_with(place);
+    }
+
+    /// A connection is gone: have it made anew.
+    fn part_with(&mut self, place: usize) {
+        let seat = &mut self.seats[place];
+        if matches!(seat.state, State::Waits(..)) {
+            self.waits -= 1;
+        }
+        seat.state = State::Lost;
+        seat.connection = None;
+        self.lost += 1;
+        self.shared.reconnect(Job { thread: self.place, place });
+    }
+}
