@@ -48,6 +48,28 @@ def doctor(monkeypatch, home):
     return call
 
 
+LOADS = {
+    "oltp_read_write": "oltp_read_write, 16 threads, 4 tables of 100,000 rows",
+    "tpcc-like": "tpcc-like, 16 threads",
+    "tpcc-like --workload-option warehouses=2 --threads 4": "tpcc-like, 4 threads, warehouses=2",
+    "scan": "scan, 1 thread, 1 table of ",
+    "mine.toml": "/mine.toml, 16 threads",
+}
+
+
+@pytest.mark.parametrize("words", LOADS)
+def test_the_noise_is_measured_under_every_load_that_a_study_may_have(doctor, monkeypatch, words):
+    asked = []
+
+    def conduct(question, directory, *_, **__):
+        asked.append(question.workload_spec(directory).describe())
+        raise typer.Exit
+
+    monkeypatch.setattr("dialin.cli.noise.conduct", conduct)
+    assert doctor("--noise", "--workload", *words.split()) == (0, "")
+    assert LOADS[words] in asked[0]
+
+
 def spoiled(**changes):
     return replace(FIT, **{name: replace(getattr(FIT, name), **facts) for name, facts in changes.items()})
 

@@ -44,9 +44,18 @@ def doctor(
     ] = None,
     server: Annotated[str, typer.Option(metavar="BUILD", help="The build to run.", rich_help_panel=_NOISE)] = "",
     workload: Annotated[str, typer.Option(help="The load.", rich_help_panel=_NOISE)] = "oltp_read_write",
-    threads: Annotated[int, typer.Option(min=1, help="Connections that work at once.", rich_help_panel=_NOISE)] = 16,
-    tables: Annotated[int, typer.Option(min=1, help="Tables to prepare.", rich_help_panel=_NOISE)] = 4,
-    table_size: Annotated[int, typer.Option(min=1, help="Rows of each table.", rich_help_panel=_NOISE)] = 100_000,
+    threads: Annotated[
+        int | None,
+        typer.Option(min=1, help="Connections that work at once, 16 unless told (1 for a scan).", rich_help_panel=_NOISE),
+    ] = None,
+    tables: Annotated[int | None, typer.Option(min=1, help="Tables to prepare, 4 unless told.", rich_help_panel=_NOISE)] = None,
+    table_size: Annotated[
+        int | None, typer.Option(min=1, help="Rows of each table, 100000 unless told.", rich_help_panel=_NOISE)
+    ] = None,
+    workload_options: Annotated[
+        list[str] | None,
+        typer.Option("--workload-option", metavar="NAME=VALUE", help="A further option of the load.", rich_help_panel=_NOISE),
+    ] = None,
     fixed: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A variable to set.", rich_help_panel=_NOISE)
     ] = None,
@@ -73,6 +82,7 @@ def doctor(
             "threads": threads,
             "tables": tables,
             "table-size": table_size,
+            "workload-options": pairs(workload_options, "--workload-option"),
             "set": pairs(fixed, "--set"),
         }
         raise typer.Exit(measure_noise(asked, out=out, json=json))
