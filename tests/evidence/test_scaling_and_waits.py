@@ -24,6 +24,14 @@ def test_each_candidate_has_its_points_and_its_law() -> None:
         assert found.usl.peak == pytest.approx(LAW.peak, rel=0.1)
 
 
+def test_no_law_is_fitted_to_a_rate_that_was_asked_for() -> None:
+    record = levels()
+    workload = record.spec.workload.model_copy(update={"rate": 200})
+    found = scaling(replace(record, spec=record.spec.model_copy(update={"workload": workload})))
+    assert [one.usl for one in found] == [None, None]
+    assert [point.threads for point in found[0].points] == [1, 4, 16, 64]
+
+
 def test_one_number_of_threads_is_no_scaling() -> None:
     assert scaling(nothing_moved()) == []
 

@@ -1,5 +1,7 @@
+from dataclasses import replace
+
 from dialin.model.verdict import Estimate
-from dialin.report import scaling
+from dialin.report import html, markdown, scaling
 from dialin.testing import invented_whys, records
 
 LABELS = {str(2**power): str(2**power) for power in range(7)}
@@ -48,3 +50,18 @@ def test_who_is_not_told_apart_from_the_highest_is_named():
     near = [with_mean(one, 100 - number) for number, one in enumerate(why.scaling[:2])]
     told = scaling.words(why.model_copy(update={"scaling": near}), LABELS, "runs/s")
     assert "has the highest mean (100 runs/s), not told apart from" in told
+
+
+def test_where_a_rate_was_asked_for_it_is_said_why_there_is_no_curve():
+    why = full()
+    flat = why.model_copy(update={"scaling": [one.model_copy(update={"usl": None}) for one in why.scaling]})
+    assert "rate that was asked for" in scaling.reading(flat, 200)
+    assert scaling.reading(flat, 0) == ""
+    assert scaling.reading(why, 0) == scaling.CURVE
+    for rate, said in ((200, True), (0, False)):
+        record = records.winner()
+        workload = record.spec.workload.model_copy(update={"rate": rate})
+        record = replace(record, spec=record.spec.model_copy(update={"workload": workload}))
+        for page in (html.render(record, flat), markdown.render(record, flat)):
+            assert ("No curve is fitted" in page) is said
+            assert "contention σ" not in page

@@ -13,10 +13,11 @@ def scaling(record: StudyRecord) -> list[Scaling]:
     """Return throughput by number of threads of every candidate, where a trial measured several numbers.
 
     The intervals of all points together hold at the study's confidence; drift from block to block counts as noise in them.
+    No law is fitted at a rate: where it is reached throughput is what was asked for, whatever so many threads could do.
     """
     if len(record.spec.workload.levels) < 2:
         return []
-    found = measured.of(record)
+    found, asked = measured.of(record), record.spec.workload.rate
     seen = []
     levels: dict[str, set[int]] = {}
     for one in found:
@@ -29,7 +30,7 @@ def scaling(record: StudyRecord) -> list[Scaling]:
         Scaling(
             candidate=name,
             points=[ScalingPoint(threads=t, tps=estimates[_key(name, t)]) for t in sorted(levels[name])],
-            usl=usl.fit({t: estimates[_key(name, t)].mean for t in levels[name]}),
+            usl=None if asked else usl.fit({t: estimates[_key(name, t)].mean for t in levels[name]}),
         )
         for name in measured.names(found, record)
         if name in levels

@@ -91,7 +91,9 @@ class Scaling(_Part):
 
     candidate: str
     points: list[ScalingPoint]
-    usl: Usl | None = Field(description="null where there are fewer than four thread counts, or no curve fits")
+    usl: Usl | None = Field(
+        description="null where there are fewer than four thread counts, a rate was asked for, or no curve fits"
+    )
 
 
 class WaitSummary(_Part):

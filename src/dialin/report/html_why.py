@@ -73,6 +73,7 @@ class Shown:
     scaling_titles: Sequence[str]
     scaling_rows: Sequence[scaling.Row]
     scaling_keys: Sequence[Key]
+    has_curve: bool
     curve: str
     digests: Sequence[statements.Statement]
     statement_titles: Sequence[str]
@@ -129,7 +130,8 @@ def shown(record: StudyRecord, why: Why | None, style: Mapping[str, Style]) -> S
         scaling_titles=[scaling.title(count) for count in scaling.threads(why)],
         scaling_rows=scaling.rows(why),
         scaling_keys=_keys([one.candidate for one in why.scaling], style),
-        curve=scaling.CURVE if any(one.usl for one in why.scaling) else "",
+        has_curve=scaling.has_curve(why),
+        curve=scaling.reading(why, record.spec.workload.rate),
         digests=statements.statements(why, names),
         statement_titles=statements.TITLES,
         statement_reading=statements.READING,

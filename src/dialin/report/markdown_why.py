@@ -60,17 +60,20 @@ def _scaling(record: StudyRecord, why: Why, prose: Prose) -> str:
     if not why.scaling:
         return ""
     labels = naming(record.spec).labels
-    titles = ["candidate", *map(scaling.title, scaling.threads(why)), "contention σ", "coherency κ", "peak", "off the curve"]
+    curved = scaling.has_curve(why)
+    curve = ["contention σ", "coherency κ", "peak", "off the curve"] if curved else []
+    titles = ["candidate", *map(scaling.title, scaling.threads(why)), *curve]
     rows = [
         [
             labels[row.candidate],
             *(f"{figure} ({between})" if between else figure for figure, between in row.points),
-            *(row.contention, row.coherency, row.peak, row.error),
+            *((row.contention, row.coherency, row.peak, row.error) if curved else ()),
         ]
         for row in scaling.rows(why)
     ]
-    told = [prose(scaling.words(why, labels, units_in(record).rate)), _table(titles, rows, prose), prose(scaling.CURVE)]
-    return _folded("Throughput by threads", "\n\n".join(told))
+    reading = scaling.reading(why, record.spec.workload.rate)
+    told = [prose(scaling.words(why, labels, units_in(record).rate)), _table(titles, rows, prose), prose(reading)]
+    return _folded("Throughput by threads", "\n\n".join(filter(None, told)))
 
 
 def _statements(record: StudyRecord, why: Why, prose: Prose) -> str:

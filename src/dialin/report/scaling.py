@@ -16,6 +16,12 @@ CURVE = (
 )
 """What the curve's figures mean."""
 
+AT_A_RATE = (
+    "No curve is fitted: transactions came at the rate that was asked for, so that throughput does not tell what so many "
+    "threads could do."
+)
+"""Why there is no curve where there could be one."""
+
 _FURTHEST = 4
 """A peak further out than this many times the most threads that were measured is not told: nothing there was seen."""
 
@@ -44,6 +50,23 @@ class Row:
 def threads(why: Why) -> list[int]:
     """Return every number of threads that was measured."""
     return sorted({point.threads for scaling in why.scaling for point in scaling.points})
+
+
+def has_curve(why: Why) -> bool:
+    """Return whether a curve was fitted to some candidate's points."""
+    return any(one.usl for one in why.scaling)
+
+
+def reading(why: Why, asked: int) -> str:
+    """Return what the curve's figures mean, or why there is none; nothing where there are too few points for one.
+
+    Args:
+        why: what evidence found.
+        asked: the rate that was asked for; 0 for none.
+    """
+    if has_curve(why):
+        return CURVE
+    return AT_A_RATE if asked else ""
 
 
 def title(count: int) -> str:

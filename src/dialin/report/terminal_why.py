@@ -63,7 +63,7 @@ def print_why(record: StudyRecord, why: Why, console: Console) -> None:
     labels = words.naming(record.spec).labels
     _print_reasons(record, why, names, page)
     _print_costs(record, why, names, page)
-    _print_scaling(why, labels, units_in(record).rate, page)
+    _print_scaling(record, why, labels, page)
     _print_statements(why, names, labels, page)
     _print_semaphores(record, why, labels, page)
     _print_waits(why, names, labels, page)
@@ -130,7 +130,7 @@ def _print_costs(record: StudyRecord, why: Why, names: Sequence[str], page: Page
     page.table(per_transaction)
 
 
-def _print_scaling(why: Why, labels: Mapping[str, str], rate: str, page: Page) -> None:
+def _print_scaling(record: StudyRecord, why: Why, labels: Mapping[str, str], page: Page) -> None:
     if not why.scaling:
         return
     counts, rows = scaling.threads(why), scaling.rows(why)
@@ -146,14 +146,10 @@ def _print_scaling(why: Why, labels: Mapping[str, str], rate: str, page: Page) -
     ]
     page.gap()
     page.text("Throughput by threads", "bold")
-    page.text(scaling.words(why, labels, rate))
-    page.table([_candidates([row.candidate for row in rows], labels), *points, *(curve if _has_curve(why) else [])])
-    if _has_curve(why):
-        page.text(scaling.CURVE, "dim")
-
-
-def _has_curve(why: Why) -> bool:
-    return any(one.usl for one in why.scaling)
+    page.text(scaling.words(why, labels, units_in(record).rate))
+    page.table([_candidates([row.candidate for row in rows], labels), *points, *(curve if scaling.has_curve(why) else [])])
+    if reading := scaling.reading(why, record.spec.workload.rate):
+        page.text(reading, "dim")
 
 
 def _candidates(names: Sequence[str], labels: Mapping[str, str]) -> Column:
