@@ -139,12 +139,20 @@ def test_what_the_driver_refuses_is_the_users_error(program):
         ({"name": "oltp_nothing"}, "dialin-load has no workload 'oltp_nothing'"),
         ({"name": "/nowhere/mine.toml"}, "There is no workload file /nowhere/mine.toml"),
         ({"options": {"Range": "1"}}, "'Range' cannot be an option"),
+        ({"name": "tpcc-like", "options": {"a=b": "1"}}, "'a=b' cannot be an option"),
     ],
 )
 def test_what_is_not_there_is_said_before_anything_runs(program, asked, says):
     with pytest.raises(UserError, match=says):
         DialinLoad(spec(**asked), program.path).check()
     assert not program.asked.exists()
+
+
+@pytest.mark.parametrize("name", ["Goods", "_goods2", "goods"])
+def test_sizes_of_a_workload_file_are_spelled_as_its_author_did(program, tmp_path, name):
+    (tmp_path / "mine.toml").write_text("")
+    DialinLoad(spec(name=str(tmp_path / "mine.toml"), options={name: "5"}), program.path).check()
+    assert options(program.words()) == [f"{name}=5"]
 
 
 def test_a_program_that_cannot_be_run_is_told(tmp_path):

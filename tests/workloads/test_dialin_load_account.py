@@ -48,8 +48,16 @@ def test_tls_is_told_with_its_files(tmp_path):
 
 @pytest.mark.parametrize("part", ["ca", "certificate", "key"])
 def test_a_file_of_tls_that_cannot_be_read_is_named(tmp_path, part):
-    account = Account(host="db1", tls=Tls(TlsMode.REQUIRED, **{part: str(tmp_path / "gone.pem")}))
+    files = {"certificate": __file__, "key": __file__, part: str(tmp_path / "gone.pem")}
+    account = Account(host="db1", tls=Tls(TlsMode.REQUIRED, **files))
     with pytest.raises(UserError, match=r"gone\.pem cannot be read"):
+        dialin_load_account.check(account)
+
+
+@pytest.mark.parametrize(("there", "missing"), [("certificate", "key"), ("key", "certificate")])
+def test_a_certificate_without_its_key_is_refused_before_anything_is_made_on_the_server(there, missing):
+    account = Account(host="db1", tls=Tls(TlsMode.PREFERRED, **{there: __file__}))
+    with pytest.raises(UserError, match=f"go together.*Give ssl-{missing.removesuffix('ificate')} as well"):
         dialin_load_account.check(account)
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import re
 import subprocess
 from collections.abc import Mapping
 from functools import cached_property
@@ -14,11 +12,11 @@ from typing import Any
 from dialin.errors import UserError, WorkloadError
 from dialin.model.workload import BULK_INSERT, LOAD_WORKLOADS, SYSBENCH_SCRIPTS, WorkloadSpec
 from dialin.servers.account import Account
-from dialin.workloads import dialin_load_account, driver_process, load_binary
+from dialin.workloads import dialin_load_account, driver_process, load_binary, private
 from dialin.workloads.base import Second, Target
 from dialin.workloads.dialin_load_lines import Fault, Report, parse
 from dialin.workloads.driver_process import DriverProcess, EndedError
-from dialin.workloads.names import WORKLOAD_FILE
+from dialin.workloads.names import WORKLOAD_FILE, check_options
 from dialin.workloads.sysbench import BYTES_A_ROW, GROWING
 
 _MADE = 2
@@ -26,8 +24,6 @@ _MADE = 2
 
 _RECONNECT_FOR = 1
 """Seconds without any connection after which the driver ends: a trial whose server died has failed."""
-
-_OPTION = re.compile(r"[a-z][a-z0-9_-]*")
 
 _KEEPS_ITS_SIZE = ("noop",)
 """Workloads of dialin-load's own whose data neither grows nor drains."""
@@ -81,9 +77,7 @@ class DialinLoad:
                 f"dialin-load has no workload {self._spec.name!r}",
                 f"It has {', '.join((*SYSBENCH_SCRIPTS, *LOAD_WORKLOADS))}, and workload files (TOML)",
             )
-        for name in self._spec.options:
-            if not _OPTION.fullmatch(name):
-                raise UserError(f"{name!r} cannot be an option of a workload", "Write it like range-size=100")
+        check_options(self._spec.options, of_file=not self._is_sysbenchs)
         # It reads the workload with its options, and refuses what it does not know.
         done = self._call("show", self._spec.name, "--json", *self._options(self._spec.threads))
         if done.returncode != 0:
@@ -108,7 +102,7 @@ class DialinLoad:
                 text=True,
                 errors="replace",
                 timeout=timeout,
-                env=_environment(),
+                env=private.environment(),
                 check=False,
             )
         except (OSError, subprocess.TimeoutExpired) as error:
@@ -182,7 +176,7 @@ class DialinLoad:
         """
         account = dialin_load_account.options(target.account, target.directory, target.database)
         words = [str(self._binary), "prepare", self._spec.name, *account, "--json", *self._options(self._spec.threads)]
-        said = driver_process.prepare("dialin-load", words, target.directory, _environment())
+        said = driver_process.prepare("dialin-load", words, target.directory, private.environment())
         if said is not None:
             fault = _said(said)
             raise WorkloadError(
@@ -205,7 +199,7 @@ class DialinLoad:
         words = [str(self._binary), "run", self._spec.name, *account, "--json", f"--connections={threads}", "--time=0"]
         words.append(f"--reconnect-for={_RECONNECT_FOR}")
         words += [f"--seed={seed}", *([f"--rate={self._spec.rate}"] if self._spec.rate else []), *self._options(threads)]
-        driver = DriverProcess.start(words, target.directory, cpus=cpus, environment=_environment())
+        driver = DriverProcess.start(words, target.directory, cpus=cpus, environment=private.environment())
         return DialinLoadRun(driver, self._spec.percentile)
 
 
@@ -272,11 +266,6 @@ class DialinLoadRun:
     def stop(self) -> None:
         """End the driver; it is gone when this returns."""
         self._driver.stop()
-
-
-def _environment() -> dict[str, str]:
-    """Return what the driver runs in; it would take the password of the environment where the account has none."""
-    return {name: value for name, value in os.environ.items() if name != "MYSQL_PWD"}
 
 
 def _in_short(text: str) -> str:

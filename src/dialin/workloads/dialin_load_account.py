@@ -7,6 +7,7 @@ from pathlib import Path
 
 from dialin.errors import UserError
 from dialin.servers.account import Account, TlsMode
+from dialin.workloads import private
 
 CONFIG = "dialin-load.cnf"
 
@@ -20,13 +21,19 @@ def check(account: Account) -> None:
     """Make sure that dialin-load can log in as an account.
 
     Raises:
-        UserError: its password cannot stand in an option file, or a file of TLS cannot be read.
+        UserError: its password cannot stand in an option file, or a file of TLS is missing or cannot be read.
     """
     if "\0" in account.password:
         raise UserError("The account's password holds a zero byte, which no option file can", "Give it another password")
     tls = account.tls
     if tls.mode in (TlsMode.VERIFY_CA, TlsMode.VERIFY_IDENTITY) and not tls.ca:
         raise UserError("dialin-load verifies a server's certificate by the authority's, which is not given", "Give ssl-ca")
+    if bool(tls.certificate) != bool(tls.key):
+        there, missing = ("cert", "key") if tls.certificate else ("key", "cert")
+        raise UserError(
+            f"ssl-{there} is given without ssl-{missing}: a client's certificate and its key go together",
+            f"Give ssl-{missing} as well; it is the same file where that holds both",
+        )
     for part, option in _FILES:
         given = getattr(tls, part)
         if given and not os.access(_path(given), os.R_OK):
@@ -38,9 +45,7 @@ def options(account: Account, directory: Path, database: str) -> list[str]:
     found = []
     if account.password:
         path = directory / CONFIG
-        path.unlink(missing_ok=True)
-        path.touch(mode=0o600)
-        path.write_text(f'[client]\npassword = "{_escaped(account.password)}"\n', encoding="utf-8")
+        private.write(path, f'[client]\npassword = "{_escaped(account.password)}"\n')
         found.append(f"--defaults-file={path}")
     if account.socket is not None:
         found.append(f"--socket={account.socket}")

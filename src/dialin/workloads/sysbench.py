@@ -15,9 +15,10 @@ from typing import Any
 from dialin.errors import UserError, WorkloadError
 from dialin.model.workload import BULK_INSERT, LOAD_WORKLOADS, SCAN, SYSBENCH_SCRIPTS, WorkloadSpec
 from dialin.servers.account import Account
-from dialin.workloads import driver_process, sysbench_account
+from dialin.workloads import driver_process, private, sysbench_account
 from dialin.workloads.base import Second, Target
 from dialin.workloads.driver_process import DriverProcess, EndedError
+from dialin.workloads.names import check_options
 from dialin.workloads.sysbench_log import parse_line
 
 BYTES_A_ROW = 270
@@ -25,8 +26,6 @@ BYTES_A_ROW = 270
 
 GROWING = ("bulk_insert", "oltp_delete", "oltp_insert")
 """Scripts that add rows, or take them away; the others that write replace each row that they delete."""
-
-_OPTION = re.compile(r"[a-z][a-z0-9_-]*")
 
 
 _MADE = 2
@@ -63,9 +62,8 @@ class Sysbench:
             )
         if shutil.which(self._binary) is None:
             raise UserError("sysbench is not installed", "Install it: apt-get install sysbench")
+        check_options(self._spec.options, of_file=False)
         for name in self._spec.options:
-            if not _OPTION.fullmatch(name):
-                raise UserError(f"{name!r} cannot be a sysbench option", "Write it like range-size=100")
             if name not in self._known_options:
                 raise UserError(
                     f"The workload {self._spec.name} has no option {name!r}",
@@ -91,8 +89,7 @@ class Sysbench:
     @property
     def _environment(self) -> dict[str, str]:
         """What sysbench runs in: a script of one's own finds the modules that lie beside it."""
-        # The client library would take the password of the environment where the account has none.
-        inherited = {name: value for name, value in os.environ.items() if name != "MYSQL_PWD"}
+        inherited = private.environment()
         if self._own_script is None:
             return inherited
         return {**inherited, "LUA_PATH": f"{self._own_script.absolute().parent}/?.lua;{inherited.get('LUA_PATH', ';')}"}

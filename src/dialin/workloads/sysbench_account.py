@@ -7,6 +7,7 @@ from pathlib import Path
 
 from dialin.errors import UserError
 from dialin.servers.account import Account
+from dialin.workloads import private
 
 CONFIG = "sysbench.cnf"
 
@@ -54,9 +55,7 @@ def options(account: Account, directory: Path) -> dict[str, object]:
     found: dict[str, object] = {}
     if account.password:
         path = directory / CONFIG
-        path.unlink(missing_ok=True)
-        path.touch(mode=0o600)
-        path.write_text(_password_line(account.password), encoding="utf-8")
+        private.write(path, _password_line(account.password))
         found["config-file"] = path
     if account.socket is not None:
         found["mysql-socket"] = account.socket
