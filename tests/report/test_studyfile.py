@@ -6,6 +6,7 @@ import pytest
 from dialin.model.study import Attachment, Candidate, Switch
 from dialin.report.studyfile import study_file
 from dialin.study import file
+from dialin.study.candidates import candidates_of, find_baseline
 from dialin.testing import records
 
 HERE = Path("/nowhere")
@@ -16,8 +17,8 @@ def read_back(spec):
     question = file.question(tomllib.loads(study_file(spec)))
     settings, _ = question.settings(HERE)
     servers = question.servers or [spec.candidates[0].server]
-    candidates = file.candidates_of(settings, servers)
-    return question.spec(candidates, file.find_baseline(question.baseline, candidates), HERE)
+    candidates = candidates_of(settings, servers)
+    return question.spec(candidates, find_baseline(question.baseline, candidates), HERE)
 
 
 def compared(spec):

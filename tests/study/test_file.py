@@ -2,7 +2,8 @@ import pytest
 
 from dialin.errors import UserError
 from dialin.model.workload import Driver
-from dialin.study.file import candidates_of, find_baseline, question, read
+from dialin.study.candidates import candidates_of, find_baseline
+from dialin.study.file import question, read
 
 GOOD = """
 server = "mysql@9.7"

@@ -11,7 +11,7 @@ import pytest
 from dialin.errors import UserError
 from dialin.model.setting import as_number
 from dialin.study import recipe_run, recipe_words, recipes
-from dialin.study.file import candidates_of, find_baseline
+from dialin.study.candidates import candidates_of, find_baseline
 from dialin.study.plan import BLOCKS_NEEDED, plan
 from dialin.study.recipes import Ratio, ScaleName
 from dialin.workloads.sysbench import Sysbench

@@ -82,7 +82,7 @@ def analyze(
 
 
 def _share(option: str, text: str, low: float, high: float) -> float:
-    from dialin.study.file import fraction
+    from dialin.study.keys import fraction
 
     try:
         share = float(str(fraction(text)))

@@ -22,7 +22,8 @@ from dialin.servers.attached.server import Attached
 from dialin.servers.attached.undo import SCHEMA, UndoLog
 from dialin.servers.instance import Instance
 from dialin.study import comparison
-from dialin.study.file import Question, Variables, candidates_of
+from dialin.study.candidates import Variables, candidates_of
+from dialin.study.file import Question
 from dialin.study.plan import Plan
 from dialin.study.ready import Ready, settle
 from dialin.study.stage import Stage, Timed

@@ -6,30 +6,21 @@ The command line builds the same `Question`, so that both are checked by the sam
 from __future__ import annotations
 
 import difflib
-import itertools
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-    WithJsonSchema,
-    field_validator,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from dialin.errors import UserError
 from dialin.model.cpus import parse_cpus
-from dialin.model.setting import Value, canonical_name, parse_value, same_value
+from dialin.model.setting import Value
 from dialin.model.study import MAX_CANDIDATES, WORTHWHILE, Attachment, Candidate, Goal, StudySpec
 from dialin.model.workload import BULK_INSERT, RAND_TYPES, SYSBENCH_SCRIPTS, Driver, WorkloadSpec
-from dialin.variables import optionfile
+from dialin.study.candidates import Variables, canonical, compared, swept
+from dialin.study.keys import Fraction, Threads, kebab
 from dialin.workloads.names import is_path, named
 from dialin.workloads.scan.options import DEFAULT_SIZE as DEFAULT_SCAN
 from dialin.workloads.scan.table import rows_asked as scan_rows
@@ -43,47 +34,10 @@ _WITH_KEYS = ("tables", "table-size", "threads", "rand-type")
 """Options of sysbench's that a study file has keys for."""
 
 
-def fraction(value: object) -> object:
-    """Read a share as people write it: `1%`, `1 %` and 0.01 are the same."""
-    if isinstance(value, str):
-        text = value.strip()
-        try:
-            return float(text.removesuffix("%")) / 100 if text.endswith("%") else float(text)
-        except ValueError:
-            raise ValueError("is not a share such as 1% or 0.01") from None
-    return value
-
-
-def whole_numbers(value: object) -> object:
-    """Read one or several whole numbers as people write them: `1,4,16`, 16 and [1, 4, 16]."""
-    if isinstance(value, str):
-        try:
-            return [int(part) for part in value.split(",")]
-        except ValueError:
-            raise ValueError("is not a whole number, or several such as 1,4,16") from None
-    return [value] if isinstance(value, int) and not isinstance(value, bool) else value
-
-
-_SHARE = {"anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"type": "string", "pattern": r"^\s*[0-9.]+\s*%?\s*$"}]}
-Fraction = Annotated[float, BeforeValidator(fraction), WithJsonSchema(_SHARE)]
-Threads = Annotated[
-    tuple[int, ...],
-    BeforeValidator(whole_numbers),
-    WithJsonSchema(
-        {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "array", "items": {"type": "integer"}}, {"type": "string"}]}
-    ),
-]
-Variables = dict[str, Value]
-
-
-def _kebab(name: str) -> str:
-    return name.replace("_", "-")
-
-
 class Question(BaseModel):
     """What a study file holds, and what the command line's options amount to."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=_kebab)
+    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=kebab)
 
     server: str | list[str] = Field(default="", description="the build, such as mysql@9.7; a list compares builds")
     attach: bool = Field(default=False, description="study a running server that dialin did not start, by SET GLOBAL")
@@ -218,7 +172,7 @@ class Question(BaseModel):
         if is_path(name):
             name = str((directory / name).absolute())
         # The sizes of workload files are named by their authors, as they like.
-        spelled = str if driver is Driver.DIALIN_LOAD and name not in SYSBENCH_SCRIPTS else _kebab
+        spelled = str if driver is Driver.DIALIN_LOAD and name not in SYSBENCH_SCRIPTS else kebab
         options = {spelled(key.removeprefix("--")): _option_text(value) for key, value in self.workload_options.items()}
         scans = driver is Driver.DIALIN
         if driver is Driver.SYSBENCH or name in SYSBENCH_SCRIPTS:
@@ -294,11 +248,11 @@ class Question(BaseModel):
             UserError: one value only, duplicate values, too many candidates, an unreadable option file.
         """
         if self.sweep:
-            return _swept(self.sweep), []
+            return swept(self.sweep), []
         if self.candidates:
-            return [(name, _canonical(setting)) for name, setting in self.candidates.items()], []
+            return [(name, canonical(setting)) for name, setting in self.candidates.items()], []
         if self.compare:
-            return _compared([directory / path for path in self.compare], self.compare)
+            return compared([directory / path for path in self.compare], self.compare)
         if self.aa:
             return [(f"A{number}", {}) for number in range(1, self.aa + 1)], []
         return [("", {})], []
@@ -308,7 +262,7 @@ class Question(BaseModel):
         return StudySpec(
             candidates=tuple(candidates),
             baseline=baseline,
-            fixed=_canonical(self.set),
+            fixed=canonical(self.set),
             workload=self.workload_spec(directory),
             minutes=self.minutes,
             measure=self.measure,
@@ -327,87 +281,6 @@ class Question(BaseModel):
             accept_weaker_durability=self.accept_weaker_durability,
             attachment=self.attachment(directory),
         )
-
-
-def candidates_of(settings: Sequence[tuple[str, Variables]], servers: Sequence[str]) -> list[Candidate]:
-    """Return each setting on each build.
-
-    Raises:
-        UserError: fewer than two, or more than dialin compares at once.
-    """
-    found = []
-    for (name, setting), server in itertools.product(settings, servers):
-        on = server if len(servers) > 1 else ""
-        found.append(Candidate(name=" on ".join(filter(None, (name, on))), setting=setting, server=server))
-    if len(found) < 2:
-        raise UserError("There is one candidate only", "Give at least two values, option files or builds to compare")
-    if len(found) > MAX_CANDIDATES:
-        raise UserError(f"There are {len(found)} candidates", f"Compare at most {MAX_CANDIDATES} at once")
-    return found
-
-
-def find_baseline(asked: str, candidates: Sequence[Candidate]) -> str:
-    """Return the candidate that a user means by `--baseline`: its name, or `variable=value`, or the value alone.
-
-    Raises:
-        UserError: there is none, or several.
-    """
-    for candidate in candidates:
-        if candidate.name == asked:
-            return asked
-    value = parse_value(asked.rpartition("=")[2])
-    meant = [
-        candidate.name
-        for candidate in candidates
-        if len(candidate.setting) == 1 and same_value(value, next(iter(candidate.setting.values())))
-    ]
-    if len(meant) == 1:
-        return meant[0]
-    raise UserError(f"The baseline {asked!r} is not one of the candidates", f"They are {', '.join(c.name for c in candidates)}")
-
-
-def _swept(sweep: Mapping[str, Sequence[Value]]) -> list[tuple[str, Variables]]:
-    """Return every combination of the values; a single variable's candidates are named by the value alone."""
-    variables = {_name(name): list(values) for name, values in sweep.items()}
-    for name, values in variables.items():
-        if len(values) < 2:
-            raise UserError(f"{name} has one value only", f"Give at least two, such as {name}=1,4")
-        for a, b in itertools.combinations(values, 2):
-            if same_value(a, b):
-                raise UserError(f"{name} is given the same value twice: {a} and {b}", "Take one of them out")
-    found = []
-    for combination in itertools.product(*variables.values()):
-        setting = dict(zip(variables, combination, strict=True))
-        name = str(combination[0]) if len(setting) == 1 else " ".join(f"{key}={value}" for key, value in setting.items())
-        found.append((name, setting))
-    return found
-
-
-def _compared(paths: Sequence[Path], written: Sequence[str]) -> tuple[list[tuple[str, Variables]], list[str]]:
-    short = [Path(text).name for text in written]
-    names: list[str] = []
-    for text, name in zip(written, short, strict=True):
-        label = name if short.count(name) == 1 else text
-        names.append(label if label not in names else f"{label} ({names.count(label) + 1})")
-    found, left_out = [], []
-    for path, name in zip(paths, names, strict=True):
-        read = optionfile.read(path)
-        found.append((name, dict(read.setting)))
-        if read.ignored:
-            left_out.append(f"{name}: left out, as they belong to one server only: {', '.join(sorted(read.ignored))}")
-        left_out += [f"{name}: {note}" for note in read.notes]
-    return found, left_out
-
-
-def _canonical(setting: Mapping[str, Value]) -> Variables:
-    return {_name(name): value for name, value in setting.items()}
-
-
-def _name(text: str) -> str:
-    try:
-        return canonical_name(text)
-    except ValueError as error:
-        raise UserError(str(error), "Write it in the server's spelling, such as innodb_buffer_pool_size") from None
 
 
 def _check_own_options(options: Mapping[str, str]) -> None:
@@ -478,9 +351,9 @@ def _mistake(error: ValidationError, where: str, spelled: Callable[[str], str], 
     place = f"{where}: " if where else ""
     # A value of several allowed types is reported once for each; the key is the part before the type's name.
     key = ".".join(str(part) for part in first["loc"][:2] if not re.search(r"[\[( ]|^(str|int|float|bool)$", str(part)))
-    known = [_kebab(name) for name in Question.model_fields]
+    known = [kebab(name) for name in Question.model_fields]
     if first["type"] == "extra_forbidden":
-        near = difflib.get_close_matches(_kebab(key), known, n=1, cutoff=0.5)
+        near = difflib.get_close_matches(kebab(key), known, n=1, cutoff=0.5)
         keys = f"Did you mean {near[0]!r}?" if near else f"The keys are {', '.join(known)}"
         return UserError(f"{place}unknown key {key!r}", keys)
     text = first["msg"].removeprefix("Value error, ")

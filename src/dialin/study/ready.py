@@ -14,8 +14,9 @@ from dialin.model.cpus import parse_cpus
 from dialin.model.setting import same_value
 from dialin.model.study import Candidate, StudySpec, Switch
 from dialin.model.verdict import Note
+from dialin.study.candidates import find_baseline
 from dialin.study.comparison import Seen
-from dialin.study.file import Question, find_baseline
+from dialin.study.file import Question
 from dialin.study.plan import Plan, plan
 from dialin.study.stage import Site
 from dialin.variables import check

@@ -21,6 +21,7 @@ import dialin
 from dialin.errors import UserError
 from dialin.study import file
 from dialin.study.file import Question
+from dialin.study.keys import kebab
 
 SCHEMA_ID = "dialin/recipe/1"
 PREFIX = "recipe:"
@@ -46,17 +47,13 @@ class Ratio(StrEnum):
     THREADS = "threads"
 
 
-def _kebab(name: str) -> str:
-    return name.replace("_", "-")
-
-
-_KEYS = [_kebab(name) for name in Question.model_fields]
+_KEYS = [kebab(name) for name in Question.model_fields]
 Keys = Annotated[dict[str, Any], WithJsonSchema({"type": "object", "propertyNames": {"enum": _KEYS}})]
 """Keys of a study file, some of them."""
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=_kebab)
+    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=kebab)
 
 
 class Source(_Part):

@@ -18,8 +18,9 @@ from dialin.model.trial import Purpose, Trial
 from dialin.probes import host
 from dialin.servers import builds, dry_run
 from dialin.study import comparison, inspection, switching, waiting, way
+from dialin.study.candidates import Variables, candidates_of
 from dialin.study.comparison import Seen
-from dialin.study.file import Question, Variables, candidates_of
+from dialin.study.file import Question
 from dialin.study.lives import Lives, SharedStage
 from dialin.study.plan import Plan
 from dialin.study.ready import Ready, planned, settle

@@ -1,0 +1,113 @@
+"""From what is to be compared to the candidates and their baseline."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from dialin.errors import UserError
+from dialin.model.setting import Value, canonical_name, parse_value, same_value
+from dialin.model.study import MAX_CANDIDATES, Candidate
+from dialin.variables import optionfile
+
+Variables = dict[str, Value]
+
+
+def candidates_of(settings: Sequence[tuple[str, Variables]], servers: Sequence[str]) -> list[Candidate]:
+    """Return each setting on each build.
+
+    Raises:
+        UserError: fewer than two, or more than dialin compares at once.
+    """
+    found = []
+    for (name, setting), server in itertools.product(settings, servers):
+        on = server if len(servers) > 1 else ""
+        found.append(Candidate(name=" on ".join(filter(None, (name, on))), setting=setting, server=server))
+    if len(found) < 2:
+        raise UserError("There is one candidate only", "Give at least two values, option files or builds to compare")
+    if len(found) > MAX_CANDIDATES:
+        raise UserError(f"There are {len(found)} candidates", f"Compare at most {MAX_CANDIDATES} at once")
+    return found
+
+
+def find_baseline(asked: str, candidates: Sequence[Candidate]) -> str:
+    """Return the candidate that a user means by `--baseline`: its name, or `variable=value`, or the value alone.
+
+    Raises:
+        UserError: there is none, or several.
+    """
+    for candidate in candidates:
+        if candidate.name == asked:
+            return asked
+    value = parse_value(asked.rpartition("=")[2])
+    meant = [
+        candidate.name
+        for candidate in candidates
+        if len(candidate.setting) == 1 and same_value(value, next(iter(candidate.setting.values())))
+    ]
+    if len(meant) == 1:
+        return meant[0]
+    raise UserError(f"The baseline {asked!r} is not one of the candidates", f"They are {', '.join(c.name for c in candidates)}")
+
+
+def swept(sweep: Mapping[str, Sequence[Value]]) -> list[tuple[str, Variables]]:
+    """Return every combination of the values; a single variable's candidates are named by the value alone.
+
+    Raises:
+        UserError: a variable has one value only, or the same twice, or a name that none can have.
+    """
+    variables = {_name(name): list(values) for name, values in sweep.items()}
+    for name, values in variables.items():
+        if len(values) < 2:
+            raise UserError(f"{name} has one value only", f"Give at least two, such as {name}=1,4")
+        for a, b in itertools.combinations(values, 2):
+            if same_value(a, b):
+                raise UserError(f"{name} is given the same value twice: {a} and {b}", "Take one of them out")
+    found = []
+    for combination in itertools.product(*variables.values()):
+        setting = dict(zip(variables, combination, strict=True))
+        name = str(combination[0]) if len(setting) == 1 else " ".join(f"{key}={value}" for key, value in setting.items())
+        found.append((name, setting))
+    return found
+
+
+def compared(paths: Sequence[Path], written: Sequence[str]) -> tuple[list[tuple[str, Variables]], list[str]]:
+    """Return the settings of option files by name, and what was left out of them, in words.
+
+    Args:
+        paths: of the files.
+        written: the same as the user wrote them; a file's own name will do where no other has it.
+
+    Raises:
+        UserError: one cannot be read.
+    """
+    short = [Path(text).name for text in written]
+    names: list[str] = []
+    for text, name in zip(written, short, strict=True):
+        label = name if short.count(name) == 1 else text
+        names.append(label if label not in names else f"{label} ({names.count(label) + 1})")
+    found, left_out = [], []
+    for path, name in zip(paths, names, strict=True):
+        read = optionfile.read(path)
+        found.append((name, dict(read.setting)))
+        if read.ignored:
+            left_out.append(f"{name}: left out, as they belong to one server only: {', '.join(sorted(read.ignored))}")
+        left_out += [f"{name}: {note}" for note in read.notes]
+    return found, left_out
+
+
+def canonical(setting: Mapping[str, Value]) -> Variables:
+    """Return a setting with its variables in the server's spelling.
+
+    Raises:
+        UserError: one has a name that none can have.
+    """
+    return {_name(name): value for name, value in setting.items()}
+
+
+def _name(text: str) -> str:
+    try:
+        return canonical_name(text)
+    except ValueError as error:
+        raise UserError(str(error), "Write it in the server's spelling, such as innodb_buffer_pool_size") from None

@@ -1,0 +1,44 @@
+"""How keys of study files and of recipes are spelled, and the values that people write in ways of their own."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BeforeValidator, WithJsonSchema
+
+
+def kebab(name: str) -> str:
+    """Return a name as keys and options spell it, with dashes."""
+    return name.replace("_", "-")
+
+
+def fraction(value: object) -> object:
+    """Read a share as people write it: `1%`, `1 %` and 0.01 are the same."""
+    if isinstance(value, str):
+        text = value.strip()
+        try:
+            return float(text.removesuffix("%")) / 100 if text.endswith("%") else float(text)
+        except ValueError:
+            raise ValueError("is not a share such as 1% or 0.01") from None
+    return value
+
+
+def whole_numbers(value: object) -> object:
+    """Read one or several whole numbers as people write them: `1,4,16`, 16 and [1, 4, 16]."""
+    if isinstance(value, str):
+        try:
+            return [int(part) for part in value.split(",")]
+        except ValueError:
+            raise ValueError("is not a whole number, or several such as 1,4,16") from None
+    return [value] if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+_SHARE = {"anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"type": "string", "pattern": r"^\s*[0-9.]+\s*%?\s*$"}]}
+Fraction = Annotated[float, BeforeValidator(fraction), WithJsonSchema(_SHARE)]
+Threads = Annotated[
+    tuple[int, ...],
+    BeforeValidator(whole_numbers),
+    WithJsonSchema(
+        {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "array", "items": {"type": "integer"}}, {"type": "string"}]}
+    ),
+]
