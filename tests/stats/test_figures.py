@@ -60,3 +60,15 @@ def test_what_the_host_lost_is_left_out_of_its_level():
     found = figures([*seconds(1, 100), *seconds(64, 10_000), *seconds(64, 10, gap=0.9)])
     assert value(found, Goal.THROUGHPUT) == pytest.approx(1000, rel=0.01)
     assert found.lost == 10
+
+
+def test_at_a_rate_it_is_latency_that_tells_where_seconds_have_settled():
+    falling = [20.0] * 25 + [10.0] * 75
+    chance = random.Random(1)
+    samples = [
+        Sample(n, 0.0, Step.MEASURE, 100.0, 0, 0, 0, latency * chance.gauss(1, 0.02), 0, 0) for n, latency in enumerate(falling)
+    ]
+    assert figures(samples).window.seconds == 100
+    found = figures(samples, rate=100)
+    assert found.window.seconds == 75
+    assert found.latency == pytest.approx(10, rel=0.01)

@@ -49,8 +49,8 @@ class FakeStage:
 class FakeLoad:
     """Seconds of a speed; each moves the clock."""
 
-    def __init__(self, clock, seconds, speed):
-        self.clock, self.left, self.speed, self.number = clock, seconds, speed, 0
+    def __init__(self, clock, seconds, speed, latency=lambda second: 20.0):
+        self.clock, self.left, self.speed, self.latency, self.number = clock, seconds, speed, latency, 0
 
     patience, runs = 30.0, None
 
@@ -61,7 +61,9 @@ class FakeLoad:
         self.clock.sleep(1)
         self.left -= 1
         self.number += 1
-        return Second(1, self.speed(self.number), 0.0, 0.0, 0.0, 20.0, 0.0, 0.0) if self.left >= 0 else None
+        return (
+            Second(1, self.speed(self.number), 0.0, 0.0, 0.0, self.latency(self.number), 0.0, 0.0) if self.left >= 0 else None
+        )
 
     def cpu_seconds(self):
         return 0.0
@@ -96,12 +98,20 @@ class FakeProbe:
 def measured(tmp_path, spec, clock):
     """Run one trial under a load of so many seconds; its samples, the trial, and the probe."""
 
-    def call(seconds, gaps=lambda asked: asked / 1000, speed=lambda second: 100.0, ended=lambda load: False):
+    def call(
+        seconds,
+        gaps=lambda asked: asked / 1000,
+        speed=lambda second: 100.0,
+        latency=lambda second: 20.0,
+        ended=lambda load: False,
+        rate=0,
+    ):
+        asked = spec.model_copy(update={"workload": spec.workload.model_copy(update={"rate": rate})})
         probe = FakeProbe(gaps)
-        load = FakeLoad(clock, seconds, speed)
+        load = FakeLoad(clock, seconds, speed, latency)
         with Store.create(tmp_path, spec, created=0, dialin_version="0", command="", host={}, servers={}) as store:
             laboratory = Laboratory(
-                spec=spec,
+                spec=asked,
                 plan=plan(spec),
                 clock=clock,
                 store=store,
@@ -169,3 +179,28 @@ def test_an_unsteady_trial_measures_longer_but_not_for_ever(measured, spec):
     samples, trial, _ = measured(1000, speed=lambda second: 100.0 * 1.03**second)
     assert trial.state is TrialState.DONE
     assert len(measured_seconds(samples)) == LONGEST * round(plan(spec).measure)
+
+
+def warm_up_seconds(samples):
+    return sum(sample.step is Step.WARM_UP for sample in samples)
+
+
+def test_a_warm_up_ends_where_throughput_is_steady(measured, spec):
+    free, _, _ = measured(1000)
+    assert warm_up_seconds(free) < plan(spec).warmup
+
+
+def test_at_a_rate_all_of_the_warm_up_is_waited_for(measured, spec):
+    samples, trial, _ = measured(1000, rate=100)
+    assert trial.state is TrialState.DONE
+    assert warm_up_seconds(samples) == round(plan(spec).warmup)
+
+
+def test_at_a_rate_a_trial_whose_latency_still_moves_measures_longer_though_throughput_is_flat(measured, spec):
+    samples, _, _ = measured(1000, rate=100, latency=lambda second: 20.0 * 0.97**second)
+    assert len(measured_seconds(samples)) == LONGEST * round(plan(spec).measure)
+
+
+def test_without_a_rate_latency_does_not_keep_a_trial(measured, spec):
+    samples, _, _ = measured(1000, latency=lambda second: 20.0 * 0.97**second)
+    assert len(measured_seconds(samples)) == round(plan(spec).measure)

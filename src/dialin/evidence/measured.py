@@ -78,7 +78,7 @@ def of(record: StudyRecord, purpose: Purpose = Purpose.RACE) -> list[Measured]:
         if trial.purpose is not purpose or trial.state is not TrialState.DONE or not samples:
             continue
         covered = sum(sample.seconds for sample in samples)
-        counted = figures.figures(samples)
+        counted = figures.figures(samples, rate=record.spec.workload.rate)
         if covered <= 0:
             continue
         transactions = sum(sample.tps * sample.seconds for sample in samples) / covered

@@ -21,7 +21,7 @@ def scaling(record: StudyRecord) -> list[Scaling]:
     seen = []
     levels: dict[str, set[int]] = {}
     for one in found:
-        for threads, level in by_threads(record.samples[one.trial.id]).items():
+        for threads, level in by_threads(record.samples[one.trial.id], rate=asked).items():
             levels.setdefault(one.trial.candidate, set()).add(threads)
             seen.append(blocks.Observation(one.stratum, _key(one.trial.candidate, threads), level.location))
     keys = {_key(name, threads) for name, own in levels.items() for threads in own}

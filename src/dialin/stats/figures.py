@@ -41,16 +41,20 @@ class Figures:
     seconds: float
 
 
-def figures(samples: Sequence[Sample]) -> Figures | None:
+def figures(samples: Sequence[Sample], *, rate: int = 0) -> Figures | None:
     """Sum up a trial; None where no second of it counts.
 
     Where it measured several numbers of threads, each is judged by itself, and the seconds of all are put on one level: that
     of the geometric mean of their throughputs. What a candidate gains at 1 thread and at 64 then counts alike, as a ratio, and
     each second keeps its distance from its level. Latency is the geometric mean of the levels'. Where nothing was done at one
     of them, the trial did nothing.
+
+    Args:
+        samples: of one trial.
+        rate: transactions a second that were asked for; 0 for as many as go.
     """
     measured = [sample for sample in samples if sample.step is Step.MEASURE]
-    levels = list(by_threads(measured).values())
+    levels = list(by_threads(measured, rate=rate).values())
     if not levels:
         return None
     locations = [level.location for level in levels]
@@ -98,18 +102,31 @@ class Level:
         return sum(sample.latency_ms * sample.tps for sample in self.counted) / total if total > 0 else None
 
 
-def _level(kept: Sequence[Sample]) -> Level:
-    shape = examine([sample.tps for sample in kept])
+def steadiness(sample: Sample, rate: int) -> float:
+    """Return the figure of a second by which it is told whether seconds are steady.
+
+    That is throughput; but a rate that is reached keeps throughput still, whatever the server does, and latency tells then.
+    """
+    return sample.latency_ms if rate else sample.tps
+
+
+def _level(kept: Sequence[Sample], rate: int) -> Level:
+    shape = examine([steadiness(sample, rate) for sample in kept])
     return Level(kept[shape.begin :], shape)
 
 
-def by_threads(samples: Iterable[Sample]) -> dict[int, Level]:
-    """Return what was measured by how many connections worked; each number of them is judged by itself."""
+def by_threads(samples: Iterable[Sample], *, rate: int = 0) -> dict[int, Level]:
+    """Return what was measured by how many connections worked; each number of them is judged by itself.
+
+    Args:
+        samples: of one trial.
+        rate: transactions a second that were asked for; 0 for as many as go.
+    """
     grouped: dict[int, list[Sample]] = {}
     for sample in samples:
         if sample.step is Step.MEASURE and not sample.lost:
             grouped.setdefault(sample.threads, []).append(sample)
-    return {threads: _level(kept) for threads, kept in grouped.items()}
+    return {threads: _level(kept, rate) for threads, kept in grouped.items()}
 
 
 def value(found: Figures, goal: Goal) -> float:

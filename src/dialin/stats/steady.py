@@ -76,7 +76,7 @@ class Shape:
         return self.cycles is not None and self.cycles < 2
 
 
-def examine(tps: Sequence[float]) -> Shape:
+def examine(seconds: Sequence[float]) -> Shape:
     """Tell what a window of seconds looked like.
 
     Four courses are fitted by least squares: a level, a line, two levels, and a level with a wave. One of the last three is
@@ -84,10 +84,11 @@ def examine(tps: Sequence[float]) -> Shape:
     are worth after it is taken away (their lag-1 correlation allowed for), and its change matters (2 %).
 
     Args:
-        tps: transactions a second, one figure for each second. Of fewer than twenty only a plain trend is told; fewer than
-            eight, and those that are zero half of the time, are taken for steady: nothing can be told of them.
+        seconds: one figure for each second: transactions, or latency where a rate keeps these still. Of fewer than twenty only
+            a plain trend is told; fewer than eight, and those that are zero half of the time, are taken for steady: nothing can
+            be told of them.
     """
-    x = np.asarray(tps, dtype=float)
+    x = np.asarray(seconds, dtype=float)
     median = float(np.median(x)) if x.size else 0.0
     if x.size < _FEWEST_OF_ALL or median <= 0:
         return Shape(begin=0, settled=True, course=Course.STEADY)

@@ -188,7 +188,7 @@ def _moves_up(expectation: Expectation, record: StudyRecord, verdict: Verdict, _
 
 
 def _gain(one: measured.Measured, record: StudyRecord, levels: Sequence[int]) -> Observation | None:
-    by_level = by_threads(record.samples[one.trial.id])
+    by_level = by_threads(record.samples[one.trial.id], rate=record.spec.workload.rate)
     if levels[0] not in by_level or levels[-1] not in by_level:
         return None
     few, many = (by_level[level].location for level in (levels[0], levels[-1]))

@@ -149,7 +149,7 @@ class Runner:
         """Return the figures of all trials that ended well; the samples of each are read once."""
         for trial in done:
             if trial.state is TrialState.DONE and trial.id not in self._figures:
-                found = figures(self._lab.store.samples_of(trial.id))
+                found = figures(self._lab.store.samples_of(trial.id), rate=self._lab.spec.workload.rate)
                 if found is not None:
                     self._figures[trial.id] = found
         return self._figures

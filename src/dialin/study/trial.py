@@ -20,6 +20,7 @@ from dialin.servers.capabilities import Capability, has
 from dialin.servers.connection import global_variables, status
 from dialin.servers.instance import Instance
 from dialin.servers.objects import real_objects
+from dialin.stats.figures import steadiness
 from dialin.stats.steady import examine
 from dialin.stats.warmup import is_steady
 from dialin.store.store import Store
@@ -226,10 +227,12 @@ class _Life:
                 for _ in range(runs.warm_up):
                     self._read(load, Step.WARM_UP)
                 return load
+            # A rate that is reached makes throughput flat at once, whatever the server still has to warm.
+            whole = lab.spec.whole_warmup or lab.spec.workload.rate > 0
             series: list[float] = []
             while lab.clock.monotonic() < limit:
                 series.append(self._read(load, Step.WARM_UP).tps)
-                if not lab.spec.whole_warmup and is_steady(series):
+                if not whole and is_steady(series):
                     # Of several numbers of threads one that did not settle is the one to tell of.
                     self._so_far.warm_up_end = self._so_far.warm_up_end or WarmUpEnd.STEADY
                     return load
@@ -294,7 +297,7 @@ class _Life:
         for _ in range(LONGEST * wanted):
             sample = self._read(load, Step.MEASURE)
             if not sample.lost:
-                kept.append(sample.tps)
+                kept.append(steadiness(sample, self._lab.spec.workload.rate))
             if len(kept) == enough:
                 if examine(kept).steady:
                     break
