@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from dialin.model.evidence import Gauge, Watched
 from dialin.model.trial import Sample, Step, Trial, TrialState
 from dialin.model.workload import WorkloadSpec
 from dialin.stats.figures import figures
-from dialin.study.caveats import lost_notes, rate_notes, steadiness_notes
+from dialin.study.caveats import lost_notes, steadiness_notes
 from study.fakes import study
 
 SECONDS = study({"a": {}, "b": {}})
@@ -44,25 +43,11 @@ def test_what_is_advised_where_trials_are_not_steady_can_be_given(spec, option):
     assert option in note.text
 
 
-def at_rate(rate):
-    return study({"a": {}, "b": {}}, workload=WorkloadSpec(rate=rate))
-
-
-def test_a_rate_that_was_reached_or_never_asked_for_is_not_told_of():
-    assert rate_notes(at_rate(100), *measured([99.5] * 10), {}) == []
-    assert rate_notes(at_rate(0), *measured([99.5] * 10), {}) == []
-
-
-def test_a_rate_that_was_not_reached_is_told_with_what_was():
-    (note,) = rate_notes(at_rate(101), *measured([99.5] * 10), {})
-    assert note.code == "rate_not_reached"
-    assert "The rate of 101 transactions/s was not reached in 1 of 1 trial (a): it was 100 at the least" in note.text
-    assert "driver" not in note.text
-    assert (note.data["asked"], note.data["achieved"], note.data["candidates"]) == (101, 99.5, ["a"])
-
-
-@pytest.mark.parametrize(("late", "told"), [(0.4, False), (12.0, True)])
-def test_a_driver_that_was_late_itself_is_named(late, told):
-    watched = {1: {"load": Watched("load", 10.0, gauges={"late_ms": Gauge(late, late, late, late, late)})}}
-    (note,) = rate_notes(at_rate(200), *measured([99.5] * 10), watched)
-    assert ("The load driver was itself 12 ms late on average" in note.text) is told
+def test_at_a_rate_it_is_said_that_latency_was_not_steady_and_a_rate_that_was_missed_is_what_to_mend():
+    spec = study({"a": {}, "b": {}}, workload=WorkloadSpec(rate=100))
+    trials, found = measured([100.0 + 5 * second for second in range(60)])
+    (note,) = steadiness_notes(spec, trials, found)
+    assert "did not become steady in latency (a)" in note.text
+    assert "--warmup" in note.text
+    (note,) = steadiness_notes(spec, trials, found, short=[1])
+    assert note.text.endswith("begin anew with a lower --rate")

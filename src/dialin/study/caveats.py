@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from dialin.model.evidence import Watched
 from dialin.model.study import WORTHWHILE, Goal, StudySpec
@@ -24,11 +24,6 @@ _COLD_ENOUGH = 0.01
 """The share of a table in the file cache up to which a run is called cold."""
 _NOISIER = 1.5
 """How many times the noise that was reckoned with a study must have, to be said to be noisier."""
-
-_REACHED = 0.99
-"""The share of the rate asked for from which on it was reached."""
-_LATE_MS = 5.0
-"""How late a load driver's own timers are, on average, that lacks a CPU."""
 
 
 def price_notes(spec: StudySpec, choice: str, speed: Decision, found: Mapping[str, Sequence[Figures]]) -> list[Note]:
@@ -56,8 +51,17 @@ def price_notes(spec: StudySpec, choice: str, speed: Decision, found: Mapping[st
     return notes
 
 
-def steadiness_notes(spec: StudySpec, done: Sequence[Trial], found: Mapping[int, Figures]) -> list[Note]:
-    """Return a warning where trials did not become steady though they were measured for longer, by what they looked like."""
+def steadiness_notes(
+    spec: StudySpec, done: Sequence[Trial], found: Mapping[int, Figures], short: Collection[int] = ()
+) -> list[Note]:
+    """Return a warning where trials did not become steady though they were measured for longer, by what they looked like.
+
+    Args:
+        spec: the study.
+        done: trials that ended well.
+        found: their figures.
+        short: the numbers of those that did not reach the rate asked for.
+    """
     unsteady = [trial for trial in done if not found[trial.id].shape.steady]
     if not unsteady:
         return []
@@ -66,11 +70,14 @@ def steadiness_notes(spec: StudySpec, done: Sequence[Trial], found: Mapping[int,
     seen = listed([_in_words(course, [s for s in shapes if s.course is course]) for course in Course if _any(shapes, course)])
     if _is_timed_by_the_run(spec):
         cure = "begin anew with more runs (--workload-option runs=N)"
+    elif any(trial.id in short for trial in unsteady):  # what waits grows for as long as the load lasts
+        cure = "begin anew with a lower --rate"
     elif any(shape.too_short for shape in shapes):
         cure = "begin anew with a longer --measure"
     else:
         cure = "begin anew with a longer --warmup"
-    text = f"{len(unsteady)} of {counted(len(done), 'trial')} did not become steady ({', '.join(whose)}): {seen}; {cure}"
+    by = " in latency" if spec.workload.rate else ""
+    text = f"{len(unsteady)} of {counted(len(done), 'trial')} did not become steady{by} ({', '.join(whose)}): {seen}; {cure}"
     data = {"trials": [trial.id for trial in unsteady], "candidates": whose, "courses": sorted({s.course for s in shapes})}
     return [Note(code="not_steady", text=text, data=data)]
 
@@ -107,33 +114,6 @@ def cold_notes(done: Sequence[Trial], watched: Mapping[int, Mapping[str, Watched
 
 def _cached_share(seen: Mapping[str, Watched]) -> float:
     told = seen["load"].gauges.get("cached_share") if "load" in seen else None
-    return told.most if told else 0.0
-
-
-def rate_notes(
-    spec: StudySpec, done: Sequence[Trial], found: Mapping[int, Figures], watched: Mapping[int, Mapping[str, Watched]]
-) -> list[Note]:
-    """Return a warning where transactions did not come at the rate asked for, and where that was the driver's doing."""
-    asked = spec.workload.rate
-    short = [trial for trial in done if found[trial.id].window.mean < _REACHED * asked]
-    if not short:
-        return []
-    whose = sorted({trial.candidate for trial in short})
-    least = min(found[trial.id].window.mean for trial in short)
-    text = (
-        f"The rate of {asked} transactions/s was not reached in {len(short)} of {counted(len(done), 'trial')} "
-        f"({', '.join(whose)}): it was {least:.0f} at the least. "
-        "What could not begin in time waited, and its latency tells how long"
-    )
-    late = max(_lateness(watched.get(trial.id, {})) for trial in short)
-    if late > _LATE_MS:
-        text += f". The load driver was itself {late:.0f} ms late on average: it lacks a CPU; give it its own (--load-cpus)"
-    data = {"asked": asked, "achieved": least, "candidates": whose, "driver_late_ms": late}
-    return [Note(code="rate_not_reached", text=text, data=data)]
-
-
-def _lateness(seen: Mapping[str, Watched]) -> float:
-    told = seen["load"].gauges.get("late_ms") if "load" in seen else None
     return told.most if told else 0.0
 
 

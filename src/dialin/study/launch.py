@@ -22,7 +22,7 @@ from dialin.store import requests
 from dialin.store.leavings import remove_leavings
 from dialin.store.lock import CHECKS, sole_runner
 from dialin.store.store import Store
-from dialin.study import noise, race, waiting
+from dialin.study import noise, race, rates, waiting
 from dialin.study.attaching import NOTHING, Permission, attached_again, check_attached
 from dialin.study.comparison import Seen
 from dialin.study.file import Question
@@ -73,7 +73,8 @@ def check_question(
     else:
         permission.refuse_for_sandboxes()
         ready = check_sandboxed(question, directory, workshop, workload, settings, left_out)
-    return _expecting(replace(ready, notes=tuple(filter(None, (note, *ready.notes)))), workshop)
+    at_rate = rates.before(question.rate, question.goal)
+    return _expecting(replace(ready, notes=tuple(filter(None, (note, at_rate, *ready.notes)))), workshop)
 
 
 def _expecting(ready: Ready, workshop: Workshop) -> Ready:

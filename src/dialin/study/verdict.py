@@ -20,7 +20,7 @@ from dialin.stats.figures import Figures, figures, natural, observations
 from dialin.stats.forecast import detectable
 from dialin.stats.intervals import stall_share, typical
 from dialin.stats.pareto import front
-from dialin.study import caveats, comparison, race, words
+from dialin.study import caveats, comparison, race, rates, words
 from dialin.study.comparison import Seen
 from dialin.study.plan import plan
 from dialin.variables import rules
@@ -164,8 +164,9 @@ def _case(record: StudyRecord, alpha: float) -> _Case:
 
 def figures_of(record: StudyRecord, trials: Sequence[Trial]) -> dict[int, Figures]:
     """Return the figures of trials that ended well and of which some second counts, by trial id."""
+    rate = record.spec.workload.rate
     done = [trial for trial in trials if trial.state is TrialState.DONE]
-    all_of_them = {trial.id: figures(record.samples.get(trial.id, ())) for trial in done}
+    all_of_them = {trial.id: figures(record.samples.get(trial.id, ()), rate=rate) for trial in done}
     return {number: found for number, found in all_of_them.items() if found is not None}
 
 
@@ -294,9 +295,10 @@ def _warnings(case: _Case, chosen: str) -> list[Note]:
     notes += words.failure_notes(case.record)
     notes += client_limits(spec, case.done)
     notes += other_load(case.done)
-    notes += caveats.steadiness_notes(spec, case.done, case.found)
+    short = [one.trial.id for one in rates.missed(spec.workload.rate, case.done, case.record.samples)]
+    notes += caveats.steadiness_notes(spec, case.done, case.found, short)
     notes += caveats.lost_notes(spec, case.done, case.found)
-    notes += caveats.rate_notes(spec, case.done, case.found, case.record.watched)
+    notes += rates.notes(spec, case.done, case.record.samples, case.record.watched)
     notes += caveats.cold_notes(case.done, case.record.watched)
     notes += caveats.noise_notes(spec, decision.sd)
     if decision.outcome is Outcome.UNRESOLVED and not spec.aa:
