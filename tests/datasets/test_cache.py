@@ -92,6 +92,18 @@ def test_no_room_on_the_disk_is_said_before_anything_is_made(home, clock):
     assert calls == []
 
 
+@pytest.mark.parametrize(
+    ("smaller", "says"),
+    [
+        ("a smaller --table-size", r"Free some space, give a smaller --table-size, or set DIALIN_HOME"),
+        ("", r"Free some space, or set DIALIN_HOME"),
+    ],
+)
+def test_only_what_makes_the_data_smaller_is_advised(home, clock, smaller, says):
+    with pytest.raises(UserError, match=says):
+        DatasetCache(home, clock, limit=10**19).ensure(FACTS, maker(), expected=10**18, smaller=smaller)
+
+
 def test_data_larger_than_the_caches_limit_is_refused_with_the_name_of_the_limit(home, clock):
     with pytest.raises(UserError, match="DIALIN_CACHE_LIMIT_GB"):
         DatasetCache(home, clock, limit=1000).ensure(FACTS, maker(), expected=2000)

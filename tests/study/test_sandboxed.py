@@ -59,11 +59,11 @@ def test_where_trials_share_a_server_those_for_waits_have_their_own_and_the_shar
 
 def test_what_trials_write_to_temporary_files_must_fit_beside_the_data(sandboxes, monkeypatch):
     needed = []
-    monkeypatch.setattr(sandboxed, "check_space", lambda directory, size: needed.append(size))
+    monkeypatch.setattr(sandboxed, "check_space", lambda directory, size, smaller: needed.append(size))
     preparer = SimpleNamespace(prepared=lambda *asked: SimpleNamespace(size=5000), in_use=lambda dataset: nullcontext())
     workshop = SimpleNamespace(home=sandboxes.workshop.home, preparer=SimpleNamespace(telling=lambda say: preparer))
     for temporary in (0, 700):
-        workload = SimpleNamespace(expected_bytes=lambda: 1000, temporary_bytes=lambda much=temporary: much)
+        workload = SimpleNamespace(expected_bytes=lambda: 1000, temporary_bytes=lambda much=temporary: much, smaller="")
         sandboxed._check_disk(workshop, workload, 1)
         with replace(sandboxes, workload=workload, workshop=workshop).open(print):
             pass

@@ -226,3 +226,27 @@ def test_the_disk_that_data_takes_is_reckoned_with_its_size():
     small, large = (DialinLoad(spec(name="tpcc-like", options={"warehouses": n})).expected_bytes() for n in ("1", "100"))
     assert 100 * small > large > 10 * small
     assert DialinLoad(spec(name="noop")).expected_bytes() == 0
+
+
+def test_the_order_business_is_reckoned_with_all_of_its_sizes():
+    def size(**options):
+        return DialinLoad(spec(name="tpcc-like", options=options)).expected_bytes()
+
+    assert size(warehouses="2") == pytest.approx(257e6, rel=0.05), "as MySQL 9.7 had it"
+    assert size(customers="300", items="1000") < size() / 10
+    assert size(warehouses="9", customers="300") < size(warehouses="9")
+    assert size(customers="many") == size(), "the driver refuses that"
+
+
+@pytest.mark.parametrize(
+    ("told", "smaller"),
+    [
+        ({}, "a smaller --table-size"),
+        ({"name": "tpcc-like"}, "a smaller --workload-option warehouses"),
+        ({"name": "/a/mine.toml"}, "smaller sizes of the workload (--workload-option)"),
+        ({"name": "noop"}, ""),
+        ({"name": "bulk_insert"}, ""),
+    ],
+)
+def test_less_data_is_had_by_what_the_workload_can_be_told(told, smaller):
+    assert DialinLoad(spec(**told)).smaller == smaller

@@ -83,13 +83,14 @@ class DatasetCache:
         now = self._clock.now()
         os.utime(manifest, (now, now))
 
-    def ensure(self, facts: Mapping[str, Any], make: Callable[[Path], None], *, expected: int) -> Dataset:
+    def ensure(self, facts: Mapping[str, Any], make: Callable[[Path], None], *, expected: int, smaller: str = "") -> Dataset:
         """Return the dataset of these facts, made first where it is not there.
 
         Args:
             facts: all that decides what it holds.
             make: fills the given path with a data directory.
             expected: about how many bytes it will take.
+            smaller: what the user may give for less of it; see `check_space`.
 
         Raises:
             UserError: the disk has no room for it.
@@ -102,7 +103,7 @@ class DatasetCache:
             if found := self.find(key):
                 return found
             self._remove_leftovers()
-            self._make_room(expected)
+            self._make_room(expected, smaller)
             workplace = self._root / f".making-{key}-{uuid.uuid4().hex[:8]}"
             try:
                 workplace.mkdir()
@@ -151,7 +152,7 @@ class DatasetCache:
             shutil.rmtree(path, ignore_errors=True)
             return True
 
-    def _make_room(self, needed: int) -> None:
+    def _make_room(self, needed: int, smaller: str) -> None:
         manifests = sorted(self._root.glob(f"*/{_MANIFEST}"), key=lambda path: path.stat().st_mtime)
         kept = [dataset for dataset in map(_read, manifests) if dataset]
         total = sum(dataset.size for dataset in kept)
@@ -165,7 +166,7 @@ class DatasetCache:
                 f"Prepared data of {(total + needed) / 1e9:.1f} GB exceeds the cache's limit of {self._limit / 1e9:.1f} GB",
                 "Raise it: DIALIN_CACHE_LIMIT_GB",
             )
-        check_space(self._root, needed)
+        check_space(self._root, needed, smaller)
 
 
 def _read(manifest: Path) -> Dataset | None:
@@ -176,8 +177,13 @@ def _read(manifest: Path) -> Dataset | None:
     return Dataset(manifest.parent.name, manifest.parent, size)
 
 
-def check_space(directory: Path, needed: int) -> None:
+def check_space(directory: Path, needed: int, smaller: str = "") -> None:
     """Make sure that a file system has room, with a margin of a tenth.
+
+    Args:
+        directory: on that file system.
+        needed: bytes.
+        smaller: what the user may give for less, such as `a smaller --table-size`; empty where nothing makes it less.
 
     Raises:
         UserError: it has not.
@@ -187,7 +193,7 @@ def check_space(directory: Path, needed: int) -> None:
     if free < needed * 1.1:
         raise UserError(
             f"{existing} has {free / 1e9:.1f} GB free, and about {needed * 1.1 / 1e9:.1f} GB are needed",
-            "Free some space, give a smaller --table-size, or set DIALIN_HOME to a larger disk",
+            f"Free some space{f', give {smaller}' if smaller else ''}, or set DIALIN_HOME to a larger disk",
         )
 
 

@@ -121,7 +121,8 @@ class Preparer:
             "workload": workload.data_facts(),
             "shape": dict(sorted(shape.items())),
         }
-        return self._cache.ensure(facts, make, expected=BLANK_SIZE + workload.expected_bytes())
+        expected = BLANK_SIZE + workload.expected_bytes()
+        return self._cache.ensure(facts, make, expected=expected, smaller=workload.smaller)
 
     def _preparing(self, build: Build, workload: Workload) -> dict[str, Value]:
         """The setting that data is prepared with: quick, and with the pool's list of pages written whole at the stop."""

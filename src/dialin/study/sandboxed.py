@@ -63,7 +63,7 @@ class Sandboxes:
                 held.enter_context(preparer.in_use(dataset))
                 datasets[candidate.name] = dataset
             largest = max(dataset.size for dataset in datasets.values())
-            check_space(workshop.home.sandboxes, largest + self.workload.temporary_bytes())
+            check_space(workshop.home.sandboxes, largest + self.workload.temporary_bytes(), self.workload.smaller)
 
             if self.changes is not None:
                 yield self._sharing(self.changes, datasets, held)
@@ -237,7 +237,7 @@ def _check_memory(spec: StudySpec, defaults: Mapping[str, Mapping[str, str]]) ->
 def _check_disk(workshop: Workshop, workload: Workload, count: int) -> None:
     """The datasets of all builds, one copy for the trial, and what that writes to temporary files must fit."""
     data = (count + 1) * (BLANK_SIZE + workload.expected_bytes())
-    check_space(workshop.home.root, data + workload.temporary_bytes())
+    check_space(workshop.home.root, data + workload.temporary_bytes(), workload.smaller)
 
 
 def _facts(build: Build) -> dict[str, str]:

@@ -118,6 +118,11 @@ class Workload(Protocol):
         """Return about how many bytes the prepared data takes."""
         ...
 
+    @property
+    def smaller(self) -> str:
+        """What to give for less data, such as `a smaller --table-size`; empty where nothing makes it less."""
+        ...
+
     def temporary_bytes(self) -> int:
         """Return about how many bytes of temporary files a trial needs beside its data."""
         ...

@@ -25,14 +25,20 @@ _MADE = 2
 _RECONNECT_FOR = 1
 """Seconds without any connection after which the driver ends: a trial whose server died has failed."""
 
-_KEEPS_ITS_SIZE = ("noop",)
+_NOOP = "noop"
+
+_KEEPS_ITS_SIZE = (_NOOP,)
 """Workloads of dialin-load's own whose data neither grows nor drains."""
 
 _BYTES_OF_OTHERS = 256 * 1024**2
 """What the data of a workload is reckoned with whose options tell its size, which only the driver understands."""
 
-_BYTES_A_WAREHOUSE = 128 * 1024**2
-"""Of tpcc-like's data, whose size is mostly told by its warehouses."""
+_TPCC_LIKE = "tpcc-like"
+_TPCC_SIZES = {"warehouses": 1, "districts": 10, "customers": 3000, "items": 100_000}
+"""The sizes of tpcc-like that tell how much data it has, with their defaults (crates/dialin-load/workloads/tpcc-like.toml)."""
+
+_BYTES_AN_ITEM, _BYTES_A_STOCK, _BYTES_A_CUSTOMER = 180, 440, 2620
+"""Of tpcc-like, as measured on MySQL 9.7: an item, its stock in a warehouse, a customer with the orders of the beginning."""
 
 
 class DialinLoad:
@@ -147,10 +153,20 @@ class DialinLoad:
         """Return about how many bytes the prepared data takes."""
         if self._is_sysbenchs:
             return self._spec.tables_made * self._spec.rows_made * BYTES_A_ROW
-        if self._spec.name == "noop":
+        if self._spec.name == _NOOP:
             return 0
-        warehouses = self._spec.options.get("warehouses", "")
-        return max(_BYTES_OF_OTHERS, _BYTES_A_WAREHOUSE * int(warehouses) if warehouses.isdecimal() else 0)
+        return _tpcc_bytes(self._spec.options) if self._spec.name == _TPCC_LIKE else _BYTES_OF_OTHERS
+
+    @property
+    def smaller(self) -> str:
+        """What to give for less data."""
+        if not self.expected_bytes():
+            return ""
+        if self._is_sysbenchs:
+            return "a smaller --table-size"
+        if self._spec.name == _TPCC_LIKE:
+            return "a smaller --workload-option warehouses"
+        return "smaller sizes of the workload (--workload-option)"
 
     def temporary_bytes(self) -> int:
         """Return 0: no query sorts more than a few rows."""
@@ -266,6 +282,15 @@ class DialinLoadRun:
     def stop(self) -> None:
         """End the driver; it is gone when this returns."""
         self._driver.stop()
+
+
+def _tpcc_bytes(options: Mapping[str, str]) -> int:
+    """Return about how many bytes tpcc-like's data takes with these sizes."""
+    told = {name: options.get(name, "") for name in _TPCC_SIZES}
+    sizes = {name: int(text) if text.isdecimal() else _TPCC_SIZES[name] for name, text in told.items()}
+    customers = sizes["districts"] * sizes["customers"]
+    each = sizes["items"] * _BYTES_A_STOCK + customers * _BYTES_A_CUSTOMER
+    return sizes["items"] * _BYTES_AN_ITEM + sizes["warehouses"] * each
 
 
 def _in_short(text: str) -> str:

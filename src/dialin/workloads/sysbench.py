@@ -147,6 +147,11 @@ class Sysbench:
         """Return about how many bytes the prepared data takes."""
         return self._spec.tables_made * self._spec.rows_made * BYTES_A_ROW
 
+    @property
+    def smaller(self) -> str:
+        """What to give for less data; tables that begin empty take none."""
+        return "a smaller --table-size" if self.expected_bytes() else ""
+
     def temporary_bytes(self) -> int:
         """Return 0: no query of sysbench's scripts sorts more than a few rows."""
         return 0

@@ -110,3 +110,8 @@ def test_a_scan_is_measured_by_the_run_not_by_the_second(option, value):
 def test_what_a_scan_has_not_is_refused(option, value):
     with pytest.raises(UserError, match=f"--{option} is not for the workload scan"):
         Scan(load(**{option: value})).check()
+
+
+def test_a_smaller_table_is_had_by_what_told_its_size():
+    assert Scan(load({"size": "1G"})).smaller == "a smaller --workload-option size"
+    assert Scan(load(**{"table-size": 5000})).smaller == "a smaller --table-size"

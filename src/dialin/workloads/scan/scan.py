@@ -120,6 +120,11 @@ class Scan:
         seed = min(self._rows, table.CHUNK) * self._options.row_bytes * 2
         return table.table_bytes(self._options, self._rows) * max(1, self._copies) + seed
 
+    @property
+    def smaller(self) -> str:
+        """What to give for a smaller table."""
+        return "a smaller --workload-option size" if "size" in self._spec.options else "a smaller --table-size"
+
     def temporary_bytes(self) -> int:
         """Return how many bytes of temporary files a trial needs at most; what a query of the user's own needs is not known."""
         return max(self._levels) * table.sort_bytes(self._options, self._rows) if self._options.sorts else 0
