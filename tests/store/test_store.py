@@ -180,3 +180,10 @@ def test_the_verdict_of_an_older_study_is_still_read(tmp_path, made_verdict):
 @pytest.fixture
 def made_verdict():
     return records.winner().verdict
+
+
+def test_what_is_found_of_the_host_later_stands_beside_what_was_known(tmp_path, spec):
+    with make(tmp_path, spec) as store:
+        store.add_to_host({})
+        store.add_to_host({"load_driver_later": ["dialin-load 2"]})
+        assert store.host == store.read().host == {"cpus": 2, "load_driver_later": ["dialin-load 2"]}

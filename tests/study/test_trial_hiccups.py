@@ -4,6 +4,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from dialin.errors import UserError
 from dialin.model.build import Build, Flavour
 from dialin.model.progress import Silent
 from dialin.model.trial import Step, Trial, TrialState
@@ -105,6 +106,7 @@ def measured(tmp_path, spec, clock):
         latency=lambda second: 20.0,
         ended=lambda load: False,
         rate=0,
+        **others,
     ):
         asked = spec.model_copy(update={"workload": spec.workload.model_copy(update={"rate": rate})})
         probe = FakeProbe(gaps)
@@ -119,6 +121,7 @@ def measured(tmp_path, spec, clock):
                 workload=load,
                 stage=lambda candidate: FakeStage(lambda: ended(load)),
                 hiccups=lambda clock: probe,
+                **others,
             )
             trial = run(laboratory, Trial(0, 1, 1, 1, "4", TrialState.RUNNING, 0.0))
             return store.samples()[1], trial, probe
@@ -204,3 +207,13 @@ def test_at_a_rate_a_trial_whose_latency_still_moves_measures_longer_though_thro
 def test_without_a_rate_latency_does_not_keep_a_trial(measured, spec):
     samples, _, _ = measured(1000, latency=lambda second: 20.0 * 0.97**second)
     assert len(measured_seconds(samples)) == round(plan(spec).measure)
+
+
+def test_a_load_that_is_another_one_now_is_asked_for_before_a_trial_begins(measured, tmp_path):
+    def changed():
+        raise UserError("mine.toml is not what the study began with")
+
+    with pytest.raises(UserError):
+        measured(1000, check=changed)
+    with Store.open(tmp_path) as store:
+        assert store.trials() == []

@@ -222,6 +222,18 @@ class Store:
         with self._write() as connection:
             connection.execute(update(schema.study).values(spec=spec.model_dump(mode="json")))
 
+    @property
+    def host(self) -> dict[str, Any]:
+        """The inventory of the machine, and what applied the load."""
+        with self._engine.connect() as connection:
+            return dict(connection.execute(select(schema.study.c.host)).scalar_one())
+
+    def add_to_host(self, facts: Mapping[str, Any]) -> None:
+        """Add to the inventory, or replace, what is other than when the study began."""
+        with self._write() as connection:
+            known = connection.execute(select(schema.study.c.host)).scalar_one()
+            connection.execute(update(schema.study).values(host={**known, **facts}))
+
     def begin_session(self) -> int:
         """Close what an earlier run of dialin left running, and return this run's session number, from 1."""
         with self._write() as connection:

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 import dialin
 from dialin.errors import DialinError, UserError
 from dialin.model.progress import Watcher
+from dialin.model.record import StudyRecord
 from dialin.model.study import StudySpec
 from dialin.model.verdict import Verdict
 from dialin.model.workload import WorkloadSpec
@@ -22,12 +23,12 @@ from dialin.store import requests
 from dialin.store.leavings import remove_leavings
 from dialin.store.lock import CHECKS, sole_runner
 from dialin.store.store import Store
-from dialin.study import noise, race, rates, waiting
+from dialin.study import noise, race, rates, same_load, waiting
 from dialin.study.attaching import NOTHING, Permission, attached_again, check_attached
 from dialin.study.comparison import Seen
 from dialin.study.file import Question
 from dialin.study.kept import Kept
-from dialin.study.plan import plan
+from dialin.study.plan import Plan, plan
 from dialin.study.ready import Ready, check_cpus
 from dialin.study.runner import Runner
 from dialin.study.sandboxed import check_sandboxed, sandboxes_again
@@ -74,7 +75,7 @@ def check_question(
         permission.refuse_for_sandboxes()
         ready = check_sandboxed(question, directory, workshop, workload, settings, left_out)
     at_rate = rates.before(question.rate, question.goal)
-    return _expecting(replace(ready, notes=tuple(filter(None, (note, at_rate, *ready.notes)))), workshop)
+    return _expecting(_told(ready, note, at_rate), workshop)
 
 
 def _expecting(ready: Ready, workshop: Workshop) -> Ready:
@@ -100,7 +101,7 @@ def begin(ready: Ready, out: Path, workshop: Workshop, watcher: Watcher, command
             created=workshop.clock.now(),
             dialin_version=dialin.__version__,
             command=command,
-            host={**host.inventory(workshop.home.root), "load_driver": ready.workload.version()},
+            host={**host.inventory(workshop.home.root), **same_load.facts(ready.workload)},
             servers=ready.servers,
             catalogues=ready.catalogues,
         ) as store,
@@ -130,8 +131,8 @@ def check_resume(
         make_workload: makes the load.
 
     Raises:
-        UserError: there is no such study, a live dialin runs it, its build or a CPU is gone, or its attached server is another
-            one now.
+        UserError: there is no such study, a live dialin runs it, its build or a CPU is gone, or its attached server or the file
+            of its load is another one now.
         ServerError: an attached server does not answer.
     """
     if not directory.is_dir():
@@ -145,11 +146,25 @@ def check_resume(
     allowed = plan(spec)
     workload = make_workload(spec.workload)
     workload.check()
+    same_load.check(spec, record.host, workload)
+    driver = same_load.told({**record.host, **same_load.later(record.host, workload.version())})
+    return _told(_again(spec, allowed, workshop, workload, permission, record), driver)
+
+
+def _again(
+    spec: StudySpec, allowed: Plan, workshop: Workshop, workload: Workload, permission: Permission, record: StudyRecord
+) -> Ready:
+    """Return a study that goes on where it takes place."""
     if spec.attachment is not None:
         return attached_again(spec, allowed, workshop, workload, permission, record.servers)
     permission.refuse_for_sandboxes()
     seen = {trial.candidate: Seen(trial.in_force, trial.real) for trial in race.clean(record.trials) if trial.real}
     return sandboxes_again(spec, allowed, workshop, workload, seen)
+
+
+def _told(ready: Ready, *first: str) -> Ready:
+    """Return a study with more that the user should know, said first."""
+    return replace(ready, notes=tuple(filter(None, (*first, *ready.notes))))
 
 
 def resume(ready: Ready, directory: Path, workshop: Workshop, watcher: Watcher) -> Verdict:
@@ -161,6 +176,7 @@ def resume(ready: Ready, directory: Path, workshop: Workshop, watcher: Watcher) 
     """
     with sole_runner(directory, identity(os.getpid())), Store.open(directory) as store:
         store.set_spec(ready.spec)
+        store.add_to_host(same_load.later(store.host, ready.workload.version()))
         return _run(ready, directory, store, workshop, watcher)
 
 
@@ -178,6 +194,7 @@ def _run(ready: Ready, directory: Path, store: Store, workshop: Workshop, watche
     remove_leavings(store)
     requests.take_back(directory)
     kept = Kept(store, workshop.clock, watcher)
+    begun = store.host
     clean = by_probes(workshop.clock) if ready.spec.probes else nothing
 
     def tell(text: str) -> None:
@@ -195,6 +212,7 @@ def _run(ready: Ready, directory: Path, store: Store, workshop: Workshop, watche
                 workload=ready.workload,
                 stage=stage,
                 watch=waiting.by_purpose(clean, ready.spec.waits, workshop.clock, directory),
+                check=lambda: same_load.check(ready.spec, begun, ready.workload),
                 counted={name: seen.real for name, seen in ready.seen.items()},
             )
             verdict = Runner(laboratory, session, stop_asked=functools.partial(requests.is_asked_to_stop, directory)).run()

@@ -26,14 +26,16 @@ from dialin.stats.warmup import is_steady
 from dialin.store.store import Store
 from dialin.study.plan import LONGEST, Plan, level_order, load_seed
 from dialin.study.stage import Stage
+from dialin.study.standstill import Standstill
 from dialin.study.watching import TrialWatcher, Watching, nothing
 from dialin.workloads.base import Load, Runs, Workload
 
 _POOL_PATIENCE = 600.0
 """Seconds that the load of the buffer pool's pages may take; the warm-up begins when it is over."""
 
-_STALL_PATIENCE = 60
-"""Seconds without any transaction after which the server is called hung."""
+
+def _nothing() -> None:
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,7 @@ class Laboratory:
 
     Attributes:
         stage: sets one up for a trial.
+        check: makes sure, before each trial, that the study is still the one that it began as.
         counted: per candidate, the real objects that can be counted only with instruments that no trial runs with.
         hiccups: watches the host while the load runs.
         watch: sets up what watches a trial.
@@ -54,6 +57,7 @@ class Laboratory:
     watcher: Watcher
     workload: Workload
     stage: Callable[[Trial], Stage]
+    check: Callable[[], None] = _nothing
     counted: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     hiccups: Callable[[Clock], HiccupProbe] = HiccupProbe
     watch: TrialWatcher = nothing
@@ -79,7 +83,11 @@ def run(laboratory: Laboratory, planned: Trial) -> Trial:
     A server or a load that fails makes the trial failed. One in which the host itself lost most of the seconds is interrupted,
     to be run again; so is what anything else ends (Ctrl-C, a full disk), which is raised. The instance is put away when this
     returns.
+
+    Raises:
+        UserError: the load is not what the study began with.
     """
+    laboratory.check()
     trial = laboratory.store.begin_trial(planned)
     progress = _Progress()
     life = _Life(laboratory, trial, progress)
@@ -130,7 +138,7 @@ class _Life:
         self._stage = laboratory.stage(trial)
         self._load: Load | None = None
         self._hiccups: Callable[[], Hiccups] = Hiccups
-        self._still = 0
+        self._standstill = Standstill()
         self._threads = 0
         self._told: list[Mapping[str, float]] = []
         self._seconds = 0
@@ -161,13 +169,14 @@ class _Life:
                     self._keep_facts()
             self._well = True
         except ServerError as error:
-            return self._failure("server", error.what, error.log_tail)
+            there = self._stage.instance()
+            return self._failure("server", error.what, error.log_tail or (there.log_tail() if there else ""))
         except WorkloadError as error:
             # A driver that loses its server dies too; the server is the one to name.
             there = self._stage.instance()
             if there is not None and there.is_gone():
                 return self._failure("server", f"The server ended: {there.last_words()}", there.log_tail())
-            return self._failure("workload", error.what, error.log_tail)
+            return self._failure("workload", str(error), error.log_tail)
         finally:
             self._stop()
             self._so_far.conditions["after"] = host.conditions()
@@ -331,11 +340,7 @@ class _Life:
         )
         lab.store.add_sample(self._trial.id, sample)
         lab.watcher.sampled(self._trial, sample)
-        self._still = self._still + 1 if sample.tps == 0 else 0
-        if self._still >= _STALL_PATIENCE:
-            there = self._stage.instance()
-            log = there.log_tail() if there else ""
-            raise ServerError(f"The server hung: no transaction for {self._still} s", log_tail=log)
+        self._standstill.saw(second)
         return sample
 
     def _stop(self) -> None:

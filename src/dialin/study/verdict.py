@@ -20,7 +20,7 @@ from dialin.stats.figures import Figures, figures, natural, observations
 from dialin.stats.forecast import detectable
 from dialin.stats.intervals import stall_share, typical
 from dialin.stats.pareto import front
-from dialin.study import caveats, comparison, race, rates, words
+from dialin.study import caveats, comparison, race, rates, same_load, words
 from dialin.study.comparison import Seen
 from dialin.study.plan import plan
 from dialin.variables import rules
@@ -299,6 +299,7 @@ def _warnings(case: _Case, chosen: str) -> list[Note]:
     notes += caveats.steadiness_notes(spec, case.done, case.found, short)
     notes += caveats.lost_notes(spec, case.done, case.found)
     notes += rates.notes(spec, case.done, case.record.samples, case.record.watched)
+    notes += same_load.notes(case.record.host)
     notes += caveats.cold_notes(case.done, case.record.watched)
     notes += caveats.noise_notes(spec, decision.sd)
     if decision.outcome is Outcome.UNRESOLVED and not spec.aa:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from dialin.errors import UserError
 from dialin.servers.account import Account
 
 
@@ -31,7 +33,7 @@ class Target:
 class Second:
     """What a driver reports of one second, or of one run of a timed query, which takes `seconds`.
 
-    Rates are per second, the percentile in milliseconds.
+    Rates are per second, the percentile in milliseconds; `codes` are the errors by the server's number, where the driver tells.
     """
 
     number: int
@@ -43,6 +45,7 @@ class Second:
     errors: float
     reconnects: float
     seconds: float = 1.0
+    codes: Mapping[int, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,18 @@ class Runs:
     measured: int
     most: int
     seconds: float
+
+
+def digest_of(paths: Iterable[Path]) -> str:
+    """Return what the texts of files amount to.
+
+    Raises:
+        UserError: one cannot be read.
+    """
+    try:
+        return hashlib.sha256(b"\0".join(path.read_bytes() for path in paths)).hexdigest()
+    except OSError as error:
+        raise UserError(f"{error.filename} cannot be read: {error.strerror}", "Put it back as it was") from error
 
 
 class Load(Protocol):
@@ -112,6 +127,14 @@ class Workload(Protocol):
 
     def data_facts(self) -> dict[str, Any]:
         """Return all that decides what the prepared data is."""
+        ...
+
+    def digest(self) -> str:
+        """Return what its own file amounts to, so that another text is noticed; empty where it has none.
+
+        Raises:
+            UserError: the file cannot be read.
+        """
         ...
 
     def expected_bytes(self) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import subprocess
 from collections.abc import Mapping
 from functools import cached_property
@@ -13,7 +12,7 @@ from dialin.errors import UserError, WorkloadError
 from dialin.model.workload import BULK_INSERT, LOAD_WORKLOADS, SYSBENCH_SCRIPTS, WorkloadSpec
 from dialin.servers.account import Account
 from dialin.workloads import dialin_load_account, driver_process, load_binary, private
-from dialin.workloads.base import Second, Target
+from dialin.workloads.base import Second, Target, digest_of
 from dialin.workloads.dialin_load_lines import Fault, Report, parse
 from dialin.workloads.driver_process import DriverProcess, EndedError
 from dialin.workloads.names import WORKLOAD_FILE, check_options
@@ -135,9 +134,17 @@ class DialinLoad:
             facts["made"] = _MADE
         else:
             facts["version"] = self.version()
-        if self._own_file is not None:
-            facts["digest"] = hashlib.sha256(self._own_file.read_bytes()).hexdigest()
+        if digest := self.digest():
+            facts["digest"] = digest
         return facts
+
+    def digest(self) -> str:
+        """Return what a workload file's text amounts to; empty for a workload that the driver brings.
+
+        Raises:
+            UserError: the file cannot be read.
+        """
+        return digest_of([self._own_file]) if self._own_file is not None else ""
 
     @property
     def restarts(self) -> None:

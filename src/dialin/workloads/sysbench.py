@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import shutil
@@ -16,7 +15,7 @@ from dialin.errors import UserError, WorkloadError
 from dialin.model.workload import BULK_INSERT, LOAD_WORKLOADS, SCAN, SYSBENCH_SCRIPTS, WorkloadSpec
 from dialin.servers.account import Account
 from dialin.workloads import driver_process, private, sysbench_account
-from dialin.workloads.base import Second, Target
+from dialin.workloads.base import Second, Target, digest_of
 from dialin.workloads.driver_process import DriverProcess, EndedError
 from dialin.workloads.names import check_options
 from dialin.workloads.sysbench_log import parse_line
@@ -126,12 +125,20 @@ class Sysbench:
     def data_facts(self) -> dict[str, Any]:
         """Return all that decides what the prepared data is, the text of a script of one's own included."""
         facts: dict[str, Any] = {**self._spec.data_options, "made": _MADE}
-        if self._own_script is not None:
-            # The script may load what lies beside it, so all of that decides what the data is.
-            texts = [path.read_bytes() for path in sorted(self._own_script.absolute().parent.glob("*.lua"))]
-            facts["digest"] = hashlib.sha256(b"\0".join([self._own_script.read_bytes(), *texts])).hexdigest()
+        if digest := self.digest():
+            facts["digest"] = digest
             facts["threads"] = self._spec.threads
         return facts
+
+    def digest(self) -> str:
+        """Return what the texts of a script of one's own and of all that lie beside it, which it may load, amount to.
+
+        Raises:
+            UserError: one cannot be read.
+        """
+        if self._own_script is None:
+            return ""
+        return digest_of([self._own_script, *sorted(self._own_script.absolute().parent.glob("*.lua"))])
 
     @property
     def restarts(self) -> None:

@@ -1,0 +1,61 @@
+"""A study's load stays what it began with: the same file, and the same driver where it goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dialin.errors import UserError
+from dialin.model.study import StudySpec
+from dialin.model.verdict import Note
+from dialin.text import listed
+from dialin.workloads.base import Workload
+
+_DIGEST = "load_file_digest"
+_FIRST = "load_driver"
+_LATER = "load_driver_later"
+
+
+def facts(workload: Workload) -> dict[str, Any]:
+    """Return what is written down of a load with the machine that it began on."""
+    digest = workload.digest()
+    return {_FIRST: workload.version(), **({_DIGEST: digest} if digest else {})}
+
+
+def check(spec: StudySpec, begun: Mapping[str, Any], workload: Workload) -> None:
+    """Make sure that a load is still the one that its study began with: two loads must not enter one verdict.
+
+    A study that an older dialin began did not write it down, and goes on as it is.
+
+    Raises:
+        UserError: its file is another one now.
+    """
+    known = begun.get(_DIGEST)
+    if known is not None and workload.digest() != known:
+        name = spec.workload.name
+        beside = ", or a script beside it," if name.endswith(".lua") else ""
+        raise UserError(f"{name}{beside} is not what the study began with", "Begin a new study, or put it back as it was")
+
+
+def later(begun: Mapping[str, Any], version: str) -> dict[str, Any]:
+    """Return what is to be written down where another driver goes on than the one before; nothing where it is the same."""
+    since = [*begun.get(_LATER, ())]
+    before = [begun[_FIRST], *since][-1] if _FIRST in begun else version
+    return {} if version == before else {_LATER: [*since, version]}
+
+
+def told(begun: Mapping[str, Any]) -> str:
+    """Return that several drivers applied a study's load; empty where one did."""
+    since: Sequence[str] = begun.get(_LATER, ())
+    if not since:
+        return ""
+    return (
+        f"The load was applied by {begun[_FIRST]} at first, and after the study was resumed by {listed(since)}: candidates are "
+        "compared within what one of them applied, and their own figures mix both"
+    )
+
+
+def notes(begun: Mapping[str, Any]) -> list[Note]:
+    """Return a warning where several drivers applied a study's load."""
+    text = told(begun)
+    return [Note(code="driver_changed", text=text, data={"drivers": [begun[_FIRST], *begun[_LATER]]})] if text else []
