@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from functools import cache
 from http import HTTPStatus
 from importlib.resources import files
@@ -43,21 +43,6 @@ def page(hub: Hub, access: Access, served: Served, cookie: str) -> ASGIApp:
         hub.end()
         await looking
 
-    async def shell(_request: Request) -> Response:
-        return Response(_file("live.html"), media_type="text/html")
-
-    async def style(_request: Request) -> Response:
-        return Response(assets().css + _file("live.css"), media_type="text/css")
-
-    async def library(_request: Request) -> Response:
-        return Response(assets().library, media_type="text/javascript")
-
-    async def report_script(_request: Request) -> Response:
-        return Response(assets().script, media_type="text/javascript")
-
-    async def live_script(_request: Request) -> Response:
-        return Response(_file("live.js"), media_type="text/javascript")
-
     async def events(_request: Request) -> Response:
         return StreamingResponse(hub.stream(), media_type="text/event-stream")
 
@@ -84,11 +69,11 @@ def page(hub: Hub, access: Access, served: Served, cookie: str) -> ASGIApp:
         return JSONResponse({"path": new_link(access)})
 
     routes = [
-        Route("/", shell),
-        Route("/style.css", style),
-        Route("/plotly.js", library),
-        Route("/report.js", report_script),
-        Route("/live.js", live_script),
+        _text("/", lambda: _file("live.html"), "text/html"),
+        _text("/style.css", lambda: assets().css + _file("live.css"), "text/css"),
+        _text("/plotly.js", lambda: assets().library, "text/javascript"),
+        _text("/report.js", lambda: assets().script, "text/javascript"),
+        _text("/live.js", lambda: _file("live.js"), "text/javascript"),
         Route("/events", events),
         Route("/report", report),
         Route("/stop", stop, methods=["POST"]),
@@ -100,6 +85,15 @@ def page(hub: Hub, access: Access, served: Served, cookie: str) -> ASGIApp:
 def new_link(access: Access) -> str:
     """Return the path of a new link, which works once."""
     return f"{access.root}/?{TOKEN}={access.token()}"
+
+
+def _text(path: str, text: Callable[[], str], kind: str) -> Route:
+    """Return where a text is served that is the same for every study."""
+
+    async def serve(_request: Request) -> Response:
+        return Response(text(), media_type=kind)
+
+    return Route(path, serve)
 
 
 async def _asked(request: Request) -> Any:

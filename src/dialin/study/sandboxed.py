@@ -148,9 +148,7 @@ def check_sandboxed(
     switch = way.likely(question, question.spec(candidates, candidates[0].name, directory), catalogues)
     spec, allowed, notes = settle(question, directory, candidates, defaults, catalogues, elsewhere, switch)
     way.check(question, spec, catalogues)
-    for candidate in candidates:
-        dry_run.check(used[candidate.server], spec.setting_of(candidate.name))
-    _check_memory(spec, defaults)
+    _check_settings(spec, used, defaults)
     _check_disk(workshop, workload, len(used))
     without = waiting.check(spec.waits, used, workshop)
     inspect = inspector(spec, used, workshop)
@@ -159,9 +157,7 @@ def check_sandboxed(
     if question.hold:
         spec, seen = inspection.hold_still(spec, seen, inspect)
         check.check_study(spec, catalogues, elsewhere)
-        for candidate in candidates:
-            dry_run.check(used[candidate.server], spec.setting_of(candidate.name))
-        _check_memory(spec, defaults)
+        _check_settings(spec, used, defaults)
     build = used[spec.candidates[0].server]
     taken = way.choose(question, spec, seen, build, catalogues, workshop, grows=workload.grows)
     switch = Switch.RESTART if taken.changes is None else Switch.SET
@@ -227,7 +223,14 @@ def _asking(workshop: Workshop, build: Build) -> Callable[[], Catalogue]:
     return lambda: workshop.catalogue(build)
 
 
-def _check_memory(spec: StudySpec, defaults: Mapping[str, Mapping[str, str]]) -> None:
+def _check_settings(spec: StudySpec, used: Mapping[str, Build], defaults: Mapping[str, Mapping[str, str]]) -> None:
+    """Make sure that each candidate's server takes its setting, and finds the memory for it.
+
+    Raises:
+        UserError: one does not.
+    """
+    for candidate in spec.candidates:
+        dry_run.check(used[candidate.server], spec.setting_of(candidate.name))
     available = host.memory_available()
     for candidate in spec.candidates:
         values: dict[str, Value] = {**defaults[candidate.server], **spec.setting_of(candidate.name)}

@@ -149,21 +149,7 @@ def recommend(
     if outcome is Outcome.TIE and base in decision.winners:
         return base, "The baseline is among the best: keep it."
     if outcome is Outcome.UNRESOLVED:
-        if serious:
-            how = "begin anew with --hold" if any(note.data["hold"] for note in serious) else "hold that variable fixed"
-            return base, f"No winner is claimed while another variable differs: keep the baseline, and {how}."
-        if failed:
-            return base, "The baseline could not be measured, so nothing is recommended: mend it, then begin anew."
-        if any(state is CandidateState.FAILED for state in decision.states.values()) and len(decision.levels) < 3:
-            broken = [name for name, state in decision.states.items() if state is CandidateState.FAILED]
-            return base, f"{several(spec, broken)} could not be measured (see the warnings): keep the baseline, or mend that."
-        better = _shown_better(decision, base, weaker)
-        if better:
-            likeliest = max(better, key=lambda name: decision.chances.get(name, 0.0))
-            gain = gain_in_words(spec, decision, likeliest)
-            others = " Which of the better ones is the best was not told apart." if len(better) > 1 else ""
-            return likeliest, f"{named(spec, likeliest)} was shown to be better than the baseline: {gain}.{others}"
-        return base, "Nothing was shown to be better: keep the baseline, or give the study more minutes."
+        return _while_unresolved(spec, decision, weaker, serious)
     best = decision.winners or (decision.choice or base,)
     for name in _by_level(decision, best):
         lost = weaker.get(name, [])
@@ -192,6 +178,28 @@ def recommend(
         gain = gain_in_words(spec, decision, safe[0])
         return safe[0], f"{refusal} {named(spec, safe[0])} gives {gain} and stays as durable as the baseline."
     return base, refusal
+
+
+def _while_unresolved(
+    spec: StudySpec, decision: Decision, weaker: Mapping[str, Sequence[str]], serious: Sequence[Note]
+) -> tuple[str, str]:
+    """Return the candidate to use while nothing is decided, and why: the baseline, or one that was shown to be better."""
+    base = spec.baseline
+    if serious:
+        how = "begin anew with --hold" if any(note.data["hold"] for note in serious) else "hold that variable fixed"
+        return base, f"No winner is claimed while another variable differs: keep the baseline, and {how}."
+    if decision.states[base] is CandidateState.FAILED:
+        return base, "The baseline could not be measured, so nothing is recommended: mend it, then begin anew."
+    broken = [name for name, state in decision.states.items() if state is CandidateState.FAILED]
+    if broken and len(decision.levels) < 3:
+        return base, f"{several(spec, broken)} could not be measured (see the warnings): keep the baseline, or mend that."
+    better = _shown_better(decision, base, weaker)
+    if better:
+        likeliest = max(better, key=lambda name: decision.chances.get(name, 0.0))
+        gain = gain_in_words(spec, decision, likeliest)
+        others = " Which of the better ones is the best was not told apart." if len(better) > 1 else ""
+        return likeliest, f"{named(spec, likeliest)} was shown to be better than the baseline: {gain}.{others}"
+    return base, "Nothing was shown to be better: keep the baseline, or give the study more minutes."
 
 
 def _shown_better(decision: Decision, base: str, weaker: Mapping[str, Sequence[str]]) -> list[str]:
