@@ -27,7 +27,8 @@ def second(**changes):
 
 
 def test_a_second_is_read_with_what_it_tells_of_the_driver():
-    expected = Second(3, tps=200, reads=2800, writes=800, other=400, latency_ms=3.5, errors=4, reconnects=2)
+    rates = {"tps": 200, "reads": 2800, "writes": 800, "other": 400, "errors": 4, "reconnects": 2}
+    expected = Second(3, **rates, latency_ms=3.5, codes={1213: 3, 1205: 1})
     assert parse(second(), 95) == Report(expected, Timers(4, 2.0, 1.5), 5)
 
 

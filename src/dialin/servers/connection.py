@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import pymysql
 import pymysql.cursors
+from pymysql.constants import CR, ER
 
 from dialin.errors import ServerError
 from dialin.servers.account import Account, TlsMode
@@ -30,6 +31,14 @@ HIDDEN = "<hidden>"
 """Stands for the value of a variable that may hold a secret: such as `report_password`."""
 
 _SECRET = re.compile(r"(^|_)(password|auth|token|secret)$")
+
+
+_NAMES = {number: name.removeprefix("CR_") for part in (ER, CR) for name, number in vars(part).items() if name.isupper()}
+
+
+def error_name(number: int) -> str | None:
+    """Return what MySQL calls an error, such as `DUP_ENTRY` for 1062; None where that is not known."""
+    return _NAMES.get(number)
 
 
 class Query(Protocol):

@@ -169,8 +169,7 @@ class _Life:
                     self._keep_facts()
             self._well = True
         except ServerError as error:
-            there = self._stage.instance()
-            return self._failure("server", error.what, error.log_tail or (there.log_tail() if there else ""))
+            return self._failure("server", error.what, error.log_tail)
         except WorkloadError as error:
             # A driver that loses its server dies too; the server is the one to name.
             there = self._stage.instance()
@@ -303,16 +302,21 @@ class _Life:
         wanted = max(1, round(self._lab.plan.measure))
         enough = wanted
         kept: list[float] = []
+        transactions = 0.0
         for _ in range(LONGEST * wanted):
             sample = self._read(load, Step.MEASURE)
             if not sample.lost:
+                transactions += sample.tps
                 kept.append(steadiness(sample, self._lab.spec.workload.rate))
             if len(kept) == enough:
                 if examine(kept).steady:
                     break
                 # Asked again at half of the plan, not each second: an answer that one waits for long enough always comes.
                 enough += max(1, wanted // 2)
-        return 2 * len(kept) >= wanted
+        if 2 * len(kept) < wanted:
+            return False
+        self._standstill.end_of_window(transactions)
+        return True
 
     def _read(self, load: Load, step: Step) -> Sample:
         lab = self._lab
@@ -340,8 +344,12 @@ class _Life:
         )
         lab.store.add_sample(self._trial.id, sample)
         lab.watcher.sampled(self._trial, sample)
-        self._standstill.saw(second)
+        self._standstill.saw(second, self._log_tail)
         return sample
+
+    def _log_tail(self) -> str:
+        there = self._stage.instance()
+        return there.log_tail() if there else ""
 
     def _stop(self) -> None:
         with self._step(Step.STOP):

@@ -45,7 +45,7 @@ class Second:
     errors: float
     reconnects: float
     seconds: float = 1.0
-    codes: Mapping[int, float] = field(default_factory=dict)
+    codes: Mapping[int, float] = field(default_factory=dict, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

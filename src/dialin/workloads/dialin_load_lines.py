@@ -88,6 +88,7 @@ def _report(told: Mapping[str, Any], percentile: int) -> Report:
         latency_ms=_latency(told, percentile),
         errors=sum(told["errors"].values()) / seconds,
         reconnects=told["reconnects"] / seconds,
+        codes={int(code): count / seconds for code, count in told["errors"].items()},
     )
     count = int(timers["count"])
     return Report(

@@ -31,6 +31,8 @@ _HUMAN = re.compile(
 _CSV = re.compile(rf"^{_FIGURE},\d{{1,9}}(?:,{_FIGURE}){{8}}(?=[ \t\r]*$)", re.MULTILINE | re.ASCII)
 """time, threads, tps, qps, reads, writes, other, latency, errors/s, reconnects/s"""
 _FIGURES = ("tps", "reads", "writes", "other", "latency_ms", "errors", "reconnects")
+"""What follows the number of a `Second`, in its order."""
+
 _TRANSACTIONS = re.compile(r"^[ \t]*transactions:[ \t]+(\d{1,18})", re.MULTILINE)
 _PERCENTILE = re.compile(r"^[ \t]*(\d{1,3})(?:st|nd|rd|th) percentile:", re.MULTILINE)
 _THREADS = re.compile(r"^Number of threads: (\d{1,9})", re.MULTILINE)
@@ -77,7 +79,7 @@ def parse_line(line: str) -> Second | None:
     match = _HUMAN.search(line)
     if not match:
         return None
-    return Second(number=int(match["number"]), **{name: float(match[name]) for name in _FIGURES})
+    return Second(int(match["number"]), *(float(match[name]) for name in _FIGURES))
 
 
 def parse(text: str) -> tuple[Log, ...]:
