@@ -19,7 +19,7 @@ from dialin.servers.ledger import Ledger
 from dialin.store.store import Store
 
 MYSQL = os.environ.get("DIALIN_TEST_SERVER", "mysql@9.7")
-LITTLE = ["--tables", "2", "--table-size", "10000", "--threads", "8", "--yes"]
+LITTLE = ["--tables", "2", "--table-size", "10000", "--threads", "4", "--yes"]
 SMALL = [*LITTLE, "--measure", "3", "--warmup", "2"]
 SHORT = [*LITTLE, "--measure", "2", "--warmup", "1"]
 EASY = ["--rate", "100"]

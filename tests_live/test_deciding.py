@@ -9,7 +9,7 @@ from dialin.store.store import Store
 from live import LITTLE, MYSQL, SHORT, only_with_all
 
 FLUSH = ["sweep", "innodb_flush_log_at_trx_commit=1,2", "--server", MYSQL, "--set", "sync_binlog=0"]
-WRITES = ["--workload", "oltp_update_non_index", "--threads", "4"]
+WRITES = ["--workload", "oltp_update_non_index", "--threads", "1"]
 
 
 def found_of(verdict, name):
@@ -37,7 +37,7 @@ def test_a_choice_is_confirmed_in_fresh_trials_that_did_not_choose_it_also_after
 
 
 def test_one_setting_under_several_names_is_a_study_of_noise_that_recommends_nothing(dialin):
-    load = ["--tables", "2", "--table-size", "10000", "--threads", "6"]
+    load = ["--tables", "2", "--table-size", "10000", "--threads", "1"]
     out = dialin.directory / "noise"
     words = ["doctor", "--noise", "--server", MYSQL, "--names", "2", "--minutes", "1.6", "--measure", "2"]
     said, log = dialin(*words, *load, "--out", out, code=dialin.any_code)  # one in twenty may be fooled

@@ -5,12 +5,12 @@ import subprocess
 
 from dialin.store.store import Store
 from driving import needs_dialin_load
-from live import MYSQL, SHORT, measuring
+from live import EASY, MYSQL, SHORT, measuring
 
 pytestmark = needs_dialin_load
 
 FLUSH = ["sweep", "innodb_flush_log_at_trx_commit=1,2", "--server", MYSQL, "--set", "sync_binlog=0"]
-CHOOSING = [*SHORT, "--threads", "4", "--accept-weaker-durability", "--minutes", "1"]
+CHOOSING = [*SHORT, "--threads", "1", "--accept-weaker-durability", "--minutes", "1"]
 
 
 def spec_of(directory):
@@ -27,7 +27,7 @@ def test_a_study_comes_to_the_same_verdict_under_dialin_load_and_under_sysbench(
         load, driver = spec_of(out)
         assert driver.startswith("sysbench 1.0" if name.startswith("sysbench:") else "dialin-load ")
         assert load.driver == driver.split()[0]
-        assert verdict["workload"]["text"].startswith(f"{name}, 4 threads")
+        assert verdict["workload"]["text"].startswith(f"{name}, 1 thread")
         assert not any(found["failed"] for found in verdict["candidates"])
     ours, theirs = found.values()
     assert ours["recommended_candidate"] == theirs["recommended_candidate"] == "2"
@@ -48,7 +48,7 @@ def test_a_rate_that_is_not_reached_is_said_with_the_verdict(dialin):
 def test_without_the_program_sysbench_applies_the_load_and_a_study_keeps_its_driver(dialin, monkeypatch):
     out = dialin.directory / "study"
     monkeypatch.setenv("DIALIN_LOAD", "none")
-    process = dialin.start(*FLUSH, *SHORT, "--threads", "2", "--minutes", "0.6", "--out", out)
+    process = dialin.start(*FLUSH, *SHORT, *EASY, "--threads", "2", "--minutes", "0.6", "--out", out)
     measuring(out)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)

@@ -73,8 +73,13 @@ def test_no_counter_falls(sandbox, watched):
     with Session(sandbox) as session:
         for kind in (StatusProbe, MetricsProbe):
             probe = kind(session)
-            before, after = probe.read().counters, probe.read().counters
-            assert not [name for name, value in before.items() if after.get(name, value) < value]
+            # A connection that ends just then takes its counts away for a moment (5.6), so what falls must fall each time.
+            assert not set.intersection(*(fallen(probe) for _ in range(3)))
+
+
+def fallen(probe):
+    before, after = probe.read().counters, probe.read().counters
+    return {name for name, value in before.items() if after.get(name, value) < value}
 
 
 def test_metrics_are_told_where_the_build_has_them(sandbox, watched):

@@ -67,7 +67,7 @@ def test_a_sweep_killed_in_the_middle_of_a_trial_resumes_to_a_verdict_and_leaves
 
 def test_weaker_durability_is_best_on_write_load_and_is_not_recommended_silently(dialin):
     words = ["sweep", "innodb_flush_log_at_trx_commit=1,2", "--server", MYSQL, "--set", "sync_binlog=0", *SMALL]
-    verdict = dialin.verdict(*words, "--threads", "4", "--workload", "oltp_update_non_index", "--minutes", "3")
+    verdict = dialin.verdict(*words, "--threads", "1", "--workload", "oltp_update_non_index", "--minutes", "3")
     # The choice is safe long before it is shown, on a machine as busy as that of these tests.
     assert verdict["verdict"] in ("winner", "safe_choice")
     assert candidate(verdict, "2")["ratio"]["mean"] > 1.2
