@@ -6,7 +6,31 @@
 # Tests start dialin some hundred times: it shall not be compiled anew each time.
 unset PYTHONDONTWRITEBYTECODE
 
+if [ "${1:-}" = all ]; then
+    export DIALIN_TEST_ALL=1
+    others=$(.venv/bin/python -c 'from dialin.servers.install.installable import INSTALLABLE; print(*(row.reference for row in INSTALLABLE))')
+else
+    others="mysql@5.6 mariadb@10.11"
+fi
+
+bring_servers() { # installs what is missing; SERVER is the one that most tests take, DIALIN_TEST_BUILDS are all
+    local build
+    install_server mysql@9.7 mysql@8.0 mariadb@10.11
+    DIALIN_TEST_BUILDS=$SERVER
+    for build in $others; do
+        if [ "$build" = "$SERVER" ]; then continue; fi
+        if .venv/bin/dialin servers install "$build"; then
+            DIALIN_TEST_BUILDS="$DIALIN_TEST_BUILDS $build"
+        else
+            say "$build cannot be had here: its tests are skipped"
+        fi
+    done
+}
+
 say "tests without servers, and those of the load driver"
+# Servers are fetched meanwhile; what hinders that is told when they are asked for once more.
+bring_servers >/dev/null 2>&1 &
+fetching=$!
 driver=$(mktemp)
 { scripts/driver.sh build && scripts/driver.sh test; } >"$driver" 2>&1 &
 driving=$!
@@ -15,7 +39,7 @@ log=$(mktemp)
 # shellcheck disable=SC2086  # these are words
 .venv/bin/pytest $half >"$log" 2>&1 &
 first=$!
-trap 'kill "$first" "$driving" 2>/dev/null || true' EXIT
+trap 'kill "$first" "$driving" "$fetching" 2>/dev/null || true' EXIT
 # shellcheck disable=SC2046,SC2086
 .venv/bin/pytest tests $(printf -- '--ignore=%s ' $half)
 wait $first || { cat "$log"; exit 1; }
@@ -32,22 +56,8 @@ if ! have chromium; then
         say "no chromium: the test that looks at a report is skipped; as root: apt-get install chromium"
     fi
 fi
-install_server mysql@9.7 mysql@8.0 mariadb@10.11
-if [ "${1:-}" = all ]; then
-    export DIALIN_TEST_ALL=1
-    others=$(.venv/bin/python -c 'from dialin.servers.install.installable import INSTALLABLE; print(*(row.reference for row in INSTALLABLE))')
-else
-    others="mysql@5.6 mariadb@10.11"
-fi
-DIALIN_TEST_BUILDS=$SERVER
-for build in $others; do
-    if [ "$build" = "$SERVER" ]; then continue; fi
-    if .venv/bin/dialin servers install "$build"; then
-        DIALIN_TEST_BUILDS="$DIALIN_TEST_BUILDS $build"
-    else
-        say "$build cannot be had here: its tests are skipped"
-    fi
-done
+wait $fetching || true
+bring_servers
 
 export DIALIN_TEST_BUILDS DIALIN_TEST_SERVER=$SERVER
 
