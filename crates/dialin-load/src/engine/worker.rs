@@ -269,7 +269,8 @@ impl<'a> Worker<'a> {
             return Ok(false);
         }
         let due = match &mut self.arriving {
-            None => now,
+            // What was sent just before for other connections is no part of its latency.
+            None => self.shared.clock.now(),
             Some(arriving) => match arriving.take() {
                 None => return Ok(false),
                 Some(due) => {
@@ -284,6 +285,7 @@ impl<'a> Worker<'a> {
         };
         let seat = &mut self.seats[place];
         seat.state = State::Plays;
+        let now = now.max(due);
         seat.player.begin(&self.shared.weights, self.shared.run.seed, sequence, (due, now));
         self.go_on(place, now)?;
         Ok(true)
@@ -353,17 +355,6 @@ impl<'a> Worker<'a> {
             self.receive(place)?;
         }
         self.ready = ready;
-        Ok(())
-    }
-
-    /// In a closed loop a connection whose transaction is over begins the next one before other answers are looked at.
-    fn again(&mut self, place: usize, now: u64) -> Result<()> {
-        if self.arriving.is_none() && self.free.last() == Some(&place) && now < self.phase_end {
-            self.free.pop();
-            if !self.begin(place, now)? {
-                self.free.push(place);
-            }
-        }
         Ok(())
     }
 

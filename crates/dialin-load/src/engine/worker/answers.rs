@@ -38,8 +38,7 @@ impl Worker<'_> {
                     if !self.is_draining {
                         self.roll(now);
                     }
-                    self.answered(place, doing, &outcome, now)?;
-                    return self.again(place, now);
+                    return self.answered(place, doing, &outcome, now);
                 }
                 Received::Lost => {
                     self.lose(place);
