@@ -30,7 +30,6 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
-use threads::Threads;
 use worker::Worker;
 
 /// A run in which no transaction succeeds for so many seconds, but errors come, ends.
@@ -95,7 +94,7 @@ pub fn play_when(
     if most == 0 || plan.transactions.is_empty() {
         return Err(Error::user("There is nothing to run", "Give a workload with a transaction, and a connection"));
     }
-    let Threads { count: load_threads, stay } = threads::suitable(run, most);
+    let load_threads = run.load_threads.unwrap_or_else(|| threads::suitable(run, most)).clamp(1, most);
     let run = &settled(run)?;
     let connections = open_all(plan, run, most, load_threads)?;
     let clock = Clock::from(ready()?);
@@ -111,12 +110,7 @@ pub fn play_when(
             backs.push(back_sender);
             let lines = Lines { filled: filled.clone(), empty, reconnected };
             let shared = &shared;
-            scope.spawn(move || {
-                if stay {
-                    threads::stay(place);
-                }
-                drive(shared, place, own, lines);
-            });
+            scope.spawn(move || drive(shared, place, own, lines));
         }
         drop(filled);
         let again = {

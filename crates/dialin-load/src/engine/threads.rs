@@ -3,13 +3,12 @@
 //! Where client and server share the CPUs and each CPU has a few connections, it pays to have a load thread for every two or three
 //! of them. The kernel then lets a server thread and the load thread that it answers take turns on one CPU: the load thread
 //! interrupts it just as it has answered, and the server finds the next statement without waiting for it. Threads are as many on
-//! each CPU, and stay there, so that none is left without. One loop for all would have every server thread wait each time, which with few
+//! each CPU, so that none is left without. One loop for all would have every server thread wait each time, which with few
 //! connections costs up to two thirds of the throughput; one thread for each connection, as sysbench has them, switches more often.
 //! With many connections a loop that gathers answers costs least, and there are always enough of them.
 
 use crate::account::Address;
 use crate::run::Run;
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::fs;
 use std::net::IpAddr;
 use std::thread;
@@ -22,39 +21,15 @@ const THREADS: usize = 3;
 /// Connections of a loop that gathers, at least.
 const GATHERED: usize = 8;
 
-/// The load threads of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Threads {
-    /// How many there are.
-    pub count: usize,
-    /// Whether each stays on one CPU.
-    pub stay: bool,
-}
-
-/// The load threads that suit a run with so many connections at most on this machine.
-pub fn suitable(run: &Run, connections: usize) -> Threads {
-    if let Some(count) = run.load_threads {
-        return Threads { count: count.clamp(1, connections), stay: false };
-    }
+/// How many load threads suit a run with so many connections at most on this machine.
+pub fn suitable(run: &Run, connections: usize) -> usize {
     let cpus = thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let is_closed = run.phases.iter().all(|phase| phase.rate.is_none());
     // Due transactions wait for a connection of their own thread, so at a rate few threads are better than many.
     if is_closed && is_here(&run.account.address) && online().is_none_or(|all| all == cpus) && connections <= FEW * cpus {
-        let count = beside(connections, cpus);
-        Threads { count, stay: count >= 2 * cpus }
+        beside(connections, cpus)
     } else {
-        Threads { count: gathering(connections, cpus), stay: false }
-    }
-}
-
-/// Have this load thread, number `place`, stay on a CPU of its own share; where the kernel refuses, it goes where it is put.
-pub fn stay(place: usize) {
-    let Ok(usable) = sched_getaffinity(None) else { return };
-    let cpus: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|cpu| usable.is_set(*cpu)).collect();
-    if let Some(cpu) = cpus.get(place % cpus.len().max(1)) {
-        let mut own = CpuSet::new();
-        own.set(*cpu);
-        let _ = sched_setaffinity(None, &own);
+        gathering(connections, cpus)
     }
 }
 
@@ -95,23 +70,6 @@ mod tests {
         assert_eq!(on_two, [1, 2, 2, 2, 4, 6, 10]);
         assert_eq!(beside(6, 64), 6);
         assert_eq!(beside(128, 64), 64);
-    }
-
-    #[test]
-    fn a_thread_that_stays_is_on_one_cpu_and_the_next_on_another() {
-        let own = |place| {
-            thread::spawn(move || {
-                stay(place);
-                sched_getaffinity(None).map(|own| (0..CpuSet::MAX_CPU).filter(|cpu| own.is_set(*cpu)).collect::<Vec<_>>())
-            })
-            .join()
-            .unwrap()
-            .unwrap()
-        };
-        let cpus = thread::available_parallelism().unwrap().get();
-        assert_eq!(own(0).len(), 1);
-        assert_eq!(own(0), own(cpus));
-        assert!(cpus < 2 || own(0) != own(1));
     }
 
     #[test]
