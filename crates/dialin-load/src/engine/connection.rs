@@ -8,7 +8,7 @@ use crate::protocol::Malformed;
 use crate::protocol::command::{self, Execution};
 use crate::protocol::packet::HEADER;
 use crate::protocol::parameters::Parameters;
-use crate::protocol::response::{Dialect, Expect, Outcome, Response};
+use crate::protocol::response::{Dialect, ERROR, Expect, Outcome, Response};
 use crate::protocol::sink::{Kept, Nothing};
 use crate::protocol::text::Template;
 use crate::protocol::value::Columns;
@@ -17,8 +17,6 @@ use std::io::{self, ErrorKind};
 use std::time::{Duration, Instant};
 
 const IN_TRANSACTION: u16 = 1;
-/// The first byte of an error's packet.
-const ERROR: u8 = 0xFF;
 
 /// How a statement is sent on this connection.
 pub enum Prepared {

@@ -18,7 +18,7 @@ const LOCAL_FILE: u8 = 0xFB;
 /// The first byte of a packet that ends definitions or rows.
 const END: u8 = 0xFE;
 /// The first byte of an error.
-const ERROR: u8 = 0xFF;
+pub const ERROR: u8 = 0xFF;
 
 /// The status flag that says that another result follows.
 const MORE_RESULTS: u16 = 8;
