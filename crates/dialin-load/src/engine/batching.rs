@@ -20,7 +20,7 @@ const MOST: f64 = 0.7;
 const SHORTER: f64 = 0.9;
 const LONGER: f64 = 1.05;
 /// Fewer connections that wait are not gathered.
-const LEAST: usize = 4;
+const LEAST: usize = 8;
 /// CPUs of which less is idle count as busy.
 const IDLE: f64 = 0.4;
 

@@ -94,7 +94,7 @@ pub fn play_when(
     if most == 0 || plan.transactions.is_empty() {
         return Err(Error::user("There is nothing to run", "Give a workload with a transaction, and a connection"));
     }
-    let load_threads = run.load_threads.unwrap_or_else(|| threads::suitable(run, most)).clamp(1, most);
+    let load_threads = run.load_threads.unwrap_or_else(|| threads::suitable(plan, run, most)).clamp(1, most);
     let run = &settled(run)?;
     let connections = open_all(plan, run, most, load_threads)?;
     let clock = Clock::from(ready()?);

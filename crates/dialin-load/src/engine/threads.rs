@@ -5,32 +5,41 @@
 //! interrupts it just as it has answered, and the server finds the next statement without waiting for it. Threads are as many on
 //! each CPU, so that none is left without. One loop for all would have every server thread wait each time, which with few
 //! connections costs up to two thirds of the throughput; one thread for each connection, as sysbench has them, switches more often.
-//! With many connections a loop that gathers answers costs least, and there are always enough of them.
+//! With many connections a loop that gathers answers costs least, and there are always enough of them. Where statements write there
+//! are enough sooner: the server is longer at each of them, and its threads wait for each other anyway.
 
 use crate::account::Address;
+use crate::plan::{Kind, Plan};
 use crate::run::Run;
 use std::fs;
 use std::net::IpAddr;
 use std::thread;
 
-/// Up to so many connections on each CPU are shared out among threads.
-const FEW: usize = 12;
-/// So many connections have so many load threads; found by trying (BENCHMARKS.md).
+/// Up to so many connections on each CPU are shared out among threads where statements only read, and where some write; found, as
+/// what follows, by trying (BENCHMARKS.md).
+const FEW_READING: usize = 12;
+const FEW_WRITING: usize = 5;
+/// So many connections have so many load threads.
 const CONNECTIONS: usize = 8;
 const THREADS: usize = 3;
 /// Connections of a loop that gathers, at least.
 const GATHERED: usize = 8;
 
-/// How many load threads suit a run with so many connections at most on this machine.
-pub fn suitable(run: &Run, connections: usize) -> usize {
+/// How many load threads suit a run of this plan with so many connections at most on this machine.
+pub fn suitable(plan: &Plan, run: &Run, connections: usize) -> usize {
     let cpus = thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let is_closed = run.phases.iter().all(|phase| phase.rate.is_none());
     // Due transactions wait for a connection of their own thread, so at a rate few threads are better than many.
-    if is_closed && is_here(&run.account.address) && online().is_none_or(|all| all == cpus) && connections <= FEW * cpus {
+    if is_closed && is_here(&run.account.address) && online().is_none_or(|all| all == cpus) && connections <= few(plan) * cpus {
         beside(connections, cpus)
     } else {
         gathering(connections, cpus)
     }
+}
+
+/// Up to how many connections on each CPU are few.
+fn few(plan: &Plan) -> usize {
+    if plan.statements.iter().any(|statement| statement.kind == Kind::Write) { FEW_WRITING } else { FEW_READING }
 }
 
 /// As many threads on each CPU, with two or three connections each.
@@ -63,6 +72,7 @@ fn online() -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::Statement;
 
     #[test]
     fn a_few_connections_have_a_thread_for_two_or_three_and_each_cpu_as_many() {
@@ -70,6 +80,22 @@ mod tests {
         assert_eq!(on_two, [1, 2, 2, 2, 4, 6, 10]);
         assert_eq!(beside(6, 64), 6);
         assert_eq!(beside(128, 64), 64);
+    }
+
+    #[test]
+    fn fewer_connections_are_many_where_a_statement_writes() {
+        let plan = |kinds: &[Kind]| Plan {
+            name: "mine".into(),
+            statements: kinds
+                .iter()
+                .map(|kind| Statement { sql: "DO 1".into(), parameters: 0, kind: *kind, text: false })
+                .collect(),
+            transactions: vec![],
+            slots: 0,
+            session: vec![],
+        };
+        assert_eq!(few(&plan(&[Kind::Other, Kind::Read])), 12);
+        assert_eq!(few(&plan(&[Kind::Read, Kind::Write, Kind::Other])), 5);
     }
 
     #[test]
