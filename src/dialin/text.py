@@ -1,4 +1,7 @@
-"""Figures and foreign text, made fit to read: numbers with a sensible precision, control characters shown, never obeyed."""
+"""Figures and foreign text, made fit to read: numbers with a sensible precision, control characters shown, never obeyed.
+
+And the other way round: shares as people write them.
+"""
 
 from __future__ import annotations
 
@@ -111,6 +114,19 @@ def percent(share: float | None) -> str:
 def exact_percent(share: float) -> str:
     """Return a share that somebody chose, with no more digits than it has: 0.95 is `95 %`, 0.005 is `0.5 %`."""
     return f"{round(100 * share, 4):g} %"
+
+
+def share_of(text: str) -> float:
+    """Return the share that somebody wrote: `20%`, `20 %` and `0.2` are the same.
+
+    Raises:
+        ValueError: it is none.
+    """
+    stripped = text.strip()
+    try:
+        return float(stripped.removesuffix("%")) / 100 if stripped.endswith("%") else float(stripped)
+    except ValueError:
+        raise ValueError("is not a share such as 20% or 0.2") from None
 
 
 def change(ratio: float | None) -> str:

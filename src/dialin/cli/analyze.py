@@ -10,6 +10,7 @@ import typer
 
 from dialin.errors import ExitCode, UserError
 from dialin.model.study import Goal
+from dialin.text import share_of
 
 _REMEDY = 'Write it like "8 instances" = ["*bpi8*"], a line for each candidate'
 
@@ -82,10 +83,8 @@ def analyze(
 
 
 def _share(option: str, text: str, low: float, high: float) -> float:
-    from dialin.study.keys import fraction
-
     try:
-        share = float(str(fraction(text)))
+        share = share_of(text)
     except ValueError as error:
         raise UserError(f"{option} {text}: {error}", f"Write it like {option} 95%") from None
     if not low <= share <= high:

@@ -6,21 +6,16 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, WithJsonSchema
 
+from dialin.text import share_of
+
 
 def kebab(name: str) -> str:
     """Return a name as keys and options spell it, with dashes."""
     return name.replace("_", "-")
 
 
-def fraction(value: object) -> object:
-    """Read a share as people write it: `1%`, `1 %` and 0.01 are the same."""
-    if isinstance(value, str):
-        text = value.strip()
-        try:
-            return float(text.removesuffix("%")) / 100 if text.endswith("%") else float(text)
-        except ValueError:
-            raise ValueError("is not a share such as 1% or 0.01") from None
-    return value
+def _fraction(value: object) -> object:
+    return share_of(value) if isinstance(value, str) else value
 
 
 def whole_numbers(value: object) -> object:
@@ -34,7 +29,7 @@ def whole_numbers(value: object) -> object:
 
 
 _SHARE = {"anyOf": [{"type": "number", "minimum": 0, "maximum": 1}, {"type": "string", "pattern": r"^\s*[0-9.]+\s*%?\s*$"}]}
-Fraction = Annotated[float, BeforeValidator(fraction), WithJsonSchema(_SHARE)]
+Fraction = Annotated[float, BeforeValidator(_fraction), WithJsonSchema(_SHARE)]
 Threads = Annotated[
     tuple[int, ...],
     BeforeValidator(whole_numbers),

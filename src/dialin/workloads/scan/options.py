@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from dialin.errors import UserError
+from dialin.text import share_of
 
 DEFAULT_SIZE = "512M"
 
@@ -53,13 +54,7 @@ def _bytes(value: object) -> object:
 
 
 def _share(value: object) -> object:
-    if isinstance(value, str):
-        text = value.strip()
-        try:
-            return float(text.removesuffix("%")) / 100 if text.endswith("%") else float(text)
-        except ValueError:
-            raise ValueError("is not a share such as 20% or 0.2") from None
-    return value
+    return share_of(value) if isinstance(value, str) else value
 
 
 def _engine(value: object) -> object:
