@@ -73,6 +73,6 @@ def test_where_no_browser_starts_the_user_is_told(monkeypatch, capsys):
 def test_what_only_reads_reaches_no_server_to_tidy_up_either(dialin, monkeypatch, command, tidies):
     reached = []
     monkeypatch.setattr(app.Ledger, "end_orphans", lambda _: reached.append("orphans") or [])
-    monkeypatch.setattr(app.restore, "restore_orphans", lambda *_: reached.append("attached"))
+    monkeypatch.setattr(app, "restore_orphans", lambda *_: reached.append("attached"))
     dialin(command, "nowhere")
     assert reached == (["orphans", "attached"] if tidies else [])

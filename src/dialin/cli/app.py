@@ -14,8 +14,9 @@ from rich.markup import escape
 from typer.exceptions import TyperException
 
 from dialin import __version__
-from dialin.cli import analyze, doctor, explain, export, recipes, restore, servers, studies, variables, watch
+from dialin.cli.commands import OnDemand
 from dialin.cli.console import errors, say
+from dialin.cli.restore import restore_orphans
 from dialin.errors import DialinError, ExitCode
 from dialin.paths import Home
 from dialin.servers.ledger import Ledger
@@ -27,6 +28,7 @@ EPILOG = (
 
 app = typer.Typer(
     name="dialin",
+    cls=OnDemand,
     help=(
         "Find the right value of a MySQL or MariaDB server variable for your workload on your hardware, and prove it.\n\n"
         "Name a variable and its values; dialin boots real servers under real load, in random order and repeatedly, verifies "
@@ -37,18 +39,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (studies.sweep, studies.compare, studies.run, studies.resume, studies.report):
-    app.command()(command)
-app.command()(recipes.recipes)
-app.command()(watch.watch)
-app.command()(explain.explain)
-app.command()(export.export)
-app.command()(analyze.analyze)
-app.command()(variables.variables)
-app.command()(doctor.doctor)
-app.command()(restore.restore)
-app.add_typer(servers.app, name="servers")
-
 _ONLY_READ = ("watch", "export")
 """Commands that reach no server, not even to tidy up after an earlier dialin."""
 
@@ -76,7 +66,7 @@ def before(
         if not orphan.keep:
             errors().print(f"Ended what an earlier dialin left behind: {escape(orphan.build or orphan.id)}")
     if context.invoked_subcommand != "restore":
-        restore.restore_orphans(Home.of(), os.environ, say)
+        restore_orphans(Home.of(), os.environ, say)
 
 
 def main() -> None:

@@ -17,11 +17,12 @@ from dialin.servers import builds
 from dialin.servers.install import installer
 from dialin.servers.install.installable import INSTALLABLE, parse_reference, row_of
 from dialin.study import playground
-from dialin.study.in_use import users_of
 from dialin.study.workshop import Workshop
 from dialin.text import listed
 
-app = typer.Typer(
+servers = typer.Typer(
+    name="servers",
+    add_completion=False,
     help="List builds on this machine and those that can be installed; install them; start sandboxes to play with.",
     no_args_is_help=False,
 )
@@ -29,8 +30,8 @@ app = typer.Typer(
 BuildName = Annotated[str, typer.Argument(metavar="BUILD", help="Such as mysql@9.7 or mariadb@10.11.")]
 
 
-@app.callback(invoke_without_command=True)
-def servers(context: typer.Context) -> None:
+@servers.callback(invoke_without_command=True)
+def _list(context: typer.Context) -> None:
     """List the builds on this machine and those that can be installed."""
     if context.invoked_subcommand is not None:
         return
@@ -55,7 +56,7 @@ def servers(context: typer.Context) -> None:
             console.print(f"  {sandbox.id}  {sandbox.build}  {escape(playground.how_to_connect(sandbox))}", soft_wrap=True)
 
 
-@app.command("install")
+@servers.command("install")
 def install_build(build: BuildName) -> None:
     """Bring a build into dialin's cache; the system's own packages are not touched, and no root is needed."""
     workshop = Workshop.open(say)
@@ -67,9 +68,11 @@ def install_build(build: BuildName) -> None:
     say(f"{installed.id} is ready: {installed.binary}")
 
 
-@app.command("remove")
+@servers.command("remove")
 def remove_build(build: BuildName) -> None:
     """Remove a build that dialin installed, named so that no other is meant, and that nothing uses."""
+    from dialin.study.in_use import users_of
+
     workshop = Workshop.open(say)
     there = builds.discover(workshop.home, os.environ)
     reference = parse_reference(build, (each.id for each in there))
@@ -80,7 +83,7 @@ def remove_build(build: BuildName) -> None:
     say(f"{chosen.id} is removed")
 
 
-@app.command("add")
+@servers.command("add")
 def add(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="An unpacked server, or a directory with a mysqld.")],
 ) -> None:
@@ -90,14 +93,14 @@ def add(
         say(f"{build.id} found: {build.binary}")
 
 
-@app.command("forget")
+@servers.command("forget")
 def forget(directory: Annotated[Path, typer.Argument(metavar="DIR", help="A directory that was added.")]) -> None:
     """Look no longer for builds in a directory that was added; nothing in it is touched."""
     builds.forget_directory(Workshop.open(say).home, directory)
     say(f"{directory} is forgotten")
 
 
-@app.command("start")
+@servers.command("start")
 def start(
     build: BuildName,
     fixed: Annotated[
@@ -117,7 +120,7 @@ def start(
     say(f"Stop it: dialin servers stop {sandbox.id}")
 
 
-@app.command("stop")
+@servers.command("stop")
 def stop(
     name: Annotated[str | None, typer.Argument(metavar="[ID]", help="Which one; all where none is given.")] = None,
 ) -> None:

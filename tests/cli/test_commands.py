@@ -1,0 +1,19 @@
+import subprocess
+import sys
+
+from typer.testing import CliRunner
+
+from dialin.cli.app import app
+
+LOADED = "import sys; from dialin.cli.app import app; print(*{'sqlalchemy', 'pydantic', 'pymysql', 'numpy'} & set(sys.modules))"
+
+
+def test_the_version_and_a_mistyped_command_wait_for_nothing_that_only_studies_need():
+    done = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True)
+    assert not done.stdout.strip()
+
+
+def test_a_mistyped_command_is_told_the_nearest_one():
+    told = CliRunner().invoke(app, ["swep"])
+    assert told.exit_code == 2
+    assert "Did you mean 'sweep'?" in told.output
