@@ -83,8 +83,8 @@ class Dialin:
         return json.loads(out)
 
 
-def until(condition, seconds=90, every=0.05):
-    """Wait until something is true; what it returns."""
+def until(condition, seconds=300, every=0.05):
+    """Wait until something is true; what it returns. The limit only ends a test that fails, however slow the machine is."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if found := condition():

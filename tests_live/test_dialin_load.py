@@ -312,4 +312,4 @@ def test_nothing_of_a_load_is_left_behind(server):
         with server.connect() as query:
             return query("SELECT COUNT(*) FROM information_schema.processlist WHERE db = 'sbtest'")[0][0] == 0
 
-    until(gone, 10)
+    until(gone)

@@ -118,7 +118,7 @@ def test_a_server_whose_dialin_was_killed_while_it_started_is_ended_by_the_next_
     kill(process.pid)
     process.communicate()
     dialin("servers")
-    until(lambda: not [entry for entry in Ledger(home.ledger).entries() if entry.owner == process.pid], 5)
+    until(lambda: not [entry for entry in Ledger(home.ledger).entries() if entry.owner == process.pid])
     # Whoever inherits the orphan may leave it a zombie for a while; it is dead all the same.
     assert not psutil.pid_exists(servers) or psutil.Process(servers).status() == psutil.STATUS_ZOMBIE
 
