@@ -24,6 +24,11 @@ class Session:
         own = self.user in _SERVERS_OWN or self.command == "Daemon"
         return not own and not self.command.startswith("Binlog Dump")
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether it waits for its client to say something."""
+        return self.command == "Sleep"
+
 
 def sessions(query: Query) -> list[Session]:
     """Return the list of processes."""

@@ -41,6 +41,7 @@ class FakeServer:
             (1, "event_scheduler", "localhost", None, "Daemon", 9, "", None),
             (7, "dialin", "localhost", None, "Query", 0, "", ""),
         ]
+        self.leaving = []
         self.answers, self.stuck, self.denied, self.said = True, set(), False, []
         self.claimed_by, self.restarts = None, 0
 
@@ -89,7 +90,8 @@ class FakeServer:
         if "persisted_variables" in statement:
             return list(self.persisted.items())
         if statement == "SHOW PROCESSLIST":
-            return self.processes
+            listed, self.leaving = [*self.processes, *self.leaving], []
+            return listed
         if statement == "SELECT CONNECTION_ID()":
             return [(7,)]
         if statement == "SHOW ENGINE INNODB STATUS":

@@ -195,6 +195,21 @@ def test_statements_of_others_are_counted_without_ones_own(attached, server):
     assert attached.live_reasons() == ["others sent it 7 statements within 1.5 s"]
 
 
+def test_a_connection_that_was_just_closed_is_no_use(attached, server):
+    server.status["Questions"] = ["10", "12"]
+    server.leaving = [row(8, "dialin", "localhost", "Sleep")]
+    assert attached.live_reasons() == []
+
+
+def test_one_that_worked_and_ended_is(attached, server):
+    server.status["Questions"] = ["10", "12"]
+    server.leaving = [row(8, "cron", "localhost", "Query")]
+    assert attached.live_reasons() == [
+        "1 other connection to it: cron from localhost; 1 of them at work",
+        "others sent it 1 statement within 1.5 s",
+    ]
+
+
 def test_members_of_clusters_are_known(attached, server):
     server.status |= {"Questions": ["10", "11"], "wsrep_connected": "ON"}
     server.values |= {"group_replication_group_name": "g", "wsrep_cluster_name": "c"}

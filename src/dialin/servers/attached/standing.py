@@ -24,7 +24,8 @@ _MOST_NAMED = 3
 def reasons(query: Query, variables: Mapping[str, str], clock: Clock, *, not_others: int | None = None) -> list[str]:
     """Return why a server must be taken for one that is in use, a sentence each without its full stop; none where it is idle.
 
-    It takes `WATCHED` seconds.
+    It takes `WATCHED` seconds. A connection that did nothing and ends in the meantime uses nothing: it may be one that dialin
+    itself has just closed, which a busy server lists for a moment longer.
 
     Args:
         query: a connection.
@@ -36,15 +37,16 @@ def reasons(query: Query, variables: Mapping[str, str], clock: Clock, *, not_oth
         UserError: the account may not see what others do.
     """
     check_sees_others(query)
-    own = int(query("SELECT CONNECTION_ID()")[0][0])
-    before = sessions(query)
+    own = (int(query("SELECT CONNECTION_ID()")[0][0]), not_others)
+    before = {session.id: session for session in sessions(query) if session.id not in own}
     asked = _questions(query)
     clock.sleep(WATCHED)
-    sent = max(0, _questions(query) - asked - 1)  # this second look is a statement itself
-    seen = list(
-        {session.id: session for session in (*before, *sessions(query)) if session.id not in (own, not_others)}.values()
-    )
-    return [*_replication(seen), *_clusters(query, variables), *_clients(seen, sent)]
+    sent = _questions(query) - asked - 1  # this second look is a statement itself
+    after = {session.id: session for session in sessions(query) if session.id not in own}
+    ended = [number for number in before.keys() - after.keys() if before[number].is_idle]
+    seen = [session for number, session in (before | after).items() if number not in ended]
+    # Each of them ended by a last command.
+    return [*_replication(seen), *_clusters(query, variables), *_clients(seen, max(0, sent - len(ended)))]
 
 
 def check_sees_others(query: Query) -> None:
@@ -104,7 +106,7 @@ def _clients(seen: Sequence[Session], sent: int) -> list[str]:
     clients = [session for session in seen if session.is_client]
     found = []
     if clients:
-        busy = sum(session.command != "Sleep" for session in clients)
+        busy = sum(not session.is_idle for session in clients)
         what = f"{busy} of them at work" if busy else "idle at the moment"
         found.append(f"{counted(len(clients), 'other connection')} to it: {_names(clients)}; {what}")
     if sent:
