@@ -361,3 +361,11 @@ def test_trials_that_collect_waits_are_told_apart_and_not_drawn_beside_clean_one
     assert "99" not in page.data["trials"]
     assert "block 6, for waits" in page.words
     assert "waits done" in page.words
+
+
+def test_an_option_is_never_broken_after_its_dashes():
+    record = records.no_difference()
+    reason = "It is not recommended; --accept-weaker-durability recommends it <all> the same"
+    page = Page(html.render(replace(record, verdict=record.verdict.model_copy(update={"reason": reason}))))
+    assert ("span", {"class": "option"}) in page.elements
+    assert "not recommended; --accept-weaker-durability recommends it <all> the same" in page.words

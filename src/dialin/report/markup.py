@@ -36,8 +36,9 @@ def _tied(value: Any) -> Any:
 
 
 def _breakable(text: str) -> Markup:
-    """Return text in which a line may break after the parts of a long name, and never within a figure."""
-    return Markup(re.sub(r"([_=/]|,(?!\d))(?=\S)", r"\1<wbr>", str(escape(_tied(text)))))  # noqa: S704
+    """Return text in which a line may break after the parts of a long name, and never within a figure or an option."""
+    broken = re.sub(r"([_=/]|,(?!\d))(?=\S)", r"\1<wbr>", str(escape(_tied(text))))
+    return Markup(re.sub(r"(?<!\S)--[a-z][a-z-]*", r'<span class="option">\g<0></span>', broken))  # noqa: S704
 
 
 @cache
