@@ -39,6 +39,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
 _ONLY_READ = ("watch", "export")
 """Commands that reach no server, not even to tidy up after an earlier dialin."""
 
