@@ -44,7 +44,7 @@ class Opened:
         """Wait until every chart of a report is drawn."""
         self.page.wait_for_selector("html[data-charts=drawn]", state="attached", timeout=60_000)
 
-    def until(self, condition: str, seconds: float = 30) -> None:
+    def until(self, condition: str, seconds: float = LIMIT) -> None:
         """Wait until an expression is true in the page; Playwright's own way of waiting is not let in by a page's policy."""
         end = time.monotonic() + seconds
         while not self.page.evaluate(condition):

@@ -25,6 +25,8 @@ SHORT = [*LITTLE, "--measure", "2", "--warmup", "1"]
 EASY = ["--rate", "100"]
 """For studies whose figures do not matter: a load that leaves the CPUs to the tests beside it."""
 
+LIMIT = 300
+"""The most seconds that a test waits for something: it only ends a test that fails, however slow the machine is."""
 
 TESTED = [BuildReference.parse(text) for text in os.environ.get("DIALIN_TEST_BUILDS", "").split()]
 INSTALLED = [
@@ -83,8 +85,8 @@ class Dialin:
         return json.loads(out)
 
 
-def until(condition, seconds=300, every=0.05):
-    """Wait until something is true; what it returns. The limit only ends a test that fails, however slow the machine is."""
+def until(condition, seconds=LIMIT, every=0.05):
+    """Wait until something is true; what it returns."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if found := condition():

@@ -59,7 +59,8 @@ def figures(samples: Sequence[Sample], *, rate: int = 0) -> Figures | None:
         return None
     locations = [level.location for level in levels]
     together = statistics.geometric_mean(locations) if min(locations) > 0 else 0.0
-    tps = [value * (together / level.location if level.location > 0 else 0.0) for level in levels for value in level.tps]
+    scales = [together / location if location > 0 else 0.0 for location in locations]
+    tps = [value * scale for level, scale in zip(levels, scales, strict=True) for value in level.tps]
     latencies = [level.latency for level in levels if level.latency]
     counted = [sample for level in levels for sample in level.counted]
     return Figures(
