@@ -7,7 +7,9 @@ import pytest
 
 from dialin.model.study import Goal
 from dialin.model.trial import Sample, Step
+from dialin.stats import figures as module
 from dialin.stats.figures import figures, value
+from dialin.stats.series import window
 
 
 def seconds(threads, tps, latency=1.0, count=10, **others):
@@ -72,3 +74,14 @@ def test_at_a_rate_it_is_latency_that_tells_where_seconds_have_settled():
     found = figures(samples, rate=100)
     assert found.window.seconds == 75
     assert found.latency == pytest.approx(10, rel=0.01)
+
+
+def test_a_level_is_reckoned_as_often_for_an_hour_as_for_ten_seconds(monkeypatch):
+    taken = []
+    monkeypatch.setattr(module, "window", lambda tps: taken.append(len(tps)) or window(tps))
+    counts = []
+    for count in (10, 3600):
+        taken.clear()
+        figures([*seconds(1, 100, count=count), *seconds(64, 10_000, count=count)])
+        counts.append(len(taken))
+    assert counts[0] == counts[1]

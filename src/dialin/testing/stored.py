@@ -5,13 +5,16 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import astuple, replace
+from dataclasses import fields, replace
+from operator import attrgetter
 from pathlib import Path
 
 from dialin.model.record import Look, StudyRecord
-from dialin.model.trial import TrialState
+from dialin.model.trial import Sample, TrialState
 from dialin.store import store as stores
 from dialin.store.store import Store
+
+_FIGURES = attrgetter(*(field.name for field in fields(Sample)))
 
 
 def keep(record: StudyRecord, directory: Path) -> None:
@@ -53,4 +56,4 @@ def keep(record: StudyRecord, directory: Path) -> None:
 def _rows(record: StudyRecord) -> Iterator[tuple[object, ...]]:
     for number, seconds in record.samples.items():
         for sample in seconds:
-            yield (number, *astuple(sample))
+            yield (number, *_FIGURES(sample))
