@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from live import LIMIT
+
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 WIDTHS = {"desktop": 1280, "phone": 390}
 SCHEMES = ("light", "dark")
@@ -42,11 +44,11 @@ class Opened:
 
     def drawn(self) -> None:
         """Wait until every chart of a report is drawn."""
-        self.page.wait_for_selector("html[data-charts=drawn]", state="attached", timeout=60_000)
+        self.page.wait_for_selector("html[data-charts=drawn]", state="attached", timeout=1000 * LIMIT)
 
-    def until(self, condition: str, seconds: float = LIMIT) -> None:
+    def until(self, condition: str) -> None:
         """Wait until an expression is true in the page; Playwright's own way of waiting is not let in by a page's policy."""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + LIMIT
         while not self.page.evaluate(condition):
             assert time.monotonic() < end, f"{condition} did not come true"
             time.sleep(0.2)

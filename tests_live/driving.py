@@ -9,6 +9,7 @@ import pytest
 
 from dialin.study.workshop import Workshop
 from dialin.workloads import load_binary
+from live import LIMIT
 
 BINARY = load_binary.find()
 needs_dialin_load = pytest.mark.skipif(BINARY is None, reason="dialin-load is not installed: make setup builds it with cargo")
@@ -66,7 +67,7 @@ def command(verb, workload, sandbox, *words, database="sbtest", **given):
     return [BINARY, verb, workload, *account(sandbox, database), *map(str, words), *options(**given)]
 
 
-def load(verb, workload, sandbox, *words, database="sbtest", code=0, timeout=120, **given):
+def load(verb, workload, sandbox, *words, database="sbtest", code=0, timeout=LIMIT, **given):
     """Run dialin-load to its end; a run tells its seconds."""
     json_too = ["--json"] if verb == "run" else []
     whole = command(verb, workload, sandbox, *words, *json_too, database=database, **given)
@@ -83,7 +84,7 @@ def running(workload, sandbox, *words, **given):
     process = subprocess.Popen(whole, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
 
     def finish():
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=LIMIT)
         return finished(process.returncode, out, err)
 
     try:
@@ -99,5 +100,7 @@ def sysbench(script, sandbox, *, verb="run", threads=1, events=0, database="sbte
     words = [f"--{name.replace('_', '-')}={value}" for name, value in given.items()]
     connection = ["--db-driver=mysql", f"--mysql-socket={sandbox.socket}", "--mysql-user=root", f"--mysql-db={database}"]
     limits = [f"--threads={threads}", "--time=0", f"--events={events}", f"--rand-seed={events + 1}"]
-    done = subprocess.run(["sysbench", script, *connection, *limits, *words, verb], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        ["sysbench", script, *connection, *limits, *words, verb], capture_output=True, text=True, timeout=LIMIT
+    )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -70,8 +70,7 @@ class Dialin:
         """End what a test that failed left running, so that it fails alone."""
         for process in self._started:
             if process.poll() is None:
-                process.send_signal(signal.SIGINT)
-                process.communicate(timeout=60)
+                interrupt(process)
 
     def __call__(self, *words, code=0, timeout=400):
         process = self.start(*words)
@@ -123,6 +122,12 @@ def children(process):
                 with suppress(ValueError):  # it may be writing it now
                     found[path.stem] = int(path.read_text())
     return found
+
+
+def interrupt(process):
+    """End a process as Ctrl-C does; what it said on standard error."""
+    process.send_signal(signal.SIGINT)
+    return process.communicate(timeout=LIMIT)[1]
 
 
 def kill(pid):

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from dialin.paths import Home
-from live import EASY, MYSQL, children, find, kill, measuring, until
+from live import EASY, MYSQL, children, find, interrupt, kill, measuring, until
 from playground import PASSWORD, option_file, playground
 
 LOAD = ["--tables", "2", "--table-size", "5000", "--threads", "4", "--measure", "2", "--warmup", "1", "--minutes", "1"]
@@ -49,8 +49,7 @@ def test_a_study_that_is_stopped_puts_the_server_back_though_it_is_stopped_twice
     measuring(out)
     process.send_signal(signal.SIGTERM)
     time.sleep(0.1)
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    err = interrupt(process)
     assert process.returncode == 130
     assert server.variables() == before
     assert SCHEMA not in schemas(server)
@@ -109,8 +108,7 @@ def test_a_study_does_not_go_on_on_another_server(dialin, server, sweep, tmp_pat
     out = dialin.directory / "study"
     process = dialin.start(*sweep, "--yes", "--out", out)
     measuring(out)
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
+    interrupt(process)
     with playground(find(MYSQL)) as other:
         before = other.variables()
         option_file(other, tmp_path / "account.cnf")

@@ -10,7 +10,7 @@ from contextlib import suppress
 import pytest
 
 from driving import BINARY, command, load, needs_dialin_load, running, serving
-from live import INSTALLED, MYSQL, find, until
+from live import INSTALLED, LIMIT, MYSQL, find, until
 
 pytestmark = needs_dialin_load
 
@@ -189,7 +189,7 @@ def test_a_run_that_is_stopped_tells_what_it_measured(server, how):
     try:
         found = [json.loads(process.stdout.readline()) for _ in range(3)]
         process.send_signal(how)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=LIMIT)
     finally:
         process.kill()
     assert process.returncode == 0, err
@@ -202,9 +202,9 @@ def test_a_run_that_is_stopped_tells_what_it_measured(server, how):
 # Bad input
 
 
-def refused(words, *, code, says, remedy="", timeout=60):
+def refused(words, *, code, says, remedy=""):
     """Run what cannot go well: one line and a remedy, for people and for programs, and no more."""
-    told = subprocess.run([*words, "--json"], capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL)
+    told = subprocess.run([*words, "--json"], capture_output=True, text=True, timeout=LIMIT, stdin=subprocess.DEVNULL)
     assert told.returncode == code, told.stdout[-1000:] + told.stderr
     errors = [line for line in map(json.loads, told.stdout.splitlines()) if line["type"] == "error"]
     assert len(errors) == 1, told.stdout[-1000:] + told.stderr
@@ -288,7 +288,7 @@ def test_a_workload_that_deadlocks_for_ever(server, tmp_path):
             "BEGIN SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213; RETURN 1; END"
         )
     workload = own(tmp_path, "SELECT own_deadlock.f()", "retry = { 1213 = 1000000000 }")
-    refused(command("run", workload, server, "--time", 60, "--connections", 2), code=4, says="1213", timeout=90)
+    refused(command("run", workload, server, "--time", 60, "--connections", 2), code=4, says="1213")
 
 
 def test_more_connections_than_the_server_allows():

@@ -1,11 +1,10 @@
 """Whole studies on dialin-load: the verdict is that under sysbench, a rate is asked for, and a study keeps its driver."""
 
-import signal
 import subprocess
 
 from dialin.store.store import Store
 from driving import needs_dialin_load
-from live import EASY, MYSQL, SHORT, measuring
+from live import EASY, MYSQL, SHORT, interrupt, measuring
 
 pytestmark = needs_dialin_load
 
@@ -50,8 +49,7 @@ def test_without_the_program_sysbench_applies_the_load_and_a_study_keeps_its_dri
     monkeypatch.setenv("DIALIN_LOAD", "none")
     process = dialin.start(*FLUSH, *SHORT, *EASY, "--threads", "2", "--minutes", "0.6", "--out", out)
     measuring(out)
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    err = interrupt(process)
     assert process.returncode == 130
     assert "sysbench applies the load" in " ".join(err.split())
     load, driver = spec_of(out)
@@ -60,7 +58,6 @@ def test_without_the_program_sysbench_applies_the_load_and_a_study_keeps_its_dri
     process = dialin.start("resume", out)
     measuring(out, position=2)
     shown = subprocess.run(["ps", "axww", "-o", "args"], capture_output=True, text=True, check=True).stdout
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
+    interrupt(process)
     assert f"sysbench {load.name}" in shown
     assert spec_of(out)[0].driver == "sysbench"

@@ -10,7 +10,7 @@ from dialin.clock import SystemClock
 from dialin.model.trial import LOST_GAP, Step
 from dialin.probes.heartbeat import Heartbeat
 from dialin.store.store import Store
-from live import LITTLE, MYSQL, children, measuring, until
+from live import LITTLE, MYSQL, children, interrupt, measuring, until
 
 LONG = ["--measure", "60", "--warmup", "1", "--minutes", "12"]
 SWEEP = ["sweep", "read_buffer_size=128K,256K", "--server", MYSQL, *LITTLE, *LONG]
@@ -45,8 +45,7 @@ def test_seconds_in_which_the_host_stood_still_are_lost_and_those_in_which_the_s
         frozen = freeze(out, process.pid, running["load"], running["server"])
         stalled = freeze(out, running["server"])
         stood_still = witness.taken()
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
+    interrupt(process)
     if stood_still >= LOST_GAP / 2:
         pytest.skip(f"the machine itself stood still for {stood_still:.1f} s meanwhile")
     (lost,) = [sample for sample in frozen if sample.lost]

@@ -14,6 +14,8 @@ import time
 import pyte
 import pytest
 
+from live import LIMIT
+
 SIZES = [(100, 30), (20, 5), (200, 50), (37, 9), (80, 24), (20, 5), (100, 30)]
 
 STUDY = """
@@ -143,5 +145,5 @@ def test_the_terminal_is_left_as_it_was_found(terminal):
     shown.resize(100, 30)
     os.write(shown.master, b"\n")
     shown.read(3)
-    assert shown.process.wait(timeout=60) == 0
+    assert shown.process.wait(timeout=LIMIT) == 0
     assert not shown._screen.cursor.hidden

@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 
 import jsonschema
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from dialin.model.trial import TrialState
 from dialin.report import jsonfile
 from dialin.store.store import Store
-from live import EASY, MYSQL, SHORT, SMALL, children, find, kill, measuring, only_with_all
+from live import EASY, MYSQL, SHORT, SMALL, children, find, interrupt, kill, measuring, only_with_all
 
 SCHEMA = jsonfile.schema()
 SWEEP = ["sweep", "innodb_buffer_pool_instances=1,4", "--server", MYSQL, "--set", "innodb_buffer_pool_size=1G"]
@@ -136,8 +135,7 @@ def test_a_running_study_is_not_run_twice_and_ctrl_c_tells_how_to_go_on(dialin):
     measuring(out)
     _, err = dialin("resume", out, code=2)
     assert "in use by a running study" in err
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    err = interrupt(process)
     assert process.returncode == 130
     assert f"dialin resume {out}" in err
     assert "Traceback" not in err

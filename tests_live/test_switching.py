@@ -1,6 +1,5 @@
 """Trials that follow each other by SET GLOBAL in one server's life, on real servers under real load."""
 
-import signal
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from dialin.study.lives import Lives, SharedStage
 from dialin.study.stage import SandboxStage
 from dialin.study.switching import Changes
 from dialin.study.workshop import Workshop
-from live import EASY, INSTALLED, LITTLE, MYSQL, SHORT, children, find, kill, measuring, only_with_all, until
+from live import EASY, INSTALLED, LIMIT, LITTLE, MYSQL, SHORT, children, find, interrupt, kill, measuring, only_with_all, until
 
 MARIADB = "mariadb@10.11.19"
 CAPACITY, MOST = "innodb_io_capacity", "innodb_io_capacity_max"
@@ -41,10 +40,9 @@ def server_of(process, out, **place):
     return children(process)["server"], trial
 
 
-def interrupt(process):
-    """End it as Ctrl-C does; what it said."""
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+def end(process):
+    """End it as Ctrl-C does, and see that nothing is left; what it said."""
+    err = interrupt(process)
     assert process.returncode == 130, err
     assert not [entry for entry in Ledger(Home.of().ledger).entries() if entry.owner == process.pid]
     return err
@@ -53,7 +51,7 @@ def interrupt(process):
 def destroy(process, server):
     """End it without a warning; its server goes with it."""
     kill(process.pid)
-    process.communicate(timeout=60)
+    process.communicate(timeout=LIMIT)
     until(lambda: not psutil.pid_exists(server))
 
 
@@ -74,7 +72,7 @@ def test_one_server_serves_trial_after_trial_and_each_has_its_own_values_in_forc
     process = dialin.start(*SWEEP, "--server", build, "--out", out)
     first, _ = server_of(process, out, position=1)
     second, _ = server_of(process, out, position=2)
-    err = interrupt(process)
+    err = end(process)
     assert first == second
     assert f"{CAPACITY} is dynamic (--switch restart starts a server for each)" in err
     one, other = trials(out)
@@ -100,10 +98,10 @@ def test_a_server_that_is_killed_fails_its_trial_and_the_next_life_begins_with_t
     resumed = dialin.start("resume", out)
     until(lambda: len(trials(out)) > 2)
     third, trial = server_of(resumed, out, block=1, position=2)
-    interrupt(resumed)
+    end(resumed)
     assert third not in (first, second)
     assert (trial.session, trial.candidate) == (2, interrupted.candidate)
-    assert trials(out)[1].state is TrialState.INTERRUPTED
+    assert trials(out)[1].state is TrialState.interruptED
 
 
 @contextmanager

@@ -1,7 +1,6 @@
 """The live page of real studies, in a real browser: to their end, after a kill, and stopped from the page."""
 
 import re
-import signal
 import time
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import pytest
 
 from browser import needs_chromium
 from dialin.store.lock import holder
-from live import EASY, LIMIT, MYSQL, SHORT, kill, measuring, until
+from live import EASY, LIMIT, MYSQL, SHORT, interrupt, kill, measuring, until
 
 pytestmark = [needs_chromium, pytest.mark.timeout(600)]
 
@@ -94,8 +93,7 @@ def test_the_page_follows_a_study_to_its_end_on_a_desk_and_on_a_phone(dialin, op
         assert one.violations() == []
         assert one.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "the page is wider than the screen"
     measuring(out, block=3)
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=LIMIT)
+    interrupt(process)
     dialin("resume", out, "--minutes", "0.6", code=dialin.any_code)  # which it has had: it comes to its verdict
     for one in pages:
         one.until(is_state("finished"))
@@ -124,8 +122,7 @@ def test_what_the_reader_did_to_the_page_stays_while_it_grows(dialin, opened, wa
     assert switch.get_attribute("aria-pressed") == "false"
     assert one.page.evaluate("scrollY") > 0, "it is where the reader was"
     assert one.complaints == []
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=LIMIT)
+    interrupt(process)
 
 
 def test_a_study_that_is_killed_is_shown_dead_goes_on_and_stops_after_its_block_from_the_page(dialin, opened, watched):
@@ -156,8 +153,7 @@ def test_a_study_that_is_killed_is_shown_dead_goes_on_and_stops_after_its_block_
     one.until(is_state("stopped"))
     assert one.page.locator("#command-text").text_content() == f"dialin resume {out}"
 
-    watching.send_signal(signal.SIGINT)
-    _, err = watching.communicate(timeout=LIMIT)
+    err = interrupt(watching)
     assert watching.returncode == 0, err
     assert "Traceback" not in err
     one.until(is_state("lost"))
@@ -203,5 +199,4 @@ def test_several_viewers_are_served_from_the_store_by_one_reader_that_gives_way(
     until(lambda: time.monotonic() - began > 10)
     share = (sum(page.cpu_times()[:2]) - used) / (time.monotonic() - began)
     assert share < 0.25, "of one CPU, with four viewers"
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=LIMIT)
+    interrupt(process)
