@@ -8,16 +8,17 @@ from __future__ import annotations
 import os
 import platform
 import re
+import subprocess
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import cpuinfo
 import psutil
 
 from dialin.probes.kernel_files import read
 
+_MODEL = re.compile(r"^[ \t]*model name\s*:(.+)", re.MULTILINE | re.IGNORECASE)
 _SOME = re.compile(r"^some .*\btotal=(\d+)", re.MULTILINE)
 
 
@@ -30,7 +31,7 @@ def inventory(directory: Path) -> dict[str, Any]:
         "system": _system(),
         "kernel": platform.release(),
         "machine": platform.machine(),
-        "cpu": str(cpuinfo.get_cpu_info().get("brand_raw", "unknown")),
+        "cpu": _processor(),
         "cpus": cpu_count(),
         "memory_bytes": psutil.virtual_memory().total,
         "swap_bytes": psutil.swap_memory().total,
@@ -139,6 +140,17 @@ def _system() -> str:
     with suppress(OSError):
         return platform.freedesktop_os_release().get("PRETTY_NAME", platform.system())
     return platform.system()
+
+
+def _processor() -> str:
+    """The CPU's name: an x86 kernel tells it, and `lscpu` knows it of others."""
+    found = _MODEL.search(read(Path("/proc/cpuinfo")))
+    if found is None:
+        with suppress(OSError, subprocess.TimeoutExpired):
+            plain = {**os.environ, "LC_ALL": "C"}
+            told = subprocess.run(["lscpu"], check=False, capture_output=True, env=plain, timeout=10).stdout
+            found = _MODEL.search(told.decode(errors="replace"))
+    return " ".join(found[1].split()) if found else "unknown"
 
 
 def _file_system(directory: Path) -> dict[str, str]:

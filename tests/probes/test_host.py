@@ -1,0 +1,39 @@
+"""What is told of the machine."""
+
+from pathlib import Path
+
+import pytest
+
+from dialin.probes import host
+
+X86 = "processor\t: 0\nmodel\t\t: 85\nmodel name\t: Intel(R)  Xeon(R) CPU @ 2.80GHz\n\nprocessor\t: 1\nmodel name\t: another\n"
+ARM = "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd0c\n"
+
+
+@pytest.fixture
+def machine(tmp_path, monkeypatch):
+    """Makes a machine whose kernel tells this of its CPUs, and on which `lscpu` prints that, or is missing."""
+
+    def make(told, printed=None):
+        monkeypatch.setattr(host, "read", lambda path: told if path == Path("/proc/cpuinfo") else "")
+        monkeypatch.setenv("PATH", str(tmp_path))
+        if printed is not None:
+            program = tmp_path / "lscpu"
+            program.write_text(f"#!/bin/sh\necho '{printed}'\n")
+            program.chmod(0o755)
+        return host.inventory(tmp_path)["cpu"]
+
+    return make
+
+
+def test_the_cpu_is_named_as_the_kernel_names_it(machine):
+    assert machine(X86, "Model name: not asked") == "Intel(R) Xeon(R) CPU @ 2.80GHz"
+
+
+def test_a_cpu_that_the_kernel_has_no_name_for_has_that_of_lscpu(machine):
+    assert machine(ARM, "Architecture:  aarch64\nVendor ID:  ARM\n  Model name:  Neoverse-N1") == "Neoverse-N1"
+
+
+@pytest.mark.parametrize("printed", [None, "", "Architecture: aarch64"])
+def test_a_cpu_that_nothing_names_is_unknown(machine, printed):
+    assert machine(ARM, printed) == "unknown"
