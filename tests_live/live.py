@@ -44,6 +44,10 @@ def find(text):
     return next((build for build in builds.discover(Home.of(), os.environ) if reference.matches(build)), None)
 
 
+FAST = "mariadb@10.11" if find("mariadb@10.11") else MYSQL
+"""For studies that are not about one server: it starts for a quarter of MySQL's CPU."""
+
+
 class Dialin:
     """Runs the command as a user does."""
 

@@ -6,9 +6,9 @@ import pytest
 
 from dialin.model.trial import Purpose, TrialState
 from dialin.store.store import Store
-from live import LITTLE, MYSQL, SHORT, only_with_all
+from live import FAST, LITTLE, SHORT, only_with_all
 
-FLUSH = ["sweep", "innodb_flush_log_at_trx_commit=1,2", "--server", MYSQL, "--set", "sync_binlog=0"]
+FLUSH = ["sweep", "innodb_flush_log_at_trx_commit=1,2", "--server", FAST, "--set", "sync_binlog=0"]
 WRITES = ["--workload", "oltp_update_non_index", "--threads", "1"]
 
 
@@ -39,7 +39,7 @@ def test_a_choice_is_confirmed_in_fresh_trials_that_did_not_choose_it_also_after
 def test_one_setting_under_several_names_is_a_study_of_noise_that_recommends_nothing(dialin):
     load = ["--tables", "2", "--table-size", "10000", "--threads", "1"]
     out = dialin.directory / "noise"
-    words = ["doctor", "--noise", "--server", MYSQL, "--names", "2", "--minutes", "1.6", "--measure", "2"]
+    words = ["doctor", "--noise", "--server", FAST, "--names", "2", "--minutes", "1.6", "--measure", "2"]
     said, log = dialin(*words, *load, "--out", out, code=dialin.any_code)  # one in twenty may be fooled
     assert "Noise floor: a trial of 2 s varies by" in " ".join(said.split())
     assert "What budgets tell apart" in said
@@ -70,7 +70,7 @@ def test_a_study_may_ask_for_steadiness_or_latency(dialin, goal):
 def test_what_is_far_behind_leaves_the_race_and_the_rest_goes_on(dialin):
     out = dialin.directory / "study"
     values = "innodb_flush_log_at_trx_commit=0,1,2"
-    words = ["sweep", values, "--server", MYSQL, "--set", "sync_binlog=0", "--baseline", "2", *SHORT, *WRITES]
+    words = ["sweep", values, "--server", FAST, "--set", "sync_binlog=0", "--baseline", "2", *SHORT, *WRITES]
     verdict = dialin.verdict(*words, "--minutes", "1.1", "--worthwhile", "0.5%", "--out", out, code=dialin.any_code)
     slow = found_of(verdict, "1")
     assert slow["left_after"] is not None
@@ -83,7 +83,7 @@ def test_what_is_far_behind_leaves_the_race_and_the_rest_goes_on(dialin):
 @only_with_all
 def test_eight_names_of_one_setting_in_ten_minutes_claim_nothing(dialin):
     out = dialin.directory / "noise"
-    dialin("doctor", "--noise", "--server", MYSQL, "--names", "8", "--minutes", "10", "--out", out, timeout=1500)
+    dialin("doctor", "--noise", "--server", FAST, "--names", "8", "--minutes", "10", "--out", out, timeout=1500)
     verdict = json.loads((out / "verdict.json").read_text())
     assert verdict["verdict"] == "unresolved"
     assert {found["state"] for found in verdict["candidates"]} == {"open"}

@@ -5,10 +5,16 @@ import pytest
 from browser import SCHEMES, WIDTHS, needs_chromium
 from dialin.report import html
 from dialin.testing import invented_whys, records
+from live import only_with_all
 
 pytestmark = [needs_chromium, pytest.mark.timeout(180)]
 
-EVERYWHERE = [(width, scheme) for width in WIDTHS for scheme in SCHEMES]
+UNLIKE = [("desktop", "light"), ("phone", "dark")]
+EVERYWHERE = [
+    pytest.param(width, scheme, marks=() if (width, scheme) in UNLIKE else only_with_all)
+    for width in WIDTHS
+    for scheme in SCHEMES
+]
 DRAWN = "[...document.querySelectorAll('.drawing')].every((one) => one.querySelector('svg .xtick'))"
 INK = "getComputedStyle(document.querySelector('#forest .xtick text')).fill"
 

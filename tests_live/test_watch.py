@@ -9,7 +9,7 @@ import pytest
 
 from browser import needs_chromium
 from dialin.store.lock import holder
-from live import EASY, LIMIT, MYSQL, SHORT, interrupt, kill, measuring, until
+from live import EASY, FAST, LIMIT, SHORT, interrupt, kill, measuring, until
 
 pytestmark = [needs_chromium, pytest.mark.timeout(600)]
 
@@ -17,7 +17,7 @@ SWEEP = [
     "sweep",
     "innodb_flush_log_at_trx_commit=1,2",
     "--server",
-    MYSQL,
+    FAST,
     *SHORT,
     *EASY,
     "--switch",

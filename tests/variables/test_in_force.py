@@ -196,6 +196,28 @@ def test_a_real_object_that_differs_is_a_confound_though_the_variables_agree():
     assert in_force.confounds(in_force.believed(reported, files), ["innodb_flush_method"], "a") == []
 
 
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ("innodb_flush_log_at_trx_commit", {"innodb_log_file_buffering"}),
+        ("innodb_log_file_buffering", set()),
+        ("innodb_flush_method", {"innodb_log_file_buffering"}),
+        ("innodb_data_file_buffering", {"innodb_log_file_buffering", "innodb_flush_method (as the redo files are open)"}),
+    ],
+)
+def test_how_a_kind_of_files_is_open_is_no_confound_of_a_variable_that_decides_it(asked, told):
+    """As MariaDB opens its log, which innodb_flush_log_at_trx_commit = 2 has it buffer."""
+    reported = {"a": {"innodb_log_file_buffering": "OFF"}, "b": {"innodb_log_file_buffering": "ON"}}
+    real = {name: {"innodb_flush_method": f"data O_DIRECT, redo {how}"} for name, how in (("a", "O_DIRECT"), ("b", "buffered"))}
+    found = in_force.confounds(in_force.believed(reported, real), [asked], "a")
+    assert {note.data["variable"] for note in found} == told
+
+
+def test_what_was_seen_of_one_candidate_s_files_alone_is_not_compared():
+    real = {"a": {"innodb_flush_method": "data O_DIRECT, redo O_DIRECT"}, "b": {"innodb_flush_method": "data O_DIRECT"}}
+    assert in_force.confounds(in_force.believed({"a": {}, "b": {}}, real), [], "a") == []
+
+
 def test_a_sandboxs_own_places_and_identity_are_no_confounds():
     assert in_force.confounds({"a": instance(1), "b": instance(2)}, [], "a") == []
 

@@ -174,7 +174,9 @@ class Sandbox:
         try:
             with sockets.socket(sockets.AF_UNIX) as probe:  # PyMySQL would leave the socket of a refusal open
                 probe.connect(str(self.socket))
-            pymysql.connect(unix_socket=str(self.socket), user="root", connect_timeout=2, read_timeout=2).close()
+            pymysql.connect(
+                unix_socket=str(self.socket), user="root", connect_timeout=2, read_timeout=2, ssl_disabled=True
+            ).close()
         except pymysql.err.OperationalError as error:
             return bool(error.args[0] == 1045)  # access denied: it answers, and the account has a password
         except (pymysql.MySQLError, OSError):

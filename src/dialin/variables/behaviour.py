@@ -67,6 +67,8 @@ _SINCE_5_6 = (Span(_MYSQL, (5, 6)),)
 _BEFORE_8_4 = Span(_MYSQL, (5, 6), (8, 3))
 _SINCE_8_4 = (Span(_MYSQL, (8, 4)),)
 _SINCE_10_11 = (Span(_MARIADB, (10, 11)),)
+_SINCE_11 = (Span(_MARIADB, (11, 0)),)
+_WRITTEN_THROUGH = Told("writes go through to the disk under O_DSYNC", "read on 11.4.5", _SINCE_11)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +147,13 @@ FOLLOWS: Mapping[str, Follows] = {
         (Told("the redo log is buffered where that is 2", "read on MariaDB 10.11.5, 10.11.19 and 11.4.5"),),
         None,
     ),
+    "innodb_data_file_buffering": Follows(
+        ("innodb_flush_method",),
+        (Told("data files are buffered under fsync, littlesync and nosync", "read on 11.4.5", _SINCE_11),),
+        None,
+    ),
+    "innodb_data_file_write_through": Follows(("innodb_flush_method",), (_WRITTEN_THROUGH,), None),
+    "innodb_log_file_write_through": Follows(("innodb_flush_method",), (_WRITTEN_THROUGH,), None),
     "innodb_io_capacity_max": Follows(
         ("innodb_io_capacity",),
         (

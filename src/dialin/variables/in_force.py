@@ -20,7 +20,14 @@ SANDBOX = "<sandbox>"
 """What stands for an instance's own directories when values are compared."""
 
 FLUSH_METHOD = "innodb_flush_method"
-_FILES = f"{FLUSH_METHOD} (as the files are open)"
+_OPEN = {kind: f"{FLUSH_METHOD} (as the {kind} files are open)" for kind in ("data", "redo")}
+"""What is seen of the files stands beside the method, which decides more than that."""
+_OPENED_BY = {
+    _OPEN["data"]: (FLUSH_METHOD, "innodb_data_file_buffering"),
+    # MariaDB opens the log buffered under the last one's 2, and says so of the one before it.
+    _OPEN["redo"]: (FLUSH_METHOD, "innodb_log_file_buffering", "innodb_flush_log_at_trx_commit"),
+}
+"""The variables of which each is no confound, where one of them is asked for."""
 
 _AUTOMATIC = (0, -1)
 _BLOCK = 1024
@@ -85,13 +92,20 @@ def believed(in_force: Mapping[str, Mapping[str, str]], real: Mapping[str, Mappi
         in_force: by candidate, every variable reported.
         real: by candidate, what was counted; only what was counted for all of them is used, so that like is compared with like.
     """
-    counted = set.intersection(*(set(real.get(name, ())) for name in in_force)) if in_force else set()
-    found = {}
-    for name, values in in_force.items():
-        truth = {variable: count for variable, count in real.get(name, {}).items() if variable in counted}
-        if FLUSH_METHOD in truth:  # how the files are open stands beside the method, which decides more than that
-            truth[_FILES] = truth.pop(FLUSH_METHOD)
-        found[name] = {**values, **truth}
+    seen = {name: _each_file(real.get(name, {})) for name in in_force}
+    counted = set.intersection(*map(set, seen.values())) if seen else set()
+    return {
+        name: {**values, **{variable: truth for variable, truth in seen[name].items() if variable in counted}}
+        for name, values in in_force.items()
+    }
+
+
+def _each_file(real: Mapping[str, str]) -> dict[str, str]:
+    """Return what was counted, with each kind of files by itself."""
+    found = dict(real)
+    for part in filter(None, found.pop(FLUSH_METHOD, "").split(", ")):
+        kind, _, how = part.partition(" ")
+        found[_OPEN[kind]] = how
     return found
 
 
@@ -136,7 +150,8 @@ def confounds(in_force: Mapping[str, Mapping[str, str]], asked: Collection[str],
     named = {one_name(name) for name in asked}
     notes: dict[str, Note] = {}
     for name in sorted({name for values in in_force.values() for name in values}):
-        if one_name(name.partition(" ")[0]) in named or rules.part_of(name) in asked or rules.identifies_instance(name):
+        owners = {one_name(owner) for owner in _OPENED_BY.get(name, (name,))}
+        if owners & named or rules.part_of(name) in asked or rules.identifies_instance(name):
             continue
         found = {
             candidate: _comparable(in_force[candidate][name], homes[candidate]) if name in in_force[candidate] else None
