@@ -9,7 +9,7 @@ from live import EASY, MYSQL, SHORT, interrupt, measuring
 pytestmark = needs_dialin_load
 
 FLUSH = ["sweep", "innodb_flush_log_at_trx_commit=1,2", "--server", MYSQL, "--set", "sync_binlog=0"]
-CHOOSING = [*SHORT, "--threads", "1", "--accept-weaker-durability", "--minutes", "1"]
+CHOOSING = [*SHORT, "--threads", "1", "--accept-weaker-durability", "--minutes", "6"]
 
 
 def spec_of(directory):

@@ -28,7 +28,7 @@ def candidate(verdict, name):
 @with_pool_instances
 def test_a_sweep_killed_in_the_middle_of_a_trial_resumes_to_a_verdict_and_leaves_nothing_behind(dialin):
     out = dialin.directory / "study"
-    words = ["sweep", "innodb_buffer_pool_instances=1,4,16", *SWEEP[2:], "--minutes", "2", "--worthwhile", "100%", "--out", out]
+    words = ["sweep", "innodb_buffer_pool_instances=1,4,16", *SWEEP[2:], "--minutes", "4", "--worthwhile", "100%", "--out", out]
     process = dialin.start(*words)
     measuring(out, block=2)
     running = children(process)
@@ -56,7 +56,7 @@ def test_a_sweep_killed_in_the_middle_of_a_trial_resumes_to_a_verdict_and_leaves
     assert verdict["baseline"] == "1"
     assert [found["in_force"]["innodb_buffer_pool_instances"] for found in verdict["candidates"]] == ["1", "4", "16"]
     assert all(found["trials"] >= 3 and found["tps"]["mean"] > 0 for found in verdict["candidates"])
-    assert 0 < verdict["minutes_of_load"] < verdict["minutes_of_wall_clock"] < 2.5
+    assert 0 < verdict["minutes_of_load"] < verdict["minutes_of_wall_clock"] < 4.5
     assert "innodb_page_cleaners" in {note["data"]["variable"] for note in verdict["confounds"]}
     assert all(len(trial.in_force) > 400 for trial in done)
     assert all(trial.costs.driver_cpu > 0 and trial.costs.server_cpu > 0 for trial in done)
@@ -67,7 +67,7 @@ def test_a_sweep_killed_in_the_middle_of_a_trial_resumes_to_a_verdict_and_leaves
 
 def test_weaker_durability_is_best_on_write_load_and_is_not_recommended_silently(dialin):
     words = ["sweep", "innodb_flush_log_at_trx_commit=1,2", "--server", FAST, "--set", "sync_binlog=0", *SMALL]
-    verdict = dialin.verdict(*words, "--threads", "1", "--workload", "oltp_update_non_index", "--minutes", "3")
+    verdict = dialin.verdict(*words, "--threads", "1", "--workload", "oltp_update_non_index", "--minutes", "6")
     # The choice is safe long before it is shown, on a machine as busy as that of these tests.
     assert verdict["verdict"] in ("winner", "safe_choice")
     assert candidate(verdict, "2")["ratio"]["mean"] > 1.2
@@ -124,7 +124,7 @@ def test_a_candidate_whose_server_crashes_fails_by_its_signal_and_the_others_are
 def test_two_identical_option_files_are_no_worthwhile_difference(dialin):
     for name in ("a.cnf", "b.cnf"):
         (dialin.directory / name).write_text("[mysqld]\nsort_buffer_size = 512K\nport = 3306\ndatadir = /var/lib/mysql\n")
-    verdict = dialin.verdict("compare", "a.cnf", "b.cnf", "--server", FAST, *SHORT, *EASY, "--minutes", "1.5")
+    verdict = dialin.verdict("compare", "a.cnf", "b.cnf", "--server", FAST, *SHORT, *EASY, "--minutes", "6")
     assert verdict["verdict"] == "no_worthwhile_difference"
     assert verdict["recommended_candidate"] == "a.cnf"
 

@@ -24,7 +24,7 @@ _OPEN = {kind: f"{FLUSH_METHOD} (as the {kind} files are open)" for kind in ("da
 """What is seen of the files stands beside the method, which decides more than that."""
 _OPENED_BY = {
     _OPEN["data"]: (FLUSH_METHOD, "innodb_data_file_buffering"),
-    # MariaDB opens the log buffered under the last one's 2, and says so of the one before it.
+    # MariaDB buffers its log where innodb_flush_log_at_trx_commit is 2, and tells so in innodb_log_file_buffering.
     _OPEN["redo"]: (FLUSH_METHOD, "innodb_log_file_buffering", "innodb_flush_log_at_trx_commit"),
 }
 """The variables of which each is no confound, where one of them is asked for."""
