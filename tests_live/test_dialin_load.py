@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import statistics
 import subprocess
 import time
 from contextlib import suppress
@@ -60,8 +61,9 @@ def test_a_stall_shows_in_full_where_transactions_come_at_a_rate(server):
 def test_a_stall_is_a_gap_in_throughput_where_each_transaction_waits_for_the_one_before(server):
     done = stopped_for_two_seconds(server)
     counts = [second["transactions"] for second in done.seconds]
-    assert min(counts) == 0
-    assert sorted(counts)[len(counts) // 2] > 100
+    usual = statistics.median(counts)
+    assert usual > 100
+    assert min(counts) < usual / 100, "a driver that gets no CPU ends its second late, with what was done until then"
     worst = max(second["latency"]["max"] or 0 for second in done.seconds)
     assert worst > 1800, "four transactions waited"
     assert done.total["latency"]["p99"] < 1500, "and hide among thousands"

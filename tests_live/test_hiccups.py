@@ -2,6 +2,7 @@
 
 import os
 import signal
+import statistics
 import time
 
 import pytest
@@ -50,5 +51,5 @@ def test_seconds_in_which_the_host_stood_still_are_lost_and_those_in_which_the_s
         pytest.skip(f"the machine itself stood still for {stood_still:.1f} s meanwhile")
     (lost,) = [sample for sample in frozen if sample.lost]
     assert lost.gap == pytest.approx(FROZEN, abs=0.5)
-    assert min(sample.tps for sample in stalled) == 0
+    assert min(sample.tps for sample in stalled) < statistics.median(sample.tps for sample in measured(out)) / 100
     assert not any(sample.lost for sample in stalled), "a stall of the server is what a study is about"
