@@ -52,7 +52,8 @@ def test_a_stall_shows_in_full_where_transactions_come_at_a_rate(server):
     # A second with few transactions has no such percentile.
     worst = max(done.seconds, key=lambda second: second["latency"]["p99"] or 0)
     assert worst["latency"]["p99"] > 1500, "those that were due while it stood still waited for it"
-    assert worst["latency"]["max"] > 1800
+    # The first of them may have ended in the second before, with too few others for a percentile.
+    assert max(second["latency"]["max"] or 0 for second in done.seconds) > 1800
     assert worst["service"]["p50"] < 500, "the server itself took no time for most of them"
     assert sum(second["transactions"] for second in done.seconds) == pytest.approx(8 * 400, rel=0.02), "none was left out"
     assert done.summary["rate_reached"] is True
