@@ -67,11 +67,11 @@ def command(verb, workload, sandbox, *words, database="sbtest", **given):
     return [BINARY, verb, workload, *account(sandbox, database), *map(str, words), *options(**given)]
 
 
-def load(verb, workload, sandbox, *words, database="sbtest", code=0, timeout=LIMIT, **given):
+def load(verb, workload, sandbox, *words, database="sbtest", code=0, **given):
     """Run dialin-load to its end; a run tells its seconds."""
     json_too = ["--json"] if verb == "run" else []
     whole = command(verb, workload, sandbox, *words, *json_too, database=database, **given)
-    done = subprocess.run(whole, capture_output=True, text=True, timeout=timeout, stdin=subprocess.DEVNULL)
+    done = subprocess.run(whole, capture_output=True, text=True, timeout=LIMIT, stdin=subprocess.DEVNULL)
     found = finished(done.returncode, done.stdout, done.stderr)
     assert code is None or found.code == code, f"exit code {found.code}\n{done.stdout[-2000:]}\n{done.stderr}"
     return found

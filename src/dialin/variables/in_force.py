@@ -27,7 +27,7 @@ _OPENED_BY = {
     # MariaDB buffers its log where innodb_flush_log_at_trx_commit is 2, and tells so in innodb_log_file_buffering.
     _OPEN["redo"]: (FLUSH_METHOD, "innodb_log_file_buffering", "innodb_flush_log_at_trx_commit"),
 }
-"""The variables of which each is no confound, where one of them is asked for."""
+"""What decides how files are open: where one of these variables is asked for, what is seen of the files is no confound."""
 
 _AUTOMATIC = (0, -1)
 _BLOCK = 1024
