@@ -121,7 +121,7 @@ def observe(rng: np.random.Generator, machine: Machine, block: int, name: str, l
     measured = window(run(rng, machine, machine.world.measured, level, factor).tolist())
     machine.drifts.setdefault(name, []).append(machine.drift(machine.clock - machine.world.measured / 2))
     machine.windows.setdefault(name, []).append(measured)
-    return Observation(block, name, measured.location)
+    return Observation(block, name, measured.typical)
 
 
 @lru_cache(maxsize=64)

@@ -136,7 +136,7 @@ def test_correlated_seconds_raise_no_false_alarm_because_the_trial_is_the_unit()
     alarms, naive = 0, 0
     for _ in range(studies):
         series = {(block, name): seconds() for block in range(6) for name in names_of(2)}
-        found = fit([Observation(block, name, window(tps).location) for (block, name), tps in series.items()], names_of(2))
+        found = fit([Observation(block, name, window(tps).typical) for (block, name), tps in series.items()], names_of(2))
         ratio = found.ratio("c0", "c1", ALPHA)
         alarms += not ratio.low <= 1 <= ratio.high
         pooled = [np.concatenate([tps for (_, name), tps in series.items() if name == one]) for one in names_of(2)]

@@ -13,7 +13,7 @@ rates = st.lists(st.floats(min_value=0.001, max_value=1e6), min_size=1, max_size
 def test_a_quiet_window_is_its_mean():
     found = window([98.0, 100.0, 102.0])
     assert (found.seconds, found.mean, found.median, found.worst, found.stalls) == (3, 100.0, 100.0, 98.0, 0)
-    assert found.location == 100.0
+    assert found.typical == 100.0
     assert found.cv == pytest.approx(0.02)
 
 
@@ -22,7 +22,7 @@ def test_stalls_count_apart_and_barely_move_the_location():
     assert found.stalls == 2
     assert found.worst == 0.0
     assert found.mean == pytest.approx(92.45)
-    assert found.location == pytest.approx((1800 + 2 * 60) / 20)
+    assert found.typical == pytest.approx((1800 + 2 * 60) / 20)
 
 
 def test_a_second_at_half_the_median_is_slow_but_not_stalled():
@@ -31,12 +31,12 @@ def test_a_second_at_half_the_median_is_slow_but_not_stalled():
 
 def test_one_second_has_no_variation():
     found = window([42.0])
-    assert (found.mean, found.location, found.median, found.cv, found.worst) == (42.0, 42.0, 42.0, 0.0, 42.0)
+    assert (found.mean, found.typical, found.median, found.cv, found.worst) == (42.0, 42.0, 42.0, 0.0, 42.0)
 
 
 def test_a_server_that_stood_still_stalled_every_second():
     found = window([0.0] * 5)
-    assert (found.mean, found.location, found.cv, found.stalls) == (0.0, 0.0, 0.0, 5)
+    assert (found.mean, found.typical, found.cv, found.stalls) == (0.0, 0.0, 0.0, 5)
 
 
 def test_seconds_of_nothing_are_stalls_even_when_they_are_most():
@@ -79,6 +79,6 @@ def test_the_lengths_of_stalls_add_up_to_the_seconds_stalled(tps):
 @given(rates, st.floats(min_value=0.01, max_value=100.0))
 def test_figures_follow_the_unit(tps, factor):
     found, scaled = window(tps), window([second * factor for second in tps])
-    assert scaled.location == pytest.approx(found.location * factor)
+    assert scaled.typical == pytest.approx(found.typical * factor)
     assert scaled.cv == pytest.approx(found.cv, abs=1e-6)
-    assert found.location >= found.mean * (1 - 1e-12)
+    assert found.typical >= found.mean * (1 - 1e-12)

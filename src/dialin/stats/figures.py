@@ -57,9 +57,9 @@ def figures(samples: Sequence[Sample], *, rate: int = 0) -> Figures | None:
     levels = list(by_threads(measured, rate=rate).values())
     if not levels:
         return None
-    locations = [level.location for level in levels]
-    together = statistics.geometric_mean(locations) if min(locations) > 0 else 0.0
-    scales = [together / location if location > 0 else 0.0 for location in locations]
+    speeds = [level.typical for level in levels]
+    together = statistics.geometric_mean(speeds) if min(speeds) > 0 else 0.0
+    scales = [together / speed if speed > 0 else 0.0 for speed in speeds]
     tps = [value * scale for level, scale in zip(levels, scales, strict=True) for value in level.tps]
     latencies = [level.latency for level in levels if level.latency]
     counted = [sample for level in levels for sample in level.counted]
@@ -92,9 +92,9 @@ class Level:
         return [sample.tps for sample in self.counted]
 
     @property
-    def location(self) -> float:
-        """Their level; see `stats.series.window`."""
-        return window(self.tps).location
+    def typical(self) -> float:
+        """Their typical speed; see `stats.series.Window`."""
+        return window(self.tps).typical
 
     @property
     def latency(self) -> float | None:
@@ -133,7 +133,7 @@ def by_threads(samples: Iterable[Sample], *, rate: int = 0) -> dict[int, Level]:
 def value(found: Figures, goal: Goal) -> float:
     """Return the figure that candidates are compared by: the higher the better, 0 where nothing was done."""
     if goal is Goal.THROUGHPUT:
-        return found.window.location
+        return found.window.typical
     if found.latency is None:
         return 0.0
     if goal is Goal.LATENCY:

@@ -17,10 +17,9 @@ class Window:
 
     Attributes:
         seconds: how many seconds were measured.
-        mean: their plain mean.
-        location: their mean after seconds below 60 % of the median were lifted to it, so that a few stalled seconds do not
-            hide what the server does otherwise; the figure that candidates are compared by. Stalls are told apart by
-            `stalls` and `worst`.
+        mean: their plain mean, transactions / seconds: the throughput.
+        typical: the typical speed: the mean after seconds below 60 % of the median were lifted to it, so that a few stalled
+            seconds do not hide what the server does otherwise. It is not throughput; `stalls` and `worst` show the stalls.
         median: their median.
         cv: coefficient of variation: the standard deviation over the mean; 0 for a single second or a mean of zero.
         worst: the lowest second.
@@ -30,7 +29,7 @@ class Window:
 
     seconds: int
     mean: float
-    location: float
+    typical: float
     median: float
     cv: float
     worst: float
@@ -60,7 +59,7 @@ def window(tps: Sequence[float]) -> Window:
     return Window(
         seconds=x.size,
         mean=mean,
-        location=float(np.maximum(x, _FLOOR * median).mean()),
+        typical=float(np.maximum(x, _FLOOR * median).mean()),
         median=median,
         cv=float(x.std(ddof=1)) / mean if varies else 0.0,
         worst=float(x.min()),

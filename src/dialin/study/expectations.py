@@ -191,7 +191,7 @@ def _gain(one: measured.Measured, record: StudyRecord, levels: Sequence[int]) ->
     by_level = by_threads(record.samples[one.trial.id], rate=record.spec.workload.rate)
     if levels[0] not in by_level or levels[-1] not in by_level:
         return None
-    few, many = (by_level[level].location for level in (levels[0], levels[-1]))
+    few, many = (by_level[level].typical for level in (levels[0], levels[-1]))
     return one.observation(many / few) if few > 0 else None
 
 

@@ -176,7 +176,7 @@ def standings(
     """Return each candidate's figures so far, without intervals: for watching, not for deciding."""
     raced = race.racing(trials)
     done = [trial for trial in raced if trial.state is TrialState.DONE and trial.id in found]
-    level = {trial.id: found[trial.id].window.location for trial in done}
+    level = {trial.id: found[trial.id].window.typical for trial in done}
     standing = {}
     for candidate in spec.candidates:
         own = [t for t in done if t.candidate == candidate.name]
