@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from dialin.model.verdict import CandidateState, Outcome
 from dialin.stats.blocks import Observation
-from dialin.stats.runs import all_below, cold_start, compare, judge, spread, weighed
+from dialin.stats.runs import all_below, compare, judge, spread, weighed
 
 A, B, C = "a", "b", "c"
 
@@ -130,30 +130,6 @@ def test_a_drift_that_all_share_within_a_condition_changes_no_comparison():
     plain = compare(observed(*rows), [A, B]).ratio(B, A, 0.05)
     drifted = compare(observed(*((s, name, value * 1.07**s) for s, name, value in rows)), [A, B]).ratio(B, A, 0.05)
     assert (drifted.low, drifted.high) == pytest.approx((plain.low, plain.high))
-
-
-@given(st.integers(0, 120), st.integers(1, 30))
-def test_a_cold_start_is_cut_about_where_it_ends(cold, seed):
-    random = np.random.default_rng(seed)
-    x = 1000 * (1 + 0.03 * random.standard_normal(600))
-    x[:cold] *= 0.3
-    begin, settled = cold_start(x.tolist())
-    assert settled
-    assert cold - 5 <= begin < 300
-
-
-@given(st.integers(1, 200))
-def test_steady_noise_is_called_settled_though_it_is_short(seed):
-    random = np.random.default_rng(seed)
-    assert cold_start((1000 * (1 + 0.05 * random.standard_normal(60))).tolist())[1]
-
-
-def test_a_run_that_only_climbs_never_settled():
-    assert cold_start(np.linspace(1, 1000, 400).tolist()) == (200, False)
-
-
-def test_a_server_that_stood_still_has_no_warm_up():
-    assert cold_start([0.0] * 50) == (0, True)
 
 
 def test_small_figures_of_runs():

@@ -10,9 +10,10 @@ import numpy as np
 from dialin.errors import UserError
 from dialin.model.analysis import RunAnalysis
 from dialin.stats.correlation import effective_seconds
-from dialin.stats.runs import cold_start, weighed
+from dialin.stats.runs import weighed
 from dialin.stats.series import window
 from dialin.stats.steady import examine
+from dialin.stats.warm_up_cut import cold_start
 from dialin.study.analysis.logs import FEWEST, Run
 from dialin.text import counted
 

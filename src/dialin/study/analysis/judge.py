@@ -12,7 +12,7 @@ from dialin.model.verdict import CandidateState, Estimate
 from dialin.stats.blocks import Observation
 from dialin.stats.intervals import stall_share, typical
 from dialin.stats.runs import Comparison, compare, judge
-from dialin.study.analysis import notes, words
+from dialin.study.analysis import course_notes, notes, words
 from dialin.study.analysis.figures import Figures, figures
 from dialin.study.analysis.logs import Run, incomplete
 from dialin.study.analysis.sort import Rule, Sorted, sort
@@ -109,9 +109,9 @@ def analyze(runs: Sequence[Run], left_out: Sequence[str], request: Request) -> A
             *notes.single_runs(names, counted, compared.decisive),
             *notes.moved_between_runs(counted, found, compared.throughput, by_file=request.rule.by_file),
             *notes.not_random(counted, found.ordered, names),
-            *notes.unsettled(counted),
-            *notes.long_warm_up(counted),
-            *notes.courses(counted),
+            *course_notes.unsettled(counted),
+            *course_notes.long_warm_up(counted),
+            *course_notes.courses(counted),
             *notes.different_logs(counted),
             *map(notes.incomplete, broken),
             *map(notes.left_out, left_out),
