@@ -28,11 +28,25 @@ class Outcome(StrEnum):
     UNRESOLVED = "unresolved"
 
 
+class DecidedBy(StrEnum):
+    """The figure of each trial that candidates were compared by.
+
+    For the goal of throughput that is the plain mean, transactions divided by seconds, or the typical speed, which forgives
+    stalls and decides only while these do not differ between candidates.
+    """
+
+    THROUGHPUT = "throughput"
+    TYPICAL_SPEED = "typical_speed"
+    VARIATION = "variation"
+    LATENCY = "latency"
+
+
 class CandidateState(StrEnum):
     """How a candidate came out.
 
     One that `loses` was shown to be worse than the best. One that is `behind` left the race because it is very probably worse
-    by more than is worthwhile, without that proof. `open` means that it was not told apart.
+    by more than is worthwhile, without that proof. `open` means that the comparison is inconclusive. One that is `unsafe` had
+    more server failures than the baseline and left the race; one that `failed` could not be measured.
     """
 
     WINS = "wins"
@@ -40,6 +54,7 @@ class CandidateState(StrEnum):
     LOSES = "loses"
     BEHIND = "behind"
     OPEN = "open"
+    UNSAFE = "unsafe"
     FAILED = "failed"
 
 

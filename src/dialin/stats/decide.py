@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from dialin.model.verdict import CandidateState, Estimate, Outcome
+from dialin.model.verdict import CandidateState, DecidedBy, Estimate, Outcome
 from dialin.stats.blocks import Fit, Observation, components, fit, levels
 from dialin.stats.forecast import detectable
 from dialin.stats.posterior import Chances, chances
@@ -17,6 +17,9 @@ _GIVEN_UP = 0.5
 """A candidate leaves the race when its chance falls below this share of the accepted error: 2.5 % at a confidence of 95 %."""
 _GOOD_ENOUGH = 0.85
 """The baseline's chance from which on it is kept though another candidate is the safer choice: a change takes a reason."""
+
+_FEWEST_TRIALS = 3
+"""Completed trials that every candidate in the race has before a choice is safe: the spread of two is hardly known."""
 
 _FORESEEN = (1.0, 1.2, 1.5, 2, 2.5, 3, 4, 6, 8, 12, 16, 24, 32, 48)
 """How many times as many trials a forecast looks at."""
@@ -40,6 +43,9 @@ class Decision:
         blocks: how many trials the candidate with most of them has.
         detectable: the smallest relative difference that so many blocks settle at this noise four times out of five, or None
             while the noise is unknown.
+        decided_by: the figure that the observations hold.
+        typical_ratios: typical speed of each candidate as a ratio to the baseline's, where throughput is judged.
+        stalls_differ: whether what stalls cost differs between candidates, where throughput is judged.
     """
 
     outcome: Outcome
@@ -54,6 +60,9 @@ class Decision:
     dof: int
     blocks: int
     detectable: float | None
+    decided_by: DecidedBy = DecidedBy.THROUGHPUT
+    typical_ratios: Mapping[str, Estimate | None] = field(default_factory=dict)
+    stalls_differ: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +93,15 @@ def decide(
     *,
     alpha: float,
     one: Sequence[frozenset[str]] = (),
+    racing: Collection[str] | None = None,
 ) -> Decision:
     """Judge all candidates at once.
 
     The leader is the candidate of the highest estimate. Another one is close to it when the interval of their ratio lies
     within 1 / (1 + worthwhile) to 1 + worthwhile, or when both are known to be the same; it loses when its interval lies
     wholly below 1; else it is open. Where that leaves candidates open, one that is probable enough to be within what is
-    worthwhile of the best is a safe choice. Nothing depends on the order or the names of candidates, or on the unit of values.
+    worthwhile of the best is a safe choice, once each candidate in the race has three trials. Nothing depends on the order or
+    the names of candidates, or on the unit of values.
 
     Args:
         observations: the trials that ended well.
@@ -99,9 +110,11 @@ def decide(
         rules: what decides.
         alpha: the error that all intervals together may make at this look.
         one: groups of candidates that are known, before any statistics, to be the same setting in force.
+        racing: the candidates still in the race; None for all.
     """
-    present = [name for name in names if any(seen.candidate == name for seen in observations)]
-    fitted = _widest_fit(observations, present, baseline)
+    trials = _trials(observations, names)
+    present = list(trials)
+    fitted = widest_fit(observations, names, baseline)
     states = dict.fromkeys(names, CandidateState.FAILED) | dict.fromkeys(present, CandidateState.OPEN)
     group = _groups(names, one)
     outcome, winners, choice = Outcome.UNRESOLVED, tuple[str, ...](), None
@@ -115,13 +128,14 @@ def decide(
         outcome, winners, states = _outcome(states, leader)
         choice = _of_shown(outcome, winners, leader, baseline, measured=baseline in present)
         if outcome is Outcome.UNRESOLVED and rules.choose and found is not None:
-            if found.near.keys() == set(present):  # one that could not be compared may be the best
+            enough = all(trials[name] >= _FEWEST_TRIALS for name in present if racing is None or name in racing)
+            if enough and found.near.keys() == set(present):  # one that could not be compared may be the best
                 outcome, choice = _of_chances(found, fitted, baseline, rules, alpha)
             behind = {name for name, chance in found.near.items() if chance < rules.given_up}
             states |= {name: CandidateState.BEHIND for name in behind if states[name] is CandidateState.OPEN}
     level = levels(observations, present, alpha)
     sd = fitted.sd if fitted else None
-    blocks = max((sum(seen.candidate == name for seen in observations) for name in present), default=0)
+    blocks = max(trials.values(), default=0)
     return Decision(
         outcome=outcome,
         choice=choice,
@@ -129,7 +143,7 @@ def decide(
         winners=winners,
         states=states,
         chances=dict(found.near) if found else {},
-        ratios={name: _ratio(fitted, name, baseline, alpha) if name in present else None for name in names},
+        ratios=ratios(fitted, names, baseline, alpha),
         levels={name: level.get(name) for name in names},
         sd=sd,
         dof=fitted.dof if fitted else 0,
@@ -153,7 +167,9 @@ def leaves(found: Decision, racing: Sequence[str], baseline: str, rules: Rules) 
     """
     if not rules.choose:
         return frozenset()
-    gone = {name for name in racing if found.chances.get(name, 1.0) < rules.given_up} - {baseline}
+    worse = (CandidateState.BEHIND, CandidateState.LOSES)
+    gone = {name for name in racing if found.states[name] in worse and found.chances.get(name, 1.0) < rules.given_up}
+    gone -= {baseline}
     if gone and not set(racing) - gone - {baseline}:
         gone.remove(max(gone, key=lambda name: found.chances[name]))
     return frozenset(gone)
@@ -171,10 +187,9 @@ def blocks_to_choose(
 
     None where it is not known, or where it takes more than 48 times as many.
     """
-    present = [name for name in names if any(seen.candidate == name for seen in observations)]
-    fitted = _widest_fit(observations, present, baseline)
+    fitted = widest_fit(observations, names, baseline)
     group = _groups(names, one)
-    blocks = max((sum(seen.candidate == name for seen in observations) for name in present), default=0)
+    blocks = max(_trials(observations, names).values(), default=0)
     for more in _FORESEEN:
         found = _chances(observations, fitted, group, rules, more)
         if found is not None and max(found.near.values()) >= rules.confidence:
@@ -235,13 +250,36 @@ def _of_chances(found: Chances, fitted: Fit, baseline: str, rules: Rules, alpha:
     return Outcome.UNRESOLVED, None
 
 
-def _widest_fit(observations: Sequence[Observation], present: Sequence[str], baseline: str) -> Fit | None:
-    """Fit all candidates that have trials or, where they fall apart, those connected to each other by most trials."""
-    if not present:
+def widest_fit(observations: Sequence[Observation], names: Sequence[str], baseline: str) -> Fit | None:
+    """Fit all candidates that have trials or, where they fall apart, those connected to each other by most trials.
+
+    Returns:
+        The fit; None where no two candidates can be compared.
+    """
+    trials = _trials(observations, names)
+    if not trials:
         return None
-    trials = {name: sum(seen.candidate == name for seen in observations) for name in present}
-    widest = max(components(observations, present), key=lambda group: (sum(trials[name] for name in group), baseline in group))
-    return fit(observations, widest)
+    groups = components(observations, list(trials))
+    return fit(observations, max(groups, key=lambda group: (sum(trials[name] for name in group), baseline in group)))
+
+
+def ratios(fitted: Fit | None, names: Sequence[str], baseline: str, alpha: float) -> dict[str, Estimate | None]:
+    """Return each candidate's ratio to the baseline; None where the two cannot be compared.
+
+    Args:
+        fitted: the candidates that can be compared.
+        names: every candidate.
+        baseline: the candidate that ratios are taken to.
+        alpha: the error that all intervals together may make.
+    """
+    compared = fitted.names if fitted is not None and baseline in fitted.names else ()
+    return {name: fitted.ratio(name, baseline, alpha) if fitted and name in compared else None for name in names}
+
+
+def _trials(observations: Sequence[Observation], names: Sequence[str]) -> dict[str, int]:
+    """Return how many trials each candidate has that has any, in the order of `names`."""
+    counts = {name: sum(seen.candidate == name for seen in observations) for name in names}
+    return {name: count for name, count in counts.items() if count}
 
 
 def _groups(names: Sequence[str], one: Sequence[frozenset[str]]) -> dict[str, frozenset[str]]:
@@ -305,11 +343,3 @@ def _outcome(states: Mapping[str, CandidateState], leader: str) -> tuple[Outcome
     if len(winners) == 1:
         return Outcome.WINNER, winners, {**states, leader: CandidateState.WINS}
     return Outcome.TIE, winners, dict(states)
-
-
-def _ratio(fitted: Fit | None, name: str, baseline: str, alpha: float) -> Estimate | None:
-    if name == baseline:
-        return Estimate(mean=1.0, low=1.0, high=1.0)
-    if fitted is None or name not in fitted.names or baseline not in fitted.names:
-        return None
-    return fitted.ratio(name, baseline, alpha)

@@ -1,0 +1,151 @@
+"""A decision by throughput: which figure of a trial's seconds decides, so that no verdict contradicts the plain mean.
+
+The throughput of a trial is its transactions divided by its seconds. Stalls that come by chance make that figure noisy, so a
+comparison is sharper by the typical speed, which forgives them; but a candidate may be ahead in typical speed and stall more.
+Each trial's logarithm splits into two parts, log(mean) = log(typical speed) + log(mean / typical speed), of which the second is
+what stalls cost. The typical speed decides as long as that cost does not differ between candidates and the plain means agree in
+sign with each claim; else the plain means decide.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Hashable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import fdtrc
+
+from dialin.model.verdict import CandidateState, DecidedBy, Outcome
+from dialin.stats.blocks import Fit, Observation, fit, levels
+from dialin.stats.decide import Decision, Rules, decide, ratios, widest_fit
+
+_STALLS_DIFFER = 0.2
+"""The p value of an F test below which stalls count as different between candidates. It is generous on purpose: a difference
+that is overlooked lets a figure decide that forgives it, while one that is only chance costs a few more trials."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrialSpeed:
+    """What one trial shows of throughput.
+
+    Attributes:
+        stratum: what ran close together in time and is compared with itself only, e.g. (block, session).
+        candidate: the candidate's name.
+        mean: transactions divided by seconds.
+        typical: the typical speed in the same unit; see `stats.series.Window`. At least `mean`.
+    """
+
+    stratum: Hashable
+    candidate: str
+    mean: float
+    typical: float
+
+
+def by_mean(trials: Sequence[TrialSpeed]) -> list[Observation]:
+    """Return each trial's throughput."""
+    return [Observation(trial.stratum, trial.candidate, trial.mean) for trial in trials]
+
+
+def by_typical_speed(trials: Sequence[TrialSpeed]) -> list[Observation]:
+    """Return each trial's typical speed."""
+    return [Observation(trial.stratum, trial.candidate, trial.typical) for trial in trials]
+
+
+def decide_throughput(
+    trials: Sequence[TrialSpeed],
+    names: Sequence[str],
+    baseline: str,
+    rules: Rules,
+    *,
+    alpha: float,
+    one: Sequence[frozenset[str]] = (),
+    racing: Collection[str] | None = None,
+) -> Decision:
+    """Judge candidates by throughput; `decided_by` of the decision says which figure of the seconds decided.
+
+    `ratios` and `levels` of the decision are those of the plain means, whichever figure decided.
+
+    Args:
+        trials: those that completed.
+        names: every candidate.
+        baseline: the candidate that ratios are taken to.
+        rules: what decides.
+        alpha: the error that all intervals together may make at this look.
+        one: groups of candidates with identical effective settings.
+        racing: the candidates still in the race; None for all.
+    """
+    means, typical = by_mean(trials), by_typical_speed(trials)
+    differ = stalls_differ(trials, names, rules.worthwhile)
+    if not differ:
+        decision = decide(typical, names, baseline, rules, alpha=alpha, one=one, racing=racing)
+        plain = widest_fit(means, names, baseline)
+        if plain is None or not _is_contradicted(decision, plain, baseline, rules.worthwhile, alpha):
+            level = levels(means, names, alpha)
+            return replace(
+                decision,
+                states=decision.states if plain is None else _states(decision, plain),
+                ratios=ratios(plain, names, baseline, alpha),
+                levels={name: level.get(name) for name in names},
+                decided_by=DecidedBy.TYPICAL_SPEED,
+                typical_ratios=decision.ratios,
+            )
+    decision = decide(means, names, baseline, rules, alpha=alpha, one=one, racing=racing)
+    typical_ratios = ratios(widest_fit(typical, names, baseline), names, baseline, alpha)
+    return replace(decision, typical_ratios=typical_ratios, stalls_differ=differ)
+
+
+def deciding(trials: Sequence[TrialSpeed], decision: Decision) -> list[Observation]:
+    """Return the figures that a decision by throughput was made by."""
+    return by_typical_speed(trials) if decision.decided_by is DecidedBy.TYPICAL_SPEED else by_mean(trials)
+
+
+def stalls_differ(trials: Sequence[TrialSpeed], names: Sequence[str], worthwhile: float) -> bool:
+    """Return whether what stalls cost differs between candidates by more than what is worthwhile, and by more than chance.
+
+    The cost is log(typical / mean) of each trial. It differs where the largest and the smallest mean cost of a candidate lie
+    further apart than `worthwhile`, and an F test of all candidates within blocks has a p value below 0.2.
+    """
+    moving = [trial for trial in trials if trial.mean > 0]
+    present = [name for name in names if any(trial.candidate == name for trial in moving)]
+    costs = fit([Observation(t.stratum, t.candidate, t.mean / t.typical) for t in moving], present)
+    if costs is None or costs.sd is None or max(costs.effects) - min(costs.effects) <= math.log1p(worthwhile):
+        return False
+    if costs.sd == 0:
+        return True
+    effects = np.array(costs.effects)
+    between = float(effects @ np.linalg.pinv(np.array(costs.covariance)) @ effects) / (len(present) - 1)
+    return float(fdtrc(len(present) - 1, costs.dof, between / costs.sd**2)) < _STALLS_DIFFER
+
+
+def _is_contradicted(decision: Decision, plain: Fit, baseline: str, worthwhile: float, alpha: float) -> bool:
+    """Return whether the plain means speak against what a decision by typical speed claims."""
+    choice = decision.choice
+    if choice is None or choice not in plain.names:
+        return False
+    if choice != baseline and baseline in plain.names and plain.ratio(choice, baseline, alpha).mean <= 1:
+        return True
+    for name in plain.names:
+        ratio = plain.ratio(name, choice, alpha)
+        if decision.states[name] is CandidateState.LOSES and ratio.mean >= 1:
+            return True
+        if ratio.low is not None and ratio.low > 1 + worthwhile:
+            return True
+        equal = decision.outcome is Outcome.NO_WORTHWHILE_DIFFERENCE
+        if equal and ratio.high is not None and ratio.high < 1 / (1 + worthwhile):
+            return True
+    return False
+
+
+def _states(decision: Decision, plain: Fit) -> dict[str, CandidateState]:
+    """Return the states of a decision by typical speed, in which no candidate is worse whose plain mean is not.
+
+    Only undecided studies need this: a decision that names a choice is not made where the plain means speak against it.
+    """
+    effects = dict(zip(plain.names, plain.effects, strict=True))
+    leader = effects.get(decision.leader or "", math.inf)
+    worse = (CandidateState.BEHIND, CandidateState.LOSES)
+    return {
+        name: CandidateState.OPEN if decision.choice is None and state in worse and effects.get(name, 0.0) >= leader else state
+        for name, state in decision.states.items()
+    }
