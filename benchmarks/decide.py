@@ -12,19 +12,21 @@ from __future__ import annotations
 import argparse
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.special import betaincinv, stdtrit
-from world import DYNAMIC, LAST, LEVELS, RESTART, Machine, World, observe, run, truth
+from world import BEST, DYNAMIC, LEVELS, RESTART, Machine, World, observe, run, truth
 
 from dialin.model.verdict import CandidateState, Estimate, Outcome
 from dialin.stats.blocks import fit
-from dialin.stats.decide import Decision, Rules, decide, leaves
+from dialin.stats.decide import Decision, Rules, leaves
 from dialin.stats.intervals import stall_share, typical
 from dialin.stats.looks import FIRST_CUT, FIRST_LOOK, allowance
+from dialin.stats.safety import Failures, unsafe
+from dialin.stats.throughput import by_mean, decide_throughput
 from dialin.study.plan import block_order
 
 RULES = Rules(worthwhile=0.01, confidence=0.95)
@@ -40,13 +42,14 @@ class Ended:
 
     Attributes:
         minutes: of machine time.
-        right: whether the value it chose is within 1 % of the best.
+        right: whether the throughput of the value it chose is within 1 % of the best one's, unsafe candidates left out.
         false: whether it claimed a difference that is not so.
         claimed: whether it claimed any difference.
         resolved: whether it came to a choice within its budget; else the value that leads counts as chosen.
         missed: for each kind of interval, how many were printed and how many missed the truth.
         equal: whether it claimed that nothing differs where something does by more than 1 %.
         noise: standard deviation of a trial within its block, as the verdict prints it.
+        unsafe: whether it chose a candidate whose server failed more often than the baseline's.
     """
 
     minutes: float
@@ -57,6 +60,7 @@ class Ended:
     missed: dict[str, tuple[int, int]] = field(default_factory=dict)
     equal: bool = False
     noise: float | None = None
+    unsafe: bool = False
 
     @property
     def some_missed(self) -> bool:
@@ -66,7 +70,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A design in a world; `failing` is the share of trials that fail."""
+    """A design in a world; `failing` is the share of trials that fail, `crashing` that of the best candidate's trials."""
 
     design: str
     world: World
@@ -74,13 +78,14 @@ class Row:
     difference: float
     eliminate: bool = True
     failing: float = 0.0
+    crashing: float = 0.0
 
 
 def grid(rng: np.random.Generator, row: Row) -> Ended:
     """One long run for each value, in order; a difference is claimed by Welch's t on the seconds, as a chart invites to."""
     world, levels = row.world, LEVELS[row.shape](row.difference)
     machine = world.begin(rng)
-    runs = [run(rng, machine, GRID_SECONDS, level) for level in levels]
+    runs = [run(rng, machine, GRID_SECONDS, level, world.habits(index)) for index, level in enumerate(levels)]
     means = np.array([run.mean() for run in runs])
     errors = np.array([run.std(ddof=1) / math.sqrt(run.size) for run in runs])
     claims = [
@@ -90,7 +95,8 @@ def grid(rng: np.random.Generator, row: Row) -> Ended:
         if (means[i] - means[j]) / math.hypot(errors[i], errors[j]) > float(stdtrit(GRID_SECONDS, 0.975))
     ]
     false = any(levels[i] <= levels[j] for i, j in claims)
-    return Ended(machine.clock / 60, good(levels, int(means.argmax())), false, bool(claims))
+    right = levels[int(means.argmax())] >= max(levels) - _MATTERS
+    return Ended(machine.clock / 60, right, false, bool(claims))
 
 
 def dialin(rng: np.random.Generator, row: Row) -> Ended:
@@ -98,54 +104,71 @@ def dialin(rng: np.random.Generator, row: Row) -> Ended:
     world, levels = row.world, LEVELS[row.shape](row.difference)
     names = [f"c{index}" for index in range(len(levels))]
     machine, seed = world.begin(rng), int(rng.integers(2**31))
-    racing, seen, spent, before, block = set(names), [], 0.0, 0.0, 0
+    left, seen, spent, before, block = set[str](), [], 0.0, 0.0, 0
+    failures = dict.fromkeys(names, Failures(0, 0))
     while True:
         block += 1
-        order = [name for name in block_order(seed, block, names) if name in racing]
-        if machine.clock + len(order) * world.trial_seconds > BUDGET:
+        order = [name for name in block_order(seed, block, names) if name not in left]
+        if len(order) < 2 or machine.clock + len(order) * world.trial_seconds > BUDGET:
             break
-        tried = [observe(rng, machine, block, name, levels[names.index(name)]) for name in order]
-        seen += [one for one in tried if not row.failing or rng.random() >= row.failing]
+        for name in order:
+            index = names.index(name)
+            trial = observe(rng, machine, block, index, levels[index])
+            fails = rng.random() < max(row.failing, row.crashing if index == BEST else 0.0)
+            failures[name] = Failures(failures[name].failed + fails, failures[name].trials + 1)
+            seen += [] if fails else [trial]
+        out = unsafe(failures, names[0])
+        left |= out
         if block < FIRST_CUT:
             continue
         now, alpha = machine.clock / BUDGET, 0.01
         if block >= FIRST_LOOK:
             alpha = allowance(spent, 1 - RULES.confidence, before, now)
             spent, before = spent + alpha, now
-        found = decide(seen, names, names[0], RULES, alpha=alpha)
+        safe = [name for name in names if name not in out]
+        compared, racing = [trial for trial in seen if trial.candidate in safe], set(safe) - left
+        found = decide_throughput(compared, safe, names[0], RULES, alpha=alpha, racing=racing)
         if block >= FIRST_LOOK and found.outcome is not Outcome.UNRESOLVED:
             break
         if row.eliminate:
-            racing -= leaves(found, sorted(racing), names[0], RULES)
-    chosen = found.choice or found.leader or names[0]
-    false, claimed = claims(found, levels, names)
-    missed = misses(found, levels, names, machine)
+            left |= leaves(found, sorted(racing), names[0], RULES)
+    true = [level + truth(world, machine.correlation, world.habits(i)).cost for i, level in enumerate(levels)]
+    chosen = found.choice or (found.leader if found.leader in safe else None) or names[0]
+    shown = {name: true[names.index(name)] for name in safe}
+    false, claimed = claims(found, shown, names[0])
+    missed = misses(found, shown, names[0], machine)
     minutes, resolved = machine.clock / 60, found.choice is not None
     if chosen != names[0]:
-        missed["confirmed gain"] = confirm(rng, machine, levels, chosen, names[0])
-    equal = found.outcome is Outcome.NO_WORTHWHILE_DIFFERENCE and not good(levels, int(np.argmin(levels)))
-    return Ended(minutes, good(levels, names.index(chosen)), false, claimed, resolved, missed, equal, found.sd)
+        missed["confirmed gain"] = confirm(rng, machine, levels, true, names.index(chosen))
+    equal = found.outcome is Outcome.NO_WORTHWHILE_DIFFERENCE and max(shown.values()) > min(shown.values()) + _MATTERS
+    right = shown[chosen] >= max(shown.values()) - _MATTERS
+    return Ended(minutes, right, false, claimed, resolved, missed, equal, found.sd, chosen in out)
 
 
-def good(levels: Sequence[float], chosen: int) -> bool:
-    return levels[chosen] >= max(levels) - math.log1p(RULES.worthwhile) - 1e-9
+_MATTERS = math.log1p(RULES.worthwhile) + 1e-9
 
 
-def claims(found: Decision, levels: Sequence[float], names: Sequence[str]) -> tuple[bool, bool]:
-    """Tell whether a verdict claims a difference that is not so, and whether it claims any, by states or ratios."""
-    level = dict(zip(names, levels, strict=True))
+def claims(found: Decision, true: Mapping[str, float], baseline: str) -> tuple[bool, bool]:
+    """Return whether a verdict claims a difference that is not so, and whether it claims any, by states or ratios.
+
+    Args:
+        found: the verdict.
+        true: throughput of the candidates compared, log scale.
+        baseline: the candidate that ratios are taken to.
+    """
     losing = [name for name, state in found.states.items() if state is CandidateState.LOSES]
     shown = [(name, ratio) for name, ratio in found.ratios.items() if ratio and ratio.low and ratio.high]
-    better = [name for name, ratio in shown if ratio.low > 1 and name != names[0]]
+    better = [name for name, ratio in shown if ratio.low > 1 and name != baseline]
     worse = [name for name, ratio in shown if ratio.high < 1]
-    false = any(level[name] >= max(levels) for name in losing)
-    false |= any(level[name] <= level[names[0]] for name in better) or any(level[name] >= level[names[0]] for name in worse)
+    false = any(true[name] >= max(true.values()) for name in losing)
+    false |= any(true[name] <= true[baseline] for name in better) or any(true[name] >= true[baseline] for name in worse)
+    if found.outcome in (Outcome.WINNER, Outcome.TIE):
+        false |= any(true[name] < max(true.values()) - _MATTERS for name in found.winners)
     return false, bool(losing or better or worse)
 
 
-def misses(found: Decision, levels: Sequence[float], names: Sequence[str], machine: Machine) -> dict[str, tuple[int, int]]:
-    """Count the intervals of each kind that the verdict prints, and those that miss the truth."""
-    level = dict(zip(names, levels, strict=True))
+def misses(found: Decision, true: Mapping[str, float], baseline: str, machine: Machine) -> dict[str, tuple[int, int]]:
+    """Count the intervals of each kind that the verdict prints, and those that miss the truth; see `claims`."""
     longest = max((length for own in machine.windows.values() for w in own for length in w.stall_lengths), default=0)
     counted: dict[str, tuple[int, int]] = {}
 
@@ -155,32 +178,33 @@ def misses(found: Decision, levels: Sequence[float], names: Sequence[str], machi
         printed, missed = counted.get(kind, (0, 0))
         counted[kind] = printed + 1, missed + (not estimate.low <= true <= estimate.high)
 
-    for name in names:
+    for name, level in true.items():
         own, alpha = machine.windows[name], 1 - RULES.confidence
-        usual_cv, usual_stalls = truth(machine.world, machine.correlation, machine.world.uneven if name == f"c{LAST}" else 1.0)
-        if name != names[0]:
-            count("ratio to the baseline", found.ratios[name], math.exp(level[name] - level[names[0]]))
-        if name == found.choice and name != names[0]:
-            count("ratio of the choice", found.ratios[name], math.exp(level[name] - level[names[0]]))
-        count("throughput", found.levels[name], 1000 * math.exp(level[name] + float(np.mean(machine.drifts[name]))))
-        count("variation", typical([w.cv for w in own], alpha), usual_cv)
+        usual = truth(machine.world, machine.correlation, machine.world.habits(int(name[1:])))
+        if name != baseline:
+            count("ratio to the baseline", found.ratios[name], math.exp(level - true[baseline]))
+        if name == found.choice and name != baseline:
+            count("ratio of the choice", found.ratios[name], math.exp(level - true[baseline]))
+        count("throughput", found.levels[name], 1000 * math.exp(level + float(np.mean(machine.drifts[name]))))
+        count("variation", typical([w.cv for w in own], alpha), usual.cv)
         lengths = [length for w in own for length in w.stall_lengths]
-        count("stalls", stall_share(lengths, sum(w.seconds for w in own), longest, alpha), usual_stalls)
+        count("stalls", stall_share(lengths, sum(w.seconds for w in own), longest, alpha), usual.stalled)
     return counted
 
 
-def confirm(rng: np.random.Generator, machine: Machine, levels: Sequence[float], chosen: str, baseline: str) -> tuple[int, int]:
-    """Measure the choice afresh against the baseline, and tell whether the interval of its gain misses the truth."""
-    pair = (chosen, baseline)
+def confirm(
+    rng: np.random.Generator, machine: Machine, levels: Sequence[float], true: Sequence[float], chosen: int
+) -> tuple[int, int]:
+    """Measure the choice afresh against the baseline; return one interval, and whether it misses the truth."""
     fresh = [
-        observe(rng, machine, block, name, levels[int(name[1:])])
+        observe(rng, machine, block, index, levels[index])
         for block in range(CONFIRMING_BLOCKS)
-        for name in (pair if block % 2 else pair[::-1])
+        for index in ((chosen, 0) if block % 2 else (0, chosen))
     ]
-    found = fit(fresh, pair)
-    gain = found.ratio(chosen, baseline, 1 - RULES.confidence) if found else None
-    true = math.exp(levels[int(chosen[1:])] - levels[int(baseline[1:])])
-    return 1, int(gain is None or gain.low is None or gain.high is None or not gain.low <= true <= gain.high)
+    found = fit(by_mean(fresh), (f"c{chosen}", "c0"))
+    gain = found.ratio(f"c{chosen}", "c0", 1 - RULES.confidence) if found else None
+    inside = gain and gain.low is not None and gain.high is not None
+    return 1, int(not inside or not gain.low <= math.exp(true[chosen] - true[0]) <= gain.high)
 
 
 DESIGNS = {"grid": grid, "dialin": dialin}
@@ -192,6 +216,7 @@ ERRATIC = World("restart, one candidate five times noisier", uneven=5.0)
 QUIET = World("restart, quiet machine", cv=0.025, restart=0.005)
 LOUD = World("restart, loud machine", cv=0.10, restart=0.02)
 DRIFTING = World("restart, drift 20 %/h", drift=0.20)
+STALLING = World("restart, the best in typical speed stalls ten times as often", stalls_of_best=60.0)
 ROWS = (
     *(Row("grid", RESTART, shape, d) for shape, d in TRUTHS),
     *(Row("dialin", RESTART, shape, d) for shape, d in TRUTHS),
@@ -201,6 +226,8 @@ ROWS = (
     *(Row("dialin", world, "one", d) for world in (UNEVEN, QUIET, LOUD, DRIFTING) for d in (0.0, 0.03, 0.10)),
     Row("dialin", ERRATIC, "one", 0.0),
     *(Row("dialin", RESTART, "one", d, failing=0.1) for d in (0.0, 0.10)),
+    *(Row("dialin", RESTART, "one", 0.10, crashing=share) for share in (0.1, 0.5)),
+    *(Row("dialin", STALLING, "one", d) for d in (0.0, 0.03, 0.10)),
 )
 COLUMNS = (
     "design",
@@ -214,6 +241,7 @@ COLUMNS = (
     "any claim",
     "false equality",
     "some ratio misses",
+    "unsafe choice",
     "noise of a trial",
 )
 
@@ -235,12 +263,17 @@ def line(row: Row, ended: Sequence[Ended]) -> str:
     noise = [one.noise for one in ended if one.noise is not None]
     cells = [
         row.design if row.eliminate else "dialin, nobody leaves",
-        row.world.name + (f", {row.failing:.0%} of trials fail" if row.failing else ""),
+        row.world.name
+        + (f", {row.failing:.0%} of trials fail" if row.failing else "")
+        + (f", {row.crashing:.0%} of the best one's trials crash" if row.crashing else ""),
         true if row.shape == "one" or not row.difference else f"graded, {row.difference:.0%}",
         f"{np.median(minutes):.0f}",
         f"{np.quantile(minutes, 0.9):.0f}",
         *(rate(sum(getattr(one, what) for one in ended), len(ended)) for what in ("resolved", "right", "false", "claimed")),
-        *(rate(sum(getattr(one, what) for one in ended), len(ended)) if noise else "-" for what in ("equal", "some_missed")),
+        *(
+            rate(sum(getattr(one, what) for one in ended), len(ended)) if noise else "-"
+            for what in ("equal", "some_missed", "unsafe")
+        ),
         f"{np.median(noise):.1%}" if noise else "-",
     ]
     return f"| {' | '.join(cells)} |"

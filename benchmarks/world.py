@@ -11,15 +11,27 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import lfilter
 
-from dialin.stats.blocks import Observation
 from dialin.stats.intervals import typical
 from dialin.stats.series import Window, window
+from dialin.stats.throughput import TrialSpeed
 
 LONG_AGO = 40
 """Seconds that run before the first one kept, so that the noise has no beginning."""
 CORRELATIONS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
 WAVES = (7_200, 18_000)
 """The periods of the drift, seconds: two waves of the same steepness."""
+
+
+BEST, LAST = 3, 6
+"""The numbers of the candidate that is the best one where any is, and of the last one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Habits:
+    """How one candidate behaves: by how much its seconds and starts are noisier than usual, and its stalls per hour."""
+
+    noisier: float
+    stalls: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +45,8 @@ class World:
         cv: coefficient of variation of a second.
         restart: standard deviation by which a start moves a whole trial, relative.
         drift: root mean square of the drift's slope, relative, an hour.
-        stalls: an hour.
+        stalls: per hour.
+        stalls_of_best: per hour, of the middle candidate; None for as many as the others have.
         correlations: lag-1 correlations of the seconds; a study has one of them.
         uneven: by how much the last candidate is noisier than the others, in seconds and restarts.
     """
@@ -45,8 +58,14 @@ class World:
     restart: float = 0.01
     drift: float = 0.05
     stalls: float = 6.0
+    stalls_of_best: float | None = None
     correlations: tuple[float, ...] = CORRELATIONS
     uneven: float = 1.0
+
+    def habits(self, index: int) -> Habits:
+        """Return how a candidate behaves, by its number."""
+        stalls = self.stalls if index != BEST or self.stalls_of_best is None else self.stalls_of_best
+        return Habits(self.uneven if index == LAST else 1.0, stalls)
 
     @property
     def trial_seconds(self) -> float:
@@ -78,7 +97,6 @@ class Machine:
 
 RESTART = World("restart (60 s to switch)")
 DYNAMIC = World("SET (8 s to switch)", switch=8.0, restart=0.003)
-LAST = 6
 
 
 def _one(difference: float) -> list[float]:
@@ -93,40 +111,59 @@ LEVELS: dict[str, Callable[[float], list[float]]] = {"one": _one, "graded": _gra
 """True levels of seven candidates on the log scale: one better than the rest, or a peak that falls off to both sides."""
 
 
-def noise(rng: np.random.Generator, world: World, correlation: float, count: int, factor: float = 1.0) -> NDArray[np.float64]:
+def noise(rng: np.random.Generator, world: World, correlation: float, count: int, habits: Habits) -> NDArray[np.float64]:
     """Return seconds about 1, stalls in them."""
     shocks = rng.standard_normal(LONG_AGO + count) * math.sqrt(1 - correlation**2)
-    speed = 1 + factor * world.cv * lfilter([1], [1, -correlation], shocks)[LONG_AGO:]
-    for _ in range(rng.poisson(world.stalls * count / 3600)):
+    speed = 1 + habits.noisier * world.cv * lfilter([1], [1, -correlation], shocks)[LONG_AGO:]
+    for _ in range(rng.poisson(habits.stalls * count / 3600)):
         begin = int(rng.integers(-7, count))
         speed[max(0, begin) : max(0, begin + int(rng.integers(3, 9)))] *= rng.uniform(0.1, 0.5)
     return np.maximum(speed, 0.0)
 
 
-def run(rng: np.random.Generator, machine: Machine, count: int, level: float, factor: float = 1.0) -> NDArray[np.float64]:
+def run(rng: np.random.Generator, machine: Machine, count: int, level: float, habits: Habits) -> NDArray[np.float64]:
     """Return the seconds of one run, whose start moved it as a whole; the clock goes on."""
     world = machine.world
     machine.clock += world.switch
     at = machine.clock + np.arange(count)
     drift = np.array([machine.drift(float(at[0])), machine.drift(float(at[-1]))]).mean() if count < 600 else None
-    moved = level + rng.normal(scale=world.restart * factor)
+    moved = level + rng.normal(scale=world.restart * habits.noisier)
     machine.clock += count
     shape = drift if drift is not None else np.array([machine.drift(float(second)) for second in at])
-    return np.asarray(1000 * np.exp(moved + shape) * noise(rng, world, machine.correlation, count, factor))
+    return np.asarray(1000 * np.exp(moved + shape) * noise(rng, world, machine.correlation, count, habits))
 
 
-def observe(rng: np.random.Generator, machine: Machine, block: int, name: str, level: float) -> Observation:
-    """Run one trial."""
-    factor = machine.world.uneven if name == f"c{LAST}" else 1.0
-    measured = window(run(rng, machine, machine.world.measured, level, factor).tolist())
+def observe(rng: np.random.Generator, machine: Machine, block: int, index: int, level: float) -> TrialSpeed:
+    """Run one trial of the candidate of a number."""
+    name, habits = f"c{index}", machine.world.habits(index)
+    measured = window(run(rng, machine, machine.world.measured, level, habits).tolist())
     machine.drifts.setdefault(name, []).append(machine.drift(machine.clock - machine.world.measured / 2))
     machine.windows.setdefault(name, []).append(measured)
-    return Observation(block, name, measured.typical)
+    return TrialSpeed(block, name, measured.mean, measured.typical)
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """What a candidate's trials show in the long run.
+
+    Attributes:
+        cv: coefficient of variation of a typical trial.
+        stalled: share of seconds that are stalled.
+        cost: what stalls take from the throughput of a trial, mean on the log scale; negative.
+    """
+
+    cv: float
+    stalled: float
+    cost: float
 
 
 @lru_cache(maxsize=64)
-def truth(world: World, correlation: float, factor: float) -> tuple[float, float]:
-    """Return the coefficient of variation of a typical trial, and the share of seconds that are stalled; from many trials."""
+def truth(world: World, correlation: float, habits: Habits) -> Truth:
+    """Return the truth about a candidate of such habits; from many trials."""
     rng = np.random.default_rng(20_080_117)
-    trials = [window(noise(rng, world, correlation, world.measured, factor).tolist()) for _ in range(6000)]
-    return typical([trial.cv for trial in trials], 0.5).mean, sum(t.stalls for t in trials) / sum(t.seconds for t in trials)
+    trials = [window(noise(rng, world, correlation, world.measured, habits).tolist()) for _ in range(6000)]
+    return Truth(
+        cv=typical([trial.cv for trial in trials], 0.5).mean,
+        stalled=sum(t.stalls for t in trials) / sum(t.seconds for t in trials),
+        cost=float(np.mean([math.log(trial.mean) for trial in trials])),
+    )

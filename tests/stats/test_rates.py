@@ -13,6 +13,7 @@ from dialin.stats.decide import Rules, decide
 from dialin.stats.intervals import stall_share, typical
 from dialin.stats.looks import FIRST_LOOK, allowance
 from dialin.stats.series import window
+from dialin.stats.throughput import by_mean
 from stats.simulated import at_most, least
 from stats.simulated import decide as studies_of
 from stats.simulated import world as worlds
@@ -131,7 +132,7 @@ def test_correlated_seconds_raise_no_false_alarm_because_the_trial_is_the_unit()
     quiet = worlds.World("no restarts", restart=0.0, stalls=0.0)
 
     def seconds():
-        return 1000 * worlds.noise(rng, quiet, 0.9, 20)
+        return 1000 * worlds.noise(rng, quiet, 0.9, 20, quiet.habits(0))
 
     alarms, naive = 0, 0
     for _ in range(studies):
@@ -166,9 +167,9 @@ def measured(request):
     for _ in range(16):
         machine = machine_of.begin(rng)
         seen = [
-            worlds.observe(rng, machine, block, name, true[name])
+            worlds.observe(rng, machine, block, int(index), true[f"c{index}"])
             for block in range(6)
-            for name in rng.permutation(list(true)).tolist()
+            for index in rng.permutation(7)
         ]
         found.append((machine, seen, true))
     return found
@@ -182,7 +183,7 @@ def covered(estimates):
 def test_ratios_to_the_baseline_are_covered(measured):
     pairs = []
     for _, seen, true in measured:
-        for so_far, alpha in looks(seen, (6,)):
+        for so_far, alpha in looks(by_mean(seen), (6,)):
             found = fit(so_far, list(true))
             pairs += [(found.ratio(name, "c0", alpha), math.exp(true[name] - true["c0"])) for name in names_of(7)[1:]]
     assert covered(pairs) >= 0.97  # they hold together, so each one alone more often
@@ -191,40 +192,36 @@ def test_ratios_to_the_baseline_are_covered(measured):
 def test_levels_are_covered(measured):
     pairs = []
     for machine, seen, true in measured:
-        for name, level in levels(seen, list(true), ALPHA).items():
-            pairs.append((level, 1000 * math.exp(true[name] + float(np.mean(machine.drifts[name])))))
+        for name, level in levels(by_mean(seen), list(true), ALPHA).items():
+            cost = truth(machine, name).cost
+            pairs.append((level, 1000 * math.exp(true[name] + cost + float(np.mean(machine.drifts[name])))))
     assert covered(pairs) >= 0.96
 
 
 def test_variations_and_stalls_are_covered(measured):
-    truths, variations, stalls = {}, [], []
+    variations, stalls = [], []
     for machine, _, _ in measured:
         for name, own in machine.windows.items():
-            key = (machine.correlation, machine.world.uneven if name == f"c{worlds.LAST}" else 1.0)
-            if key not in truths:
-                truths[key] = truth(machine.world, *key)
-            usual, share = truths[key]
-            variations.append((typical([one.cv for one in own], ALPHA), usual))
+            usual = truth(machine, name)
+            variations.append((typical([one.cv for one in own], ALPHA), usual.cv))
             lengths = [length for one in own for length in one.stall_lengths]
-            stalls.append((stall_share(lengths, sum(one.seconds for one in own), 8, ALPHA), share))
+            stalls.append((stall_share(lengths, sum(one.seconds for one in own), 8, ALPHA), usual.stalled))
     assert covered(variations) >= 0.92
     assert covered(stalls) >= 0.93
 
 
-def truth(world, correlation, factor):
-    """The variation of a typical trial and the share of stalled seconds, from many trials."""
-    rng = np.random.default_rng(1)
-    own = [window(worlds.noise(rng, world, correlation, world.measured, factor)) for _ in range(800)]
-    return float(np.median([one.cv for one in own])), sum(one.stalls for one in own) / sum(one.seconds for one in own)
+def truth(machine, name):
+    return worlds.truth(machine.world, machine.correlation, machine.world.habits(int(name[1:])))
 
 
 def test_a_gain_that_is_confirmed_afresh_is_covered_though_its_candidate_was_picked(measured):
     rng, missed, counted = np.random.default_rng(71), 0, 0
     for machine, seen, true in measured:
-        found = fit([one for one in seen if one.stratum < 3], list(true))
-        chosen = max(names_of(7)[1:], key=lambda name: found.effects[found.names.index(name)])
+        found = fit([one for one in by_mean(seen) if one.stratum < 3], list(true))
+        chosen = max(range(1, 7), key=lambda index: found.effects[index])
         for _ in range(3):
-            one, miss = studies_of.confirm(rng, machine, list(true.values()), chosen, "c0")
+            levels_of = list(true.values())
+            one, miss = studies_of.confirm(rng, machine, levels_of, levels_of, chosen)
             counted, missed = counted + one, missed + miss
     assert missed <= at_most(ALPHA, counted)
 

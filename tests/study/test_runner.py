@@ -118,13 +118,14 @@ def test_candidates_that_are_one_in_force_are_said_to_be_one(study):
     assert "same_in_force" in {note.code for note in verdict.warnings}
 
 
-def test_a_candidate_that_does_not_start_fails_twice_and_the_study_goes_on(study):
+def test_a_candidate_whose_server_does_not_start_is_unsafe_and_the_study_goes_on(study):
     verdict, record = study(simulated(four=1300, fails=frozenset({"16"})))
     assert verdict.winners == ["4"]
-    assert [trial.state for trial in record.trials if trial.candidate == "16"] == [TrialState.FAILED] * 2
-    assert verdict.candidates[2].state is CandidateState.FAILED
+    assert [trial.state for trial in record.trials if trial.candidate == "16"] == [TrialState.FAILED]
+    assert verdict.candidates[2].state is CandidateState.UNSAFE
     assert verdict.candidates[2].tps is None
-    assert "failed_trials" in {note.code for note in verdict.warnings}
+    assert {"failed_trials", "unsafe"} <= {note.code for note in verdict.warnings}
+    assert "16 is unsafe: its server failed in 1 of 1 trial." in verdict.headline
 
 
 def test_a_baseline_that_does_not_start_leaves_the_others_comparable(study):
@@ -241,8 +242,9 @@ def test_a_study_that_failed_throughout_fails_again_at_once_when_it_is_resumed(s
 def test_when_one_candidate_is_left_there_is_nothing_more_to_measure(study):
     verdict, record = study(simulated(fails=frozenset({"4", "16"})))
     assert verdict.verdict is Outcome.UNRESOLVED
-    assert "only 1 could be measured" in verdict.headline
-    assert len(record.trials) <= 6
+    assert "no safe candidate is left" in verdict.headline
+    assert verdict.recommended_candidate == "1"
+    assert len(record.trials) == 3
 
 
 def test_without_a_baseline_weaker_durability_is_judged_among_the_others(study, spec):

@@ -87,7 +87,7 @@ def of(record: StudyRecord, purpose: Purpose = Purpose.RACE) -> list[Measured]:
         found.append(
             Measured(
                 trial=trial,
-                value=figures.value(counted, record.spec.goal) if counted else 0.0,
+                value=figures.value(counted, figures.FIGURE_OF[record.spec.goal]) if counted else 0.0,
                 transactions=transactions,
                 queries=transactions if timed or queries <= 0 else queries,
                 watched=dict(record.watched.get(trial.id, {})),

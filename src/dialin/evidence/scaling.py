@@ -23,7 +23,7 @@ def scaling(record: StudyRecord) -> list[Scaling]:
     for one in found:
         for threads, level in by_threads(record.samples[one.trial.id], rate=asked).items():
             levels.setdefault(one.trial.candidate, set()).add(threads)
-            seen.append(blocks.Observation(one.stratum, _key(one.trial.candidate, threads), level.typical))
+            seen.append(blocks.Observation(one.stratum, _key(one.trial.candidate, threads), level.throughput))
     keys = {_key(name, threads) for name, own in levels.items() for threads in own}
     estimates = blocks.levels(seen, sorted(keys), 1 - record.spec.confidence)
     return [

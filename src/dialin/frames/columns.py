@@ -112,11 +112,13 @@ SAMPLES: Columns = {
 
 VERDICT: Columns = {
     "candidate": _CANDIDATE,
-    "state": Column(pl.String, "wins, ties, loses, behind, open (not told apart) or failed"),
+    "state": Column(pl.String, "wins, ties, loses, behind, open (inconclusive), unsafe or failed"),
     "recommended": Column(pl.Boolean, "whether it is what the study recommends"),
     "baseline": Column(pl.Boolean, "whether the others are measured against it"),
-    **_with_interval("tps", "transactions a second"),
+    **_with_interval("tps", "throughput: transactions divided by measured seconds"),
     **_with_interval("ratio", "throughput as a ratio to the baseline's: 1.05 is 5 % more"),
+    **_with_interval("typical_ratio", "typical speed, which forgives stalls, as a ratio to the baseline's"),
+    "stall_cost": Column(pl.Float64, "share of the typical speed that stalls cost, 0 to 1"),
     **_with_interval("goal_ratio", "the goal's own measure as a ratio to the baseline's"),
     "probability": Column(pl.Float64, "of being within what is worthwhile of the best, 0 to 1"),
     **_with_interval("cv", "coefficient of variation of the seconds of a typical trial: 0.04 is 4 %"),

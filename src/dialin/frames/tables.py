@@ -110,6 +110,8 @@ def _candidate(one: CandidateVerdict, found: Verdict) -> tuple[Any, ...]:
         *(one.name, str(one.state), one.name == found.recommended_candidate, one.name == found.baseline),
         *_ends(one.tps),
         *_ends(one.ratio),
+        *_ends(one.typical_ratio),
+        one.stall_cost,
         *_ends(one.goal_ratio),
         one.probability,
         *_ends(one.cv),

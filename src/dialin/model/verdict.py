@@ -80,8 +80,12 @@ class CandidateVerdict(_Part):
     real: dict[str, str] = Field(
         default_factory=dict, description="what was counted of the real objects behind these variables, where it could be"
     )
-    tps: Estimate | None = Field(description="transactions a second")
+    tps: Estimate | None = Field(description="throughput: transactions divided by measured seconds")
     ratio: Estimate | None = Field(description="throughput as a ratio to the baseline's")
+    typical_ratio: Estimate | None = Field(
+        default=None, description="typical speed, which forgives stalls, as a ratio to the baseline's; it is not throughput"
+    )
+    stall_cost: float | None = Field(default=None, description="share of the typical speed that stalls cost")
     goal_ratio: Estimate | None = Field(
         default=None, description="the goal's own measure (throughput, variation, latency) as a ratio to the baseline's"
     )
@@ -132,6 +136,9 @@ class Verdict(_Part):
     schema_: Literal["dialin/verdict/2"] = Field(default="dialin/verdict/2", alias="schema")
     verdict: Outcome
     goal: Goal = Field(default=Goal.THROUGHPUT, description="what decides")
+    decided_by: DecidedBy = Field(
+        default=DecidedBy.THROUGHPUT, description="the figure of each trial that candidates were compared by"
+    )
     percentile: int = Field(default=95, description="which percentile `latency_ms` is")
     headline: str = Field(description="the verdict in one sentence")
     reason: str = Field(description="why this is recommended, in words")

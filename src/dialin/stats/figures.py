@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 from dialin.model.study import Goal
 from dialin.model.trial import Sample, Step, Trial, TrialState
-from dialin.model.verdict import Estimate
+from dialin.model.verdict import DecidedBy, Estimate
 from dialin.stats.blocks import Observation
 from dialin.stats.correlation import effective_seconds
 from dialin.stats.series import Window, window
 from dialin.stats.steady import Shape, examine
+from dialin.stats.throughput import TrialSpeed
 
 _STEADIEST = 0.001
 """The coefficient of variation below which a trial is as steady as can be: a driver's own clock is no better."""
@@ -20,19 +21,21 @@ _STEADIEST = 0.001
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What a trial came to.
+    """One trial, summed up.
 
     Attributes:
-        window: of the seconds that count: measured ones from where they had settled on, without those that the host lost.
-        shape: what they looked like; of several numbers of threads, the first that was not steady.
+        window: of every measured second but those that the host lost.
+        typical: the typical speed, transactions per second; see `stats.series.Window`.
+        shape: what the seconds looked like; of several numbers of threads, the first that was not steady.
         effective: how many independent seconds they are worth.
         latency: the mean of their percentiles of latency, each weighed by its transactions, milliseconds; None without any.
-        errors: errors that the driver ignored, a second.
+        errors: errors per second that the driver ignored.
         lost: measured seconds that the host lost; of runs that it spoiled, what they took.
         seconds: of load that count.
     """
 
     window: Window
+    typical: float
     shape: Shape
     effective: float
     latency: float | None
@@ -46,25 +49,26 @@ def figures(samples: Sequence[Sample], *, rate: int = 0) -> Figures | None:
 
     Where it measured several numbers of threads, each is judged by itself, and the seconds of all are put on one level: that
     of the geometric mean of their throughputs. What a candidate gains at 1 thread and at 64 then counts alike, as a ratio, and
-    each second keeps its distance from its level. Latency is the geometric mean of the levels'. Where nothing was done at one
-    of them, the trial did nothing.
+    each second keeps its distance from its level. Typical speed and latency are geometric means as well. Where nothing was
+    done at one of them, the trial did nothing.
 
     Args:
         samples: of one trial.
-        rate: transactions a second that were asked for; 0 for as many as go.
+        rate: transactions per second that were asked for; 0 for as many as possible.
     """
     measured = [sample for sample in samples if sample.step is Step.MEASURE]
     levels = list(by_threads(measured, rate=rate).values())
     if not levels:
         return None
-    speeds = [level.typical for level in levels]
-    together = statistics.geometric_mean(speeds) if min(speeds) > 0 else 0.0
-    scales = [together / speed if speed > 0 else 0.0 for speed in speeds]
+    windows = [window(level.tps) for level in levels]
+    together = _geometric_mean([one.mean for one in windows])
+    scales = [together / one.mean if one.mean > 0 else 0.0 for one in windows]
     tps = [value * scale for level, scale in zip(levels, scales, strict=True) for value in level.tps]
     latencies = [level.latency for level in levels if level.latency]
     counted = [sample for level in levels for sample in level.counted]
     return Figures(
-        window=window(tps if len(levels) > 1 else levels[0].tps),
+        window=window(tps) if len(levels) > 1 else windows[0],
+        typical=_geometric_mean([one.typical for one in windows]) if together else 0.0,
         shape=next((level.shape for level in levels if not level.shape.steady), levels[0].shape),
         effective=sum(effective_seconds(level.tps) for level in levels),
         latency=statistics.geometric_mean(latencies) if len(latencies) == len(levels) else None,
@@ -74,13 +78,19 @@ def figures(samples: Sequence[Sample], *, rate: int = 0) -> Figures | None:
     )
 
 
+def _geometric_mean(speeds: Sequence[float]) -> float:
+    if len(speeds) == 1:
+        return speeds[0]
+    return statistics.geometric_mean(speeds) if min(speeds) > 0 else 0.0
+
+
 @dataclass(frozen=True, slots=True)
 class Level:
     """What was measured at one number of threads.
 
     Attributes:
-        counted: the samples that count: from where it had settled on, without those that the host lost.
-        shape: what all of them looked like.
+        counted: every measured sample but those that the host lost.
+        shape: what they looked like.
     """
 
     counted: Sequence[Sample]
@@ -88,13 +98,13 @@ class Level:
 
     @property
     def tps(self) -> list[float]:
-        """Transactions a second of each."""
+        """Transactions per second of each sample."""
         return [sample.tps for sample in self.counted]
 
     @property
-    def typical(self) -> float:
-        """Their typical speed; see `stats.series.Window`."""
-        return window(self.tps).typical
+    def throughput(self) -> float:
+        """Transactions per second over all samples."""
+        return statistics.fmean(self.tps)
 
     @property
     def latency(self) -> float | None:
@@ -111,34 +121,42 @@ def steadiness(sample: Sample, rate: int) -> float:
     return sample.latency_ms if rate else sample.tps
 
 
-def _level(kept: Sequence[Sample], rate: int) -> Level:
-    shape = examine([steadiness(sample, rate) for sample in kept])
-    return Level(kept[shape.begin :], shape)
-
-
 def by_threads(samples: Iterable[Sample], *, rate: int = 0) -> dict[int, Level]:
     """Return what was measured by how many connections worked; each number of them is judged by itself.
 
     Args:
         samples: of one trial.
-        rate: transactions a second that were asked for; 0 for as many as go.
+        rate: transactions per second that were asked for; 0 for as many as possible.
     """
     grouped: dict[int, list[Sample]] = {}
     for sample in samples:
         if sample.step is Step.MEASURE and not sample.lost:
             grouped.setdefault(sample.threads, []).append(sample)
-    return {threads: _level(kept, rate) for threads, kept in grouped.items()}
+    return {
+        threads: Level(counted, examine([steadiness(sample, rate) for sample in counted]))
+        for threads, counted in grouped.items()
+    }
 
 
-def value(found: Figures, goal: Goal) -> float:
+FIGURE_OF = {
+    Goal.THROUGHPUT: DecidedBy.THROUGHPUT,
+    Goal.STABILITY: DecidedBy.VARIATION,
+    Goal.LATENCY: DecidedBy.LATENCY,
+}
+"""What each goal is about; throughput may be decided by typical speed, see `stats.throughput`."""
+
+
+def value(found: Figures, decided_by: DecidedBy) -> float:
     """Return the figure that candidates are compared by: the higher the better, 0 where nothing was done."""
-    if goal is Goal.THROUGHPUT:
-        return found.window.typical
-    if found.latency is None:
-        return 0.0
-    if goal is Goal.LATENCY:
-        return 1 / found.latency if found.latency > 0 else 0.0
-    return 1 / max(found.window.cv, _STEADIEST)
+    match decided_by:
+        case DecidedBy.THROUGHPUT:
+            return found.window.mean
+        case DecidedBy.TYPICAL_SPEED:
+            return found.typical
+        case DecidedBy.LATENCY:
+            return 1 / found.latency if found.latency else 0.0
+        case DecidedBy.VARIATION:
+            return 0.0 if found.latency is None else 1 / max(found.window.cv, _STEADIEST)
 
 
 def natural(ratio: Estimate | None, goal: Goal) -> Estimate | None:
@@ -152,16 +170,25 @@ def natural(ratio: Estimate | None, goal: Goal) -> Estimate | None:
     )
 
 
-def observations(trials: Sequence[Trial], found: Mapping[int, Figures], goal: Goal) -> list[Observation]:
-    """Return what trials that ended well say by a goal; what ran close together in time is one stratum.
+def observations(trials: Iterable[Trial], found: Mapping[int, Figures], decided_by: DecidedBy) -> list[Observation]:
+    """Return one figure of each completed trial; what ran close together in time is one stratum.
 
     Args:
         trials: any of the study.
         found: figures by trial id; a trial without any is left out.
-        goal: what decides.
+        decided_by: which figure.
     """
     return [
-        Observation((trial.block, trial.session), trial.candidate, value(found[trial.id], goal))
+        Observation((trial.block, trial.session), trial.candidate, value(found[trial.id], decided_by))
+        for trial in trials
+        if trial.state is TrialState.DONE and trial.id in found
+    ]
+
+
+def trial_speeds(trials: Iterable[Trial], found: Mapping[int, Figures]) -> list[TrialSpeed]:
+    """Return throughput and typical speed of each completed trial; see `observations`."""
+    return [
+        TrialSpeed((trial.block, trial.session), trial.candidate, found[trial.id].window.mean, found[trial.id].typical)
         for trial in trials
         if trial.state is TrialState.DONE and trial.id in found
     ]

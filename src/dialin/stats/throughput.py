@@ -24,6 +24,10 @@ _STALLS_DIFFER = 0.2
 """The p value of an F test below which stalls count as different between candidates. It is generous on purpose: a difference
 that is overlooked lets a figure decide that forgives it, while one that is only chance costs a few more trials."""
 
+_ONE_SIDED = 0.7
+"""Standard errors by which a choice may stall more than the others before its typical speed decides no more: a p value of about
+a quarter, for the same reason."""
+
 
 @dataclass(frozen=True, slots=True)
 class TrialSpeed:
@@ -76,11 +80,14 @@ def decide_throughput(
         racing: the candidates still in the race; None for all.
     """
     means, typical = by_mean(trials), by_typical_speed(trials)
-    differ = stalls_differ(trials, names, rules.worthwhile)
+    costs = _stall_costs(trials, names)
+    differ = _differ(costs, rules.worthwhile)
     if not differ:
         decision = decide(typical, names, baseline, rules, alpha=alpha, one=one, racing=racing)
         plain = widest_fit(means, names, baseline)
-        if plain is None or not _is_contradicted(decision, plain, baseline, rules.worthwhile, alpha):
+        if _may_stall_more(costs, decision.choice, rules.worthwhile):
+            differ = True
+        elif plain is None or not _is_contradicted(decision, plain, baseline, rules.worthwhile, alpha):
             level = levels(means, names, alpha)
             return replace(
                 decision,
@@ -100,22 +107,35 @@ def deciding(trials: Sequence[TrialSpeed], decision: Decision) -> list[Observati
     return by_typical_speed(trials) if decision.decided_by is DecidedBy.TYPICAL_SPEED else by_mean(trials)
 
 
-def stalls_differ(trials: Sequence[TrialSpeed], names: Sequence[str], worthwhile: float) -> bool:
-    """Return whether what stalls cost differs between candidates by more than what is worthwhile, and by more than chance.
-
-    The cost is log(typical / mean) of each trial. It differs where the largest and the smallest mean cost of a candidate lie
-    further apart than `worthwhile`, and an F test of all candidates within blocks has a p value below 0.2.
-    """
+def _stall_costs(trials: Sequence[TrialSpeed], names: Sequence[str]) -> Fit | None:
+    """Return the fit of log(mean / typical): a candidate's effect is the higher, the less its stalls cost."""
     moving = [trial for trial in trials if trial.mean > 0]
     present = [name for name in names if any(trial.candidate == name for trial in moving)]
-    costs = fit([Observation(t.stratum, t.candidate, t.mean / t.typical) for t in moving], present)
+    return fit([Observation(trial.stratum, trial.candidate, trial.mean / trial.typical) for trial in moving], present)
+
+
+def _differ(costs: Fit | None, worthwhile: float) -> bool:
+    """Return whether what stalls cost differs between candidates by more than what is worthwhile, and by more than chance.
+
+    By more than chance means an F test of all candidates within blocks, with a p value below 0.2.
+    """
     if costs is None or costs.sd is None or max(costs.effects) - min(costs.effects) <= math.log1p(worthwhile):
         return False
     if costs.sd == 0:
         return True
-    effects = np.array(costs.effects)
-    between = float(effects @ np.linalg.pinv(np.array(costs.covariance)) @ effects) / (len(present) - 1)
-    return float(fdtrc(len(present) - 1, costs.dof, between / costs.sd**2)) < _STALLS_DIFFER
+    effects, count = np.array(costs.effects), len(costs.names)
+    between = float(effects @ np.linalg.pinv(np.array(costs.covariance)) @ effects) / (count - 1)
+    return float(fdtrc(count - 1, costs.dof, between / costs.sd**2)) < _STALLS_DIFFER
+
+
+def _may_stall_more(costs: Fit | None, choice: str | None, worthwhile: float) -> bool:
+    """Return whether a choice seems to stall more than the mean of the others, which a test of all candidates may overlook."""
+    if costs is None or costs.sd is None or choice not in costs.names:
+        return False
+    index, share = costs.names.index(choice), len(costs.names) / (len(costs.names) - 1)
+    more = -share * costs.effects[index]
+    error = share * costs.sd * math.sqrt(costs.covariance[index][index])
+    return more > math.log1p(worthwhile) / 2 and more > _ONE_SIDED * error
 
 
 def _is_contradicted(decision: Decision, plain: Fit, baseline: str, worthwhile: float, alpha: float) -> bool:

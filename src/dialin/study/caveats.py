@@ -51,6 +51,40 @@ def price_notes(spec: StudySpec, choice: str, speed: Decision, found: Mapping[st
     return notes
 
 
+def stall_notes(spec: StudySpec, speed: Decision, found: Mapping[str, Sequence[Figures]]) -> list[Note]:
+    """Return which candidates are faster than the baseline while they run and owe that to what stalls take from them.
+
+    Args:
+        spec: the study.
+        speed: the decision by throughput.
+        found: figures of each candidate's completed trials.
+    """
+    if not speed.stalls_differ or spec.baseline not in found:
+        return []
+    notes = []
+    reference = stall_cost(found[spec.baseline])
+    for name, typical in speed.typical_ratios.items():
+        plain, cost = speed.ratios.get(name), stall_cost(found.get(name, ()))
+        if typical is None or plain is None or cost is None or reference is None or name == spec.baseline:
+            continue
+        if typical.mean <= 1 + spec.worthwhile or cost - reference <= spec.worthwhile:
+            continue
+        text = (
+            f"{named(spec, name)} is faster when it runs (typical speed {change(typical.mean)}) but stalls more: stalls cost "
+            f"{percent(cost)} of its speed and {percent(reference)} of the baseline's. Throughput decides, stalls included"
+        )
+        notes.append(
+            Note(code="faster_but_stalls_more", text=text, data={"candidate": name, "cost": cost, "baseline": reference})
+        )
+    return notes
+
+
+def stall_cost(own: Sequence[Figures]) -> float | None:
+    """Return the share of the typical speed that stalls cost in all trials of a candidate; None where nothing was done."""
+    typical = sum(one.typical for one in own)
+    return 1 - sum(one.window.mean for one in own) / typical if typical else None
+
+
 def steadiness_notes(
     spec: StudySpec, done: Sequence[Trial], found: Mapping[int, Figures], short: Collection[int] = ()
 ) -> list[Note]:

@@ -156,6 +156,7 @@ _STANDS = {
     CandidateState.LOSES: (Agreement.DIFFERS, "was shown to be worse than the best"),
     CandidateState.BEHIND: (Agreement.OPEN, "left the race as very probably not the best, without proof"),
     CandidateState.OPEN: (Agreement.OPEN, "was not told apart"),
+    CandidateState.UNSAFE: (Agreement.OPEN, "is unsafe: its server failed more often than the baseline's"),
     CandidateState.FAILED: (Agreement.OPEN, "failed"),
 }
 
@@ -191,7 +192,7 @@ def _gain(one: measured.Measured, record: StudyRecord, levels: Sequence[int]) ->
     by_level = by_threads(record.samples[one.trial.id], rate=record.spec.workload.rate)
     if levels[0] not in by_level or levels[-1] not in by_level:
         return None
-    few, many = (by_level[level].typical for level in (levels[0], levels[-1]))
+    few, many = (by_level[level].throughput for level in (levels[0], levels[-1]))
     return one.observation(many / few) if few > 0 else None
 
 

@@ -211,7 +211,10 @@ class Runner:
         record = lab.store.read()
         judgement = judge(record, look.alpha)
         lab.store.save_verdict_of(look, judgement.verdict, decided=judgement.decided)
-        self._to_go = None if judgement.decided or lab.spec.aa else race.blocks_to_go(lab.spec, done, self._figures_of(done))
+        self._to_go = None
+        if not judgement.decided and not lab.spec.aa:
+            decided_by = judgement.verdict.decided_by
+            self._to_go = race.blocks_to_go(lab.spec, done, self._figures_of(done), decided_by)
         return judgement.verdict
 
     def _conclude(self) -> Verdict:

@@ -13,13 +13,22 @@ from dialin.model.progress import Standing
 from dialin.model.record import StudyRecord
 from dialin.model.study import Goal, StudySpec
 from dialin.model.trial import Purpose, Step, Trial, TrialState
-from dialin.model.verdict import CandidateState, CandidateVerdict, Confirmation, Estimate, Note, Outcome, Verdict
+from dialin.model.verdict import (
+    CandidateState,
+    CandidateVerdict,
+    Confirmation,
+    Estimate,
+    Note,
+    Outcome,
+    Verdict,
+)
 from dialin.stats.blocks import fit
-from dialin.stats.decide import Decision, blocks_to_choose, decide
-from dialin.stats.figures import Figures, figures, natural, observations
+from dialin.stats.decide import Decision
+from dialin.stats.figures import FIGURE_OF, Figures, figures, natural, observations
 from dialin.stats.forecast import detectable
 from dialin.stats.intervals import stall_share, typical
 from dialin.stats.pareto import front
+from dialin.stats.safety import Failures
 from dialin.study import caveats, comparison, race, rates, same_load, words
 from dialin.study.comparison import Seen
 from dialin.study.plan import plan
@@ -47,6 +56,7 @@ class _Case:
         seen: what each candidate came to in its last trial, and `first` in its first.
         one: candidates that were one setting in force throughout.
         left: who left the race, and after which block.
+        failures: how often each candidate's server failed.
         weaker: per candidate, the variables by which it gives up durability.
         confounds: what differed beside what was asked for.
     """
@@ -60,6 +70,7 @@ class _Case:
     seen: Mapping[str, Seen]
     one: Sequence[frozenset[str]]
     left: Mapping[str, int]
+    failures: Mapping[str, Failures]
     weaker: Mapping[str, Sequence[str]]
     confounds: Sequence[Note]
 
@@ -90,7 +101,8 @@ def judge(record: StudyRecord, alpha: float) -> Judgement:
     # What could explain a difference could hide one as well; only candidates that are one leave no question.
     if case.serious and outcome is not Outcome.UNRESOLVED and not any(len(group) == len(names) for group in case.one):
         outcome = Outcome.UNRESOLVED
-        states = {name: s if s is CandidateState.FAILED else CandidateState.OPEN for name, s in states.items()}
+        out = (CandidateState.FAILED, CandidateState.UNSAFE)
+        states = {name: state if state in out else CandidateState.OPEN for name, state in states.items()}
     chosen, reason = words.recommend(spec, outcome, decision, case.weaker, case.serious)
     best = front(
         {
@@ -102,8 +114,9 @@ def judge(record: StudyRecord, alpha: float) -> Judgement:
     verdict = Verdict(
         verdict=outcome,
         goal=spec.goal,
+        decided_by=decision.decided_by,
         percentile=spec.workload.percentile,
-        headline=words.headline(spec, outcome, decision, case.one, case.confounds, case.weaker),
+        headline=words.headline(spec, outcome, decision, case.one, case.confounds, case.weaker, case.failures),
         reason=reason,
         recommended=dict(spec.candidate(chosen).setting),
         recommended_candidate=chosen,
@@ -139,8 +152,10 @@ def _case(record: StudyRecord, alpha: float) -> _Case:
     seen = {trial.candidate: Seen(trial.in_force, trial.real) for trial in done}
     one = race.same_in_force(spec, done)
 
+    left = race.left_after(spec, record.trials, found)
+
     def decided(goal: Goal) -> Decision:
-        return decide(observations(done, found, goal), names, spec.baseline, race.rules(spec), alpha=alpha, one=one)
+        return race.decide_by(spec, goal, record.trials, found, alpha=alpha, left=left)
 
     decision = decided(spec.goal)
     confounds = comparison.confounds(spec, seen)
@@ -156,7 +171,8 @@ def _case(record: StudyRecord, alpha: float) -> _Case:
         first=first,
         seen=seen,
         one=one,
-        left=race.left_after(spec, record.trials, found),
+        left=left,
+        failures=race.server_failures(spec, record.trials),
         weaker={name: _weaker(name, forced, spec.baseline) for name in forced},
         confounds=confounds,
     )
@@ -176,7 +192,7 @@ def standings(
     """Return each candidate's figures so far, without intervals: for watching, not for deciding."""
     raced = race.racing(trials)
     done = [trial for trial in raced if trial.state is TrialState.DONE and trial.id in found]
-    level = {trial.id: found[trial.id].window.typical for trial in done}
+    level = {trial.id: found[trial.id].window.mean for trial in done}
     standing = {}
     for candidate in spec.candidates:
         own = [t for t in done if t.candidate == candidate.name]
@@ -228,6 +244,8 @@ def _candidate(case: _Case, name: str, state: CandidateState, *, pareto: bool) -
         real={variable: latest.real[variable] for variable in spec.asked_variables if variable in latest.real},
         tps=case.speed.levels.get(name),
         ratio=case.speed.ratios.get(name),
+        typical_ratio=case.speed.typical_ratios.get(name),
+        stall_cost=caveats.stall_cost(own),
         goal_ratio=natural(case.decision.ratios.get(name), spec.goal),
         probability=case.decision.chances.get(name),
         left_after=case.left.get(name),
@@ -273,7 +291,7 @@ def _confirmed(record: StudyRecord, chosen: str) -> Confirmation | None:
     """Return what fresh trials say of the candidate that is recommended; None where there are too few."""
     spec = record.spec
     fresh = [trial for trial in record.trials if trial.purpose is Purpose.CONFIRM]
-    seen = observations(fresh, figures_of(record, fresh), spec.goal)
+    seen = observations(fresh, figures_of(record, fresh), FIGURE_OF[spec.goal])
     fitted = fit(seen, (chosen, spec.baseline)) if chosen != spec.baseline else None
     if fitted is None or fitted.dof == 0:
         return None
@@ -284,9 +302,11 @@ def _confirmed(record: StudyRecord, chosen: str) -> Confirmation | None:
 def _warnings(case: _Case, chosen: str) -> list[Note]:
     """Return all that keeps the verdict from being taken at face value, the gravest first."""
     spec, decision = case.spec, case.decision
-    notes: list[Note] = []
+    own = {name: case.own(name) for name in case.seen}
+    notes = words.unsafe_notes(spec, decision, case.failures)
     notes += words.durability_notes(spec, case.weaker, decision.winners)
-    notes += caveats.price_notes(spec, chosen, case.speed, {name: case.own(name) for name in case.seen})
+    notes += caveats.stall_notes(spec, case.speed, own)
+    notes += caveats.price_notes(spec, chosen, case.speed, own)
     notes += comparison.deviations(spec, case.seen, comparison.catalogues_of(case.record.catalogues))
     if not spec.aa:
         notes += comparison.same_notes(spec, case.seen, case.one)
@@ -303,8 +323,6 @@ def _warnings(case: _Case, chosen: str) -> list[Note]:
     notes += caveats.cold_notes(case.done, case.record.watched)
     notes += caveats.noise_notes(spec, decision.sd)
     if decision.outcome is Outcome.UNRESOLVED and not spec.aa:
-        seen = observations(case.done, case.found, spec.goal)
-        names = [candidate.name for candidate in spec.candidates]
-        needed = blocks_to_choose(seen, names, spec.baseline, race.rules(spec), one=case.one)
+        needed = race.blocks_needed(spec, case.record.trials, case.found, decision.decided_by)
         notes += words.unresolved_notes(spec, decision, needed)
     return notes

@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from dialin.model.record import StudyRecord
 from dialin.model.study import Goal, StudySpec
 from dialin.model.trial import Purpose, TrialState
-from dialin.model.verdict import CandidateState, Estimate, Note, Outcome
+from dialin.model.verdict import CandidateState, DecidedBy, Estimate, Note, Outcome
 from dialin.stats.decide import Decision
 from dialin.stats.figures import natural
+from dialin.stats.safety import Failures
 from dialin.text import change, counted, exact_percent, listed, percent
 from dialin.variables import rules
 
@@ -54,8 +55,31 @@ def headline(
     one: Sequence[frozenset[str]],
     confounds: Sequence[Note],
     weaker: Mapping[str, Sequence[str]],
+    failures: Mapping[str, Failures],
 ) -> str:
-    """Return the verdict in one sentence."""
+    """Return the verdict in one sentence, and which candidates are unsafe in another."""
+    text = _verdict(spec, outcome, decision, one, confounds, weaker)
+    return " ".join([text, *_unsafe(spec, decision, failures)])
+
+
+def _unsafe(spec: StudySpec, decision: Decision, failures: Mapping[str, Failures]) -> list[str]:
+    """Return a sentence for each candidate whose server failed more often than the baseline's."""
+    return [
+        f"{named(spec, name)} is unsafe: its server failed in {failures[name].failed} of "
+        f"{counted(failures[name].trials, 'trial')}."
+        for name, state in decision.states.items()
+        if state is CandidateState.UNSAFE
+    ]
+
+
+def _verdict(
+    spec: StudySpec,
+    outcome: Outcome,
+    decision: Decision,
+    one: Sequence[frozenset[str]],
+    confounds: Sequence[Note],
+    weaker: Mapping[str, Sequence[str]],
+) -> str:
     serious = [note for note in confounds if note.data["could_explain"]]
     followers = [str(note.data["variable"]) for note in confounds if not note.data["could_explain"] and not note.data["inert"]]
     names = [candidate.name for candidate in spec.candidates]
@@ -72,7 +96,7 @@ def headline(
         gain = gain_in_words(spec, decision, winner)
         along = f" (with {listed(followers)}, which the server derives from it)" if followers else ""
         price = ", but it gives up durability" if weaker.get(winner) else ""
-        figure = f": {gain} against the baseline" if gain else ""
+        figure = f": {gain} against the baseline{_sharper(decision, winner)}" if gain else ""
         return f"{named(spec, winner)} wins{along}{figure}{price}."
     if outcome is Outcome.SAFE_CHOICE and decision.choice is not None:
         return _safe(spec, decision, decision.choice, weaker)
@@ -80,9 +104,12 @@ def headline(
         return f"A tie for the best: {several(spec, decision.winners)}; no worthwhile difference between them."
     if serious:
         return f"Unresolved: {serious[0].data.get('variable', 'another variable')} differs too, and could explain the result."
-    measured = [name for name in names if decision.states[name] is not CandidateState.FAILED]
-    if len(measured) < 2:
-        return f"Unresolved: only {listed(measured)} could be measured; nothing could be compared."
+    out = (CandidateState.FAILED, CandidateState.UNSAFE)
+    safe = [name for name in names if decision.states[name] not in out]
+    if len(safe) < 2 and CandidateState.UNSAFE in decision.states.values():
+        return "Unresolved: no safe candidate is left to compare with the baseline."
+    if len(safe) < 2:
+        return f"Unresolved: only {listed(safe)} could be measured; nothing could be compared."
     leading = _leaders(decision)
     if not leading or decision.sd is None:
         return "Unresolved: there are too few trials to tell the candidates apart."
@@ -100,13 +127,21 @@ def _safe(spec: StudySpec, decision: Decision, choice: str, weaker: Mapping[str,
     chance = decision.chances[choice]
     if choice != spec.baseline:
         gain = gain_in_words(spec, decision, choice)
-        figure = f": {gain} against the baseline" if gain else ""
+        figure = f": {gain} against the baseline{_sharper(decision, choice)}" if gain else ""
         price = "; but it gives up durability" if weaker.get(choice) else ""
         return f"{named(spec, choice)} is a safe choice{figure}; within {near} with a probability of {percent(chance)}{price}."
     if chance >= spec.confidence:
         return f"Keep {named(spec, choice)}, the baseline: it is within {near} with a probability of {percent(chance)}."
     other = named(spec, decision.leader) if decision.leader else "another"
     return f"Keep {named(spec, choice)}, the baseline: {other} is as safe a choice, but was not shown to be better."
+
+
+def _sharper(decision: Decision, name: str) -> str:
+    """Return the gain in typical speed where that decided and throughput alone does not show a gain yet."""
+    typical = decision.typical_ratios.get(name)
+    if decision.decided_by is not DecidedBy.TYPICAL_SPEED or typical is None or _surely_better(decision.ratios.get(name)):
+        return ""
+    return f", typical speed {interval(typical)}"
 
 
 def _of_one_setting(spec: StudySpec, decision: Decision) -> str:
@@ -190,6 +225,8 @@ def _while_unresolved(
         return base, f"No winner is claimed while another variable differs: keep the baseline, and {how}."
     if decision.states[base] is CandidateState.FAILED:
         return base, "The baseline could not be measured, so nothing is recommended: mend it, then begin anew."
+    if {state for name, state in decision.states.items() if name != base} == {CandidateState.UNSAFE}:
+        return base, "Every other candidate is unsafe: keep the baseline."
     broken = [name for name, state in decision.states.items() if state is CandidateState.FAILED]
     if broken and len(decision.levels) < 3:
         return base, f"{several(spec, broken)} could not be measured (see the warnings): keep the baseline, or mend that."
@@ -227,6 +264,22 @@ def build_notes(spec: StudySpec) -> list[Note]:
         return []
     text = "Candidates run on different builds: every default that differs between these is part of the comparison"
     return [Note(code="different_builds", text=text, data={"builds": sorted({c.server for c in spec.candidates})})]
+
+
+def unsafe_notes(spec: StudySpec, decision: Decision, failures: Mapping[str, Failures]) -> list[Note]:
+    """Return a warning for each candidate whose server failed more often than the baseline's."""
+    base = failures[spec.baseline]
+    beside = f"the baseline's failed in {base.failed} of {base.trials}"
+    return [
+        Note(
+            code="unsafe",
+            text=f"{named(spec, name)} is never recommended: its server failed in {failures[name].failed} of "
+            f"{counted(failures[name].trials, 'trial')}; {beside}",
+            data={"candidate": name, "failed": failures[name].failed, "trials": failures[name].trials},
+        )
+        for name, state in decision.states.items()
+        if state is CandidateState.UNSAFE
+    ]
 
 
 def failure_notes(record: StudyRecord) -> list[Note]:

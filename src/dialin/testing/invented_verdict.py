@@ -11,6 +11,7 @@ from dialin.model.record import StudyRecord
 from dialin.model.study import Goal
 from dialin.model.trial import Purpose, Sample, Step, TrialState
 from dialin.model.verdict import CandidateState, CandidateVerdict, Confirmation, Estimate, Outcome, Verdict
+from dialin.stats.figures import FIGURE_OF
 from dialin.testing.invented import Plan, Shape, Words, in_force
 
 _CHANCES = {
@@ -19,6 +20,7 @@ _CHANCES = {
     CandidateState.OPEN: 0.41,
     CandidateState.LOSES: 0.0,
     CandidateState.BEHIND: 0.006,
+    CandidateState.UNSAFE: None,
     CandidateState.FAILED: None,
 }
 _WIDE = 3.2
@@ -35,6 +37,7 @@ def judged(record: StudyRecord, shapes: Sequence[Shape], words: Words, plan: Pla
     verdict = Verdict(
         verdict=words.outcome,
         goal=plan.goal,
+        decided_by=FIGURE_OF[plan.goal],
         percentile=plan.percentile,
         headline=words.headline,
         reason=words.reason,
