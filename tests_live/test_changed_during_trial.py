@@ -9,7 +9,6 @@ import pytest
 
 from dialin.model.trial import TrialState
 from dialin.paths import Home
-from dialin.servers.capabilities import Capability, has
 from dialin.servers.ledger import Ledger
 from dialin.store.store import Store
 from live import EASY, FAST, MYSQL, find, kill, measuring
@@ -182,8 +181,3 @@ def test_in_a_sandbox_who_keeps_setting_the_variable_ends_the_study(dialin, swit
     with setting_it_all_the_time(sandbox_of(process)):
         code, _, err = finish(process)
     check_given_up(out, code, err)
-
-
-@pytest.mark.skipif(not has(find(MYSQL), Capability.PERSIST), reason="it keeps no variables over SQL")
-def test_a_server_that_is_restarted_for_each_trial_is_read_again_too(dialin, server, attached):
-    """A dynamic variable beside one that takes a restart."""
