@@ -81,7 +81,7 @@ run_beside() { # NAME TEST...: runs tests in the background; their words go into
 declare -A group=(
     [studies]="study"
     [deciding]="deciding switching hiccups"
-    [explaining]="probes waits scan recipes attached_restart attached_server attached_study"
+    [explaining]="probes waits scan recipes attached_restart attached_server attached_study changed_during_trial"
     [loading]="dialin_load dialin_load_counters dialin_load_study"
     [watching]="watch report_in_browser resizing"
 )

@@ -58,6 +58,12 @@ class WorkloadError(DialinError):
     exit_code = ExitCode.FAILED_THROUGHOUT
 
 
+class ChangedByOthersError(DialinError):
+    """Somebody else keeps changing a variable under test; what was measured so far is safe."""
+
+    exit_code = ExitCode.NO_VERDICT
+
+
 class InterruptedStudyError(DialinError):
     """The user asked to stop; what was measured so far is safe."""
 

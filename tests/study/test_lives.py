@@ -8,6 +8,7 @@ from dialin.errors import ServerError
 from dialin.model.build import Build, Flavour
 from dialin.model.trial import Step, Trial, TrialState
 from dialin.study import switching
+from dialin.study.changed_during_trial import ChangeDetector
 from dialin.study.lives import Lives, SharedStage
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 from study.fakes import BUILD, CAPACITY, FakeInstance, study
@@ -23,7 +24,7 @@ class FakeSandbox:
     """A stage of a server of its own; `starts` is false where it does not start."""
 
     def __init__(self, *, starts=True):
-        self.starts, self.server, self.ended = starts, None, 0
+        self.starts, self.server, self.ended, self.detector = starts, None, 0, ChangeDetector([CAPACITY])
 
     def ready(self, timed):
         with timed(Step.RESTORE):

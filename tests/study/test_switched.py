@@ -6,6 +6,7 @@ import pytest
 
 from dialin.errors import ServerError
 from dialin.study import switching
+from dialin.study.changed_during_trial import ChangeDetector
 from dialin.study.comparison import Seen
 from dialin.study.switched import Switched
 from dialin.variables.catalogue import Catalogue, Kind, Variable
@@ -30,7 +31,7 @@ def server():
 
 
 def switched(server, clock, settings=SETTINGS):
-    return Switched(server, switching.changes(study(settings), STARTED, CATALOGUE), clock)
+    return Switched(server, switching.changes(study(settings), STARTED, CATALOGUE), clock, ChangeDetector(()))
 
 
 def figures(server):

@@ -10,6 +10,7 @@ from dialin.model.progress import Silent
 from dialin.model.trial import Step, Trial, TrialState
 from dialin.probes.hiccups import Hiccups
 from dialin.store.store import Store
+from dialin.study.changed_during_trial import ChangeDetector
 from dialin.study.plan import LONGEST, plan
 from dialin.study.trial import Laboratory, run
 from dialin.workloads.base import Second
@@ -22,7 +23,7 @@ class FakeStage:
     pid = None
 
     def __init__(self, ended=lambda: False):
-        self.is_gone = ended
+        self.is_gone, self.detector = ended, ChangeDetector(())
 
     def target(self):
         return None

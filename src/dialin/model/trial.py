@@ -118,6 +118,27 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
+class VariableChange:
+    """A variable that was found to have another value than before, though dialin did not change it.
+
+    Attributes:
+        variable: its name.
+        before: its value when dialin read it last.
+        after: its value now.
+        under_test: whether the study sets it, or the server derives it from one that the study sets. A trial in which such a
+            variable changed is no evidence: it is interrupted, and run again.
+        step: when the change was noticed: `SET` before the trial's own values were set, `VERIFY` before the load began, and
+            `STOP` after the load had ended.
+    """
+
+    variable: str
+    before: str
+    after: str
+    under_test: bool
+    step: Step
+
+
+@dataclass(frozen=True, slots=True)
 class Costs:
     """What the measured window cost, in seconds of CPU and of wall clock.
 
@@ -163,6 +184,7 @@ class Trial:
         state: how it stands.
         started: when it began, seconds since the epoch.
         purpose: what it is for.
+        changes: the variables that changed though dialin did not change them, those under test first.
         steps: wall-clock seconds of each step that ended.
         warm_up_end: why the warm-up ended, once it has.
         in_force: every variable that the server reported once it was ready.
@@ -188,3 +210,9 @@ class Trial:
     conditions: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     failure: Failure | None = None
     purpose: Purpose = Purpose.RACE
+    changes: tuple[VariableChange, ...] = ()
+
+    @property
+    def is_disturbed(self) -> bool:
+        """Whether a variable under test changed while the trial ran, so that it is no evidence of its candidate."""
+        return any(change.under_test for change in self.changes)

@@ -30,6 +30,9 @@ class Setter:
         clock: for waiting.
         patience: seconds that a value may take to come into force.
         log_tail: returns the server's last words, for errors.
+
+    Attributes:
+        last_read: every variable, as read right after the last SET of `set_all` or `set_what_can_be`.
     """
 
     def __init__(self, query: Query, clock: Clock, patience: float, log_tail: Callable[[], str]) -> None:
@@ -37,6 +40,7 @@ class Setter:
         self._clock = clock
         self._patience = patience
         self._log_tail = log_tail
+        self.last_read: dict[str, str] = {}
 
     def set_all(self, wanted: Wanted) -> None:
         """Set variables until each has its value, or setting them again changes nothing.
@@ -49,7 +53,7 @@ class Setter:
         for _ in range(_PASSES):
             for name, value in left.items():
                 self._set(name, value)
-            now = global_variables(self._query)
+            self.last_read = now = global_variables(self._query)
             left = _not_yet(wanted, now)
             if not left or now == before:
                 return
@@ -70,7 +74,7 @@ class Setter:
                     refused.pop(name, None)
                 except DialinError as error:
                     refused[name] = error
-            now = global_variables(self._query)
+            self.last_read = now = global_variables(self._query)
             left = _not_yet(wanted, now)
             if not left or now == before:
                 break

@@ -10,7 +10,7 @@ from sqlalchemy import Row
 
 from dialin.model.evidence import Gauge, RawWaits, WaitRow, Watched
 from dialin.model.progress import Progress, Session, Standing
-from dialin.model.trial import Costs, Failure, Purpose, Sample, Step, Trial, TrialState, WarmUpEnd
+from dialin.model.trial import Costs, Failure, Purpose, Sample, Step, Trial, TrialState, VariableChange, WarmUpEnd
 
 
 def trial_row(trial: Trial) -> dict[str, Any]:
@@ -31,6 +31,7 @@ def trial_row(trial: Trial) -> dict[str, Any]:
         "conditions": {when: dict(figures) for when, figures in trial.conditions.items()},
         "failure": asdict(trial.failure) if trial.failure else None,
         "purpose": trial.purpose,
+        "changes": [asdict(change) for change in trial.changes],
     }
 
 
@@ -52,6 +53,7 @@ def trial(row: Row[Any]) -> Trial:
         conditions=row.conditions,
         failure=Failure(**{**row.failure, "step": Step(row.failure["step"])}) if row.failure else None,
         purpose=Purpose(row.purpose),
+        changes=tuple(VariableChange(**{**change, "step": Step(change["step"])}) for change in row.changes),
     )
 
 

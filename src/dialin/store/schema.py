@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from sqlalchemy import JSON, Boolean, Column, Float, ForeignKey, Integer, MetaData, String, Table, Text
 
-FORMAT = 4
+FORMAT = 5
 RENAMED = (("sample", "p95_ms", "latency_ms"),)
 """The columns that had another name in an older format: table, old name, new name."""
 
@@ -22,6 +22,7 @@ ADDED = (
     ("look", "trials", "INTEGER NOT NULL DEFAULT 0"),
     ("sample", "threads", "INTEGER NOT NULL DEFAULT 0"),
     ("sample", "seconds", "FLOAT NOT NULL DEFAULT 1"),
+    ("trial", "changes", "JSON NOT NULL DEFAULT '[]'"),
 )
 """The columns that have come since the first format: table, column, and what it is."""
 
@@ -62,6 +63,7 @@ trial = Table(
     Column("conditions", JSON, nullable=False),
     Column("failure", JSON),
     Column("purpose", String(20), nullable=False),
+    Column("changes", JSON, nullable=False),
 )
 
 sample = Table(

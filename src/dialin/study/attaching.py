@@ -23,6 +23,7 @@ from dialin.servers.attached.undo import SCHEMA, UndoLog
 from dialin.servers.instance import Instance
 from dialin.study import comparison
 from dialin.study.candidates import Variables, candidates_of
+from dialin.study.changed_during_trial import ChangeDetector
 from dialin.study.file import Question
 from dialin.study.plan import Plan
 from dialin.study.ready import Ready, settle
@@ -101,13 +102,15 @@ class AttachedServer:
 
         try:
             before = self.attached.exact_values(names)
+            detector = ChangeDetector(names)
+            detector.remember(entry.before)
             with self._private_directory() as directory:
                 target = Target(self.attached.account, directory, self.attachment.database or SCHEMA)
                 if schema is not None:
                     say(f"Preparing data in the schema {schema}: {self.workload.describe_data()} (removed at the end)")
                     log.make_schema(entry, self.attached)
                     self.workload.prepare(target)
-                yield lambda trial: AttachedStage(self, {**before, **self.spec.setting_of(trial.candidate)}, target)
+                yield lambda t: AttachedStage(self, {**before, **self.spec.setting_of(t.candidate)}, target, detector)
         except BaseException:
             # What ended the study is what the user must hear of; what then stood in the way of the undo is said beside it.
             try:
@@ -133,7 +136,10 @@ class AttachedServer:
 class AttachedStage:
     """One trial on an attached server: its variables are set, and left so until the next trial or the end."""
 
-    def __init__(self, site: AttachedServer, setting: Mapping[str, Value | None], target: Target) -> None:
+    def __init__(
+        self, site: AttachedServer, setting: Mapping[str, Value | None], target: Target, detector: ChangeDetector
+    ) -> None:
+        self.detector = detector
         self._site = site
         self._setting = setting
         self._target = target
@@ -148,14 +154,17 @@ class AttachedStage:
         attached = self._site.attached
         wanted = dict(self._setting)
         with timed(Step.SET):
+            self.detector.check(attached.variables(), Step.SET)
+            self.detector.forget()
             try:
                 later = {name: wanted.pop(name) for name in self._site.at_start if name in wanted}
                 if later and self._site.restart_command:
                     attached.persist_only({name: value for name, value in later.items() if value is not None})
                     attached.restart(self._site.restart_command)
-                attached.set_global(wanted)
+                was_set = attached.set_global(wanted)
             except UserError as error:  # what was checked before and is refused now is the server's doing
                 raise ServerError(error.what, error.remedy) from error
+            self.detector.remember({**attached.variables(), **was_set})
         return attached
 
     def instance(self) -> Instance | None:

@@ -15,6 +15,7 @@ from dialin.model.study import StudySpec
 from dialin.servers.connection import global_variables
 from dialin.servers.instance import Instance
 from dialin.servers.objects import counted_by_locks, instrumented, real_objects
+from dialin.study.changed_during_trial import ChangeDetector
 from dialin.study.comparison import Seen, confounds
 from dialin.study.stage import sandbox_options
 from dialin.study.switched import Switched
@@ -76,7 +77,7 @@ def look_set(workshop: Workshop, build: Build, changes: Changes) -> dict[str, li
     found: dict[str, list[Seen]] = {}
     order = list(changes.own)
     with workshop.preparer.running(build, sandbox_options(changes.boot, build)) as sandbox:
-        switched = Switched(sandbox, changes, workshop.clock)
+        switched = Switched(sandbox, changes, workshop.clock, ChangeDetector(()))
         for candidate in [*order, *reversed(order)]:
             switched.become(candidate)
             found.setdefault(candidate, []).append(_seen(sandbox, build))

@@ -9,6 +9,7 @@ from dialin.errors import ServerError
 from dialin.model.build import Build
 from dialin.model.trial import Step, Trial
 from dialin.servers.instance import Instance
+from dialin.study.changed_during_trial import ChangeDetector
 from dialin.study.stage import SandboxStage, Timed
 from dialin.study.switched import Switched
 from dialin.study.switching import Changes
@@ -46,6 +47,7 @@ class Lives:
 
         Raises:
             ServerError: it does not start, or refuses a value.
+            VariablesChangedError: somebody else changed a variable under test since the last trial; nothing was set.
         """
         instance = self.stage.instance()
         if self._switched is None or instance is None or instance.is_gone() or self._is_over(trial.block):
@@ -60,7 +62,7 @@ class Lives:
         self._block = trial.block
         instance = self.stage.ready(timed)
         with timed(Step.SET):
-            self._switched = Switched(instance, self._changes, self._clock)
+            self._switched = Switched(instance, self._changes, self._clock, self.stage.detector)
             self._switched.become(trial.candidate)
         return instance
 
@@ -97,6 +99,11 @@ class SharedStage:
         self.build = build
         self._lives = lives
         self._trial = trial
+
+    @property
+    def detector(self) -> ChangeDetector:
+        """That of the sandbox that lives."""
+        return self._lives.stage.detector
 
     def ready(self, timed: Timed) -> Instance:
         """Set the server that lives, or restore the data and boot one first."""

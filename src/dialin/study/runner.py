@@ -11,7 +11,7 @@ from dialin.model.trial import Purpose, Trial, TrialState
 from dialin.model.verdict import Verdict
 from dialin.stats.figures import Figures, figures
 from dialin.stats.looks import FIRST_LOOK, allowance
-from dialin.study import race
+from dialin.study import changed_during_trial, race
 from dialin.study import trial as trials
 from dialin.study.plan import WAIT_TRIALS, block_order, wait_trial_seconds
 from dialin.study.trial import Laboratory
@@ -59,6 +59,7 @@ class Runner:
 
         Raises:
             ServerError: no candidate could be measured at all.
+            ChangedByOthersError: somebody else keeps changing a variable under test.
             InterruptedStudyError: somebody asked for an end after the block under way.
         """
         lab = self._lab
@@ -170,9 +171,12 @@ class Runner:
         ended = self._trial_of(lab, planned)
         if ended.failure:
             self.say(f"Trial {ended.id} ({name}) failed at {ended.failure.step}: {ended.failure.reason}")
-        elif ended.state is TrialState.INTERRUPTED:
+        elif ended.state is TrialState.INTERRUPTED and not ended.is_disturbed:
             self.say(f"Trial {ended.id} ({name}) is run again: the host itself stood still for most of it")
+        for line in changed_during_trial.in_words(ended):
+            self.say(line)
         lab.watcher.trial_ended(ended, self._standings())
+        changed_during_trial.check_not_contested(lab.store.trials(), self._session)
         return ended
 
     def _standings(self) -> dict[str, Standing]:
@@ -274,6 +278,11 @@ class Runner:
     def _all_failed(self) -> ServerError:
         failures = [t.failure for t in self._lab.store.trials() if t.failure]
         last = failures[-1] if failures else None
+        if last is None and any(trial.is_disturbed for trial in self._lab.store.trials()):
+            return ServerError(
+                "No candidate could be measured: somebody else changed what is under test",
+                "Find what sets it and stop that, then: dialin resume DIR",
+            )
         if last is None:
             return ServerError(
                 "No candidate could be measured: the host itself stood still for most of every trial",

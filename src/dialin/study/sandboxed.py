@@ -80,7 +80,14 @@ class Sandboxes:
         workshop, build = self.workshop, self.builds[self.spec.candidate(candidate).server]
         options = sandbox_options(setting, build)
         return SandboxStage(
-            build, datasets[candidate], options, self.spec.server_cpus, workshop.home, workshop.ledger, workshop.clock
+            build,
+            datasets[candidate],
+            options,
+            self.spec.server_cpus,
+            workshop.home,
+            workshop.ledger,
+            workshop.clock,
+            self.spec.set_variables,
         )
 
     def _sharing(self, changes: Changes, datasets: Mapping[str, Dataset], held: ExitStack) -> Callable[[Trial], Stage]:

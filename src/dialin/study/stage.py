@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
@@ -18,6 +18,7 @@ from dialin.servers.capabilities import Capability, Versioned, has
 from dialin.servers.instance import Instance
 from dialin.servers.ledger import Ledger
 from dialin.servers.sandbox import Sandbox
+from dialin.study.changed_during_trial import ChangeDetector
 from dialin.workloads.base import Target
 
 SANDBOX = "{sandbox}"
@@ -35,11 +36,17 @@ class Stage(Protocol):
         """What runs."""
         ...
 
+    @property
+    def detector(self) -> ChangeDetector:
+        """What notices variables that somebody else changes on this instance."""
+        ...
+
     def ready(self, timed: Timed) -> Instance:
         """Bring the instance about, a step at a time.
 
         Raises:
             ServerError: it does not start, or refuses the setting.
+            VariablesChangedError: a server that runs is not as dialin left it; it was not set.
         """
         ...
 
@@ -90,12 +97,22 @@ class SandboxStage:
         home: where sandboxes are.
         ledger: where they are written down.
         clock: for waiting.
+        studied: the variables that the study sets.
     """
 
     def __init__(
-        self, build: Build, dataset: Dataset, options: Setting, cpus: str | None, home: Home, ledger: Ledger, clock: Clock
+        self,
+        build: Build,
+        dataset: Dataset,
+        options: Setting,
+        cpus: str | None,
+        home: Home,
+        ledger: Ledger,
+        clock: Clock,
+        studied: Collection[str] = (),
     ) -> None:
         self.build = build
+        self.detector = ChangeDetector(studied)
         self._dataset = dataset
         self._options = options
         self._cpus = cpus

@@ -6,11 +6,13 @@ from contextlib import suppress
 
 from dialin.clock import Clock
 from dialin.errors import ServerError
+from dialin.model.trial import Step
 from dialin.servers.assign import exact_values
 from dialin.servers.connection import Query, RefusedError, global_variables
 from dialin.servers.instance import Instance
 from dialin.servers.sessions import sessions
 from dialin.servers.setter import Setter
+from dialin.study.changed_during_trial import ChangeDetector
 from dialin.study.switching import Changes
 
 _PATIENCE = 600.0
@@ -29,30 +31,37 @@ class Switched:
         server: it, just started.
         changes: what turns it from one candidate into another.
         clock: for waiting.
+        detector: notices what somebody else changes on it.
 
     Raises:
         ServerError: it does not answer.
     """
 
-    def __init__(self, server: Instance, changes: Changes, clock: Clock) -> None:
+    def __init__(self, server: Instance, changes: Changes, clock: Clock, detector: ChangeDetector) -> None:
         self._server = server
         self._changes = changes
         self._clock = clock
+        self._detector = detector
         with server.connect() as query:
             self._at_boot = global_variables(query)
             self._exact = exact_values(query, sorted(changes.asked() & self._at_boot.keys()))
+        detector.remember(self._at_boot)
 
     def become(self, candidate: str) -> None:
         """Set the server to a candidate, and wait until that is in force; the server may round what it is asked for.
 
         Raises:
             ServerError: it does not answer, or refuses a value.
+            VariablesChangedError: somebody else changed a variable under test since the last time; nothing was set.
         """
         changes = self._changes
         with self._server.connect(_PATIENCE) as query:
+            now = global_variables(query)
+            self._detector.check(now, Step.SET)
             setter = Setter(query, self._clock, _PATIENCE, self._server.log_tail)
-            setter.set_what_can_be(changes.back(self._at_boot, self._exact, global_variables(query)))
+            setter.set_what_can_be(changes.back(self._at_boot, self._exact, now))
             refused = setter.set_what_can_be(changes.towards(candidate, self._at_boot))
+            self._detector.remember(setter.last_read)
         for name, error in refused.items():
             if name in changes.own[candidate]:
                 raise ServerError(error.what, error.remedy, self._server.log_tail()) from error

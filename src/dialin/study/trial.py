@@ -13,7 +13,7 @@ from dialin.model.cpus import parse_cpus
 from dialin.model.evidence import Gauge, Watched
 from dialin.model.progress import Watcher
 from dialin.model.study import StudySpec
-from dialin.model.trial import Costs, Failure, Sample, Step, Trial, TrialState, WarmUpEnd
+from dialin.model.trial import Costs, Failure, Sample, Step, Trial, TrialState, VariableChange, WarmUpEnd
 from dialin.probes import host
 from dialin.probes.hiccups import HiccupProbe, Hiccups
 from dialin.servers.capabilities import Capability, has
@@ -24,6 +24,7 @@ from dialin.stats.figures import steadiness
 from dialin.stats.steady import examine
 from dialin.stats.warmup import is_steady
 from dialin.store.store import Store
+from dialin.study.changed_during_trial import VariablesChangedError
 from dialin.study.plan import LONGEST, Plan, level_order, load_seed
 from dialin.study.stage import Stage
 from dialin.study.standstill import Standstill
@@ -32,6 +33,9 @@ from dialin.workloads.base import Load, Runs, Workload
 
 _POOL_PATIENCE = 600.0
 """Seconds that the load of the buffer pool's pages may take; the warm-up begins when it is over."""
+
+_READ_BACK_WITHIN = 30.0
+"""Seconds that connections of a load that was ended may still fill `max_connections`."""
 
 
 def _nothing() -> None:
@@ -75,14 +79,25 @@ class _Progress:
     costs: Costs | None = None
     conditions: dict[str, dict[str, float]] = field(default_factory=dict)
     spoiled: bool = False
+    changes: tuple[VariableChange, ...] = ()
+
+    @property
+    def is_evidence(self) -> bool:
+        """Whether what was measured counts: neither the host nor somebody else spoiled it."""
+        return not self.spoiled and not self.is_disturbed
+
+    @property
+    def is_disturbed(self) -> bool:
+        """Whether somebody else changed a variable under test."""
+        return any(change.under_test for change in self.changes)
 
 
 def run(laboratory: Laboratory, planned: Trial) -> Trial:
     """Run one trial from its beginning to its end, whatever becomes of it.
 
     A server or a load that fails makes the trial failed. One in which the host itself lost most of the seconds is interrupted,
-    to be run again; so is what anything else ends (Ctrl-C, a full disk), which is raised. The instance is put away when this
-    returns.
+    to be run again; so is one in which somebody else changed a variable under test, and what anything else ends (Ctrl-C, a full
+    disk), which is raised. The instance is put away when this returns.
 
     Raises:
         UserError: the load is not what the study began with.
@@ -98,8 +113,9 @@ def run(laboratory: Laboratory, planned: Trial) -> Trial:
         with suppress(DialinError):
             laboratory.store.save_trial(_as_it_is(trial, progress, TrialState.INTERRUPTED))
         raise
-    spoiled = TrialState.INTERRUPTED if progress.spoiled else TrialState.DONE
-    ended = _as_it_is(trial, progress, TrialState.FAILED if failure else spoiled)
+    ended = _as_it_is(
+        trial, progress, TrialState.FAILED if failure else TrialState.DONE if progress.is_evidence else TrialState.INTERRUPTED
+    )
     ended = replace(ended, failure=failure)
     laboratory.store.save_trial(ended)
     return ended
@@ -115,6 +131,7 @@ def _as_it_is(trial: Trial, progress: _Progress, state: TrialState) -> Trial:
         real=progress.real,
         costs=progress.costs,
         conditions=progress.conditions,
+        changes=progress.changes,
     )
 
 
@@ -163,10 +180,14 @@ class _Life:
                     self._load = None
                     if self._so_far.spoiled:
                         break
-            if not self._so_far.spoiled:  # else it is run again, and what was seen is nobody's
+            self._read_back(instance)
+            if self._so_far.is_evidence:  # else it is run again, and what was seen is nobody's
                 with self._step(Step.STOP):
                     watching.keep(self._lab.store, self._trial.id)
                     self._keep_facts()
+            self._well = True
+        except VariablesChangedError as error:
+            self._so_far.changes = error.changes
             self._well = True
         except ServerError as error:
             return self._failure("server", error.what, error.log_tail)
@@ -193,8 +214,34 @@ class _Life:
         seconds = self._so_far.costs.seconds if self._so_far.costs else 0.0
         self._lab.store.save_watched(self._trial.id, [Watched("load", seconds, gauges=gauges)], ())
 
-    def _failure(self, fault: str, reason: str, log_tail: str) -> Failure:
-        return Failure(self._so_far.step, fault, reason, log_tail)
+    def _failure(self, fault: str, reason: str, log_tail: str) -> Failure | None:
+        """Return why the trial failed; None where somebody else changed a variable under test meanwhile."""
+        failure = Failure(self._so_far.step, fault, reason, log_tail)
+        instance = self._stage.instance()
+        if self._so_far.in_force and instance is not None and not instance.is_gone():
+            with suppress(ServerError):
+                self._read_back(instance)
+        return None if self._so_far.is_disturbed else failure
+
+    def _read_back(self, instance: Instance) -> None:
+        """Compare what is in force with what was, once nothing is measured any more.
+
+        Raises:
+            ServerError: the server does not answer, though connections of the load had time to end.
+        """
+        clock = self._lab.clock
+        with self._step(Step.STOP):
+            limit = clock.monotonic() + _READ_BACK_WITHIN
+            while True:
+                try:
+                    with instance.connect() as query:
+                        now = global_variables(query)
+                    break
+                except ServerError:
+                    if instance.is_gone() or clock.monotonic() > limit:
+                        raise
+                    clock.sleep(0.5)
+            self._so_far.changes = self._stage.detector.changes(now, Step.STOP)
 
     @contextmanager
     def _step(self, step: Step) -> Iterator[None]:
@@ -210,6 +257,7 @@ class _Life:
     def _verify(self, instance: Instance) -> None:
         with self._step(Step.VERIFY), instance.connect() as query:
             found = global_variables(query)
+            self._stage.detector.check(found, Step.VERIFY)
             real = real_objects(query, instance.pid, self._stage.build, found)
         self._so_far.in_force = {name: self._stage.hide(value) for name, value in found.items()}
         self._so_far.real = {**self._lab.counted.get(self._trial.candidate, {}), **real}

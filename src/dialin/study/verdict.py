@@ -29,7 +29,7 @@ from dialin.stats.forecast import detectable
 from dialin.stats.intervals import stall_share, typical
 from dialin.stats.pareto import front
 from dialin.stats.safety import Failures
-from dialin.study import caveats, comparison, race, rates, same_load, words
+from dialin.study import caveats, changed_during_trial, comparison, race, rates, same_load, words
 from dialin.study.comparison import Seen
 from dialin.study.plan import plan
 from dialin.variables import rules
@@ -311,6 +311,7 @@ def _warnings(case: _Case, chosen: str) -> list[Note]:
     if not spec.aa:
         notes += comparison.same_notes(spec, case.seen, case.one)
     notes += comparison.changed_notes(spec, case.first, case.seen)
+    notes += changed_during_trial.notes(spec, case.record.trials)
     notes += words.build_notes(spec)
     notes += words.failure_notes(case.record)
     notes += client_limits(spec, case.done)

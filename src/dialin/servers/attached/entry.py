@@ -29,7 +29,7 @@ class Entry:
         server: which server it is: build, hostname, port, datadir, uuid.
         before: every variable as the server showed it.
         exact: those that are to be changed, as SET takes them back.
-        given: by variable, the values that dialin asked for, and what they came to.
+        given: by variable, the value that dialin gave it last, and what that came to; those before it too while it is pending.
         moved: variables that changed along with them.
         pending: variables that are being set, so that what they come to is not known yet.
         others: what others had changed by then, and is not dialin's.

@@ -198,7 +198,7 @@ class Attached:
             setting: variables with values; None is NULL.
 
         Returns:
-            What is in force of them; the server may have rounded it.
+            What is in force of them, read right after the last of them was set; the server may have rounded it.
 
         Raises:
             UserError: there is no such variable, it takes no such value, only a start can set it, or a privilege is missing;
@@ -214,13 +214,19 @@ class Attached:
             journal.about_to_set(wanted, before)
             setter = self._setter(query)
             moved = {name: value for name, value in journal.moved().items() if name not in wanted}
+
+            def write_down(after: Mapping[str, str]) -> None:
+                journal.was_set({name: value for name, value in after.items() if name in wanted or value != before.get(name)})
+
             try:
                 setter.start_from(journal.before(wanted), moved)
                 setter.set_all(wanted)
-            finally:
-                after = global_variables(query)
-                journal.was_set({name: value for name, value in after.items() if name in wanted or value != before.get(name)})
-        return {name: after[name] for name in wanted if name in after}
+            except BaseException:
+                write_down(global_variables(query))
+                raise
+            # Not read again: what somebody else sets a moment later must not be taken for dialin's own value.
+            write_down(setter.last_read)
+        return {name: setter.last_read[name] for name in wanted if name in setter.last_read}
 
     def bring_back(self, wanted: Wanted) -> dict[str, DialinError]:
         """Set variables of the running server to what they were, each as far as it goes.

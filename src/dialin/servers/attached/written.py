@@ -43,7 +43,10 @@ class WrittenJournal:
         """See `journal.Journal`."""
         changed = {name: value for name, value in in_force.items() if not rules.is_identity(name)}
         moved = sorted({*self.entry.moved, *(name for name in changed if name not in self.entry.exact)})
-        self._save(given=_joined(self.entry.given, changed), moved=moved, pending=[], others={})
+        # Of values that were given before nothing is kept: one that comes back was set by somebody else.
+        asked = {name: self.entry.given[name][-1:] for name in self.entry.pending if name in changed}
+        given = _joined({**self.entry.given, **{name: [] for name in changed}, **asked}, changed)
+        self._save(given=given, moved=moved, pending=[], others={})
 
     def before(self, wanted: Wanted) -> Wanted:
         """See `journal.Journal`."""
