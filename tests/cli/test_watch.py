@@ -6,7 +6,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from dialin.cli import app, watch
+from dialin.cli import watch
 from dialin.store.store import Store
 
 
@@ -67,12 +67,3 @@ def test_where_no_browser_starts_the_user_is_told(monkeypatch, capsys):
     monkeypatch.setattr(watch.typer, "launch", lambda _: 1)
     with watch._in_a_browser("http://127.0.0.1:1/x/?t=x"):
         assert "No browser could be started" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(("command", "tidies"), [("watch", False), ("export", False), ("report", True)])
-def test_what_only_reads_reaches_no_server_to_tidy_up_either(dialin, monkeypatch, command, tidies):
-    reached = []
-    monkeypatch.setattr(app.Ledger, "end_orphans", lambda _: reached.append("orphans") or [])
-    monkeypatch.setattr(app, "restore_orphans", lambda *_: reached.append("attached"))
-    dialin(command, "nowhere")
-    assert reached == (["orphans", "attached"] if tidies else [])

@@ -4,11 +4,13 @@ import os
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import psutil
 import pytest
 
 from dialin.servers.ledger import Ledger
+from dialin.servers.origin import Origin, Relation, origin
 from dialin.servers.processes import end, processes, spawn, tail
 
 SLEEP = ["/bin/sleep", "60"]
@@ -33,7 +35,7 @@ def orphaned(ledger, directory, **facts):
     ledger.open("one", directory, **facts)
     path = ledger._directory / "one.json"
     path.write_text(path.read_text().replace(f'"owner": {os.getpid()}', '"owner": 4194305'))
-    return ledger.entries()[0]
+    return ledger._read()[0]
 
 
 def test_a_process_is_found_by_what_it_wrote_down(directory):
@@ -74,6 +76,39 @@ def test_a_dialin_whose_number_was_given_away_is_gone(ledger, directory):
     path = ledger._directory / "one.json"
     path.write_text(path.read_text().replace(entry.owner_identity, "another/1"))
     assert [entry.id for entry in ledger.end_orphans()] == ["one"]
+
+
+@pytest.mark.parametrize(
+    "other", [{"machine": "b7/db2"}, {"machine": "b7/db2", "boot": "another"}, {"pid_namespace": "pid:[4026532999]"}]
+)
+def test_what_another_machine_or_container_runs_is_left_alone(ledger, directory, other):
+    entry = orphaned(Ledger(ledger._directory, replace(origin(), **other)), directory)
+    process = spawn(SLEEP, directory, "server", subprocess.DEVNULL)
+    _eventually(directory)
+    assert ledger.end_orphans() == []
+    assert ledger.entries() == []
+    assert ledger.entries_elsewhere() == [entry]
+    assert directory.exists()
+    assert process.poll() is None
+    process.kill()
+    process.wait()
+
+
+def test_what_is_left_of_before_a_reboot_is_removed_and_no_process_is_ended(ledger, directory):
+    entry = Ledger(ledger._directory, replace(origin(), boot="the boot before")).open("one", directory)
+    process = spawn(SLEEP, directory, "server", subprocess.DEVNULL)
+    _eventually(directory)
+    assert ledger.end_orphans() == [entry]
+    assert not directory.exists()
+    assert process.poll() is None, "its number is that of another process by now"
+    process.kill()
+    process.wait()
+
+
+def test_containers_of_one_image_are_told_from_each_other_by_their_names():
+    one, other = Origin("b7/web", "boot 1", "pid:[1]"), Origin("b7/db", "boot 2", "pid:[1]")
+    assert one.relation(other) is Relation.ELSEWHERE
+    assert (one.host, other.host) == ("web", "db")
 
 
 def test_a_server_to_play_with_that_is_still_being_made_is_left_alone(ledger, directory):

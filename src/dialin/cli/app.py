@@ -15,11 +15,9 @@ from typer.exceptions import TyperException
 
 from dialin import __version__
 from dialin.cli.commands import OnDemand
-from dialin.cli.console import errors, say
-from dialin.cli.restore import restore_orphans
+from dialin.cli.console import errors
 from dialin.errors import DialinError, ExitCode
 from dialin.paths import Home
-from dialin.servers.ledger import Ledger
 
 EPILOG = (
     "Exit codes: 0 a verdict was reached, 1 it ended without one, 2 misuse (nothing was started), "
@@ -40,9 +38,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-_ONLY_READ = ("watch", "export")
-"""Commands that reach no server, not even to tidy up after an earlier dialin."""
-
 
 def _version(asked: bool) -> None:
     if asked:
@@ -57,17 +52,10 @@ def before(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """End what an earlier dialin left behind, and put back what it left changed, before what may reach a server itself."""
+    """Show the help where no command is given."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
         raise typer.Exit
-    if context.invoked_subcommand in _ONLY_READ:
-        return
-    for orphan in Ledger(Home.of().ledger).end_orphans():
-        if not orphan.keep:
-            errors().print(f"Ended what an earlier dialin left behind: {escape(orphan.build or orphan.id)}")
-    if context.invoked_subcommand != "restore":
-        restore_orphans(Home.of(), os.environ, say)
 
 
 def main() -> None:

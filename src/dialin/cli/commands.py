@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -10,23 +11,41 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-_MODULES = {
-    "sweep": "studies",
-    "compare": "studies",
-    "run": "studies",
-    "resume": "studies",
-    "report": "studies",
-    "recipes": "recipes",
-    "watch": "watch",
-    "explain": "explain",
-    "export": "export",
-    "analyze": "analyze",
-    "variables": "variables",
-    "doctor": "doctor",
-    "restore": "restore",
-    "servers": "servers",
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A command.
+
+    Attributes:
+        module: of `dialin.cli`, which has its function or its group.
+        tidies: it starts or changes servers, so that what an earlier dialin left behind is ended and put back first. Any other
+            command reads only and has no such side effect; nor has help.
+    """
+
+    module: str
+    tidies: bool = False
+
+
+_COMMANDS = {
+    "sweep": _Entry("studies", tidies=True),
+    "compare": _Entry("studies", tidies=True),
+    "run": _Entry("studies", tidies=True),
+    "resume": _Entry("studies", tidies=True),
+    "report": _Entry("studies"),
+    "recipes": _Entry("recipes"),
+    "watch": _Entry("watch"),
+    "explain": _Entry("explain"),
+    "export": _Entry("export"),
+    "analyze": _Entry("analyze"),
+    "variables": _Entry("variables"),
+    "doctor": _Entry("doctor"),
+    "restore": _Entry("restore", tidies=True),
+    "servers": _Entry("servers"),
 }
-"""The module of `dialin.cli` that has each command's function, or its group; in the order in which help lists them."""
+"""In the order in which help lists them."""
+
+TIDYING_SERVERS = frozenset({"install", "remove", "start", "stop"})
+"""The commands of `dialin servers` that tidy; listing builds and remembering directories does not."""
 
 
 class OnDemand(TyperGroup):
@@ -42,17 +61,42 @@ class _Commands(Mapping[str, Any]):
         return _command(name)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_MODULES)
+        return iter(_COMMANDS)
 
     def __len__(self) -> int:
-        return len(_MODULES)
+        return len(_COMMANDS)
 
 
 @cache
 def _command(name: str) -> Any:
-    part = getattr(import_module(f"dialin.cli.{_MODULES[name]}"), name)
+    entry = _COMMANDS[name]
+    part = getattr(import_module(f"dialin.cli.{entry.module}"), name)
     if isinstance(part, typer.Typer):
-        return typer.main.get_command(part)
+        group = typer.main.get_command(part)
+        for own in TIDYING_SERVERS & set(group.commands):  # type: ignore[attr-defined]  # a group has commands
+            _tidy_before(group.commands[own])  # type: ignore[attr-defined]
+        return group
     alone = typer.Typer(add_completion=False)
     alone.command(name)(part)
-    return typer.main.get_command(alone)
+    command = typer.main.get_command(alone)
+    if entry.tidies:
+        _tidy_before(command, servers=name != "restore")
+    return command
+
+
+def _tidy_before(command: Any, *, servers: bool = True) -> None:
+    """Have a command tidy before it runs, which is after its options were read and help was given.
+
+    Args:
+        command: it.
+        servers: whether attached servers that were left changed are put back, too.
+    """
+    invoke = command.invoke
+
+    def tidied(context: Any) -> Any:
+        from dialin.cli.restore import tidy_up
+
+        tidy_up(attached=servers)
+        return invoke(context)
+
+    command.invoke = tidied

@@ -72,7 +72,9 @@ def doctor(
     """
     if noise:
         from dialin.cli.noise import measure_noise
+        from dialin.cli.restore import tidy_up
 
+        tidy_up()
         asked = {
             "server": server,
             "aa": names,

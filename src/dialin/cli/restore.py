@@ -1,4 +1,4 @@
-"""`dialin restore`: put attached servers back that a dialin which died left changed. Most commands begin with that, too."""
+"""What a dialin that died left behind: `dialin restore`, and the tidying that commands which change servers begin with."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.markup import escape
 
-from dialin.cli.console import say
+from dialin.cli.console import errors, say
 from dialin.errors import DialinError, ServerError, UserError
 from dialin.paths import Home
+from dialin.servers.ledger import Ledger
 
 if TYPE_CHECKING:
     from dialin.servers.attached.entry import Entry
@@ -34,7 +36,7 @@ def restore(
 ) -> None:
     """Put attached servers back as they were, where a dialin that died left them changed.
 
-    Every other dialin command but watch and export tries so first; this one says more, waits longer, and can restart a server.
+    Commands that start or change servers try so first; this one says more, waits longer, and can restart a server.
     """
     from dialin.servers.attached.undo import UndoLog
 
@@ -54,6 +56,20 @@ def restore(
         say(f"Not restored: {fault}")
     if faults:
         raise ServerError(f"{len(faults)} servers could not be put back", "See above; `dialin restore` tries again")
+
+
+def tidy_up(*, attached: bool = True) -> None:
+    """End what an earlier dialin of this machine left behind, and put back what it left changed.
+
+    Args:
+        attached: whether attached servers are put back, too.
+    """
+    home = Home.of()
+    for orphan in Ledger(home.ledger).end_orphans():
+        if not orphan.keep:
+            errors().print(f"Ended what an earlier dialin left behind: {escape(orphan.build or orphan.id)}")
+    if attached:
+        restore_orphans(home, os.environ, say)
 
 
 def restore_orphans(home: Home, environment: Mapping[str, str], say: Callable[[str], None]) -> None:
@@ -115,7 +131,7 @@ def _forget(log: UndoLog, name: str) -> None:
         raise UserError(f"Nothing is written down as {name}", f"There is {known}" if known else "There is nothing to forget")
     if not log.is_orphan(chosen):
         raise UserError(
-            f"{chosen.where} is being studied by process {chosen.owner} on {chosen.machine}", "Wait for it to end, or stop it"
+            f"{chosen.where} is being studied by process {chosen.owner} on {chosen.host}", "Wait for it to end, or stop it"
         )
     log.forget(chosen)
     say(f"Forgotten: {chosen.where}. What dialin changed there stays")

@@ -54,6 +54,11 @@ def _list(context: typer.Context) -> None:
         console.print("\nRunning (dialin servers stop ID):")
         for sandbox in running:
             console.print(f"  {sandbox.id}  {sandbox.build}  {escape(playground.how_to_connect(sandbox))}", soft_wrap=True)
+    elsewhere = workshop.ledger.entries_elsewhere()
+    if elsewhere:
+        console.print("\nOf other machines or containers that share this cache; dialin leaves them alone here:")
+        for other in elsewhere:
+            console.print(escape(f"  {other.id}  {other.build}  on {other.origin.host}"), soft_wrap=True)
 
 
 @servers.command("install")

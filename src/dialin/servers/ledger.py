@@ -2,7 +2,8 @@
 
 An entry names a private directory. Each process of the entry writes its own number to a `*.pid` file there before it becomes
 the server or the driver, and carries the directory's unique path in its environment. A process is recognised by both, never by
-its program's name: a number that was given to another process since is left alone.
+its program's name: a number that was given to another process since is left alone. An entry says where it was written as well:
+what another machine or container wrote into a shared directory is never ended or removed from here.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from dialin.paths import replace_text
+from dialin.servers.origin import Origin, Relation, origin
 from dialin.servers.processes import end, identity, processes
 
 
@@ -27,6 +29,7 @@ class Entry:
         directory: its private directory, removed with it.
         owner: the process number of the dialin that started it.
         owner_identity: what tells that process from a later one of the same number; see `processes.identity`.
+        origin: where that process runs.
         keep: it outlives the command that started it, until `dialin servers stop`.
         build: the build that it runs, in full.
         port: its TCP port, or 0 where it has none.
@@ -37,6 +40,7 @@ class Entry:
     directory: str
     owner: int
     owner_identity: str
+    origin: Origin
     keep: bool = False
     build: str = ""
     port: int = 0
@@ -44,32 +48,51 @@ class Entry:
 
 
 class Ledger:
-    """The entries on this machine, a file each."""
+    """The entries in a directory, a file each.
 
-    def __init__(self, directory: Path) -> None:
+    Args:
+        directory: where they are; made when the first is written.
+        here: where this process runs.
+    """
+
+    def __init__(self, directory: Path, here: Origin | None = None) -> None:
         self._directory = directory
+        self._here = here or origin()
 
     def open(self, name: str, directory: Path, **facts: Any) -> Entry:
         """Write an entry, on disk before this returns; `facts` are further attributes of `Entry`."""
-        entry = Entry(name, str(directory), os.getpid(), identity(os.getpid()), **facts)
+        entry = Entry(name, str(directory), os.getpid(), identity(os.getpid()), self._here, **facts)
         self._directory.mkdir(parents=True, exist_ok=True)
         replace_text(self._path(name), json.dumps(asdict(entry)))
         return entry
 
     def entries(self) -> list[Entry]:
+        """Return the entries of this machine and PID namespace, those of before a reboot included."""
+        return [entry for entry in self._read() if self._relation(entry) is not Relation.ELSEWHERE]
+
+    def entries_elsewhere(self) -> list[Entry]:
+        """Return the entries of other machines and containers."""
+        return [entry for entry in self._read() if self._relation(entry) is Relation.ELSEWHERE]
+
+    def _read(self) -> list[Entry]:
         """Return all entries that can be read."""
         found = []
         for path in sorted(self._directory.glob("*.json")):
             try:
-                found.append(Entry(**json.loads(path.read_text(encoding="utf-8"))))
-            except (OSError, ValueError, TypeError):
+                facts = json.loads(path.read_text(encoding="utf-8"))
+                found.append(Entry(**{**facts, "origin": Origin(**facts["origin"])}))
+            except (OSError, ValueError, TypeError, KeyError):
                 continue
         return found
 
+    def _relation(self, entry: Entry) -> Relation:
+        return entry.origin.relation(self._here)
+
     def end(self, entry: Entry) -> None:
-        """End all processes of an entry, remove its directory, and strike it out."""
-        for process in processes(Path(entry.directory)):
-            end(process)
+        """End all processes of an entry of this machine, remove its directory, and strike it out."""
+        if self._relation(entry) is Relation.HERE:  # after a reboot its numbers are those of other processes
+            for process in processes(Path(entry.directory)):
+                end(process)
         shutil.rmtree(entry.directory, ignore_errors=True)
         if entry.socket and not entry.socket.startswith(f"{entry.directory}/"):
             shutil.rmtree(Path(entry.socket).parent, ignore_errors=True)
@@ -83,6 +106,8 @@ class Ledger:
         return orphans
 
     def _is_orphan(self, entry: Entry) -> bool:
+        if self._relation(entry) is Relation.BEFORE_REBOOT:
+            return True
         if identity(entry.owner) == entry.owner_identity:
             return False
         return not (entry.keep and processes(Path(entry.directory)))

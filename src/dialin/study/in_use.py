@@ -27,6 +27,7 @@ def users_of(build_id: str, ledger: Ledger) -> list[str]:
         if processes(Path(entry.directory)) or identity(entry.owner) == entry.owner_identity:
             ends = f"dialin servers stop {entry.id}" if entry.keep else f"started by process {entry.owner}"
             found.append(f"server {entry.id} ({ends})")
+    found += [f"server {entry.id} on {entry.origin.host}" for entry in ledger.entries_elsewhere() if entry.build == build_id]
     return found + [f"the study in {directory} (Ctrl-C there)" for directory in _running() if build_id in _builds_of(directory)]
 
 

@@ -23,7 +23,7 @@ class Entry:
     Attributes:
         id: its name.
         owner: the process number of the dialin that wrote it.
-        machine: the host name of the machine that it runs on.
+        machine: the machine that it runs on; see `servers.origin.machine`.
         attachment: where the account is found, its paths absolute.
         place: how the server was reached: socket, or host and port, and user.
         server: which server it is: build, hostname, port, datadir, uuid.
@@ -64,6 +64,11 @@ class Entry:
     def where(self) -> str:
         """The server, in a few words."""
         return f"{self.server['build']} at {self.place['socket'] or '{host}:{port}'.format(**self.place)}"
+
+    @property
+    def host(self) -> str:
+        """The name of the machine that the study runs on."""
+        return self.machine.rpartition("/")[2]
 
     def differing(self, now: Mapping[str, str]) -> dict[str, str]:
         """Return the variables that have another value than before, with that."""

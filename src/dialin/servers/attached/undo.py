@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import uuid
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -31,6 +30,7 @@ from dialin.servers.attached.locks import Locks
 from dialin.servers.attached.put_back import put_back
 from dialin.servers.attached.server import PATIENCE, Attached
 from dialin.servers.attached.written import WrittenJournal
+from dialin.servers.origin import machine
 
 SCHEMA = "dialin_sbtest"
 """The schema that dialin makes where the user named none."""
@@ -80,9 +80,7 @@ class UndoLog:
                 not be seen from here.
         """
         return [
-            entry
-            for entry in self.entries()
-            if self.is_orphan(entry) and (of_other_machines or entry.machine == _this_machine())
+            entry for entry in self.entries() if self.is_orphan(entry) and (of_other_machines or entry.machine == machine())
         ]
 
     def is_orphan(self, entry: Entry) -> bool:
@@ -161,10 +159,10 @@ class UndoLog:
                 continue
             if not self.is_orphan(other):
                 raise UserError(
-                    f"{other.where} is being studied by another dialin (process {other.owner} on {other.machine})",
+                    f"{other.where} is being studied by another dialin (process {other.owner} on {other.host})",
                     "Wait for it to end",
                 )
-            where = "" if other.machine == _this_machine() else f" on {other.machine}"
+            where = "" if other.machine == machine() else f" on {other.host}"
             raise UserError(
                 f"{other.where} still has what a dialin that died{where} changed there", "`dialin restore` puts it back"
             )
@@ -296,7 +294,7 @@ def _describe(
     return Entry(
         id=uuid.uuid4().hex[:12],
         owner=os.getpid(),
-        machine=_this_machine(),
+        machine=machine(),
         attachment={
             "defaults_file": str(Path(file).expanduser().absolute()) if file else None,
             "login_path": attachment.login_path,
@@ -313,10 +311,6 @@ def _describe(
         persisted={name: persisted.get(name) for name in wanted} if restart else {},
         schema=schema,
     )
-
-
-def _this_machine() -> str:
-    return socket.gethostname()
 
 
 @contextmanager
