@@ -161,3 +161,23 @@ def test_what_cannot_be_is_refused_in_one_line_before_anything_is_changed(dialin
     assert says in process.stderr
     assert "Traceback" not in process.stderr
     assert server.variables() == before
+
+
+def test_a_load_that_drains_its_table_finds_the_same_data_in_every_trial(dialin, server, sweep, tmp_path):
+    before, out = server.variables(), dialin.directory / "study"
+    drains = [*sweep, "--workload", "oltp_delete", "--yes", "--out", out]
+    process = dialin.start(*drains)
+    rows = []
+    for place in ((1, 1), (1, 2), (2, 1)):
+        measuring(out, block=place[0], position=place[1])
+        rows.append(server.query(f"SELECT COUNT(*) FROM {SCHEMA}.sbtest1")[0][0])
+    interrupt(process)
+    assert min(rows) > 0.5 * 5000, f"{rows}: each trial began with 5000 rows"
+    assert server.variables() == before
+    assert SCHEMA not in schemas(server)
+
+
+def test_a_load_that_drains_tables_of_somebody_is_refused(dialin, server, sweep):
+    _, err = dialin(*sweep, "--workload", "oltp_delete", "--database", "mysql", "--yes", code=2)
+    assert "changes how much data there is" in err
+    assert "oltp_read_write" in err

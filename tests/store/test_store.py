@@ -187,3 +187,24 @@ def test_what_is_found_of_the_host_later_stands_beside_what_was_known(tmp_path, 
         store.add_to_host({})
         store.add_to_host({"load_driver_later": ["dialin-load 2"]})
         assert store.host == store.read().host == {"cpus": 2, "load_driver_later": ["dialin-load 2"]}
+
+
+def test_a_trial_that_was_killed_keeps_the_time_up_to_its_last_second(tmp_path, spec):
+    with make(tmp_path, spec) as store:
+        trial = store.begin_trial(TRIAL)
+        store.add_sample(trial.id, replace(SAMPLE, second=1, at=TRIAL.started + 20, step=Step.WARM_UP))
+        store.add_sample(trial.id, replace(SAMPLE, second=2, at=TRIAL.started + 45))
+    with Store.open(tmp_path) as store:
+        store.begin_session()
+        (killed,) = store.trials()
+    assert killed.state is TrialState.INTERRUPTED
+    assert killed.steps == {Step.MEASURE: 45.0}
+
+
+def test_a_trial_that_was_killed_before_its_first_second_keeps_the_time_up_to_the_last_line_of_the_log(tmp_path, spec):
+    with make(tmp_path, spec) as store:
+        store.say(TRIAL.started - 1, "before it")
+        store.begin_trial(TRIAL)
+        store.say(TRIAL.started + 7, "within it")
+        store.begin_session()
+        assert store.trials()[0].steps == {Step.RESTORE: 7.0}

@@ -1,5 +1,6 @@
 """What is known of a machine's noise: kept after a study, said before the next."""
 
+import threading
 from dataclasses import replace
 
 import pytest
@@ -84,3 +85,14 @@ def test_a_longer_trial_is_expected_to_vary_less(spec, known):
     long = noise.expecting(spec, replace(allowed, measure=500.0), known).expected_noise
     assert short > long > 0.01
     assert noise.expecting(spec, allowed, None).expected_noise is None
+
+
+def test_studies_that_end_at_the_same_time_are_all_remembered(tmp_path, known):
+    path = tmp_path / "noise.json"
+    number = 20
+    threads = [threading.Thread(target=kept, args=(path, replace(known, at=float(at)))) for at in range(number)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {one.at for one in noise._read(path)} == {float(at) for at in range(number)}

@@ -12,7 +12,7 @@ from dialin.probes.hiccups import Hiccups
 from dialin.store.store import Store
 from dialin.study.changed_during_trial import ChangeDetector
 from dialin.study.plan import LONGEST, plan
-from dialin.study.trial import Laboratory, run
+from dialin.study.trial import Laboratory, is_loading_pool, run
 from dialin.workloads.base import Second
 
 
@@ -107,6 +107,7 @@ def measured(tmp_path, spec, clock):
         latency=lambda second: 20.0,
         ended=lambda load: False,
         rate=0,
+        stage=None,
         **others,
     ):
         asked = spec.model_copy(update={"workload": spec.workload.model_copy(update={"rate": rate})})
@@ -120,7 +121,7 @@ def measured(tmp_path, spec, clock):
                 store=store,
                 watcher=Silent(),
                 workload=load,
-                stage=lambda candidate: FakeStage(lambda: ended(load)),
+                stage=stage or (lambda candidate: FakeStage(lambda: ended(load))),
                 hiccups=lambda clock: probe,
                 **others,
             )
@@ -218,3 +219,29 @@ def test_a_load_that_is_another_one_now_is_asked_for_before_a_trial_begins(measu
         measured(1000, check=changed)
     with Store.open(tmp_path) as store:
         assert store.trials() == []
+
+
+def test_a_stage_that_cannot_be_set_up_leaves_no_trial_running(measured, tmp_path):
+    def fail(trial):
+        raise UserError("The data is gone", "Prepare it again")
+
+    with pytest.raises(UserError, match="The data is gone"):
+        measured(10, stage=fail)
+    with Store.open(tmp_path) as store:
+        assert [trial.state for trial in store.trials()] == [TrialState.INTERRUPTED]
+
+
+@pytest.mark.parametrize(
+    ("text", "loading"),
+    [
+        ("", False),
+        ("Loading of buffer pool not started", False),
+        ("Loading buffer pool(s) from /var/notes/not/ib_buffer_pool", True),
+        ("Loaded 8/79 pages", True),
+        ("Buffer pool(s) load completed at 261123 9:23:29", False),
+        ("Buffer pool(s) load aborted on request", False),
+        ("Cannot open '/var/Loaded 1/2 pages' for reading: No such file or directory", False),
+    ],
+)
+def test_what_the_server_says_of_its_pool_is_read_by_what_it_begins_with(text, loading):
+    assert is_loading_pool(text) is loading

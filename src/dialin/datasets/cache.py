@@ -15,17 +15,22 @@ import shutil
 import subprocess
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dialin.clock import Clock
 from dialin.errors import DialinError, UserError
-from dialin.paths import Home
+from dialin.paths import Home, locked
 
 DEFAULT_LIMIT = 50 * 1024**3
 """Bytes that all datasets together may take; `DIALIN_CACHE_LIMIT_GB` changes it."""
+
+
+class DatasetRemovedError(DialinError):
+    """A dataset was removed to make room before it was held."""
+
 
 _MANIFEST = "dataset.json"
 _FORMAT = 1
@@ -124,19 +129,18 @@ class DatasetCache:
         """Keep a dataset from being removed to make room, by this process or another.
 
         Raises:
-            DialinError: it was removed meanwhile.
+            DatasetRemovedError: it was removed meanwhile.
         """
         with (self._root / f".{dataset.key}.lock").open("w") as file:
             fcntl.flock(file, fcntl.LOCK_SH)
             if not self.find(dataset.key):
-                raise DialinError("The prepared data was removed to make room", "Try again, or raise DIALIN_CACHE_LIMIT_GB")
+                raise DatasetRemovedError(
+                    "The prepared data was removed to make room", "Try again, or raise DIALIN_CACHE_LIMIT_GB"
+                )
             yield
 
-    @contextmanager
-    def _sole(self, key: str) -> Iterator[None]:
-        with (self._root / f".{key}.lock").open("w") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            yield
+    def _sole(self, key: str) -> AbstractContextManager[None]:
+        return locked(self._root / f".{key}.lock")
 
     def _remove_leftovers(self) -> None:
         """Remove what an interrupted preparation left. Only one that no live process holds the lock of."""

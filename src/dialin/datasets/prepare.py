@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from dialin.clock import Clock
-from dialin.datasets.cache import Dataset, DatasetCache, copy
+from dialin.datasets.cache import Dataset, DatasetCache, DatasetRemovedError, copy
 from dialin.model.build import Build
 from dialin.model.setting import Value
 from dialin.paths import Home
@@ -23,6 +23,9 @@ BLANK_SIZE = 400 * 1024**2
 
 _MADE = 2
 """Counts the ways in which data was made: 2 since only root@localhost has an account in it."""
+
+_ATTEMPTS = 3
+"""Times that an empty data directory is made or looked up, where another process removes it to make room."""
 
 _STOP_LIMIT = 6 * 3600.0
 """Seconds that the clean stop may take which merges and purges all that preparing left behind."""
@@ -74,6 +77,18 @@ class Preparer:
         facts = {"made": _MADE, "build": fingerprint(build), "workload": None, "shape": dict(sorted(shape.items()))}
         return self._cache.ensure(facts, make, expected=BLANK_SIZE)
 
+    def copy_blank(self, build: Build, shape: Mapping[str, Value], target: Path) -> None:
+        """Copy an empty data directory of a build, which no other process removes meanwhile; see `blank`."""
+        for attempt in range(_ATTEMPTS):
+            blank = self.blank(build, shape)
+            try:
+                with self.in_use(blank):
+                    copy(blank.data, target)
+                return
+            except DatasetRemovedError:
+                if attempt == _ATTEMPTS - 1:
+                    raise
+
     @contextmanager
     def running(self, build: Build, options: Mapping[str, Value]) -> Iterator[Sandbox]:
         """Run a server on empty data while this is open, to ask it something.
@@ -82,10 +97,9 @@ class Preparer:
             ServerError: it does not start.
             UserError: the disk has no room.
         """
-        blank = self.blank(build, rules.shapes_data(options))
         sandbox = Sandbox.create(build, self._home, self._ledger, self._clock)
         try:
-            copy(blank.data, sandbox.data)
+            self.copy_blank(build, rules.shapes_data(options), sandbox.data)
             sandbox.boot(options)
             yield sandbox
         finally:
@@ -101,10 +115,9 @@ class Preparer:
         """
 
         def make(target: Path) -> None:
-            blank = self.blank(build, shape)
             sandbox = Sandbox.create(build, self._home, self._ledger, self._clock)
             try:
-                copy(blank.data, sandbox.data)
+                self.copy_blank(build, shape, sandbox.data)
                 self._say(f"Preparing data with {build.id}: {workload.describe_data()} (once; kept for later studies)")
                 sandbox.boot({**self._preparing(build, workload), **shape})
                 with sandbox.connect() as query:

@@ -22,7 +22,7 @@ from dialin.model.evidence import Point, RawWaits, Watched
 from dialin.model.progress import Progress
 from dialin.model.record import LogLine, Look, StudyRecord
 from dialin.model.study import StudySpec
-from dialin.model.trial import Sample, Trial, TrialState
+from dialin.model.trial import Sample, Step, Trial, TrialState
 from dialin.model.verdict import Verdict
 from dialin.store import rows, schema, series, upgrade
 
@@ -73,6 +73,15 @@ def _engine(path: Path) -> Engine:
             connection.execute("PRAGMA busy_timeout=10000")
 
     return engine
+
+
+def _steps_of_killed(connection: Connection, trial: int, started: float) -> dict[str, float]:
+    """Return what is known of the time that a killed trial took: from its start to its last second or line of the log."""
+    newest = select(schema.sample.c.at, schema.sample.c.step).where(schema.sample.c.trial == trial)
+    sample = connection.execute(newest.order_by(schema.sample.c.second.desc()).limit(1)).first()
+    said = connection.execute(select(func.max(schema.log.c.at)).where(schema.log.c.at > started)).scalar()
+    seconds = max(sample.at if sample else started, said or started) - started
+    return {str(sample.step if sample else Step.RESTORE): seconds} if seconds > 0 else {}
 
 
 class Store:
@@ -235,12 +244,16 @@ class Store:
             connection.execute(update(schema.study).values(host={**known, **facts}))
 
     def begin_session(self) -> int:
-        """Close what an earlier run of dialin left running, and return this run's session number, from 1."""
+        """Close what an earlier run of dialin left running, and return this run's session number, from 1.
+
+        A trial that was killed keeps the time that it took, up to the last sign of it, since the budget was spent on it.
+        """
         with self._write() as connection:
             schema.progress.create(connection, checkfirst=True)
-            connection.execute(
-                update(schema.trial).where(schema.trial.c.state == TrialState.RUNNING).values(state=TrialState.INTERRUPTED)
-            )
+            killed = select(schema.trial.c.id, schema.trial.c.started).where(schema.trial.c.state == TrialState.RUNNING)
+            for number, started in connection.execute(killed).all():
+                ended = {"state": TrialState.INTERRUPTED, "steps": _steps_of_killed(connection, number, started)}
+                connection.execute(update(schema.trial).where(schema.trial.c.id == number).values(**ended))
             return (connection.execute(select(func.max(schema.trial.c.session))).scalar() or 0) + 1
 
     def begin_trial(self, trial: Trial) -> Trial:

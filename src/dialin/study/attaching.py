@@ -107,10 +107,22 @@ class AttachedServer:
             with self._private_directory() as directory:
                 target = Target(self.attached.account, directory, self.attachment.database or SCHEMA)
                 if schema is not None:
-                    say(f"Preparing data in the schema {schema}: {self.workload.describe_data()} (removed at the end)")
+                    when = "before each trial, because the load changes how much there is" if self.workload.grows else "once"
+                    described = self.workload.describe_data()
+                    say(f"Preparing data in the schema {schema}, {when}: {described} (removed at the end)")
                     log.make_schema(entry, self.attached)
+                    if not self.workload.grows:
+                        self.workload.prepare(target)
+
+                def restore() -> None:
+                    log.empty_schema(entry, self.attached)
                     self.workload.prepare(target)
-                yield lambda t: AttachedStage(self, {**before, **self.spec.setting_of(t.candidate)}, target, detector)
+
+                def stage(trial: Trial) -> AttachedStage:
+                    setting = {**before, **self.spec.setting_of(trial.candidate)}
+                    return AttachedStage(self, setting, target, detector, restore if self.workload.grows else None)
+
+                yield stage
         except BaseException:
             # What ended the study is what the user must hear of; what then stood in the way of the undo is said beside it.
             try:
@@ -134,12 +146,26 @@ class AttachedServer:
 
 
 class AttachedStage:
-    """One trial on an attached server: its variables are set, and left so until the next trial or the end."""
+    """One trial on an attached server: its variables are set, and left so until the next trial or the end.
+
+    Args:
+        site: the server.
+        setting: what it is set to.
+        target: where the load goes.
+        detector: notices what somebody else changes.
+        restore: prepares the data again; None where the load leaves as much as it found.
+    """
 
     def __init__(
-        self, site: AttachedServer, setting: Mapping[str, Value | None], target: Target, detector: ChangeDetector
+        self,
+        site: AttachedServer,
+        setting: Mapping[str, Value | None],
+        target: Target,
+        detector: ChangeDetector,
+        restore: Callable[[], None] | None,
     ) -> None:
         self.detector = detector
+        self._restore = restore
         self._site = site
         self._setting = setting
         self._target = target
@@ -150,9 +176,12 @@ class AttachedStage:
         return self._site.attached.build
 
     def ready(self, timed: Timed) -> Instance:
-        """Set the candidate's variables; restart first where one takes a restart."""
+        """Restore the data where the load changes it, then set the candidate's variables; restart where one takes that."""
         attached = self._site.attached
         wanted = dict(self._setting)
+        if self._restore is not None:
+            with timed(Step.RESTORE):
+                self._restore()
         with timed(Step.SET):
             self.detector.check(attached.variables(), Step.SET)
             self.detector.forget()
@@ -307,6 +336,12 @@ def _site(
     permission: Permission,
 ) -> AttachedServer:
     """Return where the study takes place; the server is asked which variables only a start can set, and nothing is set."""
+    if workload.grows and attachment.database:
+        raise UserError(
+            f"{spec.workload.name} changes how much data there is, and dialin does not restore the tables of the schema "
+            f"{attachment.database}: trials would not start from the same state",
+            "Leave out --database: data of its own is prepared before each trial. Or take a workload such as oltp_read_write",
+        )
     at_start = tuple(attached.needs_restart(spec.set_variables))
     if at_start and permission.restart_command is None:
         raise UserError(

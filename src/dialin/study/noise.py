@@ -11,7 +11,7 @@ from pathlib import Path
 
 from dialin.model.record import StudyRecord
 from dialin.model.study import Goal, StudySpec
-from dialin.paths import replace_text
+from dialin.paths import locked, replace_text
 from dialin.stats.forecast import blocks_for, detectable
 from dialin.stats.noise import Noise, separate
 from dialin.study import race
@@ -78,10 +78,11 @@ def remember(path: Path, record: StudyRecord) -> None:
 
 
 def _keep(path: Path, known: Known) -> None:
-    others = [one for one in _read(path) if one.at != known.at]  # a study that went on is the same one
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        replace_text(path, json.dumps([asdict(one) for one in [*others, known][-_KEPT:]], indent=1))
+        with locked(path.with_name(f".{path.name}.lock")):  # a study that ends at the same time adds its own
+            others = [one for one in _read(path) if one.at != known.at]  # a study that was resumed is the same one
+            replace_text(path, json.dumps([asdict(one) for one in [*others, known][-_KEPT:]], indent=1))
 
 
 def recall(path: Path, spec: StudySpec) -> Known | None:

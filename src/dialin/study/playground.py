@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from dialin.clock import Clock
-from dialin.datasets.cache import copy
 from dialin.datasets.prepare import Preparer
 from dialin.model.build import Build
 from dialin.model.setting import Value
@@ -43,10 +42,9 @@ def start(
     """
     chosen = port or free_port()
     check_port(chosen)
-    blank = preparer.blank(build, rules.shapes_data(setting))
     sandbox = Sandbox.create(build, home, ledger, clock, keep=True, port=chosen)
     try:
-        copy(blank.data, sandbox.data)
+        preparer.copy_blank(build, rules.shapes_data(setting), sandbox.data)
         password = secrets.token_urlsafe(18)
         first = sandbox.directory / "first.sql"
         _write_private(first, _set_password(build, password))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -36,6 +37,17 @@ _POOL_PATIENCE = 600.0
 
 _READ_BACK_WITHIN = 30.0
 """Seconds that connections of a load that was ended may still fill `max_connections`."""
+
+
+_LOADING_POOL = re.compile(r"Loading buffer pool\(s\) from |Loaded \d+/\d+ pages")
+
+
+def is_loading_pool(text: str) -> bool:
+    """Return whether a text of `Innodb_buffer_pool_load_status` says that pages are being loaded.
+
+    It begins with what is going on, in MySQL since 5.6 and MariaDB since 10.0; a path may follow, whose words mean nothing.
+    """
+    return _LOADING_POOL.match(text) is not None
 
 
 def _nothing() -> None:
@@ -105,9 +117,8 @@ def run(laboratory: Laboratory, planned: Trial) -> Trial:
     laboratory.check()
     trial = laboratory.store.begin_trial(planned)
     progress = _Progress()
-    life = _Life(laboratory, trial, progress)
     try:
-        failure = life.run()
+        failure = _Life(laboratory, trial, progress).run()
     except BaseException:
         # What ended the trial is what the user must hear of, also where the disk is full and this cannot be saved.
         with suppress(DialinError):
@@ -304,7 +315,7 @@ class _Life:
         with instance.connect() as query:
             while clock.monotonic() < limit:
                 said = status(query, "Innodb_buffer_pool_load_status") or ""
-                if not said or "completed" in said or "not" in said or "aborted" in said:
+                if not is_loading_pool(said):
                     return
                 clock.sleep(0.1)
 

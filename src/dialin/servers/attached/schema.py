@@ -58,6 +58,27 @@ def make(query: Query, name: str, owner: str, was_made: Callable[[], None]) -> N
         raise
 
 
+def empty(query: Query, name: str, owner: str) -> None:
+    """Drop the tables of a schema that `make` made, so that its data can be prepared again.
+
+    Args:
+        query: a connection.
+        name: of the schema.
+        owner: the entry of the undo log that it belongs to.
+
+    Raises:
+        UserError: it is not marked as dialin's own any more.
+        RefusedError: the server refused.
+    """
+    tables = _tables(query, name)
+    if not _is_marked(query, name, tables, owner):
+        raise UserError(f"The schema {name} is not the one that dialin made", "See who replaced it, then: dialin resume DIR")
+    query("SET SESSION foreign_key_checks = 0")
+    for table in tables:
+        if table != MARK:
+            query(f"DROP TABLE `{name}`.`{table.replace('`', '``')}`")
+
+
 def drop(query: Query, name: str, owner: str, *, made: bool) -> str | None:
     """Drop a schema that `make` made.
 
@@ -75,12 +96,16 @@ def drop(query: Query, name: str, owner: str, *, made: bool) -> str | None:
     """
     if not exists(query, name):
         return None
-    found = query("SELECT table_name FROM information_schema.tables WHERE table_schema = %s", (name,))
-    tables = [str(table) for (table,) in found]
+    tables = _tables(query, name)
     if not (_is_marked(query, name, tables, owner) if tables else made):
         return f"schema {name}: left alone, for dialin did not make it"
     query(f"DROP DATABASE `{name}`")
     return f"schema {name}: dropped"
+
+
+def _tables(query: Query, name: str) -> list[str]:
+    found = query("SELECT table_name FROM information_schema.tables WHERE table_schema = %s", (name,))
+    return [str(table) for (table,) in found]
 
 
 def _is_marked(query: Query, name: str, tables: list[str], owner: str) -> bool:

@@ -153,6 +153,17 @@ class UndoLog:
             with attached.to_change(PATIENCE) as (query, _):
                 schemas.make(query, entry.schema, entry.id, self._journals[entry.id].schema_was_made)
 
+    def empty_schema(self, entry: Entry, attached: Attached) -> None:
+        """Drop the tables of an entry's schema, so that its data can be prepared again.
+
+        Raises:
+            UserError: somebody replaced the schema.
+            ServerError: the server does not answer, is another one, or refuses.
+        """
+        if entry.schema is not None:
+            with attached.to_change(PATIENCE) as (query, _):
+                schemas.empty(query, entry.schema, entry.id)
+
     def _check_free(self, build: AttachedBuild) -> None:
         for other in self.entries():
             if other.server != build.facts:
