@@ -112,7 +112,7 @@ def steadiness(sample: Sample, rate: int) -> float:
 
 
 def _level(kept: Sequence[Sample], rate: int) -> Level:
-    shape = examine([steadiness(sample, rate) for sample in kept])
+    shape = examine([steadiness(sample, rate) for sample in kept], latency=rate > 0)
     return Level(kept[shape.begin :], shape)
 
 
