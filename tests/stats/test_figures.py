@@ -77,9 +77,9 @@ def test_at_a_rate_latency_shows_where_seconds_have_settled():
 
 
 def test_throughput_is_transactions_divided_by_seconds_and_no_stall_is_forgiven():
-    stalled = [*seconds(16, 1000, count=45), *seconds(16, 0, count=15)]
-    assert value(figures(stalled), DecidedBy.THROUGHPUT) == pytest.approx(750, rel=0.01)
-    assert value(figures(stalled), DecidedBy.TYPICAL_SPEED) == pytest.approx(900, rel=0.01)
+    stalled = [*seconds(16, 1000, count=54), *seconds(16, 0, count=6)]
+    assert value(figures(stalled), DecidedBy.THROUGHPUT) == pytest.approx(900, rel=0.01)
+    assert value(figures(stalled), DecidedBy.TYPICAL_SPEED) == pytest.approx(960, rel=0.01)
 
 
 def test_a_level_is_reckoned_as_often_for_an_hour_as_for_ten_seconds(monkeypatch):

@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.signal import lfilter
 
-from dialin.stats.steady import Course, Shape, examine, mser5
+from dialin.model.course import Course
+from dialin.stats.steady import Shape, examine, examine_run, mser5
 
 MINUTE, TWO = np.arange(60), np.arange(120)
 
@@ -115,7 +116,7 @@ def test_a_change_too_small_to_matter_is_steady_however_certain(shape):
     assert examine(1000 * shape) == Shape(begin=0, settled=True, course=Course.STEADY)
 
 
-@pytest.mark.parametrize("series", [[], [5.0], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], [0.0] * 60, [0.0] * 40 + [1000.0] * 20])
+@pytest.mark.parametrize("series", [[], [5.0], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]])
 def test_where_nothing_can_be_told_it_is_taken_for_steady(series):
     assert examine(series).steady
 
@@ -153,3 +154,83 @@ def test_the_unit_does_not_matter(seed, seconds, unit):
     found, scaled = examine(series), examine(unit * series)
     assert (scaled.course, scaled.begin, scaled.at, scaled.settled) == (found.course, found.begin, found.at, found.settled)
     assert scaled.change == pytest.approx(found.change)
+
+
+@pytest.mark.parametrize("seconds", [60, 300, 3000])
+def test_a_run_whose_last_third_is_dead_collapsed(seconds):
+    shape = np.where(np.arange(seconds) < 2 * seconds // 3, 1, 0)
+    shapes = [examine(one) for one in windows(shape, cv=0.1, series=30)]
+    assert {one.course for one in shapes} == {Course.COLLAPSE}
+    assert {(one.at, one.change, one.begin, one.steady) for one in shapes} == {(2 * seconds // 3, -1.0, 0, False)}
+
+
+def test_a_collapse_says_from_which_level_to_which_one_and_when():
+    (x,) = windows(np.where(np.arange(5000) < 3000, 1.04, 0.37), series=1, cv=0.1)
+    found = examine_run(x)
+    assert (found.course, found.at, found.begin) == (Course.COLLAPSE, 3000, 0)
+    assert found.levels == pytest.approx((1040, 370), rel=0.02)
+    assert found.change == pytest.approx(370 / 1040 - 1, abs=0.02)
+
+
+def test_a_collapse_after_a_warm_up_begins_where_that_ends():
+    t = np.arange(300)
+    for x in windows(np.select([t < 60, t < 200], [0.1, 1], 0.3), series=20):
+        found = examine(x)
+        assert (found.course, found.begin, found.at) == (Course.COLLAPSE, 60, 200)
+        assert found.change == pytest.approx(-0.7, abs=0.05)
+
+
+@pytest.mark.parametrize("seconds", [1, 8, 60, 3000])
+def test_a_run_that_did_nothing_is_dead(seconds):
+    found = examine([0.0] * seconds)
+    assert found.course is Course.DEAD
+    assert not found.steady
+
+
+def test_a_server_that_begins_to_work_late_did_not_settle():
+    assert not examine([0.0] * 40 + [1000.0] * 20).settled
+
+
+@pytest.mark.parametrize(("period", "low"), [(60, 0.2), (100, 0.6), (60, 0.0)])
+def test_two_levels_that_alternate_are_not_steady(period, low):
+    shapes = [examine(one) for one in windows(np.where(np.arange(300) % period < period / 2, 1, low), series=50, cv=0.1)]
+    assert share(shapes, lambda one: one.course is Course.TWO_LEVELS) >= 0.95
+    assert share(shapes, lambda one: one.steady) == 0
+    first = next(one for one in shapes if one.course is Course.TWO_LEVELS)
+    assert first.levels == pytest.approx((1000, 1000 * low), rel=0.05, abs=1)
+    assert first.switches == 600 // period - 1
+    assert first.low_share == pytest.approx(0.5, abs=0.05)
+
+
+def test_seconds_with_a_cv_of_64_percent_are_erratic():
+    rng = np.random.default_rng(1)
+    for x in np.exp(rng.normal(7, 0.586, (50, 300))):
+        assert examine(x).course is Course.ERRATIC
+
+
+def test_few_transactions_vary_by_counting_alone():
+    rng = np.random.default_rng(1)
+    assert share([examine(one) for one in rng.poisson(2, (100, 120))], lambda one: one.steady) >= 0.95
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_steep_trend_is_no_wave_and_has_its_real_ends(sign):
+    shapes = [examine(one) for one in windows(1 + sign * (np.arange(300) - 150) / 165, series=50)]
+    assert {one.course for one in shapes} == {Course.TREND}
+    assert np.sign(shapes[0].change) == sign
+    assert shapes[0].levels == pytest.approx((1000 * (1 - sign * 0.82), 1000 * (1 + sign * 0.82)), rel=0.15)
+
+
+@pytest.mark.parametrize(("seconds", "cv", "most"), [(20, 0.2, 0.03), (60, 0.3, 0.02), (300, 0.3, 0.0), (3000, 0.2, 0.0)])
+@pytest.mark.parametrize("correlation", [0.0, 0.9])
+def test_noise_is_rarely_called_two_levels_a_collapse_or_erratic(seconds, cv, most, correlation):
+    series = windows(np.ones(seconds), correlation=correlation, cv=cv, series=200)
+    shapes = [examine(np.maximum(one, 0)) for one in series]
+    wrong = (Course.TWO_LEVELS, Course.COLLAPSE, Course.ERRATIC)
+    assert share(shapes, lambda one: one.course in wrong) <= most + (0.04 if correlation > 0.5 and seconds < 100 else 0)
+
+
+def test_latency_that_halves_has_not_collapsed():
+    (x,) = windows(np.where(TWO < 80, 1, 0.3), series=1)
+    assert examine(x, latency=True).course is Course.SHIFT
+    assert examine(x).course is Course.COLLAPSE

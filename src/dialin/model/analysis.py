@@ -9,8 +9,12 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from dialin.model.course import Course, PeriodicDip
 from dialin.model.study import Goal
 from dialin.model.verdict import CandidateState, Estimate, Note, Outcome
+
+_FASTER = 0.05
+"""By how much faster than the rest, relative, a start must be to be pointed out."""
 
 
 class _Part(BaseModel):
@@ -30,12 +34,27 @@ class RunAnalysis(_Part):
     seconds: float = Field(description="seconds that the log tells of")
     warm_up_seconds: float = Field(description="seconds left out at its start")
     warm_up_given: bool = Field(description="whether they were given instead of found")
-    settled: bool = Field(description="whether it became steady before half of it was over")
-    course: str = Field(description="steady, trend, shift or oscillation")
-    change: float = Field(
-        description="relative: of a trend from end to end, of a shift from before to after, of an oscillation to its crest"
+    start_change: float = Field(
+        description="relative: by how much the seconds left out at the start were faster than the rest; below 0 where slower"
     )
-    shift_at: float | None = Field(description="the second of the log at which the level shifted")
+    settled: bool = Field(description="whether it became steady before half of it was over")
+    course: Course = Field(description="what its speed did after its start")
+    change: float = Field(
+        description=(
+            "relative: of a trend from end to end, of a shift or collapse from before to after, of an oscillation to its "
+            "crest, of two levels from the higher to the lower one"
+        )
+    )
+    shift_at: float | None = Field(description="the second of the log at which the level shifted or collapsed")
+    levels: tuple[float, float] | None = Field(
+        description=(
+            "transactions/s before and after a shift or collapse, at the start and the end of a trend, at the higher and the "
+            "lower of two levels"
+        )
+    )
+    switches: int = Field(description="how often it switched between two levels")
+    low_share: float = Field(description="the share of its seconds at the lower of two levels")
+    dip: PeriodicDip | None = Field(description="seconds in which it is slow in each period; null where there are none")
     period: float | None = Field(description="seconds of one cycle of an oscillation")
     cycles: float | None = Field(description="how many cycles were measured")
     tps: float = Field(description="plain mean")
@@ -49,6 +68,11 @@ class RunAnalysis(_Part):
     percentile: int | None = Field(description="which percentile that is; null where the log does not tell")
     errors_per_s: float
     effective_seconds: float = Field(description="how many independent seconds the measured ones are worth")
+
+    @property
+    def slowed_down(self) -> bool:
+        """Whether what was left out at its start was clearly faster than the rest: no warm-up."""
+        return self.start_change >= _FASTER
 
 
 class CandidateAnalysis(_Part):

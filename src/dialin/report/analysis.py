@@ -8,6 +8,7 @@ from dialin.model.analysis import Analysis, CandidateAnalysis, RunAnalysis
 from dialin.model.study import Goal
 from dialin.model.verdict import CandidateState, Estimate, Outcome
 from dialin.report.page import Column, Page
+from dialin.report.run_course import course_cell, start_cell
 from dialin.text import NOTHING, change, counted, duration, exact_percent, number, percent, visible
 
 _STYLES = {Outcome.WINNER: "bold green", Outcome.UNRESOLVED: "bold yellow"}
@@ -35,7 +36,7 @@ def print_analysis(analysis: Analysis, console: Console) -> None:
         winners = [index for index, one in enumerate(analysis.candidates) if one.name in analysis.winners]
         page.table(_candidate_columns(analysis), bold=winners)
         page.gap()
-    page.text("Each run, after its warm-up", "dim")
+    page.text("Each run, without what was left out at its start", "dim")
     page.table(_run_columns(analysis, counting[:_RUNS], one_each=one_each))
     if len(counting) > _RUNS:
         page.text(f"{len(counting) - _RUNS} more runs are not shown; --json tells all.", "dim")
@@ -89,9 +90,9 @@ def _run_columns(analysis: Analysis, runs: list[RunAnalysis], *, one_each: bool)
         Column("stalls", [f"{round(run.stall_seconds, 1):,g} s" if run.stall_seconds else "none" for run in runs], rank=2),
         Column("worst", [number(run.worst_tps) for run in runs], rank=7),
         Column(_latency_title(runs), [number(run.latency_ms) for run in runs], rank=6),
-        Column("warm-up", [duration(run.warm_up_seconds) for run in runs], rank=4),
+        Column("left out", [start_cell(run) for run in runs], rank=4),
         Column("measured", [duration(run.seconds - run.warm_up_seconds) for run in runs], rank=9),
-        Column("then", [_course(run) for run in runs], rank=5, left=True),
+        Column("then", [course_cell(run) for run in runs], rank=5, left=True),
     ]
 
 
@@ -137,19 +138,6 @@ def _state_of(candidate: CandidateAnalysis) -> str:
 def _latency_title(runs: list[RunAnalysis]) -> str:
     known = {run.percentile for run in runs if run.percentile is not None}
     return f"p{known.pop()} ms" if len(known) == 1 else "latency ms"
-
-
-def _course(run: RunAnalysis) -> str:
-    """Return what a run did once it was measured, in a few words."""
-    if run.course == "oscillation" and run.period is not None:
-        text = f"±{percent(run.change)} each {duration(run.period)}"
-    elif run.course == "trend":
-        text = f"trend {change(1 + run.change)}"
-    elif run.course == "shift" and run.shift_at is not None:
-        text = f"shift {change(1 + run.change)} at {number(run.shift_at)} s"
-    else:
-        text = "steady"
-    return text if run.settled else f"not settled, {text}" if text != "steady" else "not settled"
 
 
 def _read(analysis: Analysis, counting: list[RunAnalysis]) -> str:

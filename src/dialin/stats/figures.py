@@ -133,7 +133,7 @@ def by_threads(samples: Iterable[Sample], *, rate: int = 0) -> dict[int, Level]:
         if sample.step is Step.MEASURE and not sample.lost:
             grouped.setdefault(sample.threads, []).append(sample)
     return {
-        threads: Level(counted, examine([steadiness(sample, rate) for sample in counted]))
+        threads: Level(counted, examine([steadiness(sample, rate) for sample in counted], latency=rate > 0))
         for threads, counted in grouped.items()
     }
 

@@ -1,13 +1,15 @@
-"""What measured seconds looked like: where measurement may begin, and whether they were steady, moved, jumped or swung."""
+"""What measured seconds looked like: where measurement may begin, and whether they were steady or what else they did."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
+
+from dialin.model.course import Course
+from dialin.stats.levels import find_levels
 
 _Array = NDArray[np.float64]
 
@@ -33,13 +35,17 @@ _CERTAIN = {"trend": 14.0, "shift": 20.0, "oscillation": 24.0}
 (benchmarks/warmup_rates.py): so that seconds of a lag-1 correlation up to 0.9 are called anything but steady in few windows."""
 
 
-class Course(StrEnum):
-    """What measured seconds did."""
-
-    STEADY = "steady"
-    TREND = "trend"
-    SHIFT = "shift"
-    OSCILLATION = "oscillation"
+_COLLAPSED = 0.5
+"""The share of the speed before, below which speed that fell and stays has collapsed. A second below it would be a stall."""
+_ERRATIC = 0.5
+"""The coefficient of variation above which seconds without another pattern are called erratic, not steady. At 50 % even a
+minute of independent seconds gives a mean that is known to ±13 % only (95 % confidence), and one second is often twice another
+one. In published runs that keep a level, the seconds vary by 7 to 22 %. What counting adds where transactions are few is
+subtracted first: 1 / mean, by Poisson."""
+_OFTEN_CLIPPED = 0.1
+"""The share of clipped seconds from which on the size of a trend is taken from the figures themselves."""
+_ONE_WAY, _CORRELATED = 1.5, 0.8
+"""A wave of fewer cycles is a trend when its seconds and their order have at least this rank correlation (Spearman)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +53,20 @@ class Shape:
     """What a window looked like.
 
     Attributes:
-        begin: how many seconds at its start are warm-up, by MSER-5; 0 where the whole is steady, or never settled.
-        settled: whether the warm-up is less than half of it: else it never became steady, and more seconds are needed.
+        begin: how many seconds at its start are left out, by MSER-5 or because a collapse came after a rise; 0 where the whole
+            is steady, or never settled.
+        settled: whether less than half of it is left out: else it never became steady, and more seconds are needed.
         course: what the seconds from `begin` on did.
-        change: by how much, relative: of a trend from one end to the other, of a shift from before to after, of an oscillation
-            from its mean to its crest; signed but for the last; 0 when steady.
-        at: the second at which the level shifted, counted from the window's start; None where it did not.
+        change: by how much, relative: of a trend from one end to the other, of a shift or collapse from before to after, of an
+            oscillation from its mean to its crest, of two levels from the higher to the lower; signed but for an
+            oscillation; 0 for the other courses.
+        at: the second at which the level shifted or collapsed, counted from the window's start; None where it did not.
         period: seconds of one cycle of an oscillation; None where there is none.
         cycles: how many cycles there are from `begin` on; None where there is no oscillation.
+        levels: the figures before and after a shift or a collapse; the first and the last of a trend; the higher and the lower
+            of two levels; None otherwise.
+        switches: how often it switched between two levels; 0 for the other courses.
+        low_share: the share of the seconds at the lower of two levels; 0 for the other courses.
     """
 
     begin: int
@@ -64,6 +76,9 @@ class Shape:
     at: int | None = None
     period: float | None = None
     cycles: float | None = None
+    levels: tuple[float, float] | None = None
+    switches: int = 0
+    low_share: float = 0.0
 
     @property
     def steady(self) -> bool:
@@ -76,33 +91,49 @@ class Shape:
         return self.cycles is not None and self.cycles < 2
 
 
-def examine(seconds: Sequence[float]) -> Shape:
-    """Tell what a window of seconds looked like.
+_STEADY = Shape(begin=0, settled=True, course=Course.STEADY)
 
-    Four courses are fitted by least squares: a level, a line, two levels, and a level with a wave. One of the last three is
-    taken when it explains the seconds much better than a level does, by an F ratio in which the seconds count as many as they
-    are worth after it is taken away (their lag-1 correlation allowed for), and its change matters (2 %).
+
+def examine(seconds: Sequence[float], *, latency: bool = False) -> Shape:
+    """Tell what a window of seconds looked like, which a warm-up went before.
+
+    First come courses that are plain to see: nothing was done, speed fell to less than half and stayed there, or it switched
+    between two levels more than once. Then four courses are fitted by least squares: a level, a line, two levels, and a level
+    with a wave. One of the last three is taken when it explains the seconds much better than a level does, by an F ratio in
+    which the seconds count as many as they are worth after it is taken away (their lag-1 correlation allowed for), and its
+    change matters (2 %). What is left is steady, or erratic where the seconds vary too much (see `_ERRATIC`).
 
     Args:
-        seconds: one figure for each second: transactions, or latency where a rate keeps these still. Of fewer than twenty only
-            a plain trend is told; fewer than eight, and those that are zero half of the time, are taken for steady: nothing can
-            be told of them.
+        seconds: one figure for each second. Of fewer than twenty only a plain trend is told; fewer than eight are taken for
+            steady unless nothing was done in them: nothing can be told of them.
+        latency: whether the figures are latencies, where a rate keeps throughput still. Then no collapse, no two levels and
+            no erratic course are looked for: a latency that falls is good, and latencies vary by far more than speeds.
     """
     x = np.asarray(seconds, dtype=float)
-    median = float(np.median(x)) if x.size else 0.0
-    if x.size < _FEWEST_OF_ALL or median <= 0:
-        return Shape(begin=0, settled=True, course=Course.STEADY)
-    relative = np.clip(x / median, 1 - _OUTLIER, 1 + _OUTLIER)
-    whole = _course(relative)
+    if (plain := _plain(x, latency=latency)) is not None:
+        return plain
+    relative = _relative(x)
+    whole = _finished(_course(relative), x, latency=latency)
     if whole.course is Course.STEADY or x.size < 2 * _FEWEST:
         return whole
     begin = mser5(relative)
     if begin >= x.size // 2 - _BATCH:
-        return replace(whole, settled=whole.steady)
-    rest = _course(relative[begin:])
+        return replace(whole, settled=whole.steady or whole.course is Course.ERRATIC)
+    rest = _finished(_course(relative[begin:]), x[begin:], latency=latency)
     if whole.steady and rest.course is not Course.STEADY:  # it swings all the time: there is nothing to leave out
         return whole
     return replace(rest, begin=begin, at=None if rest.at is None else rest.at + begin)
+
+
+def examine_run(seconds: Sequence[float]) -> Shape:
+    """Tell what a whole run did, as `examine` does, and leave nothing out at its start but before a collapse.
+
+    Args:
+        seconds: transactions per second, from where its warm-up ended.
+    """
+    x = np.asarray(seconds, dtype=float)
+    plain = _plain(x, latency=False)
+    return plain if plain is not None else _finished(_course(_relative(x)), x, latency=False)
 
 
 def mser5(x: _Array) -> int:
@@ -124,10 +155,85 @@ def mser5(x: _Array) -> int:
     return int(np.argmin(error[kept - 1] * (1 + 1e-9 * np.arange(kept.size)))) * _BATCH
 
 
+def _plain(x: _Array, *, latency: bool) -> Shape | None:
+    """Return a course that needs no fit, or that of a series too short for one; None where a fit is needed."""
+    if x.size and x.max() <= 0:
+        return replace(_STEADY, course=Course.DEAD)
+    if x.size < _FEWEST_OF_ALL:
+        return _STEADY
+    levels = None if latency else find_levels(x)
+    if levels is not None and levels.switches <= 2 and levels.ends_low:
+        begin, at = (0, *levels.begins)[-2:]
+        before, after = float(np.median(x[begin:at])), float(np.median(x[at:]))
+        if after < _COLLAPSED * before:
+            change = after / before - 1
+            return Shape(begin, settled=True, course=Course.COLLAPSE, change=change, at=at, levels=(before, after))
+    if levels is not None and levels.switches > 1:
+        return replace(
+            _STEADY,
+            course=Course.TWO_LEVELS,
+            change=levels.low / levels.high - 1,
+            levels=(levels.high, levels.low),
+            switches=levels.switches,
+            low_share=levels.low_share,
+        )
+    if float(np.median(x)) <= 0:  # it rose late, or works only now and then
+        late = levels is not None and not levels.ends_low
+        return replace(_STEADY, settled=False) if late else _finished(_STEADY, x, latency=latency)
+    return None
+
+
+def _relative(x: _Array) -> _Array:
+    return np.clip(x / float(np.median(x)), 1 - _OUTLIER, 1 + _OUTLIER)
+
+
+def _finished(shape: Shape, x: _Array, *, latency: bool) -> Shape:
+    """Return a course with its change in the figures themselves: what was fitted is clipped at 40 % from the median."""
+    if shape.course is Course.SHIFT and shape.at is not None:
+        before, after = _levels_about(x, shape)
+        return replace(shape, change=after / before - 1 if before > 0 else shape.change, levels=(before, after))
+    if shape.course is Course.TREND or (shape.cycles is not None and shape.cycles < _ONE_WAY and _is_one_way(x)):
+        return _trend(shape, x)
+    if not latency and _is_erratic(x, shape.change):
+        return replace(_STEADY, course=Course.ERRATIC)
+    return shape
+
+
+def _trend(shape: Shape, x: _Array) -> Shape:
+    """Return a trend with its ends: the medians of the first and the last tenth of the seconds."""
+    tenth = max(1, x.size // 10)
+    first, last = float(np.median(x[:tenth])), float(np.median(x[-tenth:]))
+    steep = shape.course is not Course.TREND or np.mean(np.abs(x / float(np.median(x)) - 1) > _OUTLIER) > _OFTEN_CLIPPED
+    change = last / first - 1 if steep and first > 0 else shape.change
+    return replace(_STEADY, course=Course.TREND, change=change, levels=(first, last))
+
+
+def _is_one_way(x: _Array) -> bool:
+    """Tell whether a series rises or falls nearly all the time: a steep one looks like part of a wave once it is clipped."""
+    order = np.argsort(np.argsort(x)) - (x.size - 1) / 2
+    time = np.arange(x.size) - (x.size - 1) / 2
+    return abs(float(order @ time)) > _CORRELATED * float(time @ time)
+
+
+def _levels_about(x: _Array, shape: Shape) -> tuple[float, float]:
+    """Return the figures before and after a shift: medians, which stalls do not move, or means where stalls shifted."""
+    sides = x[: shape.at], x[shape.at :]
+    before, after = (float(np.median(side)) for side in sides)
+    if before > 0 and (after / before - 1) / shape.change > 1 / 2:
+        return before, after
+    return float(sides[0].mean()), float(sides[1].mean())
+
+
+def _is_erratic(x: _Array, crest: float) -> bool:
+    """Tell whether seconds vary too much about their level or their wave, beyond what counting few transactions explains."""
+    mean = float(x.mean())
+    return float(x.var()) / mean**2 - crest**2 / 2 - 1 / mean > _ERRATIC**2
+
+
 def _course(x: _Array) -> Shape:
     """Return the course of seconds relative to their median; `begin` is left at 0."""
     level = x - x.mean()
-    found = Shape(begin=0, settled=True, course=Course.STEADY)
+    found = _STEADY
     least = float("inf")
     few = x.size < _FEWEST
     for shape, residuals, matters, parameters in (_line(x),) if few else (_line(x), _step(x), _wave(x)):
@@ -151,9 +257,15 @@ def _f_ratio(level: _Array, residuals: _Array, parameters: int) -> float:
     return gained / parameters / (left / residuals.size) * (worth / residuals.size)
 
 
+def _slope(x: _Array) -> float:
+    """Return the slope of the straight line through figures, per second."""
+    time = np.arange(x.size) - (x.size - 1) / 2
+    return float(time @ x / (time @ time))
+
+
 def _line(x: _Array) -> tuple[Shape, _Array, float, int]:
     time = np.arange(x.size) - (x.size - 1) / 2
-    slope = float(time @ x / (time @ time))
+    slope = _slope(x)
     change = slope * x.size
     return Shape(0, True, Course.TREND, change=change), x - x.mean() - slope * time, abs(change) / 2, 1  # noqa: FBT003
 

@@ -1,35 +1,81 @@
-"""Where the warm-up of a run that began cold ends: what is left out at the start of a log."""
+"""Where the start of a run ends that is left out: the warm-up of a run that began cold."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dialin.stats.steady import Course, examine, mser5
+from dialin.model.course import Course
+from dialin.stats.steady import Shape, examine_run, mser5
 
 _OUTLIER = 0.4
 """Seconds further than this from the median, relative to it, count as lying at that distance: a stall is no warm-up."""
 _MARGIN = 5
 """Figures before the half of a run where a warm-up that ends counts as one that does not."""
+_LONGEST_FALL = 0.2
+"""The share of a run up to which a start that ran faster than the rest is left out. A longer one is no start: it is a level
+that the run lost, and to leave it out would call the lower level the truth."""
 
 
-def cold_start(tps: Sequence[float]) -> tuple[int, bool]:
-    """Return how many figures at the start of a run are its warm-up, by MSER-5, and whether it is over before half of the run.
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What is left out at the start of a run.
 
-    Where it is not, half of the run is taken for it, unless the whole run is steady: in a short and noisy one the least error
-    may lie anywhere. A run from a cold start is cut whatever follows; `examine`, which is for windows that a warm-up went
-    before, takes a start for part of an oscillation where it fits one.
+    Attributes:
+        length: how many figures.
+        settled: whether the run settled before half of it was over.
+        change: by how much the figures left out were faster (above 0) or slower than the rest, relative; 0 where none are.
+    """
+
+    length: int
+    settled: bool
+    change: float = 0.0
+
+
+def find_start(tps: Sequence[float]) -> Start:
+    """Find what is to be left out at the start of a run, by MSER-5.
+
+    A slow start is a warm-up. Where it is not over before half of the run, half of the run is taken for it, unless the whole
+    run is steady: in a short and noisy one the least error may lie anywhere. A fast start is left out where it is short. What
+    went before a collapse is never left out, and of a run at two levels nothing is but what was slower than both.
 
     Args:
         tps: the whole run from its first second on.
     """
     x = np.asarray(tps, dtype=float)
+    whole = examine_run(tps)
+    if whole.course is Course.COLLAPSE and whole.at is not None:
+        return _start_of(x[: whole.at], _settled_part(x[: whole.at]))
+    length = _cut(x)
+    is_fall = length > 0 and float(x[:length].mean()) > float(x[length:].mean())
+    if whole.course is Course.TWO_LEVELS:
+        return _start_of(x, length if _is_below(x[:length], whole) else 0)
+    if length < x.size // 2 - _MARGIN:
+        return _start_of(x, 0 if is_fall and length > _LONGEST_FALL * x.size else length)
+    if whole.settled and whole.course is Course.STEADY:
+        return Start(0, settled=True)
+    return Start(0, settled=False) if is_fall else _start_of(x, length, settled=False)
+
+
+def _start_of(x: NDArray[np.float64], length: int, *, settled: bool = True) -> Start:
+    rest = float(x[length:].mean()) if length else 0.0
+    change = float(x[:length].mean()) / rest - 1 if rest > 0 else 0.0
+    return Start(length, settled, change)
+
+
+def _cut(x: NDArray[np.float64]) -> int:
     median = float(np.median(x)) if x.size else 0.0
-    if median <= 0:
-        return 0, True
-    begin = mser5(np.clip(x / median, 1 - _OUTLIER, 1 + _OUTLIER))
-    if begin < x.size // 2 - _MARGIN:
-        return begin, True
-    whole = examine(tps)
-    return (0, True) if whole.settled and whole.course is Course.STEADY else (begin, False)
+    return mser5(np.clip(x / median, 1 - _OUTLIER, 1 + _OUTLIER)) if median > 0 else 0
+
+
+def _settled_part(before: NDArray[np.float64]) -> int:
+    """Return the length of the warm-up of what went before a collapse."""
+    length = _cut(before)
+    return length if length < before.size // 2 - _MARGIN and before[:length].sum() < length * before[length:].mean() else 0
+
+
+def _is_below(start: NDArray[np.float64], whole: Shape) -> bool:
+    return whole.levels is not None and start.size > 0 and float(start.mean()) < whole.levels[1]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import statistics
 from collections.abc import Collection, Mapping, Sequence
 
+from dialin.model.course import Course
 from dialin.model.evidence import Watched
 from dialin.model.study import WORTHWHILE, Goal, StudySpec
 from dialin.model.trial import Trial
 from dialin.model.verdict import Note
 from dialin.stats.decide import Decision
 from dialin.stats.figures import Figures
-from dialin.stats.steady import Course, Shape
 from dialin.study.words import interval, named
 from dialin.text import change, counted, duration, listed, percent
 from dialin.workloads import choose as workloads
@@ -101,7 +101,8 @@ def steadiness_notes(
         return []
     shapes = [found[trial.id].shape for trial in unsteady]
     whose = sorted({trial.candidate for trial in unsteady})
-    seen = listed([_in_words(course, [s for s in shapes if s.course is course]) for course in Course if _any(shapes, course)])
+    windows = {course: [found[t.id] for t in unsteady if found[t.id].shape.course is course] for course in Course}
+    seen = listed([_in_words(course, own) for course, own in windows.items() if own])
     if _is_timed_by_the_run(spec):
         cure = "begin anew with more runs (--workload-option runs=N)"
     elif any(trial.id in short for trial in unsteady):  # what waits grows for as long as the load lasts
@@ -116,21 +117,29 @@ def steadiness_notes(
     return [Note(code="not_steady", text=text, data=data)]
 
 
-def _any(shapes: Sequence[Shape], course: Course) -> bool:
-    return any(shape.course is course for shape in shapes)
-
-
-def _in_words(course: Course, shapes: Sequence[Shape]) -> str:
+def _in_words(course: Course, windows: Sequence[Figures]) -> str:
     """Return what trials of one course did."""
-    count = len(shapes)
-    if course is Course.OSCILLATION:
-        period = statistics.median(shape.period or 0.0 for shape in shapes)
-        return f"{count} swung with a period of {duration(period)}, and hold less than two of them"
-    if course is Course.SHIFT:
-        return f"in {count} the level shifted ({change(1 + max((s.change for s in shapes), key=abs))} at most)"
-    if course is Course.TREND:
-        return f"{count} still grew faster or slower ({change(1 + max((s.change for s in shapes), key=abs))} at most)"
-    return f"{count} took most of the time to settle"
+    count, shapes = len(windows), [window.shape for window in windows]
+    most = change(1 + max((shape.change for shape in shapes), key=abs))
+    match course:
+        case Course.OSCILLATION:
+            period = duration(statistics.median(shape.period or 0.0 for shape in shapes))
+            return f"{count} swung with a period of {period}, and hold less than two of them"
+        case Course.SHIFT:
+            return f"in {count} the level shifted ({most} at most)"
+        case Course.TREND:
+            return f"{count} still grew faster or slower ({most} at most)"
+        case Course.COLLAPSE:
+            return f"{count} fell and did not recover ({most} at most)"
+        case Course.TWO_LEVELS:
+            return f"{count} switched between two levels ({most} from the higher to the lower one at most)"
+        case Course.DEAD:
+            return f"{count} completed no transaction"
+        case Course.ERRATIC:
+            cv = percent(max(window.window.cv for window in windows))
+            return f"{count} varied too much (coefficient of variation {cv} at most)"
+        case Course.STEADY:
+            return f"{count} took most of the time to settle"
 
 
 def cold_notes(done: Sequence[Trial], watched: Mapping[int, Mapping[str, Watched]]) -> list[Note]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from dialin.clock import Clock
 from dialin.errors import DialinError, ServerError, WorkloadError
+from dialin.model.course import Course
 from dialin.model.cpus import parse_cpus
 from dialin.model.evidence import Gauge, Watched
 from dialin.model.progress import Watcher
@@ -368,7 +369,8 @@ class _Life:
                 transactions += sample.tps
                 kept.append(steadiness(sample, self._lab.spec.workload.rate))
             if len(kept) == enough:
-                if examine(kept).steady:
+                shape = examine(kept, latency=self._lab.spec.workload.rate > 0)
+                if shape.steady or shape.course is Course.DEAD:  # more seconds of nothing say no more
                     break
                 # Asked again at half of the plan, not each second: an answer that one waits for long enough always comes.
                 enough += max(1, wanted // 2)

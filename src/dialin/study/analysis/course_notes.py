@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dialin.model.analysis import RunAnalysis
+from dialin.model.course import Course
 from dialin.model.verdict import Note
-from dialin.stats.steady import Course
 from dialin.text import change, duration, listed, number, percent
 
 _LONG = 0.2
 """The share of a run above which its warm-up is called long."""
 _SWING = 0.05
 """The swing about its mean, relative, above which an oscillation is pointed out."""
+_CYCLES = 2
+"""Cycles of an oscillation from which on its mean can stand for the run."""
+_MINUTE = 60.0
+_SHOWN = 12
 
 
 def unsettled(runs: Sequence[RunAnalysis]) -> list[Note]:
@@ -24,7 +28,7 @@ def unsettled(runs: Sequence[RunAnalysis]) -> list[Note]:
 
 def long_warm_up(runs: Sequence[RunAnalysis]) -> list[Note]:
     """Tell which runs spent much of their time warming up."""
-    found = [run for run in runs if run.settled and not run.warm_up_given and run.warm_up_seconds >= _LONG * run.seconds]
+    found = [run for run in runs if run.settled and run.start_change <= 0 and _is_long(run)]
     if not found:
         return []
     low, high = (duration(pick(run.warm_up_seconds for run in found)) for pick in (min, max))
@@ -34,23 +38,100 @@ def long_warm_up(runs: Sequence[RunAnalysis]) -> list[Note]:
     return [Note(code="long_warm_up", text=text, data={run.file: run.warm_up_seconds for run in found})]
 
 
-def courses(runs: Sequence[RunAnalysis]) -> list[Note]:
-    """Tell which runs moved, jumped or swung after their warm-up."""
-    notes = []
-    for run in runs:
-        if run.course == Course.TREND:
-            said = f"moved by {change(1 + run.change)} from its start to its end"
-        elif run.course == Course.SHIFT and run.shift_at is not None:
-            said = f"jumped by {change(1 + run.change)} at {number(run.shift_at)} s"
-        elif run.course == Course.OSCILLATION and run.period and run.cycles and (run.change >= _SWING or run.cycles < 2):
-            said = f"swung by {percent(run.change)} about its mean with a period of {duration(run.period)}"
-            said += f", {run.cycles:.1f} cycles" if run.cycles >= 2 else ": less than two cycles were measured"
-        else:
-            continue
-        notes.append(
-            Note(code=f"course_{run.course}", text=f"{run.label} {said}", data={"run": run.file, "change": run.change})
+def faster_starts(runs: Sequence[RunAnalysis]) -> list[Note]:
+    """Tell which runs were faster in the seconds left out at their start: these slowed down, and did not warm up."""
+    return [
+        Note(
+            code="faster_start",
+            text=(
+                f"{run.label} ran {percent(run.start_change)} faster in its first {duration(run.warm_up_seconds)}, which were "
+                "left out: its speed fell to the level that is compared"
+            ),
+            data={"run": run.file, "seconds": run.warm_up_seconds, "change": run.start_change},
         )
-    return notes
+        for run in runs
+        if run.slowed_down
+    ]
+
+
+def courses(runs: Sequence[RunAnalysis]) -> list[Note]:
+    """Tell which runs did not keep one level after their start."""
+    return [
+        Note(code=f"course_{run.course}", text=f"{run.label} {said}", data={"run": run.file, "change": run.change})
+        for run in runs
+        if (said := _sentence(run))
+    ]
+
+
+def dips(runs: Sequence[RunAnalysis]) -> list[Note]:
+    """Tell in which seconds of a period runs are slow, all runs of one period together."""
+    periods = sorted({run.dip.period for run in runs if run.dip})
+    return [_dips_of(period, [run for run in runs if run.dip and run.dip.period == period], runs) for period in periods]
+
+
+def _is_long(run: RunAnalysis) -> bool:
+    return not run.warm_up_given and run.warm_up_seconds >= _LONG * run.seconds
+
+
+def _sentence(run: RunAnalysis) -> str | None:
+    """Return what a run did, as the predicate of a sentence; None where it was steady, or swung by little."""
+    first, last = (number(level) for level in run.levels or (0.0, 0.0))
+    moved = f"{'rose' if run.change > 0 else 'fell'} from {first} to {last} tps"
+    at = number(run.shift_at)
+    match run.course:
+        case Course.STEADY:
+            return None
+        case Course.TREND:
+            return f"{moved} between its start and its end"
+        case Course.SHIFT:
+            return f"{moved} ({change(1 + run.change)}) at {at} s"
+        case Course.COLLAPSE:
+            return f"{moved} at {at} s and did not recover: its mean is the speed of neither part"
+        case Course.TWO_LEVELS:
+            share = f"{percent(run.low_share)} of its time was at the lower level"
+            return f"switched {run.switches} times between about {first} and {last} tps; {share}"
+        case Course.DEAD:
+            return "completed no transaction"
+        case Course.ERRATIC:
+            return f"varied too much to be called steady: its coefficient of variation is {percent(run.cv)}"
+        case Course.OSCILLATION:
+            return _swing(run)
+
+
+def _swing(run: RunAnalysis) -> str | None:
+    if not run.period or not run.cycles or (run.change < _SWING and run.cycles >= _CYCLES):
+        return None
+    said = f"swung by {percent(run.change)} about its mean with a period of {duration(run.period)}"
+    return said + (f", {run.cycles:.1f} cycles" if run.cycles >= _CYCLES else ": less than two cycles were measured")
+
+
+def _dips_of(period: float, found: Sequence[RunAnalysis], runs: Sequence[RunAnalysis]) -> Note:
+    length = "minute" if period == _MINUTE else duration(period)
+    shown = "; ".join(
+        f"{run.label} by {percent(run.dip.depth)} in {_places(run.dip.seconds, run.interval)}"
+        for run in found[:_SHOWN]
+        if run.dip
+    )
+    text = (
+        f"Throughput falls in the same seconds of each {length} of the run ({shown}): look for something on the host that runs "
+        f"every {length}"
+    )
+    if len(found) > _SHOWN:
+        text += f". {len(found)} of {len(runs)} runs show it"
+    data = {"period": period, "runs": {run.file: run.dip.model_dump() for run in found if run.dip}}
+    return Note(code="periodic_dips", text=text, data=data)
+
+
+def _places(seconds: Sequence[float], interval: float) -> str:
+    """Return seconds of a period in words, neighbours joined: `seconds 40-41 and 50`."""
+    parts: list[list[float]] = []
+    for second in seconds:
+        if parts and second - parts[-1][-1] <= interval:
+            parts[-1].append(second)
+        else:
+            parts.append([second])
+    shown = [f"{part[0]:g}" if len(part) == 1 else f"{part[0]:g}\N{EN DASH}{part[-1]:g}" for part in parts]
+    return f"second{'' if len(seconds) == 1 else 's'} {listed(shown)}"
 
 
 def _some(found: Sequence[RunAnalysis], runs: Sequence[RunAnalysis]) -> str:

@@ -9,13 +9,16 @@ import numpy as np
 
 from dialin.errors import UserError
 from dialin.model.analysis import RunAnalysis
+from dialin.model.course import PeriodicDip
 from dialin.stats.correlation import effective_seconds
+from dialin.stats.dips import Dip, find_dip, without
 from dialin.stats.runs import weighed
 from dialin.stats.series import window
-from dialin.stats.steady import examine
-from dialin.stats.warm_up_cut import cold_start
+from dialin.stats.steady import examine_run
+from dialin.stats.warm_up_cut import Start, find_start
 from dialin.study.analysis.logs import FEWEST, Run
 from dialin.text import counted
+from dialin.workloads.sysbench_log import Log
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +48,15 @@ def figures(run: Run, label: str, candidate: str | None, others: Mapping[str, st
         UserError: less than anything can be told of remains.
     """
     log = run.log
-    begin, settled = cold_start(log.tps.tolist())
+    start = find_start(log.tps.tolist())
     if skip is not None:
-        begin, settled = int(np.searchsorted(log.times, skip, side="right")), True
-        if (left := log.times.size - begin) < FEWEST:
+        start = Start(int(np.searchsorted(log.times, skip, side="right")), settled=True)
+        if (left := log.times.size - start.length) < FEWEST:
             raise UserError(f"--skip {skip:g} leaves {counted(left, 'line')} of {run.name}", "Skip less, or leave that run out")
+    begin = start.length
     measured = log.tps[begin:]
-    shape = examine(measured.tolist())
+    dip = find_dip(measured, log.interval)
+    shape = examine_run((without(measured, dip) if dip else measured).tolist())
     summed = window(measured.tolist())
     lengths = summed.stall_lengths
     logged = bool(log.latency_ms.any())
@@ -67,12 +72,17 @@ def figures(run: Run, label: str, candidate: str | None, others: Mapping[str, st
             seconds=log.times.size * log.interval,
             warm_up_seconds=begin * log.interval,
             warm_up_given=skip is not None,
-            settled=settled and shape.settled,
+            start_change=start.change,
+            settled=start.settled and shape.settled,
             course=shape.course,
             change=shape.change,
             shift_at=None if shape.at is None else float(log.times[begin + shape.at]),
             period=None if shape.period is None else shape.period * log.interval,
             cycles=shape.cycles,
+            levels=shape.levels,
+            switches=shape.switches,
+            low_share=shape.low_share,
+            dip=_in_seconds(dip, log, begin) if dip else None,
             tps=summed.mean,
             location=summed.typical,
             cv=summed.cv,
@@ -87,3 +97,10 @@ def figures(run: Run, label: str, candidate: str | None, others: Mapping[str, st
         ),
         tuple(length * log.interval for length in lengths),
     )
+
+
+def _in_seconds(dip: Dip, log: Log, begin: int) -> PeriodicDip:
+    """Return a dip in the log's own seconds: a phase is the remainder of a line's time by the period."""
+    period = dip.period * log.interval
+    seconds = sorted(float(log.times[begin + phase]) % period for phase in dip.phases)
+    return PeriodicDip(period=period, seconds=seconds, depth=dip.depth)

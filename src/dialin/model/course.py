@@ -1,0 +1,43 @@
+"""What the speed of a run did over its time: the names of courses, which reports key on."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Course(StrEnum):
+    """What measured seconds did.
+
+    Of these `STEADY`, and an `OSCILLATION` of two cycles and more, have a mean that can stand for the server.
+    """
+
+    STEADY = "steady"
+    """Kept one level."""
+    TREND = "trend"
+    """Rose or fell all the time."""
+    SHIFT = "shift"
+    """Changed its level once and kept the new one."""
+    OSCILLATION = "oscillation"
+    """Swung about its mean with a period."""
+    TWO_LEVELS = "two_levels"
+    """Switched between two levels more than once."""
+    COLLAPSE = "collapse"
+    """Fell to less than half and did not recover."""
+    DEAD = "dead"
+    """Did nothing."""
+    ERRATIC = "erratic"
+    """Varied too much for any level, without another pattern."""
+
+
+class PeriodicDip(BaseModel):
+    """Seconds in which speed falls again and again, at the same place in each period: something that runs by a clock."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    period: float = Field(description="seconds from one dip to the next")
+    seconds: list[float] = Field(
+        description="the seconds of each period in which speed is low, counted from the start of the log and beginning with 0"
+    )
+    depth: float = Field(description="by how much speed falls in them, relative to the speed beside them")

@@ -1,0 +1,38 @@
+"""What one run of a log did over its time, in the few words that a table has room for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dialin.model.analysis import RunAnalysis
+from dialin.model.course import Course
+from dialin.text import change, duration, number, percent
+
+
+def start_cell(run: RunAnalysis) -> str:
+    """Return how long the start of a run was that is left out, and that it was faster where it was no warm-up."""
+    took = duration(run.warm_up_seconds)
+    return f"{took}, faster" if run.slowed_down else took
+
+
+def course_cell(run: RunAnalysis) -> str:
+    """Return what a run did after its start."""
+    text = _COURSES[run.course](run)
+    if run.dip is not None:
+        text += f", dips each {duration(run.dip.period)}"
+    if run.settled:
+        return text
+    return "not settled" if text == _STEADY else f"not settled, {text}"
+
+
+_STEADY = "steady"
+_COURSES: dict[Course, Callable[[RunAnalysis], str]] = {
+    Course.STEADY: lambda _: _STEADY,
+    Course.TREND: lambda run: f"trend {change(1 + run.change)}",
+    Course.SHIFT: lambda run: f"shift {change(1 + run.change)} at {number(run.shift_at)} s",
+    Course.OSCILLATION: lambda run: f"±{percent(run.change)} each {duration(run.period or 0.0)}",
+    Course.TWO_LEVELS: lambda run: f"two levels, {run.switches} switches",
+    Course.COLLAPSE: lambda run: f"fell by {percent(-run.change)} at {number(run.shift_at)} s",
+    Course.DEAD: lambda _: "no transactions",
+    Course.ERRATIC: lambda _: "erratic",
+}

@@ -1,0 +1,112 @@
+"""Dips that come back with the clock, such as those of a monitoring agent that slows a server for seconds of each minute."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+_Array = NDArray[np.float64]
+
+_PERIODS = (5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1800, 3600)
+"""Seconds: the periods at which programs on a host are usually made to run."""
+_FEWEST_PHASES = 5
+"""Figures in a period below which a dip cannot be told from a wave."""
+_FEWEST_CYCLES = 5
+"""Periods that a series must hold."""
+_CHANCE = 0.01
+"""The probability that one dip is found in a series without any, all periods and phases together."""
+_DEPTH = 0.05
+"""The least depth of a dip."""
+_AS_DEEP = 1 / 3
+"""The share of the greatest depth from which on other seconds of the period belong to the dip."""
+_WIDEST = 0.2
+"""The share of a period up to which low seconds are a dip. What is wider is a wave or a second level."""
+_EVERY = 0.7
+"""The share of the periods in which a second of the dip must be low."""
+_AS_GOOD = 0.8
+"""The share of the best period's explained squares from which on a shorter period is taken: its multiples explain as much."""
+_LEAST_LEVEL = 0.01
+"""The share of the median that a level is at least: relative to nothing, any second is far away."""
+_OUTLIER = 0.4
+"""Figures further than this from their level, relative to it, count as lying at that distance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dip:
+    """Speed that falls at the same place of each period.
+
+    Attributes:
+        period: figures from one dip to the next.
+        phases: the places in the period at which speed is low; 0 is the series' first figure.
+        depth: by how much speed falls there, relative to the typical speed.
+    """
+
+    period: int
+    phases: tuple[int, ...]
+    depth: float
+
+
+def find_dip(x: _Array, interval: float = 1.0) -> Dip | None:
+    """Find seconds that are low in each period; None where there are none.
+
+    The series is folded at each of the usual periods of a clock, after its level (the median of each period, joined by straight
+    lines) is removed. The mean of the figures at one place of the period is compared with what chance makes of as many
+    figures. The error is shared among all places of all periods that are tried (Bonferroni). Of the periods that show a dip,
+    the one that explains most is taken.
+
+    Args:
+        x: a speed for each interval.
+        interval: seconds from one figure to the next.
+    """
+    periods = [round(one / interval) for one in _PERIODS if math.isclose(one / interval, round(one / interval))]
+    periods = [one for one in periods if one >= _FEWEST_PHASES and x.size >= _FEWEST_CYCLES * one]
+    if not periods or float(np.median(x)) <= 0:
+        return None
+    limit = -float(ndtri(_CHANCE / sum(periods)))
+    found = [dip for period in periods if (dip := _fold(x, period, limit))]
+    if not found:
+        return None
+    best = max(explained for _, explained in found)
+    return next(dip for dip, explained in found if explained >= _AS_GOOD * best)
+
+
+def without(x: _Array, dip: Dip) -> _Array:
+    """Return the series with the figures of a dip raised to the level beside them."""
+    flat = x.copy()
+    low = _is_low(x.size, dip)
+    places = np.arange(x.size)
+    flat[low] = np.interp(places[low], places[~low], x[~low])
+    return flat
+
+
+def _is_low(size: int, dip: Dip) -> NDArray[np.bool_]:
+    return np.isin(np.arange(size) % dip.period, dip.phases)
+
+
+def _fold(x: _Array, period: int, limit: float) -> tuple[Dip, float] | None:
+    """Return the dip at a period and the sum of squares that it explains; None where no place of the period is low."""
+    cycles = x.size // period
+    deviations = _deviations(x, period)[: cycles * period].reshape(cycles, period)
+    table = np.clip(deviations, -_OUTLIER, _OUTLIER)
+    means = table.mean(axis=0)
+    deepest = float(-means.min())
+    low = means <= -max(_DEPTH, _AS_DEEP * deepest)
+    low &= means <= -limit * float(table.std()) / math.sqrt(cycles)
+    low &= (table <= means / 2).mean(axis=0) >= _EVERY
+    if not low.any() or low.sum() > max(1, _WIDEST * period):
+        return None
+    dip = Dip(period, tuple(int(place) for place in np.flatnonzero(low)), depth=float(-deviations[:, low].mean()))
+    return dip, float(low.sum() * cycles * means[low].mean() ** 2)
+
+
+def _deviations(x: _Array, period: int) -> _Array:
+    """Return each figure's distance from the level of its surroundings, relative to it."""
+    cycles = x.size // period
+    levels = np.median(x[: cycles * period].reshape(cycles, period), axis=1)
+    centres = (np.arange(cycles) + 0.5) * period - 0.5
+    level = np.maximum(np.interp(np.arange(x.size), centres, levels), _LEAST_LEVEL * float(np.median(x)))
+    return x / level - 1
