@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from dialin.model.verdict import CandidateState, Outcome
 from dialin.stats.blocks import Observation
-from dialin.stats.runs import all_below, compare, judge, spread, weighed
+from dialin.stats.runs import all_below, compare, factor_of, judge, spread, weighed
 
 A, B, C = "a", "b", "c"
 
@@ -62,12 +62,58 @@ def test_candidates_that_never_met_are_not_compared():
     assert judged(observed((0, A, 100.0, 101.0), (1, B, 120.0, 121.0))).leader is None
 
 
-def test_conditions_with_a_run_of_each_are_repeats_of_each_other():
+def test_runs_in_other_cells_are_no_repeats():
     met = observed((0, A, 100.0), (0, B, 120.0), (1, A, 50.0), (1, B, 60.5), (2, A, 200.0), (2, B, 239.0))
     comparison = compare(met, [A, B])
-    assert comparison.repeated == (A, B)
+    assert (comparison.repeated, comparison.again, comparison.sd) == ((), {A: 0, B: 0}, None)
     ratio = comparison.ratio(B, A, 0.05)
-    assert 1.15 < ratio.low < 1.2 < ratio.high < 1.25
+    assert (ratio.mean, ratio.low) == (pytest.approx(1.2, rel=0.01), None)
+    assert [round(math.exp(one), 2) for one in comparison.cells[B, A].values()] == [1.2, 1.21, 1.2]
+
+
+def test_one_start_of_each_candidate_at_eight_numbers_of_threads_claims_nothing():
+    rng = np.random.default_rng(1)
+    for _ in range(40):
+        starts = {name: rng.normal(scale=0.02) for name in (A, B)}
+        runs = [
+            (threads, name, 1000 * math.exp(starts[name] + rng.normal(scale=0.005)))
+            for threads in (1, 2, 4, 8, 16, 32, 64, 128)
+            for name in (A, B)
+        ]
+        assert judged(observed(*runs)).outcome is Outcome.UNRESOLVED
+
+
+def test_equal_candidates_with_repeats_in_cells_differ_in_as_few_studies_as_promised():
+    rng, false = np.random.default_rng(2), 0
+    for _ in range(400):
+        runs = [
+            (cell, name, *(1000 * (cell + 1) * np.exp(rng.normal(scale=0.02, size=2))))
+            for cell in range(4)
+            for name in (A, B, C)
+        ]
+        states = judged(observed(*runs), (A, B, C)).states.values()
+        false += CandidateState.LOSES in states
+    assert false <= 400 * 0.05 + 3 * math.sqrt(400 * 0.05 * 0.95)
+
+
+def test_a_ratio_that_changes_its_sign_from_cell_to_cell_has_no_interval_and_nobody_wins():
+    runs = [(cell, A, 1000.0, 1004.0) for cell in range(4)] + [(0, B, 1900.0, 1910.0)]
+    runs += [(cell, B, 950.0, 955.0) for cell in range(1, 4)]
+    comparison = compare(observed(*runs), [A, B])
+    assert comparison.depends(A, B)
+    assert comparison.ratio(B, A, 0.05).low is None
+    assert judged(observed(*runs)).outcome is Outcome.UNRESOLVED
+
+
+def test_the_factor_that_a_ratio_depends_on_is_found():
+    cells = {(threads, io): (0.6 if threads == "512" else -0.05) for threads in ("8", "64", "512") for io in ("1", "2")}
+    noisy = {cell: ratio + 0.01 * (cell[1] == "1") for cell, ratio in cells.items()}
+    assert factor_of(noisy, {cell: cell[0] for cell in noisy})
+    assert not factor_of(noisy, {cell: cell[1] for cell in noisy})
+    single = {threads: (0.6 if threads == 512 else -0.05 - threads / 1e4) for threads in (8, 64, 128, 512)}
+    assert factor_of(single, {threads: str(threads) for threads in single})
+    alike = {threads: 0.05 + threads / 1e4 for threads in (8, 64, 128, 512)}
+    assert not factor_of(alike, {threads: str(threads) for threads in alike})
 
 
 def test_a_candidate_that_was_not_repeated_leaves_the_others_their_intervals():

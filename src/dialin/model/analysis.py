@@ -58,7 +58,6 @@ class RunAnalysis(_Part):
     period: float | None = Field(description="seconds of one cycle of an oscillation")
     cycles: float | None = Field(description="how many cycles were measured")
     tps: float = Field(description="plain mean")
-    location: float = Field(description="mean after seconds below 60 % of the median were lifted to it; what is compared")
     cv: float = Field(description="coefficient of variation of the lines")
     worst_tps: float = Field(description="the lowest line")
     stalls: int = Field(description="times that it fell below half of its median, or to nothing")
@@ -81,7 +80,7 @@ class CandidateAnalysis(_Part):
     name: str
     runs: int = Field(description="distinct runs; copies are not counted")
     compared: int = Field(description="those that ran as runs of another candidate did, all else alike; 0 where none did")
-    tps: Estimate | None = Field(description="of the typical run: of those compared, else of all")
+    tps: float = Field(description="throughput over the cells that are compared (geometric mean); else over all its runs")
     ratio: Estimate | None = Field(description="throughput as a ratio to the baseline's, all else alike")
     goal_ratio: Estimate | None = Field(description="the goal's own measure as a ratio to the baseline's")
     cv: Estimate | None = Field(description="coefficient of variation of the typical run; null where logs cannot be compared")

@@ -52,7 +52,7 @@ def _candidate_columns(analysis: Analysis) -> list[Column]:
     rows = analysis.candidates
     columns = [
         Column("candidate", [visible(one.name) for one in rows], left=True),
-        _estimates("tps", [one.tps for one in rows], rank=1),
+        Column("tps", [number(one.tps) for one in rows], rank=1),
         Column("to baseline", *_ratios(analysis, [one.ratio for one in rows])),
         _estimates("CV", [one.cv for one in rows], rank=3, share=True),
         _estimates("stalls/1000 s", [one.stall_seconds_per_1000 for one in rows], rank=4),
@@ -84,7 +84,7 @@ def _run_columns(analysis: Analysis, runs: list[RunAnalysis], *, one_each: bool)
         Column("run", [visible(run.label) for run in runs], left=True),
         *candidate,
         *others,
-        Column("tps", [number(run.location) for run in runs]),
+        Column("tps", [number(run.tps) for run in runs]),
         *ratio,
         Column("CV", [percent(run.cv) for run in runs], rank=1),
         Column("stalls", [f"{round(run.stall_seconds, 1):,g} s" if run.stall_seconds else "none" for run in runs], rank=2),

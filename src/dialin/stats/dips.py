@@ -95,9 +95,11 @@ def _fold(x: _Array, period: int, limit: float) -> tuple[Dip, float] | None:
     means = table.mean(axis=0)
     deepest = float(-means.min())
     low = means <= -max(_DEPTH, _AS_DEEP * deepest)
+    if low.sum() > max(1, _WIDEST * period):
+        return None
     low &= means <= -limit * float(table.std()) / math.sqrt(cycles)
     low &= (table <= means / 2).mean(axis=0) >= _EVERY
-    if not low.any() or low.sum() > max(1, _WIDEST * period):
+    if not low.any():
         return None
     dip = Dip(period, tuple(int(place) for place in np.flatnonzero(low)), depth=float(-deviations[:, low].mean()))
     return dip, float(low.sum() * cycles * means[low].mean() ** 2)

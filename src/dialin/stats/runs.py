@@ -3,75 +3,90 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import fdtrc
 
 from dialin.model.verdict import CandidateState, Estimate, Outcome
-from dialin.stats.blocks import WIDEST, Fit, Observation, components, fit
+from dialin.stats.blocks import WIDEST, Observation, components, fit
 from dialin.stats.quantiles import tukey_quantile
 
 _Array = NDArray[np.float64]
 
 _STANDSTILL = 0.01
 """A run counts as at least this share of the median of all: a server that stood still has no logarithm."""
+_INTERACTION, _FACTOR = 0.05, 0.01
+"""The p values below which a ratio is said to depend on the cell, and on one factor of it."""
 _ROUNDING = 1e-9
 """Differences smaller than this are the arithmetic's, not the server's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What runs say of candidates that ran with all else alike.
+    """What runs say of candidates, compared within cells: runs in which all else was alike.
 
     Attributes:
-        names: the candidates that can be compared, by chains of others where need be; none where no two met.
-        repeated: those of them with two runs and more to compare; for no other one is there an interval.
-        met: of each candidate, how many runs have one of another candidate to be compared with.
-        sd: standard deviation of one run among those of its candidate, all else alike, on the log scale; None where nothing was
-            repeated.
+        names: the candidates that can be compared, by chains of others where need be; none where no two met in a cell.
+        repeated: those of them that were run again inside a cell; for no other one is there an interval.
+        met: of each candidate, how many runs have one of another candidate in their cell.
+        again: of each candidate, how many of these are repeats inside a cell: runs beyond the first.
+        sd: standard deviation of one run among those of its candidate in its cell, on the log scale; None without repeats.
+        cells: by pair of candidates, the log ratio of the first to the second in each cell where both ran.
     """
 
     names: tuple[str, ...]
     repeated: tuple[str, ...]
     met: Mapping[str, int]
+    again: Mapping[str, int]
     sd: float | None
+    cells: Mapping[tuple[str, str], Mapping[Hashable, float]]
     _effects: Mapping[str, float]
-    _fit: Fit | None
+    _errors: Mapping[tuple[str, str], float]
     _own: Mapping[tuple[str, str], tuple[float, int]]
+    _dof: int
+    _depends: frozenset[frozenset[str]]
 
     def ratio(self, a: str, b: str, alpha: float) -> Estimate | None:
         """Return one candidate's figure as a ratio to another's.
 
-        The interval is that of `Fit.ratio` for the candidates that were repeated. It is widened to that of Games and Howell
-        (Journal of Educational Statistics 1, 1976), by the spread of each candidate's own runs, where that is the wider one,
-        since candidates are not equally steady. All of them hold together with probability 1 - alpha, as far as what differs
-        from run to run is chance.
+        The interval is Tukey and Kramer's, by the spread of runs inside a cell, or that of Games and Howell (Journal of
+        Educational Statistics 1, 1976), by the spread of the two candidates' own runs, where that is wider. What differs from
+        one start or one cell to another is no part of that spread, so a run in another cell is no repeat. Where candidates
+        differ from cell to cell by more than runs in a cell do, that larger spread is taken. All intervals hold together with
+        probability 1 - alpha, as far as what differs from run to run is chance.
 
         Returns:
-            The ratio; without an interval where one of the two was not repeated; None where they cannot be compared.
+            The ratio; without an interval where one of the two was not repeated in a cell, or where the ratio depends on the
+            cell; None where they cannot be compared.
         """
         if a not in self._effects or b not in self._effects:
             return None
         if a == b:
             return Estimate(mean=1.0, low=1.0, high=1.0)
-        if self._fit is None or a not in self.repeated or b not in self.repeated:
-            return Estimate(mean=math.exp(self._effects[a] - self._effects[b]), low=None, high=None)
-        found = self._fit.ratio(a, b, alpha)
-        if found.high is None:
-            return found
+        mean = math.exp(self._effects[a] - self._effects[b])
+        if not {a, b} <= set(self.repeated) or self.depends(a, b):
+            return Estimate(mean=mean, low=None, high=None)
         error, dof = self._own[a, b]
-        half = max(math.log(found.high / found.mean), tukey_quantile(len(self.repeated), dof, alpha) * error)
+        count = len(self.names)
+        half = max(tukey_quantile(count, self._dof, alpha) * self._errors[a, b], tukey_quantile(count, dof, alpha) * error)
         half = min(half, WIDEST)
-        return Estimate(mean=found.mean, low=found.mean * math.exp(-half), high=found.mean * math.exp(half))
+        return Estimate(mean=mean, low=mean * math.exp(-half), high=mean * math.exp(half))
+
+    def depends(self, a: str, b: str) -> bool:
+        """Return whether the ratio of two candidates differs between cells by more than chance, and changes its sign."""
+        return frozenset({a, b}) in self._depends
 
 
 def compare(observations: Sequence[Observation], names: Sequence[str]) -> Comparison:
     """Compare candidates by whole runs.
 
     Args:
-        observations: one for each distinct run; its stratum is all that could matter beside the candidate.
+        observations: one for each distinct run; its stratum is the cell, all that could matter beside the candidate.
         names: every candidate.
 
     Raises:
@@ -81,22 +96,35 @@ def compare(observations: Sequence[Observation], names: Sequence[str]) -> Compar
         components(observations, names), key=lambda one: (sum(seen.candidate in one for seen in observations), len(one))
     )
     met = _met(observations, names)
-    if len(group) < 2:
-        return Comparison((), (), _counts(met, names), None, {}, None, {})
-    fitted = fit(observations, group)
-    again = _repeated([seen for seen in met if seen.candidate in group])
-    repeated = tuple(name for name in group if any(seen.candidate == name for seen in again))
-    proven = fit(again, repeated) if repeated else None
-    if proven is not None and proven.dof == 0:
-        proven = None
+    fitted = fit(observations, group) if len(group) > 1 else None
+    if fitted is None:
+        return Comparison((), (), _counts(met, names), _again(met, names), None, {}, {}, {}, {}, 0, frozenset())
+    own = [seen for seen in met if seen.candidate in group]
+    logs = _log_means(own)
+    cells = {(a, b): _per_cell(logs, a, b) for a in group for b in group if a != b}
+    again = _again(own, names)
+    dof = sum(again.values())
+    variance = sum(_squares(own).values()) / dof if dof else 0.0
+    spread = max(variance, fitted.sd**2 if fitted.sd is not None else 0.0)
+    covariance = np.array(fitted.covariance)
+    errors = {
+        (a, b): math.sqrt(spread * float(covariance[i, i] + covariance[j, j] - 2 * covariance[i, j]))
+        for i, a in enumerate(fitted.names)
+        for j, b in enumerate(fitted.names)
+        if i != j
+    }
     return Comparison(
-        names=group if fitted else (),
-        repeated=repeated if proven else (),
+        names=group,
+        repeated=_with_intervals(group, again, cells) if dof else (),
         met=_counts(met, names),
-        sd=proven.sd if proven else None,
-        _effects=dict(zip(fitted.names, fitted.effects, strict=True)) if fitted else {},
-        _fit=proven,
-        _own=_own_errors(again, proven) if proven else {},
+        again=again,
+        sd=math.sqrt(variance) if dof else None,
+        cells=cells,
+        _effects=dict(zip(fitted.names, fitted.effects, strict=True)),
+        _errors=errors,
+        _own=_own_errors(own, fitted.names, again),
+        _dof=dof,
+        _depends=frozenset(frozenset(pair) for pair in cells if _depends(own, pair, cells[pair], variance, dof)),
     )
 
 
@@ -191,19 +219,113 @@ def _counts(observations: Sequence[Observation], names: Sequence[str]) -> dict[s
     return {name: sum(seen.candidate == name for seen in observations) for name in names}
 
 
-def _repeated(observations: Sequence[Observation]) -> list[Observation]:
-    """Return what remains once candidates with fewer than two runs to compare are left out, and who met only those."""
-    while True:
-        names = list(dict.fromkeys(seen.candidate for seen in observations))
-        counts = _counts(observations, names)
-        often = [seen for seen in observations if counts[seen.candidate] > 1]
-        left = _met(often, names)
-        if left and len(groups := components(left, list(dict.fromkeys(seen.candidate for seen in left)))) > 1:
-            widest = max(groups, key=len)
-            left = [seen for seen in left if seen.candidate in widest]
-        if len(left) == len(observations):
-            return left
-        observations = left
+def _again(observations: Sequence[Observation], names: Sequence[str]) -> dict[str, int]:
+    """Return how many runs of each candidate are repeats: in the cell of an earlier one."""
+    in_cells = Counter((seen.stratum, seen.candidate) for seen in observations)
+    return {name: sum(count - 1 for (_, candidate), count in in_cells.items() if candidate == name) for name in names}
+
+
+def _with_intervals(
+    group: Sequence[str], again: Mapping[str, int], cells: Mapping[tuple[str, str], Mapping[Hashable, float]]
+) -> tuple[str, ...]:
+    """Return the candidates that were repeated in a cell; one that was not has nothing to tell its luck from its merit."""
+    return tuple(name for name in group if again[name] and any(cells[name, other] for other in group if other != name))
+
+
+def _logs(observations: Sequence[Observation]) -> list[float]:
+    values = np.array([seen.value for seen in observations])
+    moving = values[values > 0]
+    least = _STANDSTILL * float(np.median(moving)) if moving.size else 1.0
+    return [float(one) for one in np.log(np.maximum(values, least))]
+
+
+def _log_means(observations: Sequence[Observation]) -> dict[tuple[Hashable, str], float]:
+    """Return the mean logarithm of each candidate in each cell."""
+    grouped: dict[tuple[Hashable, str], list[float]] = {}
+    for seen, log in zip(observations, _logs(observations), strict=True):
+        grouped.setdefault((seen.stratum, seen.candidate), []).append(log)
+    return {key: fmean(logs) for key, logs in grouped.items()}
+
+
+def _squares(observations: Sequence[Observation]) -> dict[str, float]:
+    """Return the sum of squares of each candidate's runs about their mean in the cell."""
+    means = _log_means(observations)
+    squares: dict[str, float] = {}
+    for seen, log in zip(observations, _logs(observations), strict=True):
+        squares[seen.candidate] = squares.get(seen.candidate, 0.0) + (log - means[seen.stratum, seen.candidate]) ** 2
+    return squares
+
+
+def _own_errors(
+    observations: Sequence[Observation], names: Sequence[str], again: Mapping[str, int]
+) -> dict[tuple[str, str], tuple[float, int]]:
+    """Return the standard error of each difference from the spread of the two candidates' own runs, and its degrees of freedom.
+
+    The variance of each candidate is that of its runs inside a cell; the degrees of freedom of the sum are Satterthwaite's.
+    """
+    squares = _squares(observations)
+    variance = np.array([squares[name] / again[name] if again[name] else 0.0 for name in names])
+    free = np.array([max(again[name], 1) for name in names])
+    strata = list(dict.fromkeys(seen.stratum for seen in observations))
+    number = np.array([names.index(seen.candidate) for seen in observations])
+    design = np.zeros((len(observations), len(strata) + len(names)))
+    design[np.arange(len(observations)), [strata.index(seen.stratum) for seen in observations]] = 1
+    design[np.arange(len(observations)), len(strata) + number] = 1
+    solve = np.linalg.pinv(design)
+    found = {}
+    for i, a in enumerate(names):
+        for j, b in enumerate(names):
+            weights = (solve[len(strata) + i] - solve[len(strata) + j]) ** 2
+            parts = np.bincount(number, weights=weights, minlength=len(names)) * variance
+            total = float(parts.sum())
+            found[a, b] = math.sqrt(total), max(1, int(total**2 / float((parts**2 / free).sum()))) if total > 0 else 1
+    return found
+
+
+def _per_cell(logs: Mapping[tuple[Hashable, str], float], a: str, b: str) -> dict[Hashable, float]:
+    return {cell: log - logs[cell, b] for (cell, name), log in logs.items() if name == a and (cell, b) in logs}
+
+
+def _depends(
+    observations: Sequence[Observation], pair: tuple[str, str], cells: Mapping[Hashable, float], variance: float, dof: int
+) -> bool:
+    """Return whether a pair's ratio changes its sign between cells by more than runs in a cell vary (F test, p < 0.05)."""
+    ratios = list(cells.values())
+    if len(ratios) < 2 or dof == 0 or min(ratios) >= 0 or max(ratios) <= 0:
+        return False
+    if variance == 0:
+        return True
+    counts = Counter((seen.stratum, seen.candidate) for seen in observations)
+    weights = [1 / (1 / counts[cell, pair[0]] + 1 / counts[cell, pair[1]]) for cell in cells]
+    mean = sum(w * r for w, r in zip(weights, ratios, strict=True)) / sum(weights)
+    between = sum(w * (r - mean) ** 2 for w, r in zip(weights, ratios, strict=True)) / (len(ratios) - 1)
+    return float(fdtrc(len(ratios) - 1, dof, between / variance)) < _INTERACTION
+
+
+def factor_of(cells: Mapping[Hashable, float], values: Mapping[Hashable, str]) -> bool:
+    """Return whether the ratios of a pair in its cells depend on one factor of the cells.
+
+    That is an F test between the values of the factor within which cells repeat (p < 0.01); where no value has two cells, the
+    ratios must fall into two groups, of different sign, further apart than either is wide.
+
+    Args:
+        cells: log ratios by cell.
+        values: the factor's value in each cell.
+    """
+    groups: dict[str, list[float]] = {}
+    for cell, ratio in cells.items():
+        groups.setdefault(values[cell], []).append(ratio)
+    if len(groups) < 2 or min(cells.values()) >= 0 or max(cells.values()) <= 0:
+        return False
+    dof = sum(len(own) - 1 for own in groups.values())
+    if dof:
+        means = {value: fmean(own) for value, own in groups.items()}
+        within = sum((ratio - means[value]) ** 2 for value, own in groups.items() for ratio in own) / dof
+        overall = fmean(cells.values())
+        between = sum(len(own) * (means[value] - overall) ** 2 for value, own in groups.items()) / (len(groups) - 1)
+        return within == 0 or float(fdtrc(len(groups) - 1, dof, between / within)) < _FACTOR
+    low, high = sorted(r for r in cells.values() if r < 0), sorted(r for r in cells.values() if r > 0)
+    return len(cells) > 2 and high[0] - low[-1] > max(low[-1] - low[0], high[-1] - high[0])
 
 
 def _leader(comparison: Comparison, names: Sequence[str], baseline: str) -> str | None:
@@ -212,32 +334,3 @@ def _leader(comparison: Comparison, names: Sequence[str], baseline: str) -> str 
         return round(math.log(ratio.mean), 9) if ratio else -math.inf, name == baseline
 
     return max(names, key=rank) if names else None
-
-
-def _own_errors(observations: Sequence[Observation], fitted: Fit) -> dict[tuple[str, str], tuple[float, int]]:
-    """Return the standard error of each difference from the spread of the two candidates' own runs, and its degrees of freedom.
-
-    Each candidate's variance comes from its own residuals, divided by the degrees of freedom that they have left (one less the
-    leverage of each); the degrees of freedom of the sum are Satterthwaite's.
-    """
-    values = np.array([seen.value for seen in observations])
-    y = np.log(np.maximum(values, _STANDSTILL * float(np.median(values[values > 0]))))
-    strata = list(dict.fromkeys(seen.stratum for seen in observations))
-    number = np.array([fitted.names.index(seen.candidate) for seen in observations])
-    design = np.zeros((y.size, len(strata) + len(fitted.names)))
-    design[np.arange(y.size), [strata.index(seen.stratum) for seen in observations]] = 1
-    design[np.arange(y.size), len(strata) + number] = 1
-    solve = np.linalg.pinv(design)
-    residuals = y - design @ (solve @ y)
-    left = 1 - np.einsum("ij,ji->i", design, solve)
-    dof = np.bincount(number, weights=left)
-    variance = np.bincount(number, weights=residuals**2) / np.maximum(dof, 1e-9)
-    found = {}
-    for i, a in enumerate(fitted.names):
-        for j, b in enumerate(fitted.names):
-            weights = (solve[len(strata) + i] - solve[len(strata) + j]) ** 2
-            parts = np.bincount(number, weights=weights, minlength=dof.size) * variance
-            total = float(parts.sum())
-            worth = total**2 / float((parts**2 / np.maximum(dof, 1e-9)).sum()) if total > 0 else 1.0
-            found[a, b] = math.sqrt(total), max(1, int(worth))
-    return found

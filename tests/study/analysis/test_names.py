@@ -50,7 +50,9 @@ def test_patterns_that_fit_nothing_or_twice_are_refused(table, says):
         ("sb_20200821_061500_threads64.csv.gz", {"threads": "64"}, {"sb"}),
         ("bpi8_pareto_run_2.txt", {"bpi": "8"}, {"pareto"}),
         ("a.bpi8#2", {"bpi": "8"}, set()),
-        ("a3f9c2b_8.txt", {}, set()),
+        ("a3f9c2b_8.txt", {"number": "8"}, set()),
+        ("10.11.10/io_capacity/5000/tpcc.log", {"number": "10.11.10", "io_capacity": "5000"}, {"tpcc"}),
+        ("mariadb-10.11/threads 64/x-8-16.log", {"mariadb": "10.11", "threads": "64", "x": "8", "number": "16"}, set()),
     ],
 )
 def test_settings_are_read_from_names_and_dates_and_repeats_are_none(name, settings, words):

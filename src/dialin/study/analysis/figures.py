@@ -84,7 +84,6 @@ def figures(run: Run, label: str, candidate: str | None, others: Mapping[str, st
             low_share=shape.low_share,
             dip=_in_seconds(dip, log, begin) if dip else None,
             tps=summed.mean,
-            location=summed.typical,
             cv=summed.cv,
             worst_tps=summed.worst,
             stalls=len(lengths),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from statistics import geometric_mean
 
 from dialin.errors import UserError
 from dialin.model.analysis import Analysis, CandidateAnalysis, RunAnalysis
@@ -12,7 +13,7 @@ from dialin.model.verdict import CandidateState, Estimate
 from dialin.stats.blocks import Observation
 from dialin.stats.intervals import stall_share, typical
 from dialin.stats.runs import Comparison, compare, judge
-from dialin.study.analysis import course_notes, notes, words
+from dialin.study.analysis import cells, course_notes, notes, words
 from dialin.study.analysis.figures import Figures, figures
 from dialin.study.analysis.logs import Run, incomplete
 from dialin.study.analysis.sort import Rule, Sorted, sort
@@ -84,7 +85,9 @@ def analyze(runs: Sequence[Run], left_out: Sequence[str], request: Request) -> A
     counted = [one.run for one in compared.counted]
     alpha, names = 1 - request.confidence, found.names
     worthwhile = WORTHWHILE[request.goal] if request.worthwhile is None else request.worthwhile
-    barred = notes.one_after_the_other(counted, found.ordered, compared.decisive)
+    barred = notes.one_after_the_other(counted, found.stamps, compared.decisive)
+    keys = list(counted[0].others) if counted else []
+    depends = cells.dependences(compared.decisive, keys, names, baseline)
     standings = judge(compared.decisive, names, baseline, alpha=alpha, worthwhile=worthwhile, barred=barred)
     longest = max((length for one in compared.counted for length in one.stalls), default=0.0)
     candidates = [_candidate(name, compared, request.goal, baseline, longest, standings.states[name], alpha) for name in names]
@@ -93,8 +96,8 @@ def analyze(runs: Sequence[Run], left_out: Sequence[str], request: Request) -> A
     return Analysis(
         verdict=standings.outcome,
         goal=request.goal,
-        headline=words.headline(request.goal, standings, ratios, baseline, compared.decisive, barred),
-        reason=words.reason(standings, worthwhile),
+        headline=words.headline(request.goal, standings, ratios, baseline, compared.decisive, barred, depends),
+        reason=words.reason(standings, worthwhile, notes.hint(found, by_file=request.rule.by_file)),
         winners=list(standings.winners),
         baseline=baseline,
         confidence=request.confidence,
@@ -102,10 +105,12 @@ def analyze(runs: Sequence[Run], left_out: Sequence[str], request: Request) -> A
         run_noise=compared.decisive.sd,
         candidates=candidates,
         runs=[one.run for one in told],
-        findings=notes.less_steady([run for run in counted if run.file in compared.met], candidates) if compared.alike else [],
+        findings=[*depends, *(notes.less_steady(compared.counted, candidates, alpha) if compared.alike else [])],
         confounds=[*found.confounds, *notes.varying(counted, names, compared.decisive), *notes.in_order(barred)],
         warnings=[
             *found.warnings,
+            *notes.crossed(counted, names),
+            *cells.ranges(compared.decisive, names, baseline),
             *notes.single_runs(names, counted, compared.decisive),
             *notes.moved_between_runs(counted, found, compared.throughput, by_file=request.rule.by_file),
             *notes.not_random(counted, found.ordered, names),
@@ -117,7 +122,6 @@ def analyze(runs: Sequence[Run], left_out: Sequence[str], request: Request) -> A
             *notes.different_logs(counted),
             *map(notes.incomplete, broken),
             *map(notes.left_out, left_out),
-            *notes.hint(found, by_file=request.rule.by_file),
         ],
     )
 
@@ -161,7 +165,7 @@ def _alike(run: RunAnalysis) -> tuple[str, ...]:
 def _observations(runs: Sequence[RunAnalysis], goal: Goal) -> list[Observation]:
     """Return one observation for each run, beside those that ran with all else alike; more of it is better."""
     figure: dict[Goal, Callable[[RunAnalysis], float]] = {
-        Goal.THROUGHPUT: lambda run: run.location,
+        Goal.THROUGHPUT: lambda run: run.tps,
         Goal.STABILITY: lambda run: 1 / max(run.cv, _NEVER_ZERO) if run.tps > 0 else _NEVER_ZERO,
         Goal.LATENCY: lambda run: 1 / max(run.latency_ms or 0.0, _NEVER_ZERO),
     }
@@ -183,7 +187,7 @@ def _candidate(
         name=name,
         runs=len(own),
         compared=len(met),
-        tps=typical([run.location for run in runs], each),
+        tps=_level(name, compared.throughput, compared.counted),
         ratio=compared.throughput.ratio(name, baseline, alpha),
         goal_ratio=better if goal is Goal.THROUGHPUT or better is None else _inverse(better),
         cv=typical([run.cv for run in runs], each) if compared.alike else None,
@@ -192,6 +196,27 @@ def _candidate(
         latency_ms=typical([run.latency_ms or 0.0 for run in runs], each) if compared.latency else None,
         state=state,
     )
+
+
+def _level(name: str, comparison: Comparison, counted: Sequence[Figures]) -> float:
+    """Return a candidate's throughput over the cells that are compared, so that it agrees with the ratios beside it."""
+    reference = comparison.names[0] if name in comparison.names else name
+    own = [one.run for one in counted if one.run.candidate == reference]
+    if name in comparison.names:
+        others = {
+            _alike(one.run) for one in counted if one.run.candidate in comparison.names and one.run.candidate != reference
+        }
+        own = [run for run in own if _alike(run) in others] or own
+    by_cell: dict[tuple[str, ...], list[float]] = {}
+    for run in own:
+        by_cell.setdefault(_alike(run), []).append(run.tps)
+    level = _geometric_mean([_geometric_mean(tps) for tps in by_cell.values()])
+    ratio = comparison.ratio(name, reference, 0.5) if name in comparison.names else None
+    return level if ratio is None else level * ratio.mean
+
+
+def _geometric_mean(speeds: Sequence[float]) -> float:
+    return geometric_mean(speeds) if min(speeds) > 0 else 0.0
 
 
 def _inverse(ratio: Estimate) -> Estimate:

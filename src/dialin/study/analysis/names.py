@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -10,10 +11,17 @@ from fnmatch import fnmatchcase
 from dialin.errors import UserError
 
 _ENDINGS = re.compile(r"(?:\.(?:gz|txt|log|csv|out|dat|sysbench))+(?=#|$)", re.IGNORECASE)
+_INDEX = re.compile(r"#\d+$")
+"""What tells several runs in one file apart."""
 _STAMP = re.compile(r"(?<![A-Za-z0-9])(?:\d{2,4}(?:[-_:T.]\d{2}){2,}|\d{8}(?:[-_T]?\d{4,6})?)Z?(?![A-Za-z0-9])")
 """A date, a time, or both: `08-21-06-15`, `2020-08-21T06:15`, `20200821_0615`."""
-_PART = re.compile(r"[A-Za-z]+(?:_[A-Za-z]+)*(?:[=_-]?\d+(?:\.\d+)?[KMGkmg]?)?(?![A-Za-z0-9])|[A-Za-z0-9]+")
-_SETTING = re.compile(r"([A-Za-z][A-Za-z_]*?)[=_-]?(\d+(?:\.\d+)?[KMGkmg]?)")
+_TOKEN = re.compile(
+    r"(?P<word>[A-Za-z]+(?:_[A-Za-z]+)*_?)|(?P<number>\d+(?:\.\d+)*[KMGkmg]?(?![A-Za-z0-9]))|(?P<id>[A-Za-z0-9]+)"
+)
+_TIE = re.compile(r"[=_/.: -]?")
+"""What may stand between a word and the number that it names: `io5000`, `io_capacity/5000`, `mariadb-10.11.10`."""
+_NUMBER = "number"
+"""What a number is called that no word stands before."""
 _REPEAT = re.compile(
     "r|run|rep(?:eat)?|iter(?:ation)?|try|trial|attempt|copy|pass|round|seq|take|sample|part|rerun|again|no|nr", re.IGNORECASE
 )
@@ -27,7 +35,8 @@ class Told:
     """What a name tells beside the candidate.
 
     Attributes:
-        settings: what looks like a setting: `io5000` is `io` of `5000`.
+        settings: every number and version by the word before it: `io5000` is `io` of `5000`, `mariadb-10.11.10` is `mariadb`
+            of `10.11.10`.
         words: the words without a number; a letter alone is none.
         stamp: the figures of its first date or time; empty where there is none.
     """
@@ -67,7 +76,7 @@ def by_globs(names: Sequence[str], table: Mapping[str, Sequence[str]], where: st
     found: dict[str, str] = {}
     for candidate, patterns in table.items():
         for pattern in patterns:
-            fitting = [name for name in names if fnmatchcase(name, pattern) or fnmatchcase(name.rpartition("/")[2], pattern)]
+            fitting = [name for name in names if _fits(name, pattern, where)]
             if not fitting:
                 raise UserError(
                     f"{where}: {pattern!r} of {candidate} fits no log, such as {names[0]}", "Patterns fit whole names"
@@ -76,6 +85,20 @@ def by_globs(names: Sequence[str], table: Mapping[str, Sequence[str]], where: st
                 if found.setdefault(name, candidate) != candidate:
                     raise UserError(f"{where}: {name} fits {found[name]} and {candidate}", "A run is of one candidate")
     return found
+
+
+def _fits(name: str, pattern: str, where: str) -> bool:
+    """Return whether a pattern fits a name: its path or its last part as a whole; one with ^ or $ is a regular expression.
+
+    Raises:
+        UserError: it is anchored and no regular expression.
+    """
+    if pattern.startswith("^") or pattern.endswith("$"):
+        try:
+            return re.search(pattern, _ENDINGS.sub("", name)) is not None
+        except re.error as error:
+            raise UserError(f"{where}: {pattern!r} is not a regular expression: {error}", "Correct it") from None
+    return fnmatchcase(name, pattern) or fnmatchcase(name.rpartition("/")[2], pattern)
 
 
 def short(names: Sequence[str]) -> dict[str, str]:
@@ -93,23 +116,45 @@ def short(names: Sequence[str]) -> dict[str, str]:
 def tell(name: str, expression: str | None) -> Told:
     """Return what a name tells, without what an expression for the candidate finds in it."""
     rest = re.sub(expression, "/", name, count=1) if expression is not None else name
-    rest = _ENDINGS.sub("", rest)
+    rest = _INDEX.sub("", _ENDINGS.sub("", rest))
     stamp = _STAMP.search(rest)
     rest = _STAMP.sub("/", rest)
     settings: dict[str, str] = {}
     words: set[str] = set()
-    for part in _PART.findall(rest):
-        match = _SETTING.fullmatch(part)
-        key = match[1].strip("_") if match else part
-        *before, last = key.split("_")
-        if _REPEAT.fullmatch(last):
-            words.update(before)
-        elif match:
-            settings.setdefault(key, match[2])
-        elif len(part) > 1 and not any(character.isdigit() for character in part):
-            words.add(part)
+    word, end = "", 0
+    for token in _TOKEN.finditer(rest):
+        if word and not _TIE.fullmatch(rest, end, token.start()):
+            _take_word(words, word)
+            word = ""
+        end = token.end()
+        if token["number"]:
+            *before, last = (word or _NUMBER).split("_")
+            if _REPEAT.fullmatch(last):
+                words.update(before)
+            else:
+                _set(settings, word or _NUMBER, token["number"])
+            word = ""
+        else:
+            _take_word(words, word)
+            word = (token["word"] or "").strip("_")
+    _take_word(words, word)
     found = tuple(re.findall(r"\d+", stamp[0])) if stamp else ()
     return Told(settings, frozenset(words), found)
+
+
+def _take_word(words: set[str], word: str) -> None:
+    """Add a word that names no number, unless it is a letter alone."""
+    *before, last = word.split("_")
+    words.update(before if _REPEAT.fullmatch(last) else [word] if len(word) > 1 else [])
+
+
+def _set(settings: dict[str, str], key: str, value: str) -> None:
+    """Add a setting; where another number of that name follows, it is counted: `io`, `io 2`."""
+    name, count = key, 1
+    while name in settings:
+        count += 1
+        name = f"{key} {count}"
+    settings[name] = value
 
 
 def varying(told: Mapping[str, Told], ignored: Collection[str]) -> dict[str, dict[str, str]]:
@@ -121,6 +166,15 @@ def varying(told: Mapping[str, Told], ignored: Collection[str]) -> dict[str, dic
         table[WORDING] = {name: " ".join(sorted(one.words - shared - set(ignored))) or "none" for name, one in told.items()}
     table = {key: values for key, values in table.items() if len(set(values.values())) > 1}
     return {name: {key: values[name] for key, values in table.items()} for name in told}
+
+
+def stamps(told: Mapping[str, Told]) -> dict[str, tuple[str, ...]]:
+    """Return the date in each name that has one of the most common form."""
+    forms = Counter(tuple(len(part) for part in one.stamp) for one in told.values() if one.stamp)
+    if not forms:
+        return {}
+    form = forms.most_common(1)[0][0]
+    return {name: one.stamp for name, one in told.items() if tuple(len(part) for part in one.stamp) == form}
 
 
 def ordered(told: Mapping[str, Told]) -> list[str] | None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Collection, Mapping, Sequence
 from statistics import median
 
 from dialin.model.analysis import CandidateAnalysis, RunAnalysis
 from dialin.model.study import WORTHWHILE, Goal
-from dialin.model.verdict import Note
+from dialin.model.verdict import Estimate, Note
+from dialin.stats.intervals import stall_share
 from dialin.stats.runs import Comparison, all_below, spread
+from dialin.study.analysis.figures import Figures
 from dialin.study.analysis.logs import natural
 from dialin.study.analysis.sort import Sorted
 from dialin.text import counted, duration, listed, number, percent
@@ -32,36 +35,69 @@ def incomplete(text: str) -> Note:
 
 
 def varying(runs: Sequence[RunAnalysis], names: Sequence[str], comparison: Comparison) -> list[Note]:
-    """Tell what else is not alike in the runs: only those with the same of it are compared."""
+    """Tell what else differs between candidates: only runs that are alike in it are compared."""
     notes = []
-    for key in runs[0].others if len(names) > 1 else ():
-        values = {name: sorted({run.others[key] for run in runs if run.candidate == name}, key=natural) for name in names}
+    for key, values in _values(runs, names).items():
+        if _is_crossed(values):
+            continue
         shown = "; ".join(f"{name}: {', '.join(own)}" for name, own in itertools.islice(values.items(), _SHOWN))
         shared = set.intersection(*map(set, values.values()))
         then = f"only runs of the same {key} are compared" if comparison.names else "so nothing can be compared"
         if not shared and not comparison.names:
-            then = f"what differs may be the doing of either (if it changes nothing: --ignore {key})"
+            then = f"either may make the difference (if it changes nothing: --ignore {key})"
         notes.append(
             Note(code="differs_too", text=f"{key} differs too ({shown}): {then}", data={"name": key, "values": values})
         )
     return notes
 
 
+def crossed(runs: Sequence[RunAnalysis], names: Sequence[str]) -> list[Note]:
+    """Tell by what runs are divided into cells where every candidate ran at every value of it, which confounds nothing."""
+    values = {key: own[names[0]] for key, own in _values(runs, names).items() if _is_crossed(own)}
+    if not values:
+        return []
+    shown = "; ".join(f"{key}: {', '.join(own[:_SHOWN])}" for key, own in values.items())
+    text = f"Candidates are compared within cells that are alike in {listed(list(values))} ({shown}); --ignore NAME joins cells"
+    return [Note(code="cells", text=text, data={"factors": values})]
+
+
+def _values(runs: Sequence[RunAnalysis], names: Sequence[str]) -> dict[str, dict[str, list[str]]]:
+    """Return the values of each factor by candidate."""
+    if len(names) < 2:
+        return {}
+    return {
+        key: {name: sorted({run.others[key] for run in runs if run.candidate == name}, key=natural) for name in names}
+        for key in runs[0].others
+    }
+
+
+def _is_crossed(values: Mapping[str, list[str]]) -> bool:
+    return len({tuple(own) for own in values.values()}) == 1
+
+
 def one_after_the_other(
-    runs: Sequence[RunAnalysis], ordered: Sequence[str] | None, comparison: Comparison
+    runs: Sequence[RunAnalysis], stamps: Mapping[str, tuple[str, ...]], comparison: Comparison
 ) -> frozenset[frozenset[str]]:
-    """Return the pairs of repeated candidates of which all runs of one came before those of the other, wherever they met."""
-    if ordered is None:
-        return frozenset()
-    place = {name: index for index, name in enumerate(ordered)}
+    """Return the pairs of repeated candidates of which all runs of one came before those of the other, wherever they met.
+
+    Args:
+        runs: those that count.
+        stamps: the dates in their names, of one form; a pair with a run that has none is left out.
+        comparison: of their candidates.
+    """
     found = set()
     for a, b in itertools.combinations(comparison.repeated, 2):
         before = set()
         for together in _strata(runs).values():
-            first, second = ([place[run.file] for run in together if run.candidate == name] for name in (a, b))
-            if first and second:
-                before.add(max(first) < min(second) or (-1 if max(second) < min(first) else 0))
-        if before in ({True}, {-1}):
+            of = [[run for run in together if run.candidate == name] for name in (a, b)]
+            if not all(of):
+                continue
+            if not all(run.file in stamps for own in of for run in own):
+                before.add(0)
+                continue
+            first, second = ([stamps[run.file] for run in own] for own in of)
+            before.add(1 if max(first) < min(second) else -1 if max(second) < min(first) else 0)
+        if before in ({1}, {-1}):
             found.add(frozenset({a, b}))
     return frozenset(found)
 
@@ -76,28 +112,46 @@ def in_order(barred: Collection[frozenset[str]]) -> list[Note]:
     return [Note(code="one_after_the_other", text=text, data={"pairs": pairs})]
 
 
-def less_steady(runs: Sequence[RunAnalysis], candidates: Sequence[CandidateAnalysis]) -> list[Note]:
-    """Tell which candidates stalled more, or varied more, than the steadiest one, in every run compared."""
-    by = {one.name: [run for run in runs if run.candidate == one.name] for one in candidates}
+def less_steady(counted_runs: Sequence[Figures], candidates: Sequence[CandidateAnalysis], alpha: float) -> list[Note]:
+    """Tell which candidates stalled more, or varied more, than the steadiest one, in every run of the cells where both ran.
+
+    Args:
+        counted_runs: those that count.
+        candidates: all of them.
+        alpha: the error that the intervals of all candidates' stalls may make together.
+    """
+    by = {one.name: [run for run in counted_runs if run.run.candidate == one.name] for one in candidates}
     by = {name: own for name, own in by.items() if own}
     if len(by) < 2:
         return []
-    calm = min(by, key=lambda name: median(run.cv for run in by[name]))
-    known = {one.name: one for one in candidates}
+    calm = min(by, key=lambda name: median(one.run.cv for one in by[name]))
+    longest = max((length for one in counted_runs for length in one.stalls), default=0.0)
     notes = []
-    for name, own in by.items():
-        varies = all_below([run.cv for run in by[calm]], [run.cv for run in own], WORTHWHILE[Goal.STABILITY])
-        a, b = known[calm].stall_seconds_per_1000, known[name].stall_seconds_per_1000
-        stalls = a is not None and b is not None and a.high is not None and b.low is not None and a.high < b.low
-        if name == calm or not (varies or stalls):
+    for name in by:
+        shared = {_cell(one.run) for one in by[name]} & {_cell(one.run) for one in by[calm]}
+        own, steady = ([one for one in by[which] if _cell(one.run) in shared] for which in (name, calm))
+        if name == calm or not shared:
+            continue
+        varies = all(
+            all_below(
+                [one.run.cv for one in steady if _cell(one.run) == cell],
+                [one.run.cv for one in own if _cell(one.run) == cell],
+                WORTHWHILE[Goal.STABILITY],
+            )
+            for cell in shared
+        )
+        a, b = (_stall_share(each, longest, alpha / len(by)) for each in (steady, own))
+        stalls = a.high is not None and b.low is not None and a.high < b.low
+        if not (varies or stalls):
             continue
         said = []
-        if stalls and a is not None and b is not None:
-            said.append(f"more stalls ({number(b.mean)} against {number(a.mean)} seconds of 1000)")
+        if stalls:
+            said.append(f"more stalls ({number(1000 * b.mean)} against {number(1000 * a.mean)} seconds of 1000)")
         if varies:
-            said.append(f"a higher coefficient of variation ({_range(own)} against {_range(by[calm])})")
-        where = f"in {counted(len(own), 'run')} of {name} and {len(by[calm])} of {calm}"
-        where = "in one run each" if len(own) == len(by[calm]) == 1 else where
+            runs = ([one.run for one in each] for each in (own, steady))
+            said.append("a higher coefficient of variation ({} against {})".format(*map(_range, runs)))
+        where = f"in {counted(len(own), 'run')} of {name} and {len(steady)} of {calm}"
+        where = "in one run each" if len(own) == len(steady) == 1 else where
         notes.append(
             Note(
                 code="less_steady",
@@ -105,27 +159,38 @@ def less_steady(runs: Sequence[RunAnalysis], candidates: Sequence[CandidateAnaly
                 data={
                     "candidate": name,
                     "steadier": calm,
-                    "cv": [run.cv for run in own],
-                    "steadier_cv": [run.cv for run in by[calm]],
-                    "stall_seconds_per_1000": b.mean if b else None,
-                    "steadier_stall_seconds_per_1000": a.mean if a else None,
+                    "cv": [one.run.cv for one in own],
+                    "steadier_cv": [one.run.cv for one in steady],
+                    "stall_seconds_per_1000": 1000 * b.mean,
+                    "steadier_stall_seconds_per_1000": 1000 * a.mean,
                 },
             )
         )
     return notes
 
 
+def _stall_share(runs: Sequence[Figures], longest: float, alpha: float) -> Estimate:
+    seconds = sum(one.run.seconds - one.run.warm_up_seconds for one in runs)
+    return stall_share([length for one in runs for length in one.stalls], seconds, longest, alpha)
+
+
+def _cell(run: RunAnalysis) -> tuple[str, ...]:
+    return tuple(run.others.values())
+
+
 def single_runs(names: Sequence[str], runs: Sequence[RunAnalysis], comparison: Comparison) -> list[Note]:
-    """Tell which candidates have one run to compare: it carries its own warm-up, stalls and variation, and no more."""
-    alone = [name for name in names if comparison.met[name] == 1]
+    """Tell which candidates were never run twice with all else alike: that shows no more than what one run does."""
+    alone = [name for name in names if comparison.met[name] and not comparison.again[name]]
     if not alone or len(names) < 2:
         return []
     who = f"{listed(alone)} {'has' if len(alone) == 1 else 'have'}" if len(alone) < len(names) else "Each candidate has"
     every = {name: sum(run.candidate == name for run in runs) for name in alone}
-    of = f" (of {every[alone[0]]})" if len(alone) == 1 and every[alone[0]] > 1 else ""
+    of = f" (of {every[alone[0]]})" if len(alone) == 1 and every[alone[0]] > comparison.met[alone[0]] else ""
+    several = any(comparison.met[name] > 1 for name in alone)
+    what = f"one run in each cell{of}" if several else f"one run to compare{of}"
     text = (
-        f"{who} one run to compare{of}: how far its runs would scatter is not known, so no interval of a difference can be "
-        "had; a run tells its own stalls, variation and warm-up"
+        f"{who} {what}: how much its runs vary with all else alike is not known, and they may share one start of the server, "
+        "so there is no interval of a difference; a run shows its own stalls, variation and warm-up"
     )
     return [Note(code="single_runs", text=text, data={"candidates": alone})]
 
@@ -138,16 +203,16 @@ def moved_between_runs(runs: Sequence[RunAnalysis], found: Sorted, comparison: C
         cell = tuple(f"{key} {value}" for key, value in told.items())
         cells.setdefault(cell if by_file else (run.candidate or "", *cell), []).append(run)
     if by_file:
-        between = spread([median(run.location for run in own) for own in cells.values()])
+        between = spread([median(run.tps for run in own) for own in cells.values()])
     else:
         ratios = (comparison.ratio(name, comparison.names[0], 0.5) for name in comparison.names)
         between = spread([ratio.mean for ratio in ratios if ratio])
     notes = []
     for cell, own in cells.items():
-        within = spread([run.location for run in own])
+        within = spread([run.tps for run in own])
         if within < WORTHWHILE[Goal.THROUGHPUT] or within < _AS_MUCH * between:
             continue
-        levels = listed([f"{number(run.location)} ({run.label})" for run in own[:_SHOWN]])
+        levels = listed([f"{number(run.tps)} ({run.label})" for run in own[:_SHOWN]])
         than = f", while {'settings' if by_file else 'candidates'} differ by {percent(between)}" if between else ""
         named = ", ".join(cell) or "all alike"
         text = f"The level moved from run to run of one setting ({named}): transactions/s were {levels}, "
@@ -188,20 +253,25 @@ def different_logs(runs: Sequence[RunAnalysis]) -> list[Note]:
     return notes
 
 
-def hint(found: Sorted, *, by_file: bool) -> list[Note]:
-    """Tell what the names could be sorted by, where nobody said."""
+def hint(found: Sorted, *, by_file: bool) -> str:
+    """Return what the logs could be sorted by, the factor with fewest values first; empty where somebody said."""
     keys = list(next(iter(found.settings.values()), {})) if by_file else []
     values = {key: sorted({own[key] for own in found.settings.values()}, key=natural) for key in keys}
     sortable = {
         key: own
         for key, own in values.items()
-        if all(value.isdigit() for value in own) and all(key + told[key] in file for file, told in found.settings.items())
+        if all(re.fullmatch(r"[\d.]+", value) for value in own) and all(re.search(_finds(key), file) for file in found.settings)
     }
     if not sortable:
-        return []
-    ways = " or ".join(f"--by '{key}(\\d+)' ({', '.join(own)})" for key, own in itertools.islice(sortable.items(), 3))
-    text = f"Each log was taken for a candidate of its own. Their names could be sorted by {ways}"
-    return [Note(code="names_tell", text=text, data={"names": sortable})]
+        return ""
+    best = sorted(sortable, key=lambda key: (len(sortable[key]), key))[:3]
+    ways = " or ".join(f"--by '{_finds(key)}' ({', '.join(sortable[key][:_SHOWN])})" for key in best)
+    return f"Each log counts as a candidate of its own. To compare by what their names say, give {ways}."
+
+
+def _finds(key: str) -> str:
+    """Return the expression that finds a factor's value in a name, whatever stands between the two."""
+    return f"{key}[=_/-]?([\\d.]*\\d)" if key.replace("_", "").isalpha() else re.escape(key)
 
 
 def _strata(runs: Sequence[RunAnalysis]) -> Mapping[tuple[str, ...], list[RunAnalysis]]:

@@ -47,7 +47,8 @@ class Sorted:
         of: the candidate of each run that counts or is a copy of one that does, by the run's name.
         settings: what else is not alike in the runs that count, for each of them.
         others: that part of it that must be alike in runs to compare them.
-        ordered: the runs that count in the order of the dates in their names; None where that is not known.
+        stamps: the dates in the names of the runs that count, those of the most common form.
+        ordered: the runs that count in the order of these dates; None where not all have one, or two are alike.
         confounds: what differs between candidates together with what they are named by.
         warnings: what was left out, and why.
     """
@@ -57,6 +58,7 @@ class Sorted:
     of: Mapping[str, str]
     settings: Mapping[str, Mapping[str, str]]
     others: Mapping[str, Mapping[str, str]]
+    stamps: Mapping[str, tuple[str, ...]]
     ordered: Sequence[str] | None
     confounds: Sequence[Note]
     warnings: Sequence[Note]
@@ -90,6 +92,7 @@ def sort(runs: Sequence[Run], rule: Rule) -> Sorted:
         of=of,
         settings=settings,
         others=others,
+        stamps=told_by.stamps(told),
         ordered=told_by.ordered(told),
         confounds=confounds,
         warnings=warnings,

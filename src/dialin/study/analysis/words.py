@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from dialin.model.study import Goal
-from dialin.model.verdict import CandidateState, Estimate, Outcome
+from dialin.model.verdict import CandidateState, Estimate, Note, Outcome
 from dialin.stats.runs import Comparison, Standings
 from dialin.text import change, exact_percent, listed
 
@@ -30,6 +30,7 @@ def headline(
     baseline: str,
     comparison: Comparison,
     barred: Collection[frozenset[str]],
+    depends: Sequence[Note],
 ) -> str:
     """Return the verdict in one sentence.
 
@@ -40,6 +41,7 @@ def headline(
         baseline: the candidate that others are measured against.
         comparison: of what the goal is about.
         barred: pairs of which nothing is claimed, since one ran after the other.
+        depends: which candidates are better in some cells and worse in others.
     """
     measure = MEASURE[goal]
     names = list(standings.states)
@@ -59,19 +61,24 @@ def headline(
     start = f"No winner by {measure} is claimed"
     if not comparison.names:
         return f"{start}: no two candidates ran with all else alike."
-    alone = [name for name in names if comparison.met[name] < 2]
+    if depends:
+        first = depends[0].text
+        return f"No winner is claimed: {first[0].lower()}{first[1:]}."
+    alone = [name for name in names if not comparison.again[name]]
     if len(alone) == len(names):
-        return f"{start}: no candidate has a second run to compare."
+        return f"{start}: no candidate has a second run with all else alike."
     if alone:
-        return f"{start}: {listed(alone)} {'has' if len(alone) == 1 else 'have'} no second run to compare."
+        return f"{start}: {listed(alone)} {'has' if len(alone) == 1 else 'have'} no second run with all else alike."
     if barred and not any(state is not CandidateState.OPEN for state in standings.states.values()):
         return f"{start}: candidates ran one after the other, so drift may have made the difference."
     leading = [name for name, state in standings.states.items() if state is not CandidateState.LOSES]
-    return f"{start}: {listed(leading)} differ by less than their own runs do, or ran one after the other."
+    return f"{start}: between {listed(leading)} it is inconclusive; their runs vary too much, or ran one after the other."
 
 
-def reason(standings: Standings, worthwhile: float) -> str:
-    """Return what to make of the verdict."""
+def reason(standings: Standings, worthwhile: float, hint: str) -> str:
+    """Return what to make of the verdict; `hint` says how to sort the logs by candidate, and is empty where they are."""
+    if hint:
+        return hint
     if standings.outcome is Outcome.UNRESOLVED:
         worse = [name for name, state in standings.states.items() if state is CandidateState.LOSES]
         shown = f"Shown to be worse than another: {listed(worse)}. " if worse else ""
