@@ -14,7 +14,7 @@ SCHEMA = Path(__file__).parents[2] / "schema"
 GOOD = sorted((SCHEMA / "good").glob("analysis-*.json"))
 BAD = {
     "analysis-finding-without-code": ("findings", 0),
-    "analysis-interval-without-high": ("candidates", 0, "tps"),
+    "analysis-interval-without-high": ("candidates", 0, "cv"),
     "analysis-no-headline": (),
     "analysis-of-another-schema": ("schema",),
     "analysis-run-without-file": ("runs", 0),
@@ -119,4 +119,4 @@ def test_a_pipe_has_no_escapes_and_ascii_terminals_get_ascii():
 def test_many_runs_are_cut_short_and_said():
     found = analysis("analysis-human-ten-seconds")
     text = printed(found.model_copy(update={"runs": found.runs * 50}))
-    assert "10 more runs are not shown; --json tells all." in text
+    assert "10 more runs are not shown; --json lists all." in text

@@ -12,6 +12,8 @@ from dialin.report.run_course import course_cell, start_cell
 from dialin.text import NOTHING, change, counted, duration, exact_percent, number, percent, visible
 
 _STYLES = {Outcome.WINNER: "bold green", Outcome.UNRESOLVED: "bold yellow"}
+_FIRST = 3
+"""Findings that stand above the table of runs; the others follow it."""
 _RUNS = 40
 """Runs that a table shows at most; JSON has them all."""
 _MEASURE = {Goal.STABILITY: "CV to baseline", Goal.LATENCY: "latency to baseline"}
@@ -26,8 +28,6 @@ def print_analysis(analysis: Analysis, console: Console) -> None:
     """
     page = Page(console)
     page.text(visible(analysis.headline), _STYLES.get(analysis.verdict, "bold cyan"))
-    for note in analysis.findings:
-        page.labelled("These runs show:", f"{visible(note.text)}.")
     page.text(visible(analysis.reason))
     page.gap()
     counting = [run for run in analysis.runs if run.candidate is not None and run.copy_of is None]
@@ -36,14 +36,18 @@ def print_analysis(analysis: Analysis, console: Console) -> None:
         winners = [index for index, one in enumerate(analysis.candidates) if one.name in analysis.winners]
         page.table(_candidate_columns(analysis), bold=winners)
         page.gap()
+    notes = [("These runs show:", note) for note in analysis.findings]
+    notes += [("Confound:", note) for note in analysis.confounds] + [("Warning:", note) for note in analysis.warnings]
+    for kind, note in notes[:_FIRST]:
+        page.labelled(kind, f"{visible(note.text)}.", "yellow")
+    page.gap()
     page.text("Each run, without what was left out at its start", "dim")
     page.table(_run_columns(analysis, counting[:_RUNS], one_each=one_each))
     if len(counting) > _RUNS:
-        page.text(f"{len(counting) - _RUNS} more runs are not shown; --json tells all.", "dim")
+        page.text(f"{len(counting) - _RUNS} more runs are not shown; --json lists all.", "dim")
     page.gap()
-    for kind, notes in (("Confound:", analysis.confounds), ("Warning:", analysis.warnings)):
-        for note in notes:
-            page.labelled(kind, f"{visible(note.text)}.", "yellow")
+    for kind, note in notes[_FIRST:]:
+        page.labelled(kind, f"{visible(note.text)}.", "yellow")
     page.labelled("Read:", _read(analysis, counting))
     page.labelled("How sure:", _sureness(analysis))
 
@@ -132,7 +136,7 @@ def _runs_of(candidate: CandidateAnalysis) -> str:
 
 
 def _state_of(candidate: CandidateAnalysis) -> str:
-    return "not resolved" if candidate.state is CandidateState.OPEN else str(candidate.state)
+    return "inconclusive" if candidate.state is CandidateState.OPEN else str(candidate.state)
 
 
 def _latency_title(runs: list[RunAnalysis]) -> str:
@@ -151,5 +155,5 @@ def _sureness(analysis: Analysis) -> str:
     text = f"The intervals of all candidates hold together at {exact_percent(analysis.confidence)} confidence, "
     text += "as far as what differs from run to run is chance"
     if analysis.run_noise is not None:
-        text += f"; one run scatters by {percent(analysis.run_noise)}"
+        text += f"; run-to-run SD {percent(analysis.run_noise)}"
     return f"{text}. The smallest difference that matters is {exact_percent(analysis.worthwhile)}."

@@ -63,5 +63,6 @@ def write(directory: Path, **logs) -> Path:
     directory.mkdir(parents=True, exist_ok=True)
     for name, text in logs.items():
         path = directory / name.replace("__", ".")
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
     return directory

@@ -340,6 +340,94 @@ def test_units_and_names_change_no_verdict(analyzed, tmp_path):
     assert other.candidates[0].ratio.mean == pytest.approx(plain.candidates[1].ratio.mean, rel=0.01)
 
 
+def test_runs_that_are_dead_for_a_third_of_their_time_do_not_beat_slower_ones_that_run(analyzed):
+    dead = {f"bpi8-r{run}.log": csv(np.concatenate([series(1000, 200, seed=run), np.full(100, 2.0)])) for run in range(3)}
+    found = analyzed(dead | {f"bpi32-r{run}.log": csv(series(800, 300, seed=9 + run)) for run in range(3)})
+    assert "8" not in found.winners
+    few, many = found.candidates
+    assert few.tps == pytest.approx(667, rel=0.02)
+    assert many.tps == pytest.approx(800, rel=0.02)
+    assert many.ratio.mean == pytest.approx(1.2, rel=0.02)
+    assert few.stall_seconds_per_1000.mean > 300
+
+
+def test_one_start_of_each_at_several_numbers_of_threads_has_no_repeats_and_no_winner(analyzed):
+    logs = {
+        f"bpi{value}.threads{threads}.log": csv(series(level * threads, seed=value + threads), threads=threads)
+        for value, level in ((8, 100), (32, 103))
+        for threads in (1, 2, 4, 8, 16, 32)
+    }
+    found = analyzed(logs)
+    assert found.verdict is Outcome.UNRESOLVED
+    assert "their own runs" not in found.headline
+    assert found.candidates[1].ratio.low is None
+    assert "in 6 cells" in text(found.warnings, "ratio_by_cell")
+    assert "confounds" in type(found).model_fields
+    assert found.confounds == [], "what every candidate ran with confounds nothing"
+
+
+def test_a_difference_that_depends_on_the_number_of_threads_is_said_with_its_ranges(analyzed):
+    logs = {
+        f"{product}/io{io}/threads{threads}.log": csv(series(1000 * factor, seed=io + threads), threads=threads)
+        for product in ("bpi8", "bpi32")
+        for io in (1, 2, 3)
+        for threads in (8, 64, 256, 512)
+        for factor in [1.0 if product == "bpi8" else 1.9 if threads == 512 else 0.93]
+    }
+    found = analyzed(logs)
+    assert (found.verdict, found.winners) == (Outcome.UNRESOLVED, [])
+    assert "depends on threads: " in found.headline
+    assert "at 8, 64 and 256" in found.headline
+    assert "at 512" in found.headline
+
+
+def test_versions_are_not_pooled_as_repeats(analyzed):
+    old = {f"mariadb-10.11/bpi{value}-r1.log": csv(series(1000, seed=value)) for value in (8, 32)}
+    new = {
+        "mariadb-10.11.10/bpi32-r2.log": csv(series(1800, seed=5)),
+        "mariadb-10.11.10/bpi32-r3.log": csv(series(1810, seed=6)),
+    }
+    found = analyzed(old | new)
+    assert found.verdict is Outcome.UNRESOLVED
+    assert found.candidates[1].ratio.mean == pytest.approx(1, rel=0.02)
+    assert "10.11.10" in text(found.confounds, "differs_too")
+
+
+def test_an_option_of_run_scripts_that_differs_is_named_and_makes_a_cell(analyzed):
+    logs = {}
+    for day, size in ((1, ""), (2, " --innodb_log_file_size=20GB --mysql-password=secret")):
+        for value in (8, 32):
+            logs[f"day{day}/bpi{value}/out-r1.log"] = csv(series(1000 * (1 + 0.19 * (day == 2)), seed=10 * day + value))
+            logs[f"day{day}/bpi{value}/run.sh"] = f"mysqld --innodb_doublewrite=1{size} \\\n  --port=33{day}{value}\n"
+    found = analyzed(logs, ignored=("day",))
+    assert "innodb_log_file_size" in text(found.warnings, "cells")
+    assert found.runs[0].others["innodb_log_file_size"] == "none"
+    assert {run.others["innodb_log_file_size"] for run in found.runs} == {"none", "20GB"}
+    assert "secret" not in found.model_dump_json()
+
+
+def test_patterns_of_a_table_can_be_anchored(analyzed):
+    logs = repeated({8: 1000, 82: 1100}, name="bpi{value}-r{run}.log")
+    with pytest.raises(UserError, match="fits few and many"):
+        analyzed(logs, table={"few": ["bpi8*"], "many": ["bpi82*"]})
+    assert analyzed(table={"few": [r"^bpi8-"], "many": [r"^bpi82-"]}).winners == ["many"]
+
+
+def test_stalls_are_compared_within_cells_only(analyzed):
+    rough = [(second, 6) for second in range(60, 560, 50)]
+    logs = {f"io5000.bpi8-r{run}.log": csv(series(1000, 600, seed=run, stalls=rough)) for run in (1, 2)}
+    logs |= {f"io7000.bpi64-r{run}.log": csv(series(1000, 600, seed=9 + run)) for run in (1, 2)}
+    assert analyzed(logs).findings == []
+
+
+def test_one_date_that_two_runs_share_does_not_switch_the_order_off(analyzed):
+    after = {stamped(day, 8 if day < 3 else 32): csv(series(1000 if day < 3 else 1100, seed=day)) for day in range(6)}
+    twin = {"2020-08-20-06-00.bpi8-r2.log": csv(series(1000, seed=77))}
+    found = analyzed(after | twin)
+    assert found.verdict is Outcome.UNRESOLVED
+    assert "one_after_the_other" in codes(found.confounds)
+
+
 published = pytest.mark.skipif(not SHARED.is_dir(), reason="the published logs are not here")
 
 

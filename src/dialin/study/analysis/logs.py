@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from dialin.errors import UserError
+from dialin.study.analysis.sibling_files import options_beside
 from dialin.text import counted, number
 from dialin.workloads.sysbench_log import LARGEST, Log, head, read
 
@@ -30,12 +31,14 @@ class Run:
         log: what it did.
         copy_of: the run that this is a copy of.
         exact: whether that copy is one byte for byte; else only its figures are the same.
+        options: what run scripts, option files and lists of parameters beside it set.
     """
 
     name: str
     log: Log
     copy_of: str | None = None
     exact: bool = False
+    options: Mapping[str, str] = field(default_factory=dict)
 
 
 def load(paths: Sequence[Path]) -> tuple[list[Run], list[str]]:
@@ -62,6 +65,7 @@ def load(paths: Sequence[Path]) -> tuple[list[Run], list[str]]:
             f"There is no log of sysbench in {paths[0]}", "Name files with its interval reports, or their directory"
         )
     runs, left_out, texts = [], [], {}
+    root = Path(os.path.commonpath([path.parent for path in files]))
     for path, name in zip(files, _names(files), strict=True):
         for index, log in enumerate(logs[path].logs):
             label = name if len(logs[path].logs) == 1 else f"{name}#{index + 1}"
@@ -71,7 +75,7 @@ def load(paths: Sequence[Path]) -> tuple[list[Run], list[str]]:
             if log.interval <= 0:
                 left_out.append(f"{label}, whose time does not move on, was left out")
                 continue
-            runs.append(Run(label, log))
+            runs.append(Run(label, log, options=options_beside(path, root)))
             texts[label] = (logs[path].digest, index)
     if not runs:
         raise UserError(left_out[0], f"Runs of {FEWEST} lines and more can be analyzed")
@@ -147,7 +151,7 @@ def _with_copies(runs: Sequence[Run], texts: dict[str, tuple[str, int]]) -> list
             else:
                 copies[run.name] = original
     return [
-        Run(run.name, run.log, copies[run.name].name, texts[run.name] == texts[copies[run.name].name])
+        replace(run, copy_of=copies[run.name].name, exact=texts[run.name] == texts[copies[run.name].name])
         if run.name in copies
         else run
         for run in runs

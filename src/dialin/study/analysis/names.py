@@ -13,8 +13,10 @@ from dialin.errors import UserError
 _ENDINGS = re.compile(r"(?:\.(?:gz|txt|log|csv|out|dat|sysbench))+(?=#|$)", re.IGNORECASE)
 _INDEX = re.compile(r"#\d+$")
 """What tells several runs in one file apart."""
-_STAMP = re.compile(r"(?<![A-Za-z0-9])(?:\d{2,4}(?:[-_:T.]\d{2}){2,}|\d{8}(?:[-_T]?\d{4,6})?)Z?(?![A-Za-z0-9])")
-"""A date, a time, or both: `08-21-06-15`, `2020-08-21T06:15`, `20200821_0615`."""
+_STAMP = re.compile(
+    r"(?<![A-Za-z0-9])(?:\d{4}(?:[-_:T.]\d{2}){2,}|\d{2}(?:[-_:T]\d{2}){2,}|\d{8}(?:[-_T]?\d{4,6})?)Z?(?![A-Za-z0-9])"
+)
+"""A date, a time, or both: `08-21-06-15`, `2020-08-21T06:15`, `20200821_0615`; `10.11.10` is a version."""
 _TOKEN = re.compile(
     r"(?P<word>[A-Za-z]+(?:_[A-Za-z]+)*_?)|(?P<number>\d+(?:\.\d+)*[KMGkmg]?(?![A-Za-z0-9]))|(?P<id>[A-Za-z0-9]+)"
 )

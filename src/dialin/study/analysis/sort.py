@@ -80,7 +80,7 @@ def sort(runs: Sequence[Run], rule: Rule) -> Sorted:
     if not counting:
         raise UserError(warnings[0].text, "Sort the copies out: a run is of one candidate")
     told = {run.name: told_by.tell(run.name, rule.by) for run in counting}
-    settings = _with_threads(told_by.varying(told, rule.ignored), counting, of, rule.ignored)
+    settings, coincide = _with_facts(told_by.varying(told, rule.ignored), counting, of, rule.ignored)
     others: Mapping[str, Mapping[str, str]] = {name: {} for name in settings} if rule.by_file else settings
     confounds: list[Note] = []
     if rule.table is not None:
@@ -94,7 +94,7 @@ def sort(runs: Sequence[Run], rule: Rule) -> Sorted:
         others=others,
         stamps=told_by.stamps(told),
         ordered=told_by.ordered(told),
-        confounds=confounds,
+        confounds=[*confounds, *([] if rule.by_file else coincide)],
         warnings=warnings,
     )
 
@@ -142,17 +142,40 @@ def _unassigned(names: Sequence[str], labels: Mapping[str, str]) -> Note:
     return Note(code="left_out", text=text, data={"files": names})
 
 
-def _with_threads(
+def _with_facts(
     settings: Mapping[str, Mapping[str, str]], runs: Sequence[Run], of: Mapping[str, str], ignored: Sequence[str]
-) -> dict[str, dict[str, str]]:
-    """Add the threads that the logs themselves tell of, where they are not alike and nothing in the names says so."""
-    told = {run.name: str(run.log.threads) for run in runs}
-    known = [{name: of[name] for name in told}, *({name: settings[name][key] for name in told} for key in _keys(settings))]
+) -> tuple[dict[str, dict[str, str]], list[Note]]:
+    """Add what is not alike in the logs and the files beside them, where nothing in the names says so.
+
+    Returns:
+        The settings of each run; and a note of each option that differs just as the candidates do.
+    """
+    facts = {run.name: {THREADS: str(run.log.threads), **run.options} for run in runs}
     found = {name: dict(values) for name, values in settings.items()}
-    if len(set(told.values())) > 1 and told not in known and THREADS not in ignored:
-        for name, threads in told.items():
-            found[name][THREADS] = threads
-    return found
+    candidates = _groups({name: of[name] for name in facts})
+    notes = []
+    for key in dict.fromkeys(key for own in facts.values() for key in own):
+        values = {name: own.get(key, "none") for name, own in facts.items()}
+        known = [_groups({name: found[name][each] for name in found}) for each in _keys(found)]
+        if key in ignored or len(set(values.values())) == 1 or _groups(values) in known:
+            continue
+        if _groups(values) != candidates:
+            for name, value in values.items():
+                found[name][key] = value
+        elif key != THREADS and not all(value in of[name] for name, value in values.items()):
+            by_candidate = {of[name]: value for name, value in values.items()}
+            shown = "; ".join(f"{candidate}: {value}" for candidate, value in by_candidate.items())
+            text = f"{key} differs with the candidates ({shown}): the difference may be due to either"
+            notes.append(Note(code="coincides", text=text, data={"name": key, "values": by_candidate}))
+    return found, notes
+
+
+def _groups(values: Mapping[str, str]) -> frozenset[frozenset[str]]:
+    """Return the runs that have one value together."""
+    together: dict[str, set[str]] = {}
+    for name, value in values.items():
+        together.setdefault(value, set()).add(name)
+    return frozenset(frozenset(names) for names in together.values())
 
 
 def _without_what_defines(
