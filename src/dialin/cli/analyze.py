@@ -17,7 +17,8 @@ _REMEDY = 'Write it like "8 instances" = ["*bpi8*"], a line for each candidate'
 
 def analyze(
     paths: Annotated[
-        list[Path], typer.Argument(metavar="PATH...", help="Logs of sysbench, plain or gzip, or directories that hold them.")
+        list[Path],
+        typer.Argument(metavar="PATH...", help="Logs of sysbench, plain or packed (gz, xz, bz2, zip), or directories."),
     ],
     by: Annotated[
         str | None,
@@ -74,7 +75,8 @@ def analyze(
         worthwhile=None if worthwhile is None else _share("--worthwhile", worthwhile, 0.0001, 1.0),
         skip=skip,
     )
-    analysis = judge(*load(paths), request)
+    folder = load(paths)
+    analysis = judge(folder.runs, folder.files, request)
     if json:
         typer.echo(analysis_json.render(analysis), nl=False)
     else:

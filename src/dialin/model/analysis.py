@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -19,6 +20,27 @@ _FASTER = 0.05
 
 class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class FileStatus(StrEnum):
+    """What became of a file that was looked at."""
+
+    USED = "used"
+    COPY = "copy"
+    ENDED_EARLY = "ended_early"
+    FAILED = "failed"
+    SUMMARY_ONLY = "summary_only"
+    TOO_SHORT = "too_short"
+    UNREADABLE = "unreadable"
+    NO_LOG = "no_log"
+
+
+class FileEntry(_Part):
+    """One file, or one run in it, and what became of it. A run that ended early is used as far as it goes."""
+
+    file: str
+    status: FileStatus
+    detail: str = Field(description="why, in a few words; empty where it was simply used")
 
 
 class RunAnalysis(_Part):
@@ -107,6 +129,7 @@ class Analysis(_Part):
     )
     candidates: list[CandidateAnalysis]
     runs: list[RunAnalysis]
+    files: list[FileEntry] = Field(description="every file that was looked at, and what became of it")
     findings: list[Note] = Field(description="what these very runs show beside the verdict; no claim about runs to come")
     confounds: list[Note]
     warnings: list[Note]

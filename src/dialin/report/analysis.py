@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from dialin.model.analysis import Analysis, CandidateAnalysis, RunAnalysis
+from dialin.model.analysis import Analysis, CandidateAnalysis, FileStatus, RunAnalysis
 from dialin.model.study import Goal
 from dialin.model.verdict import CandidateState, Estimate, Outcome
 from dialin.report.page import Column, Page
@@ -49,6 +49,9 @@ def print_analysis(analysis: Analysis, console: Console) -> None:
     for kind, note in notes[_FIRST:]:
         page.labelled(kind, f"{visible(note.text)}.", "yellow")
     page.labelled("Read:", _read(analysis, counting))
+    for entry in analysis.files:
+        if entry.status not in (FileStatus.USED, FileStatus.COPY):
+            page.labelled("File:", f"{visible(entry.file)}: {visible(entry.detail)}.", "dim")
     page.labelled("How sure:", _sureness(analysis))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import geometric_mean
 
 from dialin.errors import UserError
-from dialin.model.analysis import Analysis, CandidateAnalysis, RunAnalysis
+from dialin.model.analysis import Analysis, CandidateAnalysis, FileEntry, RunAnalysis
 from dialin.model.study import WORTHWHILE, Goal
 from dialin.model.verdict import CandidateState, Estimate
 from dialin.stats.blocks import Observation
@@ -64,12 +64,12 @@ class _Compared:
     latency: bool
 
 
-def analyze(runs: Sequence[Run], left_out: Sequence[str], request: Request) -> Analysis:
+def analyze(runs: Sequence[Run], files: Sequence[FileEntry], request: Request) -> Analysis:
     """Judge runs by their logs.
 
     Args:
         runs: what the logs hold.
-        left_out: what they hold beside that, a sentence each.
+        files: what became of every file.
         request: what is asked.
 
     Raises:
@@ -105,6 +105,7 @@ def analyze(runs: Sequence[Run], left_out: Sequence[str], request: Request) -> A
         run_noise=compared.decisive.sd,
         candidates=candidates,
         runs=[one.run for one in told],
+        files=list(files),
         findings=[*depends, *(notes.less_steady(compared.counted, candidates, alpha) if compared.alike else [])],
         confounds=[*found.confounds, *notes.varying(counted, names, compared.decisive), *notes.in_order(barred)],
         warnings=[
@@ -121,7 +122,7 @@ def analyze(runs: Sequence[Run], left_out: Sequence[str], request: Request) -> A
             *course_notes.dips(counted),
             *notes.different_logs(counted),
             *map(notes.incomplete, broken),
-            *map(notes.left_out, left_out),
+            *notes.errors(counted),
         ],
     )
 

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from dialin.errors import UserError
+from dialin.model.analysis import FileEntry, FileStatus
 from dialin.study.analysis.sibling_files import options_beside
 from dialin.text import counted, number
-from dialin.workloads.sysbench_log import LARGEST, Log, head, read
+from dialin.workloads.log_text import DAMAGED, members, unpacked
+from dialin.workloads.sysbench_log import Log, LogFile, read
 
 FEWEST = 20
 """Lines below which nothing can be told of a run."""
 
+_WHOLE = 0.95
+"""The share of the planned time below which a run ended early."""
+_ENOUGH_RUNS = 3
+_HEAD = 4096
+"""Bytes at the start of a file that show whether it is text."""
 _SAME = 20
 """Lines at the start that tell two runs apart: no two runs of a server have twenty seconds alike to the hundredth."""
 
@@ -41,45 +49,133 @@ class Run:
     options: Mapping[str, str] = field(default_factory=dict)
 
 
-def load(paths: Sequence[Path]) -> tuple[list[Run], list[str]]:
-    """Read the logs that were named, and those in directories that were named.
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """What was read.
 
-    Returns:
-        The runs, in order of their names, copies told; and what was left out, a sentence each.
+    Attributes:
+        runs: those that can be judged, in order of their names, copies marked.
+        files: every file, or every run of a file with several, and what became of it.
+    """
+
+    runs: tuple[Run, ...]
+    files: tuple[FileEntry, ...]
+
+
+def load(paths: Sequence[Path]) -> Folder:
+    """Read the logs that were named, and those in directories that were named. No file is left out without a word.
 
     Raises:
-        UserError: a file that was named is no log of sysbench, a log cannot be read, or there is none.
+        UserError: something that was named is not there, or nothing that can be judged was found.
     """
     named, searched = _find(paths)
-    files = sorted({*named, *searched}, key=lambda path: natural(str(path)))
-    logs = {path: read(path) for path in files}
-    empty = [path for path in named if not logs[path].logs]
-    if empty:
-        raise UserError(
-            f"{empty[0]} holds no interval report of sysbench",
-            "Log runs with --report-interval=1, in sysbench 1.0's own lines or as CSV",
-        )
-    files = [path for path in files if logs[path].logs]
-    if not files:
-        raise UserError(
-            f"There is no log of sysbench in {paths[0]}", "Name files with its interval reports, or their directory"
-        )
-    runs, left_out, texts = [], [], {}
-    root = Path(os.path.commonpath([path.parent for path in files]))
-    for path, name in zip(files, _names(files), strict=True):
-        for index, log in enumerate(logs[path].logs):
-            label = name if len(logs[path].logs) == 1 else f"{name}#{index + 1}"
-            if log.times.size < FEWEST:
-                left_out.append(f"{label} has {counted(log.times.size, 'line')}, which is too few, and was left out")
-                continue
-            if log.interval <= 0:
-                left_out.append(f"{label}, whose time does not move on, was left out")
-                continue
-            runs.append(Run(label, log, options=options_beside(path, root)))
-            texts[label] = (logs[path].digest, index)
+    paths_of = sorted({*named, *searched}, key=lambda path: natural(str(path)))
+    if not paths_of:
+        raise UserError(f"There is no file in {paths[0]}", "Name files with sysbench's interval reports, or their directory")
+    root = Path(os.path.commonpath([path.parent for path in paths_of]))
+    runs: list[Run] = []
+    files: list[FileEntry] = []
+    texts: dict[str, tuple[str, int]] = {}
+    for path in paths_of:
+        for name, logs in _read(path, str(path.relative_to(root)), files):
+            for index, log in enumerate(logs.logs):
+                label = name if len(logs.logs) == 1 else f"{name}#{index + 1}"
+                run = Run(label, log, options=options_beside(path, root))
+                if (left_out := _unusable(run)) is None:
+                    runs.append(run)
+                    texts[label] = (logs.digest, index)
+                else:
+                    files.append(left_out)
     if not runs:
-        raise UserError(left_out[0], f"Runs of {FEWEST} lines and more can be analyzed")
-    return _with_copies(runs, texts), left_out
+        first = next((entry for entry in files if entry.status is not FileStatus.NO_LOG), files[0])
+        raise UserError(f"{first.file}: {first.detail}", "Name logs of sysbench with --report-interval=1, or their directory")
+    whole = [_trimmed(run, _planned(run, runs)) for run in _with_copies(runs, texts)]
+    files += [_entry(run, planned) for run, planned in whole]
+    return Folder(tuple(run for run, _ in whole), tuple(sorted(files, key=lambda entry: natural(entry.file))))
+
+
+def _read(path: Path, name: str, files: list[FileEntry]) -> Iterator[tuple[str, LogFile]]:
+    """Yield what a file holds, each member of an archive by itself; what cannot be read or is no log is added to `files`."""
+    try:
+        for member in members(path):
+            label = name if member is None else f"{name}/{member}"
+            if b"\0" in _beginning(path, member):
+                files.append(FileEntry(file=label, status=FileStatus.NO_LOG, detail="not text"))
+                continue
+            found = read(path, member)
+            if found.logs:
+                yield label, found
+            else:
+                files.append(FileEntry(file=label, status=FileStatus.NO_LOG, detail="no report of sysbench in it"))
+    except UserError as error:
+        files.append(FileEntry(file=name, status=FileStatus.UNREADABLE, detail=error.what.removeprefix(f"{path} ")))
+    except (*DAMAGED, OSError) as error:
+        reason = getattr(error, "strerror", None) or "cut short or damaged: it cannot be unpacked"
+        files.append(FileEntry(file=name, status=FileStatus.UNREADABLE, detail=reason))
+
+
+def _beginning(path: Path, member: str | None) -> bytes:
+    with unpacked(path, member) as stream:
+        return stream.read(_HEAD)
+
+
+def _unusable(run: Run) -> FileEntry | None:
+    """Return why a run cannot be judged; None where it can."""
+    log = run.log
+    count = counted(log.times.size, "line")
+    if log.fatal is not None and log.summary is None:
+        return FileEntry(file=run.name, status=FileStatus.FAILED, detail=f"{log.fatal} (after {count})")
+    if not log.times.size and log.summary is not None:
+        detail = f"no interval reports; its summary: {number(log.summary.tps)} transactions per second"
+        return FileEntry(file=run.name, status=FileStatus.SUMMARY_ONLY, detail=detail)
+    if log.times.size < FEWEST:
+        return FileEntry(file=run.name, status=FileStatus.TOO_SHORT, detail=f"{count}; {FEWEST} are the fewest")
+    if log.interval <= 0:
+        return FileEntry(file=run.name, status=FileStatus.UNREADABLE, detail="its time does not move on")
+    return None
+
+
+def _planned(run: Run, runs: Sequence[Run]) -> float | None:
+    """Return how long a run was to take, seconds: by its own log, else the length that most runs beside it have.
+
+    None where neither is known: a length that less than half of at least three runs share is none.
+    """
+    if (own := run.log.header.get("time", "")).isdigit() and int(own) > 0:
+        return float(own)
+    lengths = Counter(round(float(one.log.times[-1]), -1) for one in runs)
+    length, often = lengths.most_common(1)[0]
+    return length if len(runs) >= _ENOUGH_RUNS and 2 * often > len(runs) else None
+
+
+def _trimmed(run: Run, planned: float | None) -> tuple[Run, float | None]:
+    """Return a run without seconds in which it was only coming to its end, and how long it was to take.
+
+    After the planned time connections finish what they began. The last report of a run that was killed may cover a server that
+    was being stopped.
+    """
+    log, keep = run.log, run.log.times.size
+    if planned is not None and "time" in log.header:
+        keep = int(np.searchsorted(log.times, planned + log.interval / 2))
+    if log.summary is None and log.header and _is_short(log, planned):
+        keep -= 1
+    if keep == log.times.size or keep < FEWEST:
+        return run, planned
+    cut = {name: getattr(log, name)[:keep] for name in ("times", "tps", "latency_ms", "errors")}
+    return replace(run, log=replace(log, **cut)), planned
+
+
+def _is_short(log: Log, planned: float | None) -> bool:
+    return planned is not None and float(log.times[-1]) < _WHOLE * planned
+
+
+def _entry(run: Run, planned: float | None) -> FileEntry:
+    if run.copy_of is not None:
+        return FileEntry(file=run.name, status=FileStatus.COPY, detail=f"copy of {run.copy_of}")
+    if planned is not None and _is_short(run.log, planned):
+        took = f"{number(float(run.log.times[-1]))} of {number(planned)} s"
+        killed = " and has no summary: it was killed" if run.log.summary is None and run.log.header else ""
+        return FileEntry(file=run.name, status=FileStatus.ENDED_EARLY, detail=f"ended after {took}{killed}")
+    return FileEntry(file=run.name, status=FileStatus.USED, detail="")
 
 
 def natural(text: str) -> list[tuple[int, int, str]]:
@@ -101,14 +197,14 @@ def incomplete(run: Run) -> str | None:
 
 
 def _find(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
-    """Return the files that were named, and those found in directories that could be logs."""
+    """Return the files that were named, and those in directories."""
     named, searched = [], []
     for path in paths:
         if path.is_dir():
             for directory, below, names in os.walk(path.absolute()):
                 below[:] = sorted(name for name in below if not name.startswith("."))
                 found = (Path(directory, name) for name in names if not name.startswith("."))
-                searched += [one for one in found if one.is_file() and _could_be_a_log(one)]
+                searched += [one for one in found if one.is_file()]
         elif path.is_file():
             named.append(path.absolute())
         elif path.exists():
@@ -116,20 +212,6 @@ def _find(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
         else:
             raise UserError(f"There is no {path}", "Name logs, or the directory that holds them")
     return list(dict.fromkeys(named)), list(dict.fromkeys(searched))
-
-
-def _could_be_a_log(path: Path) -> bool:
-    """Tell text, packed or not, from all else that may lie about; what looks damaged is let through, to be told of."""
-    try:
-        return path.stat().st_size <= LARGEST and b"\0" not in head(path)
-    except OSError:
-        return False
-
-
-def _names(files: Sequence[Path]) -> list[str]:
-    """Return what files are called: by their paths below the directory that holds them all."""
-    above = Path(os.path.commonpath([path.parent for path in files]))
-    return [str(path.relative_to(above)) for path in files]
 
 
 def _with_copies(runs: Sequence[Run], texts: dict[str, tuple[str, int]]) -> list[Run]:

@@ -22,11 +22,18 @@ _LENGTHS = 1.5
 _AS_MUCH = 0.5
 """The share of what candidates differ by from which on a difference between runs of one of them is pointed out."""
 _SHOWN = 12
+_ERRORS = 0.01
+"""The share of transactions above which errors are pointed out."""
 
 
-def left_out(text: str) -> Note:
-    """Return the note of what was not read."""
-    return Note(code="left_out", text=text)
+def errors(runs: Sequence[RunAnalysis]) -> list[Note]:
+    """Tell which runs had errors for a noticeable share of their transactions: what failed is no throughput."""
+    many = [run for run in runs if run.errors_per_s > _ERRORS * max(run.tps, 1e-9)]
+    if not many:
+        return []
+    shown = listed([f"{run.label} {number(run.errors_per_s)}" for run in many[:_SHOWN]])
+    text = f"More than {percent(_ERRORS)} of the transactions failed; errors per second: {shown}"
+    return [Note(code="errors", text=text, data={run.file: run.errors_per_s for run in many})]
 
 
 def incomplete(text: str) -> Note:
