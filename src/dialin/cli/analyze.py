@@ -18,7 +18,7 @@ _REMEDY = 'Write it like "8 instances" = ["*bpi8*"], a line for each candidate'
 def analyze(
     paths: Annotated[
         list[Path],
-        typer.Argument(metavar="PATH...", help="Logs of sysbench, plain or packed (gz, xz, bz2, zip), or directories."),
+        typer.Argument(metavar="PATH...", help="Logs of sysbench, plain or packed (gz, xz, zst, bz2, zip), or directories."),
     ],
     by: Annotated[
         str | None,

@@ -12,12 +12,21 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, cast
 
-from dialin.errors import UserError
+import zstandard
 
 _GZIP, _BZIP2, _XZ, _ZSTANDARD, _ZIP = b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
 _LONGEST_MAGIC = 6
 
-DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError, zipfile.BadZipFile, NotImplementedError, RuntimeError)
+DAMAGED = (
+    EOFError,
+    zlib.error,
+    gzip.BadGzipFile,
+    lzma.LZMAError,
+    zipfile.BadZipFile,
+    zstandard.ZstdError,
+    NotImplementedError,  # a compression of zip that Python lacks
+    RuntimeError,  # an encrypted member of a zip archive
+)
 """What a compressed stream raises that is cut short, damaged or encrypted."""
 
 
@@ -40,7 +49,6 @@ def unpacked(path: Path, member: str | None = None) -> Iterator[IO[bytes]]:
 
     Raises:
         OSError: the file cannot be read.
-        UserError: it is packed by Zstandard.
     """
     with ExitStack() as stack:
         if member is not None:
@@ -55,7 +63,7 @@ def unpacked(path: Path, member: str | None = None) -> Iterator[IO[bytes]]:
         elif magic == _XZ:
             yield stack.enter_context(lzma.open(path))
         elif magic == _ZSTANDARD:
-            raise UserError(f"{path} is packed by Zstandard, which is not read", "Unpack it: zstd -d FILE")
+            yield stack.enter_context(zstandard.open(path))
         else:
             yield stack.enter_context(path.open("rb"))
 

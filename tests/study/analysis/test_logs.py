@@ -3,6 +3,7 @@ import lzma
 import zipfile
 
 import pytest
+import zstandard
 
 from dialin.errors import UserError
 from dialin.study.analysis.logs import incomplete, load, natural
@@ -140,7 +141,7 @@ def test_reports_of_sysbench_0_5_are_read(tmp_path):
     assert (run.log.threads, run.log.percentile, run.log.interval) == (16, 95, 1)
 
 
-@pytest.mark.parametrize(("ending", "pack"), [("bz2", bz2.compress), ("xz", lzma.compress)])
+@pytest.mark.parametrize(("ending", "pack"), [("bz2", bz2.compress), ("xz", lzma.compress), ("zst", zstandard.compress)])
 def test_packed_logs_are_read_whatever_packed_them(tmp_path, ending, pack):
     (tmp_path / f"a.log.{ending}").write_bytes(pack(csv(X).encode()))
     assert load([tmp_path]).runs[0].log.tps.tolist() == X.tolist()
