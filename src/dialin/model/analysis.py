@@ -52,7 +52,7 @@ class RunAnalysis(_Part):
     copy_of: str | None = Field(description="the run that this is a copy of; a copy is not counted")
     others: dict[str, str] = Field(description="what else its name and its log tell that is not alike in all runs")
     threads: int
-    interval: float = Field(description="seconds from one line to the next")
+    interval: float = Field(description="seconds from one line to the next; 0 for a log with a summary alone")
     seconds: float = Field(description="seconds that the log tells of")
     warm_up_seconds: float = Field(description="seconds left out at its start")
     warm_up_given: bool = Field(description="whether they were given instead of found")
@@ -80,8 +80,8 @@ class RunAnalysis(_Part):
     period: float | None = Field(description="seconds of one cycle of an oscillation")
     cycles: float | None = Field(description="how many cycles were measured")
     tps: float = Field(description="plain mean")
-    cv: float = Field(description="coefficient of variation of the lines")
-    worst_tps: float = Field(description="the lowest line")
+    cv: float | None = Field(description="coefficient of variation of the lines; null for a log with a summary alone")
+    worst_tps: float | None = Field(description="the lowest line; null for a log with a summary alone")
     stalls: int = Field(description="times that it fell below half of its median, or to nothing")
     stall_seconds: float = Field(description="how long these were in all")
     longest_stall: float

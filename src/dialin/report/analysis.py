@@ -93,7 +93,7 @@ def _run_columns(analysis: Analysis, runs: list[RunAnalysis], *, one_each: bool)
         *others,
         Column("tps", [number(run.tps) for run in runs]),
         *ratio,
-        Column("CV", [percent(run.cv) for run in runs], rank=1),
+        Column("CV", [NOTHING if run.cv is None else percent(run.cv) for run in runs], rank=1),
         Column("stalls", [f"{round(run.stall_seconds, 1):,g} s" if run.stall_seconds else "none" for run in runs], rank=2),
         Column("worst", [number(run.worst_tps) for run in runs], rank=7),
         Column(_latency_title(runs), [number(run.latency_ms) for run in runs], rank=6),

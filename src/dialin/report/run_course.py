@@ -17,6 +17,8 @@ def start_cell(run: RunAnalysis) -> str:
 
 def course_cell(run: RunAnalysis) -> str:
     """Return what a run did after its start."""
+    if run.cv is None:
+        return "summary only"
     text = _COURSES[run.course](run)
     if run.dip is not None:
         text += f", dips each {duration(run.dip.period)}"

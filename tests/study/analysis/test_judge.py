@@ -11,7 +11,7 @@ from dialin.model.verdict import CandidateState, Outcome
 from dialin.study.analysis.judge import Request, analyze
 from dialin.study.analysis.logs import load
 from dialin.study.analysis.sort import Rule
-from study.analysis.made import csv, human, series, write
+from study.analysis.made import HEADER, SUMMARY, csv, human, series, write
 
 BY = r"bpi(\d+)"
 SHARED = Path(__file__).parents[4] / "shared" / "data" / "percona-2020-08-checkpoint"
@@ -426,6 +426,18 @@ def test_one_date_that_two_runs_share_does_not_switch_the_order_off(analyzed):
     found = analyzed(after | twin)
     assert found.verdict is Outcome.UNRESOLVED
     assert "one_after_the_other" in codes(found.confounds)
+
+
+def test_a_log_with_a_summary_alone_is_used_as_the_one_figure_that_it_is(analyzed):
+    alone = HEADER.format(threads=16) + SUMMARY.format(transactions=5000)
+    found = analyzed({"bpi8.log": alone, "bpi32.log": alone.replace("100.00 per sec", "120.00 per sec")})
+    assert [one.tps for one in found.candidates] == [100, 120]
+    assert found.candidates[1].ratio.mean == pytest.approx(1.2)
+    assert found.candidates[0].cv is None
+    assert {run.cv for run in found.runs} == {None}
+    mixed = analyzed({"bpi8.log": alone, "bpi32.log": csv(series(120))})
+    assert mixed.candidates[1].ratio.mean == pytest.approx(1.2, rel=0.02)
+    assert mixed.findings == []
 
 
 published = pytest.mark.skipif(not SHARED.is_dir(), reason="the published logs are not here")

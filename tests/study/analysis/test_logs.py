@@ -167,7 +167,7 @@ def test_what_became_of_every_file_is_listed(tmp_path):
     assert found["a.log"] == ("used", "")
     assert found["early.log"] == ("ended_early", "ended after 90.0 of 200 s")
     assert found["failed.log"] == ("failed", "FATAL: mysql_stmt_prepare() failed (after 0 lines)")
-    assert found["sums.log"] == ("summary_only", "no interval reports; its summary: 100 transactions per second")
+    assert found["sums.log"] == ("summary_only", "no interval reports: the throughput of its summary is used")
     assert found["torn.gz"][0] == "unreadable"
 
 

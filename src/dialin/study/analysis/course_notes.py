@@ -93,7 +93,7 @@ def _sentence(run: RunAnalysis) -> str | None:
         case Course.DEAD:
             return "completed no transaction"
         case Course.ERRATIC:
-            return f"varied too much to be called steady: its coefficient of variation is {percent(run.cv)}"
+            return f"varied too much to be called steady: its coefficient of variation is {percent(run.cv or 0.0)}"
         case Course.OSCILLATION:
             return _swing(run)
 

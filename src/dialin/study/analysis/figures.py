@@ -9,14 +9,14 @@ import numpy as np
 
 from dialin.errors import UserError
 from dialin.model.analysis import RunAnalysis
-from dialin.model.course import PeriodicDip
+from dialin.model.course import Course, PeriodicDip
 from dialin.stats.correlation import effective_seconds
 from dialin.stats.dips import Dip, find_dip, without
 from dialin.stats.runs import weighed
 from dialin.stats.series import window
 from dialin.stats.steady import examine_run
 from dialin.stats.warm_up_cut import Start, find_start
-from dialin.study.analysis.logs import FEWEST, Run
+from dialin.study.analysis.logs import FEWEST, Run, is_summary_only
 from dialin.text import counted
 from dialin.workloads.sysbench_log import Log
 
@@ -48,6 +48,8 @@ def figures(run: Run, label: str, candidate: str | None, others: Mapping[str, st
         UserError: less than anything can be told of remains.
     """
     log = run.log
+    if is_summary_only(run):
+        return _of_summary(run, label, candidate, others)
     start = find_start(log.tps.tolist())
     if skip is not None:
         start = Start(int(np.searchsorted(log.times, skip, side="right")), settled=True)
@@ -95,6 +97,50 @@ def figures(run: Run, label: str, candidate: str | None, others: Mapping[str, st
             effective_seconds=effective_seconds(measured.tolist()) * log.interval,
         ),
         tuple(length * log.interval for length in lengths),
+    )
+
+
+def _of_summary(run: Run, label: str, candidate: str | None, others: Mapping[str, str]) -> Figures:
+    """Return what the summary of a log shows that has no interval reports."""
+    summary = run.log.summary
+    if summary is None:
+        raise RuntimeError(f"{run.name} has no summary")
+    seconds = summary.seconds or 0.0
+    return Figures(
+        RunAnalysis(
+            file=run.name,
+            label=label,
+            candidate=candidate,
+            copy_of=run.copy_of,
+            others=dict(others),
+            threads=run.log.threads,
+            interval=0.0,
+            seconds=seconds,
+            warm_up_seconds=0.0,
+            warm_up_given=False,
+            start_change=0.0,
+            settled=True,
+            course=Course.STEADY,
+            change=0.0,
+            shift_at=None,
+            period=None,
+            cycles=None,
+            levels=None,
+            switches=0,
+            low_share=0.0,
+            dip=None,
+            tps=summary.tps,
+            cv=None,
+            worst_tps=None,
+            stalls=0,
+            stall_seconds=0.0,
+            longest_stall=0.0,
+            latency_ms=summary.latency_ms,
+            percentile=summary.percentile,
+            errors_per_s=(summary.errors or 0) / seconds if seconds else 0.0,
+            effective_seconds=0.0,
+        ),
+        (),
     )
 
 

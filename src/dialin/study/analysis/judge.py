@@ -139,7 +139,7 @@ def _baseline(asked: str | None, found: Sorted) -> str:
 
 def _compare(counted: Sequence[Figures], found: Sorted, goal: Goal) -> _Compared:
     runs = [one.run for one in counted]
-    alike = len({run.interval for run in runs}) == 1
+    alike = len({run.interval for run in runs}) == 1 and runs[0].interval > 0
     latency = len({run.percentile for run in runs} - {None}) <= 1 and all(run.latency_ms is not None for run in runs)
     if goal is Goal.STABILITY and not alike:
         raise UserError("The logs report at different intervals, so variation cannot be compared", "Take logs of one interval")
@@ -167,7 +167,7 @@ def _observations(runs: Sequence[RunAnalysis], goal: Goal) -> list[Observation]:
     """Return one observation for each run, beside those that ran with all else alike; more of it is better."""
     figure: dict[Goal, Callable[[RunAnalysis], float]] = {
         Goal.THROUGHPUT: lambda run: run.tps,
-        Goal.STABILITY: lambda run: 1 / max(run.cv, _NEVER_ZERO) if run.tps > 0 else _NEVER_ZERO,
+        Goal.STABILITY: lambda run: 1 / max(run.cv or 0.0, _NEVER_ZERO) if run.tps > 0 else _NEVER_ZERO,
         Goal.LATENCY: lambda run: 1 / max(run.latency_ms or 0.0, _NEVER_ZERO),
     }
     return [Observation(_alike(run), run.candidate or "", figure[goal](run)) for run in runs]
@@ -183,7 +183,8 @@ def _candidate(
     better = compared.decisive.ratio(name, baseline, alpha)
     each = alpha / len(compared.decisive.met)  # so that all of them hold together
     seconds = sum(run.seconds - run.warm_up_seconds for run in runs)
-    stalled = stall_share([length for one in shown for length in one.stalls], seconds, longest, each)
+    stalls = [length for one in shown for length in one.stalls]
+    stalled = _times(stall_share(stalls, seconds, longest, each), 1000) if compared.alike else None
     return CandidateAnalysis(
         name=name,
         runs=len(own),
@@ -191,9 +192,9 @@ def _candidate(
         tps=_level(name, compared.throughput, compared.counted),
         ratio=compared.throughput.ratio(name, baseline, alpha),
         goal_ratio=better if goal is Goal.THROUGHPUT or better is None else _inverse(better),
-        cv=typical([run.cv for run in runs], each) if compared.alike else None,
-        stall_seconds_per_1000=_times(stalled, 1000) if compared.alike else None,
-        worst_tps=min(run.worst_tps for run in runs),
+        cv=typical([run.cv for run in runs if run.cv is not None], each) if compared.alike else None,
+        stall_seconds_per_1000=stalled,
+        worst_tps=min((run.worst_tps for run in runs if run.worst_tps is not None), default=None),
         latency_ms=typical([run.latency_ms or 0.0 for run in runs], each) if compared.latency else None,
         state=state,
     )

@@ -119,15 +119,19 @@ def _beginning(path: Path, member: str | None) -> bytes:
         return stream.read(_HEAD)
 
 
+def is_summary_only(run: Run) -> bool:
+    """Return whether a log has no interval reports, so that the one figure of its summary stands for the run."""
+    return not run.log.times.size and run.log.summary is not None and run.log.summary.tps > 0
+
+
 def _unusable(run: Run) -> FileEntry | None:
     """Return why a run cannot be judged; None where it can."""
     log = run.log
     count = counted(log.times.size, "line")
     if log.fatal is not None and log.summary is None:
         return FileEntry(file=run.name, status=FileStatus.FAILED, detail=f"{log.fatal} (after {count})")
-    if not log.times.size and log.summary is not None:
-        detail = f"no interval reports; its summary: {number(log.summary.tps)} transactions per second"
-        return FileEntry(file=run.name, status=FileStatus.SUMMARY_ONLY, detail=detail)
+    if is_summary_only(run):
+        return None
     if log.times.size < FEWEST:
         return FileEntry(file=run.name, status=FileStatus.TOO_SHORT, detail=f"{count}; {FEWEST} are the fewest")
     if log.interval <= 0:
@@ -142,8 +146,8 @@ def _planned(run: Run, runs: Sequence[Run]) -> float | None:
     """
     if (own := run.log.header.get("time", "")).isdigit() and int(own) > 0:
         return float(own)
-    lengths = Counter(round(float(one.log.times[-1]), -1) for one in runs)
-    length, often = lengths.most_common(1)[0]
+    lengths = Counter(round(float(one.log.times[-1]), -1) for one in runs if one.log.times.size)
+    length, often = lengths.most_common(1)[0] if lengths else (0.0, 0)
     return length if len(runs) >= _ENOUGH_RUNS and 2 * often > len(runs) else None
 
 
@@ -158,19 +162,22 @@ def _trimmed(run: Run, planned: float | None) -> tuple[Run, float | None]:
         keep = int(np.searchsorted(log.times, planned + log.interval / 2))
     if log.summary is None and log.header and _is_short(log, planned):
         keep -= 1
-    if keep == log.times.size or keep < FEWEST:
+    if keep >= log.times.size or keep < FEWEST:
         return run, planned
     cut = {name: getattr(log, name)[:keep] for name in ("times", "tps", "latency_ms", "errors")}
     return replace(run, log=replace(log, **cut)), planned
 
 
 def _is_short(log: Log, planned: float | None) -> bool:
-    return planned is not None and float(log.times[-1]) < _WHOLE * planned
+    return planned is not None and log.times.size > 0 and float(log.times[-1]) < _WHOLE * planned
 
 
 def _entry(run: Run, planned: float | None) -> FileEntry:
     if run.copy_of is not None:
         return FileEntry(file=run.name, status=FileStatus.COPY, detail=f"copy of {run.copy_of}")
+    if is_summary_only(run):
+        detail = "no interval reports: the throughput of its summary is used"
+        return FileEntry(file=run.name, status=FileStatus.SUMMARY_ONLY, detail=detail)
     if planned is not None and _is_short(run.log, planned):
         took = f"{number(float(run.log.times[-1]))} of {number(planned)} s"
         killed = " and has no summary: it was killed" if run.log.summary is None and run.log.header else ""
@@ -187,6 +194,8 @@ def natural(text: str) -> list[tuple[int, int, str]]:
 def incomplete(run: Run) -> str | None:
     """Return what a log lacks, in a sentence: lines in between, or what its own summary counts; None where it is whole."""
     log = run.log
+    if is_summary_only(run):
+        return None
     expected = (log.times[-1] - log.times[0]) / log.interval + 1 if log.interval > 0 else 0
     if log.times.size < 0.98 * expected:
         return f"{run.name}: {number(expected - log.times.size)} of {number(expected)} lines are missing"
@@ -241,4 +250,6 @@ def _with_copies(runs: Sequence[Run], texts: dict[str, tuple[str, int]]) -> list
 
 
 def _figures(log: Log, length: int) -> bytes:
+    if not log.times.size and log.summary is not None:
+        return repr(log.summary).encode()
     return np.stack([log.tps[:length], log.latency_ms[:length]]).tobytes()

@@ -131,7 +131,7 @@ def less_steady(counted_runs: Sequence[Figures], candidates: Sequence[CandidateA
     by = {name: own for name, own in by.items() if own}
     if len(by) < 2:
         return []
-    calm = min(by, key=lambda name: median(one.run.cv for one in by[name]))
+    calm = min(by, key=lambda name: median(one.run.cv or 0.0 for one in by[name]))
     longest = max((length for one in counted_runs for length in one.stalls), default=0.0)
     notes = []
     for name in by:
@@ -141,8 +141,8 @@ def less_steady(counted_runs: Sequence[Figures], candidates: Sequence[CandidateA
             continue
         varies = all(
             all_below(
-                [one.run.cv for one in steady if _cell(one.run) == cell],
-                [one.run.cv for one in own if _cell(one.run) == cell],
+                [one.run.cv or 0.0 for one in steady if _cell(one.run) == cell],
+                [one.run.cv or 0.0 for one in own if _cell(one.run) == cell],
                 WORTHWHILE[Goal.STABILITY],
             )
             for cell in shared
@@ -243,7 +243,7 @@ def not_random(runs: Sequence[RunAnalysis], ordered: Sequence[str] | None, names
 def different_logs(runs: Sequence[RunAnalysis]) -> list[Note]:
     """Tell what the logs themselves do not have in common."""
     notes = []
-    intervals = sorted({run.interval for run in runs})
+    intervals = sorted({run.interval for run in runs if run.interval})
     if len(intervals) > 1:
         shown = listed([f"{value:g} s" for value in intervals])
         text = f"The logs report every {shown}: variation and stalls of different intervals cannot be compared, and are not"
@@ -253,7 +253,7 @@ def different_logs(runs: Sequence[RunAnalysis]) -> list[Note]:
         shown = listed([str(one) for one in percentiles])
         text = f"The logs tell different percentiles of latency ({shown}), which are not compared"
         notes.append(Note(code="different_percentiles", text=text, data={"percentiles": percentiles}))
-    lengths = [run.seconds for run in runs]
+    lengths = [run.seconds for run in runs if run.seconds] or [1.0]
     if max(lengths) >= _LENGTHS * min(lengths):
         text = f"The runs are of different lengths, from {duration(min(lengths))} to {duration(max(lengths))}"
         notes.append(Note(code="different_lengths", text=text, data={"shortest": min(lengths), "longest": max(lengths)}))
@@ -289,5 +289,5 @@ def _strata(runs: Sequence[RunAnalysis]) -> Mapping[tuple[str, ...], list[RunAna
 
 
 def _range(runs: Sequence[RunAnalysis]) -> str:
-    low, high = (percent(pick(run.cv for run in runs)) for pick in (min, max))
+    low, high = (percent(pick(run.cv or 0.0 for run in runs)) for pick in (min, max))
     return low if low == high else f"{low} to {high}"
