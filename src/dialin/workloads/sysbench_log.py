@@ -173,9 +173,11 @@ def parse_chunks(chunks: Iterable[bytes]) -> tuple[Log, ...]:
     tables, events, rows = [], [], 0
     for chunk in chunks:
         starts, table = _reports(chunk)
-        for match in _EVENT.finditer(chunk):
-            kind = str(match.lastgroup)
-            events.append((rows + bisect.bisect_left(starts, match.start()), kind, match[kind].decode("utf-8", "replace")))
+        for begin, end in _beside_reports(chunk, starts):
+            for match in _EVENT.finditer(chunk, begin, end):
+                kind = str(match.lastgroup)
+                row = rows + bisect.bisect_left(starts, match.start())
+                events.append((row, kind, match[kind].decode("utf-8", "replace")))
         rows += len(starts)
         tables.append(table)
     # A shell that shows its commands does so before sysbench names itself.
@@ -223,6 +225,13 @@ def _lines(chunks: Iterable[bytes], digest: hashlib._Hash, where: str) -> Iterat
         else:
             rest = (rest + tail)[-_LONGEST_LINE:]
     yield rest
+
+
+def _beside_reports(chunk: bytes, starts: list[int]) -> list[tuple[int, int]]:
+    """Return the parts of a text that may hold more than reports; to search all of it would take half of the time."""
+    if not starts or chunk.count(b"\n", starts[0], starts[-1]) != len(starts) - 1:
+        return [(0, len(chunk))]
+    return [(0, starts[0]), (starts[-1], len(chunk))]
 
 
 def _reports(chunk: bytes) -> tuple[list[int], _Array]:

@@ -28,7 +28,7 @@ def unsettled(runs: Sequence[RunAnalysis]) -> list[Note]:
 
 def long_warm_up(runs: Sequence[RunAnalysis]) -> list[Note]:
     """Tell which runs spent much of their time warming up."""
-    found = [run for run in runs if run.settled and run.start_change <= 0 and _is_long(run)]
+    found = [run for run in runs if run.cv is not None and run.settled and run.start_change <= 0 and _is_long(run)]
     if not found:
         return []
     low, high = (duration(pick(run.warm_up_seconds for run in found)) for pick in (min, max))
