@@ -32,6 +32,7 @@ class FileStatus(StrEnum):
     SUMMARY_ONLY = "summary_only"
     TOO_SHORT = "too_short"
     UNREADABLE = "unreadable"
+    TOO_LARGE = "too_large"
     NO_LOG = "no_log"
 
 

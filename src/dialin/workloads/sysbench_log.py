@@ -180,10 +180,6 @@ def parse_chunks(chunks: Iterable[bytes]) -> tuple[Log, ...]:
                 events.append((row, kind, match[kind].decode("utf-8", "replace")))
         rows += len(starts)
         tables.append(table)
-    # A shell that shows its commands does so before sysbench names itself.
-    for index in range(len(events) - 1):
-        if events[index][1] == "time" and events[index + 1][1] == "banner":
-            events[index], events[index + 1] = events[index + 1], events[index]
     table = np.concatenate(tables) if tables else np.empty((0, _COLUMNS))
     return tuple(_log(table[begin:end], own) for begin, end, own in _runs(table[:, 0], events) if _is_run(begin, end, own))
 
@@ -211,9 +207,11 @@ def read(path: Path, member: str | None = None) -> LogFile:
 
 
 def _lines(chunks: Iterable[bytes], digest: hashlib._Hash, where: str) -> Iterator[bytes]:
-    """Cut a text between lines; of a line that is longer than any of sysbench's the start is dropped."""
+    """Cut a text between lines, and drop the start of a line longer than any of sysbench's; a binary file is empty."""
     size, rest = 0, b""
     for data in chunks:
+        if size == 0 and b"\0" in data:
+            return  # not text, so no log
         size += len(data)
         if size > LARGEST:
             raise TooLargeError(f"{where} is larger than {LARGEST // 1024**2:,} MiB: no log of sysbench is", "Leave it out")
@@ -253,18 +251,27 @@ _Event = tuple[int, str, str]
 
 
 def _runs(times: _Array, events: list[_Event]) -> list[tuple[int, int, list[_Event]]]:
-    """Return the first row of each run, the row after its last one, and its events."""
-    back = (np.flatnonzero(np.diff(times) < 0) + 1).tolist()
+    """Return the first row of each run, the row after its last one, and its events.
+
+    A command that is shown just before a line `sysbench VERSION` is that of the run which begins there.
+    """
     banners = [row for row, kind, _ in events if kind == "banner"]
-    begins = sorted([*banners, *(row for row in back if row not in banners)])
-    if not banners or events[0][1] != "banner" or banners[0] > 0:
+    back = [row for row in (np.flatnonzero(np.diff(times) < 0) + 1).tolist() if row not in banners]
+    begins = sorted([*banners, *back])
+    if not begins or begins[0] > 0:
         begins = [0, *begins]
     own: list[list[_Event]] = [[] for _ in begins]
-    current = -1 if begins and banners and begins[0] == banners[0] and events[0][1] == "banner" else 0
+    current, has_banner = 0, False
     for event in events:
         row, kind, _ = event
         if kind == "banner":
-            current = begins.index(row, current + 1)
+            commands = []
+            if has_banner or row > 0:
+                current = begins.index(row, current + 1)
+                while own[current - 1] and own[current - 1][-1][:2] == (row, "time"):
+                    commands.append(own[current - 1].pop())
+            own[current] += commands
+            has_banner = True
         else:
             position = row if kind in _HEADER_KINDS else row - 1
             while current + 1 < len(begins) and begins[current + 1] <= position and begins[current + 1] not in banners:

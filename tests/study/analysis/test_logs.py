@@ -7,6 +7,7 @@ import zstandard
 
 from dialin.errors import UserError
 from dialin.study.analysis.logs import incomplete, load, natural
+from dialin.workloads import sysbench_log
 from study.analysis.made import HEADER, SUMMARY, csv, human, series, write
 
 X, Y = series(seed=1), series(seed=2)
@@ -186,3 +187,9 @@ def test_the_last_report_of_a_run_that_was_killed_does_not_count(tmp_path):
     assert [entry.detail for entry in folder.files if entry.file == "killed.log"] == [
         "ended after 99.0 of 200 s and has no summary: it was killed"
     ]
+
+
+def test_a_file_that_unpacks_to_more_than_any_log_is_listed_as_too_large(tmp_path, monkeypatch):
+    monkeypatch.setattr(sysbench_log, "LARGEST", 100_000)
+    write(tmp_path, a__log=csv(X), bomb__gz="0" * 200_000)
+    assert {entry.file: entry.status for entry in load([tmp_path]).files} == {"a.log": "used", "bomb.gz": "too_large"}

@@ -15,8 +15,8 @@ from dialin.errors import UserError
 from dialin.model.analysis import FileEntry, FileStatus
 from dialin.study.analysis.sibling_files import options_beside
 from dialin.text import counted, number
-from dialin.workloads.log_text import DAMAGED, members, unpacked
-from dialin.workloads.sysbench_log import Log, LogFile, read
+from dialin.workloads.log_text import DAMAGED, members
+from dialin.workloads.sysbench_log import Log, LogFile, TooLargeError, read
 
 FEWEST = 20
 """Lines below which nothing can be told of a run."""
@@ -24,8 +24,6 @@ FEWEST = 20
 _WHOLE = 0.95
 """The share of the planned time below which a run ended early."""
 _ENOUGH_RUNS = 3
-_HEAD = 4096
-"""Bytes at the start of a file that show whether it is text."""
 _SAME = 20
 """Lines at the start that tell two runs apart: no two runs of a server have twenty seconds alike to the hundredth."""
 
@@ -99,24 +97,17 @@ def _read(path: Path, name: str, files: list[FileEntry]) -> Iterator[tuple[str, 
     try:
         for member in members(path):
             label = name if member is None else f"{name}/{member}"
-            if b"\0" in _beginning(path, member):
-                files.append(FileEntry(file=label, status=FileStatus.NO_LOG, detail="not text"))
-                continue
             found = read(path, member)
             if found.logs:
                 yield label, found
             else:
                 files.append(FileEntry(file=label, status=FileStatus.NO_LOG, detail="no report of sysbench in it"))
     except UserError as error:
-        files.append(FileEntry(file=name, status=FileStatus.UNREADABLE, detail=error.what.removeprefix(f"{path} ")))
+        status = FileStatus.TOO_LARGE if isinstance(error, TooLargeError) else FileStatus.UNREADABLE
+        files.append(FileEntry(file=name, status=status, detail=error.what.removeprefix(f"{path} ")))
     except (*DAMAGED, OSError) as error:
         reason = getattr(error, "strerror", None) or "cut short or damaged: it cannot be unpacked"
         files.append(FileEntry(file=name, status=FileStatus.UNREADABLE, detail=reason))
-
-
-def _beginning(path: Path, member: str | None) -> bytes:
-    with unpacked(path, member) as stream:
-        return stream.read(_HEAD)
 
 
 def is_summary_only(run: Run) -> bool:
