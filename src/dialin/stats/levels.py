@@ -49,6 +49,11 @@ class Levels:
         """How often the level changed."""
         return len(self.begins) - 1
 
+    def fitted(self, size: int) -> _Array:
+        """Return the level of each second of a series of that length."""
+        is_high = (np.searchsorted(self.begins, np.arange(size), side="right") % 2 == 1) == self.high_first
+        return np.where(is_high, self.high, self.low)
+
     @property
     def ends_low(self) -> bool:
         """Whether the last stretch ran at the lower level."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dialin.model.course import Course
-from dialin.stats.levels import find_levels
+from dialin.stats.levels import Levels, find_levels
 
 _Array = NDArray[np.float64]
 
@@ -168,7 +168,7 @@ def _plain(x: _Array, *, latency: bool) -> Shape | None:
         if after < _COLLAPSED * before:
             change = after / before - 1
             return Shape(begin, settled=True, course=Course.COLLAPSE, change=change, at=at, levels=(before, after))
-    if levels is not None and levels.switches > 1:
+    if levels is not None and levels.switches > 1 and not _is_rather_a_wave(x, levels):
         return replace(
             _STEADY,
             course=Course.TWO_LEVELS,
@@ -181,6 +181,12 @@ def _plain(x: _Array, *, latency: bool) -> Shape | None:
         late = levels is not None and not levels.ends_low
         return replace(_STEADY, settled=False) if late else _finished(_STEADY, x, latency=latency)
     return None
+
+
+def _is_rather_a_wave(x: _Array, levels: Levels) -> bool:
+    """Tell whether a wave leaves less unexplained than the two levels do: smoothed, a fast wave resembles them."""
+    _, residuals, _, _ = _wave(x)
+    return float(residuals @ residuals) < float(np.sum((x - levels.fitted(x.size)) ** 2))
 
 
 def _relative(x: _Array) -> _Array:
