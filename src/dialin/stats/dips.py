@@ -24,7 +24,7 @@ _DEPTH = 0.05
 _AS_DEEP = 1 / 3
 """The share of the greatest depth from which on other seconds of the period belong to the dip."""
 _WIDEST = 0.2
-"""The share of a period up to which seconds of half the greatest depth are a dip; a third of a sine wave is so deep."""
+"""The share of a period up to which low seconds are a dip. What is wider is a wave or a second level."""
 _EVERY = 0.7
 """The share of the periods in which a second of the dip must be low."""
 _AS_GOOD = 0.8
@@ -94,9 +94,9 @@ def _fold(x: _Array, period: int, limit: float) -> tuple[Dip, float] | None:
     table = np.clip(deviations, -_OUTLIER, _OUTLIER)
     means = table.mean(axis=0)
     deepest = float(-means.min())
-    if np.count_nonzero(means <= -max(_DEPTH, deepest / 2)) > max(1, _WIDEST * period):
-        return None
     low = means <= -max(_DEPTH, _AS_DEEP * deepest)
+    if low.sum() > max(1, _WIDEST * period):
+        return None
     low &= means <= -limit * float(table.std()) / math.sqrt(cycles)
     low &= (table <= means / 2).mean(axis=0) >= _EVERY
     if not low.any():

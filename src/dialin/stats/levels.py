@@ -49,11 +49,6 @@ class Levels:
         """How often the level changed."""
         return len(self.begins) - 1
 
-    def fitted(self, size: int) -> _Array:
-        """Return the level of each second of a series of that length."""
-        is_high = (np.searchsorted(self.begins, np.arange(size), side="right") % 2 == 1) == self.high_first
-        return np.where(is_high, self.high, self.low)
-
     @property
     def ends_low(self) -> bool:
         """Whether the last stretch ran at the lower level."""
@@ -91,7 +86,10 @@ def find_levels(x: _Array) -> Levels | None:
     noise = float(np.sqrt((x[~is_high].var() + x[is_high].var()) / 2))
     if levels[0] > _LOWER * levels[1] or levels[1] - levels[0] < noise:
         return None
-    return Levels(*levels, _begins(is_high), bool(is_high[0]), low.size / x.size)
+    begins = _begins(is_high)
+    if x.size <= short * len(begins):  # no stretch of a level, but seconds that alternate
+        return None
+    return Levels(*levels, begins, bool(is_high[0]), low.size / x.size)
 
 
 def _best_split(ordered: _Array) -> float | None:

@@ -168,7 +168,7 @@ def _plain(x: _Array, *, latency: bool) -> Shape | None:
         if after < _COLLAPSED * before:
             change = after / before - 1
             return Shape(begin, settled=True, course=Course.COLLAPSE, change=change, at=at, levels=(before, after))
-    if levels is not None and levels.switches > 1 and not _is_rather_a_wave(x, levels):
+    if levels is not None and levels.switches > 1 and not _is_wave(x, levels):
         return replace(
             _STEADY,
             course=Course.TWO_LEVELS,
@@ -183,10 +183,13 @@ def _plain(x: _Array, *, latency: bool) -> Shape | None:
     return None
 
 
-def _is_rather_a_wave(x: _Array, levels: Levels) -> bool:
-    """Tell whether a wave leaves less unexplained than the two levels do: smoothed, a fast wave resembles them."""
+def _is_wave(x: _Array, levels: Levels) -> bool:
+    """Return whether a wave explains the seconds better than two levels do; smoothed, its crests look like levels."""
+    stretch = np.searchsorted(levels.begins, np.arange(x.size), side="right")
+    is_high = (stretch % 2 == 1) == levels.high_first
+    left = x - np.where(is_high, levels.high, levels.low)
     _, residuals, _, _ = _wave(x)
-    return float(residuals @ residuals) < float(np.sum((x - levels.fitted(x.size)) ** 2))
+    return float(residuals @ residuals) < float(left @ left)
 
 
 def _relative(x: _Array) -> _Array:
