@@ -7,24 +7,28 @@ import pytest
 
 from dialin.model.course import Course
 from dialin.report.run_course import course_cell, start_cell
-from dialin.study.analysis.judge import Request, analyze
-from dialin.study.analysis.logs import load
+from dialin.study.analysis import course_notes
+from dialin.study.analysis.figures import figures
+from dialin.study.analysis.logs import Run
+from dialin.workloads.sysbench_log import parse
 from study.analysis.made import csv, series
 
 
-@pytest.fixture
-def noted(tmp_path):
-    """Return what turns one run's speeds into what is said of it: the run, and the texts of notes by code."""
+def noted(tps):
+    """Return one run's figures, and the texts of what is said of it by code."""
+    (log,) = parse(csv(tps))
+    run = figures(Run("a.log", log), "a", "a", {}, None).run
+    kinds = (
+        course_notes.unsettled,
+        course_notes.long_warm_up,
+        course_notes.faster_starts,
+        course_notes.courses,
+        course_notes.dips,
+    )
+    return run, {note.code: note.text for kind in kinds for note in kind([run])}
 
-    def call(tps):
-        (tmp_path / "a.log").write_text(csv(tps))
-        found = analyze(*load([tmp_path]), Request())
-        return found.runs[0], {note.code: note.text for note in found.warnings}
 
-    return call
-
-
-def test_a_collapse_says_from_which_level_to_which_one_and_when(noted):
+def test_a_collapse_says_from_which_level_to_which_one_and_when():
     t = np.arange(6000)
     run, texts = noted(np.where(t < 3000, 1.04, 0.37) * series(1000, 6000))
     assert run.course is Course.COLLAPSE
@@ -36,27 +40,27 @@ def test_a_collapse_says_from_which_level_to_which_one_and_when(noted):
     assert course_cell(run).startswith("fell by 64.")
 
 
-def test_a_run_that_falls_to_nothing_and_stays_fell_by_all(noted):
+def test_a_run_that_falls_to_nothing_and_stays_fell_by_all():
     run, texts = noted(series(1000, 600) * (np.arange(600) < 400))
     assert course_cell(run) == "fell by 100.0 % at 401 s"
     assert "to 0 tps at 401 s" in texts["course_collapse"]
     assert run.stall_seconds == 200
 
 
-def test_two_levels_have_their_name(noted):
+def test_two_levels_have_their_name():
     run, texts = noted(series(1000, 1200) * np.where(np.arange(1200) % 200 < 100, 1, 0.1))
     assert run.cv > 0.6
     assert "switched 11 times between about " in texts["course_two_levels"]
     assert course_cell(run) == "two levels, 11 switches"
 
 
-def test_seconds_without_a_pattern_and_a_cv_of_64_percent_are_erratic(noted):
+def test_seconds_without_a_pattern_and_a_cv_of_64_percent_are_erratic():
     run, texts = noted(np.random.default_rng(1).lognormal(7, 0.586, 600))
     assert course_cell(run) == "erratic"
     assert "varied too much to be called steady" in texts["course_erratic"]
 
 
-def test_a_faster_start_is_left_out_and_said_to_be_one(noted):
+def test_a_faster_start_is_left_out_and_said_to_be_one():
     run, texts = noted(series(1000, 5000) * np.where(np.arange(5000) < 300, 1.25, 1))
     assert run.start_change == pytest.approx(0.25, abs=0.03)
     assert start_cell(run).endswith(", faster")
@@ -64,14 +68,14 @@ def test_a_faster_start_is_left_out_and_said_to_be_one(noted):
     assert "faster in its first 5 min" in texts["faster_start"]
 
 
-def test_a_slow_start_is_a_warm_up(noted):
+def test_a_slow_start_is_a_warm_up():
     run, texts = noted(series(1000, 1000, warm_up=250))
     assert run.start_change < -0.3
     assert "faster" not in start_cell(run)
     assert "long_warm_up" in texts
 
 
-def test_a_dip_of_each_minute_says_its_seconds(noted):
+def test_a_dip_of_each_minute_says_its_seconds():
     seconds = np.arange(1, 3001)
     run, texts = noted(series(1000, 3000) * np.where(np.isin(seconds % 60, (46, 47)), 0.7, 1))
     assert run.course is Course.STEADY
@@ -81,7 +85,7 @@ def test_a_dip_of_each_minute_says_its_seconds(noted):
     assert texts["periodic_dips"].endswith("look for something on the host that runs every minute")
 
 
-def test_the_seconds_of_a_dip_do_not_depend_on_what_was_left_out(noted):
+def test_the_seconds_of_a_dip_do_not_depend_on_what_was_left_out():
     seconds = np.arange(1, 3001)
     run, _ = noted(series(1000, 3000, warm_up=130) * np.where(np.isin(seconds % 60, (46, 47)), 0.7, 1))
     assert run.warm_up_seconds >= 130
