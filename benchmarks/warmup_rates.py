@@ -5,8 +5,10 @@
 Simulated seconds: a known shape times noise. In the first table their lag-1 correlation is 0.4, and "MSER" stops as soon as
 White's marginal standard error rule cuts less than half of what there is so far, for comparison. The second table says how
 many measured windows are called anything but steady though nothing changes (of ten times as many series), and how many are
-told for what they are: a trend, a shift of level, an oscillation of three cycles, one that is too short, and a warm-up that is
-left out.
+told for what they are: a trend, a shift of level, an oscillation of three cycles, one that is too short, and a warm-up
+that is left out. The third table is about seconds that vary much: how many windows are called two levels, a collapse or
+erratic though nothing changes, and how many are called what they are. The last one says in how many runs a dip that comes
+back with the clock is found though there is none, and how many dips are found.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import lfilter
 
-from dialin.stats.steady import Course, Shape, examine
+from dialin.model.course import Course
+from dialin.stats.dips import find_dip
+from dialin.stats.steady import Shape, examine
 from dialin.stats.warmup import is_steady
 
 Series = NDArray[np.float64]
@@ -53,6 +57,30 @@ COURSES: tuple[Changing, ...] = (
 )
 
 
+def _is_two_levels(found: Shape) -> bool:
+    return found.course is Course.TWO_LEVELS
+
+
+PLAIN: tuple[Changing, ...] = (
+    ("dead from two thirds on", lambda part: 1.0 * (part < 2 / 3), lambda found: found.course is Course.COLLAPSE),
+    ("falls to 36 % at a half", lambda part: np.where(part < 0.5, 1, 0.36), lambda found: found.course is Course.COLLAPSE),
+    (
+        "100 % and 25 % in turn, twice",
+        lambda part: np.where(part % 0.5 < 0.25, 1, 0.25),
+        _is_two_levels,
+    ),
+    (
+        "100 % and 60 % in turn, twice",
+        lambda part: np.where(part % 0.5 < 0.25, 1, 0.6),
+        _is_two_levels,
+    ),
+)
+CALLED = (Course.TWO_LEVELS, Course.COLLAPSE, Course.ERRATIC)
+DIPS = ((60, (46, 47), 0.7), (10, (3,), 0.7), (300, (7, 8, 9), 0.5))
+"""Seconds of a period, which of them are low, and their speed relative to the others."""
+RUNS = (300, 1000, 5000)
+
+
 def mser(tps: Sequence[float]) -> bool:
     """Tell whether the minimum of the marginal standard error lies before the middle of the series."""
     x = np.asarray(tps)
@@ -81,6 +109,10 @@ def main() -> None:
     print_warm_ups(options.series, options.seed)
     print()
     print_courses(options.series, options.seed)
+    print()
+    print_plain_courses(options.series, options.seed)
+    print()
+    print_dips(options.series, options.seed)
 
 
 def print_warm_ups(series: int, seed: int) -> None:
@@ -113,6 +145,42 @@ def print_courses(series: int, seed: int) -> None:
                     moving = simulate(shape(part), cv, series, seed, correlation)
                     shares.append(f"{np.mean([told(examine(one)) for one in moving]):.0%}")
                 print(f"| {seconds} s | {cv:.0%} | {correlation:g} | {' | '.join(shares)} |")
+
+
+def print_plain_courses(series: int, seed: int) -> None:
+    titles = [*(f"nothing changes: {course}" for course in CALLED), *(title for title, _, _ in PLAIN)]
+    print(f"| window | CV of seconds | correlation | {' | '.join(titles)} |\n|---|---|---|{'---|' * len(titles)}")
+    for seconds in WINDOWS:
+        part = (np.arange(seconds) + 0.5) / seconds
+        for cv in (0.1, 0.2, 0.3):
+            for correlation in (0.0, 0.5, 0.9):
+                still = [examine(one).course for one in _speeds(np.ones(seconds), cv, 10 * series, seed, correlation)]
+                shares = [f"{np.mean([one is course for one in still]):.1%}" for course in CALLED]
+                for _, shape, told in PLAIN:
+                    moving = _speeds(shape(part), cv, series, seed, correlation)
+                    shares.append(f"{np.mean([told(examine(one)) for one in moving]):.0%}")
+                print(f"| {seconds} s | {cv:.0%} | {correlation:g} | {' | '.join(shares)} |")
+
+
+def print_dips(series: int, seed: int) -> None:
+    titles = [f"to {speed:.0%} in {len(low)} of {period} s" for period, low, speed in DIPS]
+    print(f"| run | CV of seconds | correlation | no dip: found one | {' | '.join(titles)} |")
+    print(f"|---|---|---|---|{'---|' * len(titles)}")
+    for seconds in RUNS:
+        time = np.arange(seconds)
+        for cv in (0.05, 0.1, 0.2):
+            for correlation in (0.0, 0.5, 0.9):
+                still = _speeds(np.ones(seconds), cv, series, seed, correlation)
+                shares = [f"{np.mean([find_dip(one) is not None for one in still]):.1%}"]
+                for period, low, speed in DIPS:
+                    moving = still * np.where(np.isin(time % period, low), speed, 1)
+                    found = [(dip.period, set(dip.phases) <= set(low)) if (dip := find_dip(one)) else None for one in moving]
+                    shares.append(f"{np.mean([one == (period, True) for one in found]):.0%}")
+                print(f"| {seconds:,} s | {cv:.0%} | {correlation:g} | {' | '.join(shares)} |")
+
+
+def _speeds(shape: Series, cv: float, series: int, seed: int, correlation: float) -> Series:
+    return np.asarray(np.maximum(simulate(shape, cv, series, seed, correlation), 0.0))
 
 
 if __name__ == "__main__":

@@ -77,6 +77,11 @@ def test_an_oscillation_is_found_with_its_period_and_two_cycles_of_it_are_steady
     assert share(shapes, lambda shape: shape.steady and not shape.too_short) >= 0.95
 
 
+def test_a_fast_wave_is_no_switching_between_two_levels():
+    shapes = [examine(one) for one in windows(wave(np.arange(400), 30, 0.2), cv=0.05, correlation=0)]
+    assert share(shapes, lambda shape: shape.course is Course.OSCILLATION) >= 0.98
+
+
 @pytest.mark.parametrize("period", [75, 100])
 def test_less_than_two_cycles_are_too_short(period):
     shapes = [examine(one) for one in windows(wave(TWO, period))]

@@ -51,3 +51,16 @@ def test_at_a_rate_it_is_said_that_latency_was_not_steady_and_a_rate_that_was_mi
     assert "--warmup" in note.text
     (note,) = steadiness_notes(spec, trials, found, short=[1])
     assert note.text.endswith("begin anew with a lower --rate")
+
+
+@pytest.mark.parametrize(
+    ("tps", "said"),
+    [
+        ([100.0] * 40 + [3.0] * 20, "1 fell and did not recover (−97.0 % at most)"),
+        (([100.0] * 15 + [10.0] * 15) * 2, "1 switched between two levels (−90.0 % from the higher to the lower one at most)"),
+        ([100.0, 300.0, 20.0, 200.0, 10.0, 250.0] * 10, "1 varied too much (coefficient of variation"),
+    ],
+)
+def test_a_trial_that_did_not_keep_a_level_has_its_course_named(tps, said):
+    (note,) = steadiness_notes(SECONDS, *measured(tps))
+    assert said in note.text

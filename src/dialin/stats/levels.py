@@ -86,7 +86,10 @@ def find_levels(x: _Array) -> Levels | None:
     noise = float(np.sqrt((x[~is_high].var() + x[is_high].var()) / 2))
     if levels[0] > _LOWER * levels[1] or levels[1] - levels[0] < noise:
         return None
-    return Levels(*levels, _begins(is_high), bool(is_high[0]), low.size / x.size)
+    begins = _begins(is_high)
+    if x.size <= short * len(begins):  # no stretch of a level, but seconds that alternate
+        return None
+    return Levels(*levels, begins, bool(is_high[0]), low.size / x.size)
 
 
 def _best_split(ordered: _Array) -> float | None:
