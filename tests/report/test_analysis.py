@@ -6,7 +6,7 @@ import jsonschema
 import pytest
 from rich.console import Console
 
-from dialin.model.analysis import Analysis
+from dialin.model.analysis import Analysis, FileEntry, FileStatus
 from dialin.report import analysis_json
 from dialin.report.analysis import print_analysis
 
@@ -120,3 +120,13 @@ def test_many_runs_are_cut_short_and_said():
     found = analysis("analysis-human-ten-seconds")
     text = printed(found.model_copy(update={"runs": found.runs * 50}))
     assert "10 more runs are not shown; --json tells all." in text
+
+
+def test_every_file_that_was_not_simply_used_has_its_line():
+    files = [
+        FileEntry(file="a.log", status=FileStatus.USED, detail=""),
+        FileEntry(file="b.log", status=FileStatus.FAILED, detail="FATAL: no\x1b[31m server"),
+    ]
+    text = printed(analysis(files=files))
+    assert "Files: 1 used, 1 failed." in text
+    assert "b.log: failed: FATAL: no\\x1b[31m server" in text

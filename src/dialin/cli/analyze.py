@@ -17,7 +17,10 @@ _REMEDY = 'Write it like "8 instances" = ["*bpi8*"], a line for each candidate'
 
 def analyze(
     paths: Annotated[
-        list[Path], typer.Argument(metavar="PATH...", help="Logs of sysbench, plain or gzip, or directories that hold them.")
+        list[Path],
+        typer.Argument(
+            metavar="PATH...", help="Logs of sysbench, plain, gz, bz2, xz, zst or zip, or directories that hold them."
+        ),
     ],
     by: Annotated[
         str | None,
@@ -74,7 +77,7 @@ def analyze(
         worthwhile=None if worthwhile is None else _share("--worthwhile", worthwhile, 0.0001, 1.0),
         skip=skip,
     )
-    analysis = judge(*load(paths), request)
+    analysis = judge(load(paths), request)
     if json:
         typer.echo(analysis_json.render(analysis), nl=False)
     else:

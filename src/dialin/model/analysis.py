@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -15,6 +16,28 @@ from dialin.model.verdict import CandidateState, Estimate, Note, Outcome
 
 class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class FileStatus(StrEnum):
+    """What became of a file."""
+
+    USED = "used"
+    COPY = "copy"
+    FAILED = "failed"
+    ENDED_EARLY = "ended_early"
+    NO_INTERVALS = "no_intervals"
+    TOO_SHORT = "too_short"
+    UNREADABLE = "unreadable"
+    TOO_LARGE = "too_large"
+    NOT_A_LOG = "not_a_log"
+
+
+class FileEntry(_Part):
+    """One file that was named or lies in a directory that was named, or one run in it."""
+
+    file: str = Field(description="its name, with the directories in which names differ; `#2` is the second run in it")
+    status: FileStatus
+    detail: str = Field(description="what is wrong with it, or what it is a copy of; empty where there is nothing to say")
 
 
 class RunAnalysis(_Part):
@@ -38,8 +61,7 @@ class RunAnalysis(_Part):
     shift_at: float | None = Field(description="the second of the log at which the level shifted")
     period: float | None = Field(description="seconds of one cycle of an oscillation")
     cycles: float | None = Field(description="how many cycles were measured")
-    tps: float = Field(description="plain mean")
-    location: float = Field(description="mean after seconds below 60 % of the median were lifted to it; what is compared")
+    tps: float = Field(description="transactions per second: their plain mean; what is compared")
     cv: float = Field(description="coefficient of variation of the lines")
     worst_tps: float = Field(description="the lowest line")
     stalls: int = Field(description="times that it fell below half of its median, or to nothing")
@@ -84,6 +106,7 @@ class Analysis(_Part):
     )
     candidates: list[CandidateAnalysis]
     runs: list[RunAnalysis]
+    files: list[FileEntry] = Field(description="every file that was looked at; hidden ones are not")
     findings: list[Note] = Field(description="what these very runs show beside the verdict; no claim about runs to come")
     confounds: list[Note]
     warnings: list[Note]

@@ -7,6 +7,7 @@ from rich.console import Console
 from dialin.model.analysis import Analysis, CandidateAnalysis, RunAnalysis
 from dialin.model.study import Goal
 from dialin.model.verdict import CandidateState, Estimate, Outcome
+from dialin.report.analysis_files import print_files
 from dialin.report.page import Column, Page
 from dialin.text import NOTHING, change, counted, duration, exact_percent, number, percent, visible
 
@@ -44,6 +45,7 @@ def print_analysis(analysis: Analysis, console: Console) -> None:
         for note in notes:
             page.labelled(kind, f"{visible(note.text)}.", "yellow")
     page.labelled("Read:", _read(analysis, counting))
+    print_files(analysis.files, page)
     page.labelled("How sure:", _sureness(analysis))
 
 
@@ -83,7 +85,7 @@ def _run_columns(analysis: Analysis, runs: list[RunAnalysis], *, one_each: bool)
         Column("run", [visible(run.label) for run in runs], left=True),
         *candidate,
         *others,
-        Column("tps", [number(run.location) for run in runs]),
+        Column("tps", [number(run.tps) for run in runs]),
         *ratio,
         Column("CV", [percent(run.cv) for run in runs], rank=1),
         Column("stalls", [f"{round(run.stall_seconds, 1):,g} s" if run.stall_seconds else "none" for run in runs], rank=2),

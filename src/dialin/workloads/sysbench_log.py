@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import gzip
+import bisect
 import hashlib
 import re
-import zlib
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dialin.errors import UserError
 from dialin.workloads.base import Second
+from dialin.workloads.log_text import DAMAGED, unpacked
 
 _Array = NDArray[np.float64]
 
-LARGEST = 256 * 1024**2
-"""Bytes of a log, unpacked, that are read at most: twenty-five days of a line a second."""
+LARGEST = 8 * 1024**3
+"""Bytes of a log, unpacked, that are read at most: more than two years of a line per second. Only a defective or hostile
+archive unpacks to more."""
+_CHUNK = 1024**2
+_LONGEST_LINE = 64 * 1024
 
 _FIGURE = r"\d{1,18}(?:\.\d{1,18})?"
 _HUMAN = re.compile(
@@ -28,32 +31,96 @@ _HUMAN = re.compile(
     rf"(?P<latency_ms>{_FIGURE}) err/s:? (?P<errors>{_FIGURE}) reconn/s:? (?P<reconnects>{_FIGURE})",
     re.ASCII,
 )
-_CSV = re.compile(rf"^{_FIGURE},\d{{1,9}}(?:,{_FIGURE}){{8}}(?=[ \t\r]*$)", re.MULTILINE | re.ASCII)
-"""time, threads, tps, qps, reads, writes, other, latency, errors/s, reconnects/s"""
 _FIGURES = ("tps", "reads", "writes", "other", "latency_ms", "errors", "reconnects")
 """What follows the number of a `Second`, in its order."""
 
-_TRANSACTIONS = re.compile(r"^[ \t]*transactions:[ \t]+(\d{1,18})", re.MULTILINE)
-_PERCENTILE = re.compile(r"^[ \t]*(\d{1,3})(?:st|nd|rd|th) percentile:", re.MULTILINE)
-_THREADS = re.compile(r"^Number of threads: (\d{1,9})", re.MULTILINE)
-_GZIP = b"\x1f\x8b"
-_HEAD = 4096
-_DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile)
+_COLUMNS = 6
+"""Columns of a table of interval reports: time, threads, tps, latency, errors per second, percentile (0: not known)."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Format:
+    """One form of interval report.
+
+    Attributes:
+        pattern: what a report looks like, without groups.
+        width: how many numbers it has.
+        columns: where among them each column of the table stands; -1 where it is missing.
+    """
+
+    pattern: re.Pattern[bytes]
+    width: int
+    columns: tuple[int, ...]
+
+
+def _pattern(text: str) -> re.Pattern[bytes]:
+    return re.compile(re.sub(r"\(\?P<\w+>", "(?:", text).encode(), re.MULTILINE)
+
+
+_OLD = rf"\[ *\d{{1,18}}s\] threads: \d{{1,9}}, tps: {_FIGURE}, reads(?:/s)?: {_FIGURE}, writes(?:/s)?: {_FIGURE}, "
+_OLD += rf"response time: {_FIGURE}ms \(\d{{1,3}}%\)"
+_ERRORS = rf", errors(?:/s)?: +{_FIGURE}, reconnects(?:/s)?: +{_FIGURE}"
+_FORMATS = (
+    _Format(_pattern(_HUMAN.pattern), 11, (0, 1, 2, 8, 9, 7)),
+    _Format(_pattern(rf"^{_FIGURE},\d{{1,9}}(?:,{_FIGURE}){{8}}(?=[ \t\r]*$)"), 10, (0, 1, 2, 7, 8, -1)),
+    _Format(_pattern(_OLD + _ERRORS), 9, (0, 1, 2, 5, 7, 6)),
+    _Format(_pattern(_OLD + r"(?!,)"), 7, (0, 1, 2, 5, -1, 6)),
+)
+"""Reports of sysbench 1.0, the same as CSV, those of 0.5, and older ones of 0.5 that count no errors."""
+_BLANKS = bytes(code if chr(code) in "0123456789." else 32 for code in range(256))
+
+_EVENT = re.compile(
+    rb"^(?P<banner>sysbench \d[^\r\n]{0,200})"
+    rb"|^(?P<fatal>(?:FATAL|PANIC): [^\r\n]{1,500})"
+    rb"|^(?P<option>[A-Z][A-Za-z ]{2,60}: +[^\r\n]{1,200}|Report intermediate results every [^\r\n]{1,80})"
+    rb"|^(?P<summary>[ \t]+(?:transactions|ignored errors|total time|avg|approx\. +\d+ +percentile|\d{1,3}(?:st|nd|rd|th)"
+    rb" percentile): +[^\r\n]{1,100})"
+    rb"|--(?:max-)?time[= ](?P<time>\d{1,9})\b",
+    re.MULTILINE,
+)
+_NUMBER = re.compile(r"\d{1,18}(?:\.\d{1,18})?")
+_HEADER_KINDS = ("banner", "option", "time")
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What sysbench prints at the end of a run.
+
+    Attributes:
+        transactions: in all.
+        tps: transactions per second.
+        seconds: how long the run took.
+        latency_ms: the percentile of transaction latency; None where it is not printed.
+        mean_latency_ms: the mean of it.
+        percentile: which one `latency_ms` is.
+        errors: errors that were ignored, in all; None where they are not printed.
+    """
+
+    transactions: int
+    tps: float
+    seconds: float | None = None
+    latency_ms: float | None = None
+    mean_latency_ms: float | None = None
+    percentile: int | None = None
+    errors: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Log:
-    """One run of sysbench, line by line; rates are per second.
+    """One run of sysbench, line by line; rates are per second. A run without interval reports has no lines.
 
     Attributes:
         times: seconds since the run began.
         tps: transactions.
         latency_ms: the percentile of transaction latency.
         errors: errors that were ignored.
-        threads: connections that worked at once.
+        threads: connections that worked at once; 0 where the log does not say.
         interval: seconds from one line to the next; 0 where there is one line only.
-        percentile: which one `latency_ms` is; None where the log does not tell.
+        percentile: which one `latency_ms` is; None where the log does not say.
         transactions: how many there were in all, by the summary; None where it has none.
+        header: what the log says before its first line: the version, the options, and `time` where the command is shown.
+        summary: what the log says after its last line; None where it has no summary.
+        fatal: its first FATAL or PANIC line; None where it has none.
     """
 
     times: _Array
@@ -64,6 +131,9 @@ class Log:
     interval: float
     percentile: int | None
     transactions: int | None
+    header: Mapping[str, str] = field(default_factory=dict)
+    summary: Summary | None = None
+    fatal: str | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,6 +142,10 @@ class LogFile:
 
     digest: str
     logs: tuple[Log, ...]
+
+
+class TooLargeError(UserError):
+    """A file unpacks to more than any log."""
 
 
 def parse_line(line: str) -> Second | None:
@@ -83,96 +157,182 @@ def parse_line(line: str) -> Second | None:
 
 
 def parse(text: str) -> tuple[Log, ...]:
-    """Read every run of a log, in interval reports for people or as CSV.
+    """Read every run of a log: see `parse_chunks`."""
+    return parse_chunks([text.encode()])
 
-    A new run begins where time goes back. What only headers and summaries tell is left open where there are not as many of them
-    as runs.
 
-    Returns:
-        The runs; none where no line is an interval report.
+def parse_chunks(chunks: Iterable[bytes]) -> tuple[Log, ...]:
+    """Read every run of a log, in the interval reports of sysbench 1.0 or 0.5, or as CSV.
+
+    A new run begins at each line `sysbench VERSION`, and where time goes back. A run without interval reports is one
+    with a summary or a FATAL line.
+
+    Args:
+        chunks: the text, cut between lines.
     """
-    rows, percentiles = _rows(text)
-    if rows.size == 0:
-        return ()
-    cuts = np.flatnonzero(np.diff(rows[:, 0]) < 0) + 1
-    parts = np.split(rows, cuts)
-    told = np.split(percentiles, cuts) if percentiles.size else [None] * len(parts)
-    transactions = _one_each(_TRANSACTIONS, text, len(parts))
-    threads = _one_each(_THREADS, text, len(parts))
-    summaries = _one_each(_PERCENTILE, text, len(parts))
-    logs = []
-    for part, percentile, header, total, summary in zip(parts, told, threads, transactions, summaries, strict=True):
-        logs.append(
-            Log(
-                times=part[:, 0],
-                tps=part[:, 2],
-                latency_ms=part[:, 3],
-                errors=part[:, 4],
-                threads=header or int(part[:, 1].max()),
-                interval=float(np.median(np.diff(part[:, 0]))) if len(part) > 1 else 0.0,
-                percentile=summary if percentile is None else int(percentile[0]),
-                transactions=total,
-            )
-        )
-    return tuple(logs)
+    tables, events, rows = [], [], 0
+    for chunk in chunks:
+        starts, table = _reports(chunk)
+        for match in _EVENT.finditer(chunk):
+            kind = str(match.lastgroup)
+            events.append((rows + bisect.bisect_left(starts, match.start()), kind, match[kind].decode("utf-8", "replace")))
+        rows += len(starts)
+        tables.append(table)
+    table = np.concatenate(tables) if tables else np.empty((0, _COLUMNS))
+    return tuple(_log(table[begin:end], own) for begin, end, own in _runs(table[:, 0], events) if _is_run(begin, end, own))
 
 
-def read(path: Path) -> LogFile:
-    """Read a log, plain or compressed by gzip.
+def read(path: Path, member: str | None = None) -> LogFile:
+    """Read a log, or one in a zip archive, as a stream: memory is taken for its figures only.
 
     Returns:
-        What it holds; no runs where no line of it is an interval report.
+        What it holds; no runs where nothing in it is sysbench's.
 
     Raises:
         UserError: it cannot be read, is cut short, or is larger than any log.
     """
+    digest = hashlib.sha256()
+    where = str(path) if member is None else f"{path}: {member}"
     try:
-        with _unpacked(path) as stream:
-            data = stream.read(LARGEST + 1)
-    except _DAMAGED:
-        raise UserError(f"{path} is cut short or damaged: gzip cannot unpack it", "Fetch it again, or leave it out") from None
+        with unpacked(path, member) as stream:
+            logs = parse_chunks(_lines(iter(lambda: stream.read(_CHUNK), b""), digest, where))
+    except DAMAGED:
+        raise UserError(f"{where} is cut short or damaged: it cannot be unpacked", "Fetch it again, or leave it out") from None
     except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror}", "Name logs of sysbench that you may read") from None
-    if len(data) > LARGEST:
-        raise UserError(f"{path} is larger than {LARGEST // 1024**2} MiB: no log of sysbench is", "Leave it out")
-    return LogFile(hashlib.sha256(data).hexdigest(), parse(data.decode("utf-8", "replace")))
+        reason = error.strerror or "it cannot be unpacked"
+        raise UserError(f"{where} cannot be read: {reason}", "Name logs of sysbench that you may read") from None
+    return LogFile(digest.hexdigest(), logs)
 
 
-def head(path: Path) -> bytes:
-    """Return the beginning of a file, unpacked where gzip packed it; nothing where that cannot be unpacked.
+def _lines(chunks: Iterable[bytes], digest: hashlib._Hash, where: str) -> Iterator[bytes]:
+    """Cut a text between lines, and drop the start of a line longer than any of sysbench's; a binary file is empty."""
+    size, rest = 0, b""
+    for data in chunks:
+        if size == 0 and b"\0" in data:
+            return  # not text, so no log
+        size += len(data)
+        if size > LARGEST:
+            raise TooLargeError(f"{where} is larger than {LARGEST // 1024**2:,} MiB: no log of sysbench is", "Leave it out")
+        digest.update(data)
+        head, newline, tail = data.rpartition(b"\n")
+        if newline:
+            yield rest + head + newline
+            rest = tail[-_LONGEST_LINE:]
+        else:
+            rest = (rest + tail)[-_LONGEST_LINE:]
+    yield rest
 
-    Raises:
-        OSError: it cannot be read.
+
+def _reports(chunk: bytes) -> tuple[list[int], _Array]:
+    """Return where interval reports begin in a text, and their figures; a text has reports of one form."""
+    for form in _FORMATS:
+        matches = [(match.start(), match.group()) for match in form.pattern.finditer(chunk)]
+        if matches:
+            numbers = np.fromstring(b" ".join(text for _, text in matches).translate(_BLANKS).decode(), sep=" ")
+            full = numbers.reshape(len(matches), form.width)
+            table = np.zeros((len(matches), _COLUMNS))
+            for index, column in enumerate(form.columns):
+                if column >= 0:
+                    table[:, index] = full[:, column]
+            return [start for start, _ in matches], table
+    return [], np.empty((0, _COLUMNS))
+
+
+_Event = tuple[int, str, str]
+
+
+def _runs(times: _Array, events: list[_Event]) -> list[tuple[int, int, list[_Event]]]:
+    """Return the first row of each run, the row after its last one, and its events.
+
+    A command that is shown just before a line `sysbench VERSION` is that of the run which begins there.
     """
-    try:
-        with _unpacked(path) as stream:
-            return stream.read(_HEAD)
-    except _DAMAGED:
-        return b""
+    banners = [row for row, kind, _ in events if kind == "banner"]
+    back = [row for row in (np.flatnonzero(np.diff(times) < 0) + 1).tolist() if row not in banners]
+    begins = sorted([*banners, *back])
+    if not begins or begins[0] > 0:
+        begins = [0, *begins]
+    own: list[list[_Event]] = [[] for _ in begins]
+    current, has_banner = 0, False
+    for event in events:
+        row, kind, _ = event
+        if kind == "banner":
+            commands = []
+            if has_banner or row > 0:
+                current = begins.index(row, current + 1)
+                while own[current - 1] and own[current - 1][-1][:2] == (row, "time"):
+                    commands.append(own[current - 1].pop())
+            own[current] += commands
+            has_banner = True
+        else:
+            position = row if kind in _HEADER_KINDS else row - 1
+            while current + 1 < len(begins) and begins[current + 1] <= position and begins[current + 1] not in banners:
+                current += 1
+        own[current].append(event)
+    return list(zip(begins, [*begins[1:], len(times)], own, strict=True))
 
 
-def _unpacked(path: Path) -> BinaryIO | gzip.GzipFile:
-    with path.open("rb") as stream:
-        packed = stream.read(len(_GZIP)) == _GZIP
-    return gzip.open(path) if packed else path.open("rb")
+def _is_run(begin: int, end: int, events: list[_Event]) -> bool:
+    kinds = {kind for _, kind, _ in events}
+    has_total = any(kind == "summary" and text.lstrip().startswith("transactions:") for _, kind, text in events)
+    return end > begin or has_total or ("banner" in kinds and "fatal" in kinds)
 
 
-def _rows(text: str) -> tuple[_Array, _Array]:
-    """Return time, threads, tps, latency and errors of each line, and which percentile the latency is where lines tell."""
-    found = [match.group("number", "threads", "tps", "latency_ms", "errors", "percentile") for match in _HUMAN.finditer(text)]
-    if found:
-        table = _table(found)
-        return table[:, :5], table[:, 5]
-    return _table([tuple(line.split(",")) for line in _CSV.findall(text)], (0, 1, 2, 7, 8)), np.empty(0)
+def _log(table: _Array, events: list[_Event]) -> Log:
+    header, summary = _header(events), _summary(events)
+    percentile = int(table[0, 5]) if len(table) and table[0, 5] else summary.percentile if summary else None
+    threads = header.get("Number of threads", "")
+    return Log(
+        times=table[:, 0],
+        tps=table[:, 2],
+        latency_ms=table[:, 3],
+        errors=table[:, 4],
+        threads=int(threads) if threads.isdigit() else int(table[:, 1].max()) if len(table) else 0,
+        interval=float(np.median(np.diff(table[:, 0]))) if len(table) > 1 else 0.0,
+        percentile=percentile,
+        transactions=summary.transactions if summary else None,
+        header=header,
+        summary=summary,
+        fatal=next((text for _, kind, text in events if kind == "fatal"), None),
+    )
 
 
-def _table(found: list[tuple[str, ...]], columns: tuple[int, ...] | None = None) -> _Array:
-    if not found:
-        return np.empty((0, 0))
-    table = np.array(found, dtype=object)
-    return (table if columns is None else table[:, columns]).astype(np.float64)
+def _header(events: list[_Event]) -> dict[str, str]:
+    header: dict[str, str] = {}
+    for _, kind, text in events:
+        if kind == "banner":
+            header["sysbench"] = text.split()[1].rstrip(":")
+        elif kind == "time":
+            header.setdefault("time", text)
+        elif kind == "option":
+            key, _, value = text.partition(": ")
+            if value:
+                header.setdefault(key, value.strip())
+    return header
 
 
-def _one_each(pattern: re.Pattern[str], text: str, runs: int) -> list[int | None]:
-    found = [int(number) for number in pattern.findall(text)]
-    return list(found) if len(found) == runs else [None] * runs
+def _summary(events: list[_Event]) -> Summary | None:
+    figures: dict[str, list[float]] = {}
+    for _, kind, text in events:
+        if kind == "summary":
+            key, _, value = text.strip().rpartition(":")
+            figures.setdefault(key, [float(number) for number in _NUMBER.findall(value)])
+            if key.endswith("percentile"):
+                figures["percentile"] = [float(_NUMBER.findall(key)[0]), *figures[key][:1]]
+    total = figures.get("transactions")
+    if not total:
+        return None
+
+    def first(key: str) -> float | None:
+        return next(iter(figures.get(key, ())), None)
+
+    percentile, errors = figures.get("percentile", []), first("ignored errors")
+    seconds = first("total time")
+    return Summary(
+        transactions=int(total[0]),
+        tps=total[1] if len(total) > 1 else total[0] / seconds if seconds else 0.0,
+        seconds=seconds,
+        latency_ms=percentile[1] if len(percentile) > 1 else None,
+        mean_latency_ms=first("avg"),
+        percentile=int(percentile[0]) if percentile else None,
+        errors=None if errors is None else int(errors),
+    )

@@ -73,7 +73,6 @@ def figures(run: Run, label: str, candidate: str | None, others: Mapping[str, st
             period=None if shape.period is None else shape.period * log.interval,
             cycles=shape.cycles,
             tps=summed.mean,
-            location=summed.location,
             cv=summed.cv,
             worst_tps=summed.worst,
             stalls=len(lengths),

@@ -14,7 +14,7 @@ from dialin.stats.intervals import stall_share, typical
 from dialin.stats.runs import Comparison, compare, judge
 from dialin.study.analysis import notes, words
 from dialin.study.analysis.figures import Figures, figures
-from dialin.study.analysis.logs import Run, incomplete
+from dialin.study.analysis.logs import Folder, incomplete
 from dialin.study.analysis.sort import Rule, Sorted, sort
 from dialin.text import listed
 
@@ -63,17 +63,17 @@ class _Compared:
     latency: bool
 
 
-def analyze(runs: Sequence[Run], left_out: Sequence[str], request: Request) -> Analysis:
+def analyze(folder: Folder, request: Request) -> Analysis:
     """Judge runs by their logs.
 
     Args:
-        runs: what the logs hold.
-        left_out: what they hold beside that, a sentence each.
+        folder: the runs, and every file that was looked at.
         request: what is asked.
 
     Raises:
         UserError: a candidate, an expression or a pattern fits nothing, or the logs do not hold what the goal is about.
     """
+    runs = folder.runs
     found = sort(runs, request.rule)
     baseline = _baseline(request.baseline, found)
     told = [
@@ -102,6 +102,7 @@ def analyze(runs: Sequence[Run], left_out: Sequence[str], request: Request) -> A
         run_noise=compared.decisive.sd,
         candidates=candidates,
         runs=[one.run for one in told],
+        files=list(folder.files),
         findings=notes.less_steady([run for run in counted if run.file in compared.met], candidates) if compared.alike else [],
         confounds=[*found.confounds, *notes.varying(counted, names, compared.decisive), *notes.in_order(barred)],
         warnings=[
@@ -114,7 +115,6 @@ def analyze(runs: Sequence[Run], left_out: Sequence[str], request: Request) -> A
             *notes.courses(counted),
             *notes.different_logs(counted),
             *map(notes.incomplete, broken),
-            *map(notes.left_out, left_out),
             *notes.hint(found, by_file=request.rule.by_file),
         ],
     )
@@ -159,7 +159,7 @@ def _alike(run: RunAnalysis) -> tuple[str, ...]:
 def _observations(runs: Sequence[RunAnalysis], goal: Goal) -> list[Observation]:
     """Return one observation for each run, beside those that ran with all else alike; more of it is better."""
     figure: dict[Goal, Callable[[RunAnalysis], float]] = {
-        Goal.THROUGHPUT: lambda run: run.location,
+        Goal.THROUGHPUT: lambda run: run.tps,
         Goal.STABILITY: lambda run: 1 / max(run.cv, _NEVER_ZERO) if run.tps > 0 else _NEVER_ZERO,
         Goal.LATENCY: lambda run: 1 / max(run.latency_ms or 0.0, _NEVER_ZERO),
     }
@@ -181,7 +181,7 @@ def _candidate(
         name=name,
         runs=len(own),
         compared=len(met),
-        tps=typical([run.location for run in runs], each),
+        tps=typical([run.tps for run in runs], each),
         ratio=compared.throughput.ratio(name, baseline, alpha),
         goal_ratio=better if goal is Goal.THROUGHPUT or better is None else _inverse(better),
         cv=typical([run.cv for run in runs], each) if compared.alike else None,

@@ -26,11 +26,6 @@ _AS_MUCH = 0.5
 _SHOWN = 12
 
 
-def left_out(text: str) -> Note:
-    """Return the note of what was not read."""
-    return Note(code="left_out", text=text)
-
-
 def incomplete(text: str) -> Note:
     """Return the note of a log that lacks lines."""
     return Note(code="incomplete", text=text)
@@ -143,16 +138,16 @@ def moved_between_runs(runs: Sequence[RunAnalysis], found: Sorted, comparison: C
         cell = tuple(f"{key} {value}" for key, value in told.items())
         cells.setdefault(cell if by_file else (run.candidate or "", *cell), []).append(run)
     if by_file:
-        between = spread([median(run.location for run in own) for own in cells.values()])
+        between = spread([median(run.tps for run in own) for own in cells.values()])
     else:
         ratios = (comparison.ratio(name, comparison.names[0], 0.5) for name in comparison.names)
         between = spread([ratio.mean for ratio in ratios if ratio])
     notes = []
     for cell, own in cells.items():
-        within = spread([run.location for run in own])
+        within = spread([run.tps for run in own])
         if within < WORTHWHILE[Goal.THROUGHPUT] or within < _AS_MUCH * between:
             continue
-        levels = listed([f"{number(run.location)} ({run.label})" for run in own[:_SHOWN]])
+        levels = listed([f"{number(run.tps)} ({run.label})" for run in own[:_SHOWN]])
         than = f", while {'settings' if by_file else 'candidates'} differ by {percent(between)}" if between else ""
         named = ", ".join(cell) or "all alike"
         text = f"The level moved from run to run of one setting ({named}): transactions/s were {levels}, "
