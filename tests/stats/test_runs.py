@@ -62,12 +62,77 @@ def test_candidates_that_never_met_are_not_compared():
     assert judged(observed((0, A, 100.0, 101.0), (1, B, 120.0, 121.0))).leader is None
 
 
-def test_conditions_with_a_run_of_each_are_repeats_of_each_other():
+def test_cells_with_a_run_of_each_are_no_repeats_of_each_other():
     met = observed((0, A, 100.0), (0, B, 120.0), (1, A, 50.0), (1, B, 60.5), (2, A, 200.0), (2, B, 239.0))
     comparison = compare(met, [A, B])
-    assert comparison.repeated == (A, B)
+    assert comparison.repeated == ()
     ratio = comparison.ratio(B, A, 0.05)
-    assert 1.15 < ratio.low < 1.2 < ratio.high < 1.25
+    assert ratio.mean == pytest.approx(1.2, rel=0.01)
+    assert ratio.low is None
+    assert comparison.interaction(B, A) is None
+    assert judged(met).outcome is Outcome.UNRESOLVED
+
+
+def test_more_cells_make_no_interval_narrower():
+    one = observed((0, A, 100.0, 101.0, 99.0), (0, B, 110.0, 111.0, 109.0))
+    many = [Observation(cell, seen.candidate, seen.value) for cell in range(8) for seen in one]
+    single, all_cells = (compare(runs, [A, B]).ratio(B, A, 0.05) for runs in (one, many))
+    assert (all_cells.low, all_cells.high) == pytest.approx((single.low, single.high))
+
+
+def test_one_start_that_serves_all_cells_wins_at_most_as_often_as_promised():
+    random = np.random.default_rng(3)
+    claimed = 0
+    for _ in range(400):
+        starts = {(name, run): random.normal(0, 0.02) for name in (A, B) for run in range(3)}
+        runs = [
+            Observation(cell, name, 100 * 2**cell * math.exp(start + random.normal(0, 0.003)))
+            for cell in range(8)
+            for (name, _), start in starts.items()
+        ]
+        claimed += judged(runs).outcome is not Outcome.UNRESOLVED
+    assert claimed / 400 <= 0.05
+
+
+def cells_of(*effects, runs=3, sd=0.005, seed=1):
+    """Return runs of two candidates in cells, by the logarithm of their ratio in each."""
+    random = np.random.default_rng(seed)
+    return [
+        Observation(cell, name, 100 * 2**cell * math.exp(effect * (name == B) + random.normal(0, sd)))
+        for cell, effect in enumerate(effects)
+        for name in (A, B)
+        for _ in range(runs)
+    ]
+
+
+def test_a_ratio_that_changes_its_sign_from_cell_to_cell_has_no_winner():
+    comparison = compare(cells_of(0.3, 0.3, 0.3, -0.1), [A, B])
+    assert comparison.depends_on_cell(A, B)
+    assert not comparison.agrees_in_sign(A, B)
+    assert judged(cells_of(0.3, 0.3, 0.3, -0.1)).outcome is Outcome.UNRESOLVED
+    assert judged(cells_of(0.3, 0.3, 0.3, 0.1)).winners == (B,)
+    assert judged(cells_of(0.1, -0.1, 0.1, -0.1), worthwhile=0.25).outcome is Outcome.UNRESOLVED, "equal on average only"
+
+
+def test_ratios_that_do_not_depend_on_cells_are_called_so_as_rarely_as_promised():
+    called = sum(compare(cells_of(*[0.1] * 6, seed=seed), [A, B]).depends_on_cell(A, B) for seed in range(400))
+    assert called / 400 <= 0.06
+
+
+def test_a_cell_is_judged_by_its_own_noise():
+    quiet, noisy = cells_of(0.1, sd=0.001), cells_of(0.1, sd=0.1, seed=5)
+    both = quiet + [Observation(1, seen.candidate, seen.value) for seen in noisy]
+    comparison = compare(both, [A, B])
+    assert comparison.repeated_cells() == (0, 1)
+    first, second = (comparison.cell_ratio(cell, B, A, 0.05) for cell in (0, 1))
+    assert math.log(second.high / second.low) > 20 * math.log(first.high / first.low)
+
+
+def test_the_quotient_of_two_levels_is_the_ratio():
+    runs = observed((0, A, 100.0, 102.0), (0, B, 120.0), (1, A, 50.0), (1, B, 66.0, 67.0, 65.0), (2, A, 900.0))
+    comparison = compare(runs, [A, B])
+    assert comparison.shared(A, B) == (0, 1)
+    assert comparison.level(B, A) / comparison.level(A, B) == pytest.approx(comparison.ratio(B, A, 0.05).mean)
 
 
 def test_a_candidate_that_was_not_repeated_leaves_the_others_their_intervals():

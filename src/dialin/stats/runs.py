@@ -1,4 +1,11 @@
-"""Whole runs compared with each other: runs that somebody else made, in an order and a number that nobody planned."""
+"""Whole runs compared with each other: runs that somebody else made, in an order and a number that nobody planned.
+
+Runs are compared within cells only: sets of runs with everything alike but the candidate. What runs of one candidate in one
+cell differ by is the noise from run to run; nothing else is. A study plans its own repeats and starts the server anew for each
+trial. Here nobody knows which runs shared one start of the server, with its state of caches and files. One start may have
+served all cells of a candidate (each thread count in turn), so cells are never taken for repeats of each other: see
+`Comparison.ratio`.
+"""
 
 from __future__ import annotations
 
@@ -8,100 +15,196 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import fdtrc
 
 from dialin.model.verdict import CandidateState, Estimate, Outcome
-from dialin.stats.blocks import WIDEST, Fit, Observation, components, fit
+from dialin.stats.blocks import WIDEST, Observation, components, fit
 from dialin.stats.quantiles import tukey_quantile
 from dialin.stats.steady import Course, examine, mser5
 
 _Array = NDArray[np.float64]
 
 _STANDSTILL = 0.01
-"""A run counts as at least this share of the median of all: a server that stood still has no logarithm."""
+"""A run counts as at least this share of the median of its cell: a server that stood still has no logarithm."""
 _OUTLIER = 0.4
 """Seconds further than this from the median, relative to it, count as lying at that distance: a stall is no warm-up."""
 _MARGIN = 5
 """Figures before the half of a run where a warm-up that ends counts as one that does not."""
 _ROUNDING = 1e-9
 """Differences smaller than this are the arithmetic's, not the server's."""
+_INTERACTION = 0.05
+"""The error at which cells are taken to differ in the ratio of two candidates."""
+
+_Groups = Mapping[tuple[Hashable, str], _Array]
+"""The logarithms of the runs of each candidate in each cell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """How much the runs of one candidate in one cell differ.
+
+    Attributes:
+        variance: of one run, on the log scale.
+        dof: its degrees of freedom: those of the cell with the most runs, because all cells may rest on the same starts.
+    """
+
+    variance: float
+    dof: int
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What runs say of candidates that ran with all else alike.
+    """What runs say of candidates, cell by cell and over all cells.
 
     Attributes:
-        names: the candidates that can be compared, by chains of others where need be; none where no two met.
-        repeated: those of them with two runs and more to compare; for no other one is there an interval.
-        met: of each candidate, how many runs have one of another candidate to be compared with.
-        sd: standard deviation of one run among those of its candidate, all else alike, on the log scale; None where nothing was
+        names: the candidates that can be compared: the largest set that common cells connect; none where no two met.
+        repeated: those of them with two runs and more in one cell; for no other one is there an interval.
+        met: of each candidate, how many runs share a cell with another candidate.
+        cells: the cells in which two candidates and more ran.
+        sd: standard deviation of one run among those of its candidate in its cell, on the log scale; None where nothing was
             repeated.
     """
 
     names: tuple[str, ...]
     repeated: tuple[str, ...]
     met: Mapping[str, int]
+    cells: tuple[Hashable, ...]
     sd: float | None
+    _groups: _Groups
+    _noise: Mapping[str, Noise]
     _effects: Mapping[str, float]
-    _fit: Fit | None
-    _own: Mapping[tuple[str, str], tuple[float, int]]
+
+    def shared(self, a: str, b: str) -> tuple[Hashable, ...]:
+        """Return the cells in which both candidates ran."""
+        return tuple(cell for cell in self.cells if (cell, a) in self._groups and (cell, b) in self._groups)
+
+    def level(self, name: str, other: str) -> float:
+        """Return the typical figure of a candidate over the cells that it shares with another one: a geometric mean.
+
+        Cells have the weights that they have in `ratio`, so the quotient of two levels is the ratio.
+        """
+        return math.exp(sum(share * self._mean(cell, name) for cell, share in self._weights(name, other).items()))
 
     def ratio(self, a: str, b: str, alpha: float) -> Estimate | None:
-        """Return one candidate's figure as a ratio to another's.
+        """Return one candidate's figure as a ratio to another's, over the cells in which both ran.
 
-        The interval is that of `Fit.ratio` for the candidates that were repeated. It is widened to that of Games and Howell
-        (Journal of Educational Statistics 1, 1976), by the spread of each candidate's own runs, where that is the wider one,
-        since candidates are not equally steady. All of them hold together with probability 1 - alpha, as far as what differs
-        from run to run is chance.
+        It is the weighted geometric mean of the ratios within cells. Its standard error is at most the weighted mean of those
+        within cells, however the errors of cells depend on each other (Minkowski's inequality), and that bound is what is
+        used: more cells make no interval narrower. The interval is Tukey and Kramer's, widened to that of Games and Howell
+        (Journal of Educational Statistics 1, 1976) where candidates are not equally steady. Those of all pairs hold together
+        with probability 1 - alpha, as far as what differs from run to run is chance.
 
         Returns:
-            The ratio; without an interval where one of the two was not repeated; None where they cannot be compared.
+            The ratio; without an interval where one of the two was not repeated; None where they share no cell.
         """
-        if a not in self._effects or b not in self._effects:
-            return None
         if a == b:
-            return Estimate(mean=1.0, low=1.0, high=1.0)
-        if self._fit is None or a not in self.repeated or b not in self.repeated:
-            return Estimate(mean=math.exp(self._effects[a] - self._effects[b]), low=None, high=None)
-        found = self._fit.ratio(a, b, alpha)
-        if found.high is None:
-            return found
-        error, dof = self._own[a, b]
-        half = max(math.log(found.high / found.mean), tukey_quantile(len(self.repeated), dof, alpha) * error)
-        half = min(half, WIDEST)
-        return Estimate(mean=found.mean, low=found.mean * math.exp(-half), high=found.mean * math.exp(half))
+            return Estimate(mean=1.0, low=1.0, high=1.0) if a in self._effects else None
+        weights = self._weights(a, b)
+        if not weights:
+            return None
+        mean = sum(share * (self._mean(cell, a) - self._mean(cell, b)) for cell, share in weights.items())
+        if a not in self.repeated or b not in self.repeated:
+            return Estimate(mean=math.exp(mean), low=None, high=None)
+        errors = {name: sum(share / math.sqrt(self._count(cell, name)) for cell, share in weights.items()) for name in (a, b)}
+        return _estimate(mean, _half_width(self._noise, (a, b), errors, alpha))
+
+    def cell_ratio(self, cell: Hashable, a: str, b: str, alpha: float) -> Estimate | None:
+        """Return the same within one cell, by the noise of that cell alone; alpha is that of the one cell."""
+        if (cell, a) not in self._groups or (cell, b) not in self._groups:
+            return None
+        mean = self._mean(cell, a) - self._mean(cell, b)
+        groups = {key: logs for key, logs in self._groups.items() if key[0] == cell}
+        noise = _noise_of(groups)
+        if a == b or a not in noise or b not in noise:
+            return Estimate(mean=math.exp(mean), low=1.0 if a == b else None, high=1.0 if a == b else None)
+        errors = {name: 1 / math.sqrt(self._count(cell, name)) for name in (a, b)}
+        return _estimate(mean, _half_width(noise, (a, b), errors, alpha))
+
+    def repeated_cells(self) -> tuple[Hashable, ...]:
+        """Return the cells in which two candidates and more were repeated."""
+        often = [cell for (cell, _), logs in self._groups.items() if logs.size > 1]
+        return tuple(cell for cell in self.cells if often.count(cell) > 1)
+
+    def interaction(self, a: str, b: str) -> float | None:
+        """Return how probable it is that the ratios of two candidates differ so much between cells by chance.
+
+        That is the F test of interaction in a two-way layout with repeats (Scheffé, The Analysis of Variance, 1959, section
+        4.3), each cell's ratio weighted by the inverse of its variance.
+
+        Returns:
+            The probability; None where the two share fewer than two cells, or one was not repeated.
+        """
+        cells = self.shared(a, b)
+        if len(cells) < 2 or a not in self.repeated or b not in self.repeated:
+            return None
+        one, two = self._noise[a], self._noise[b]
+        pooled = _pooled(self._noise)
+        variances = np.array(
+            [
+                max(
+                    one.variance / self._count(cell, a) + two.variance / self._count(cell, b),
+                    pooled.variance * (1 / self._count(cell, a) + 1 / self._count(cell, b)),
+                )
+                for cell in cells
+            ]
+        )
+        ratios = np.array([self._mean(cell, a) - self._mean(cell, b) for cell in cells])
+        precision = 1 / np.maximum(variances, _ROUNDING**2)
+        squares = precision @ (ratios - precision @ ratios / precision.sum()) ** 2
+        return float(fdtrc(len(cells) - 1, one.dof + two.dof, squares / (len(cells) - 1)))
+
+    def depends_on_cell(self, a: str, b: str) -> bool:
+        """Return whether the ratio of two repeated candidates differs between cells by more than chance."""
+        probability = self.interaction(a, b)
+        return probability is not None and probability < _INTERACTION
+
+    def agrees_in_sign(self, a: str, b: str) -> bool:
+        """Return whether the same one of two candidates has the higher figure in every cell that they share."""
+        return len({self._mean(cell, a) > self._mean(cell, b) for cell in self.shared(a, b)}) <= 1
+
+    def rank(self, name: str) -> float:
+        """Return the place of a candidate among those that can be compared: the higher the better, by least squares."""
+        return self._effects[name]
+
+    def _weights(self, a: str, b: str) -> dict[Hashable, float]:
+        """Return the share of each common cell in the ratio of two candidates, by the harmonic mean of their runs there."""
+        counts = {cell: (self._count(cell, a), self._count(cell, b)) for cell in self.shared(a, b)}
+        weights = {cell: one * two / (one + two) for cell, (one, two) in counts.items()}
+        total = sum(weights.values())
+        return {cell: weight / total for cell, weight in weights.items()}
+
+    def _mean(self, cell: Hashable, name: str) -> float:
+        return float(self._groups[cell, name].mean())
+
+    def _count(self, cell: Hashable, name: str) -> int:
+        return self._groups[cell, name].size
 
 
 def compare(observations: Sequence[Observation], names: Sequence[str]) -> Comparison:
     """Compare candidates by whole runs.
 
     Args:
-        observations: one for each distinct run; its stratum is all that could matter beside the candidate.
+        observations: one for each distinct run; its stratum is its cell: all that could matter beside the candidate.
         names: every candidate.
 
     Raises:
         ValueError: a figure is negative or not a number.
     """
-    group = max(
-        components(observations, names), key=lambda one: (sum(seen.candidate in one for seen in observations), len(one))
-    )
     met = _met(observations, names)
-    if len(group) < 2:
-        return Comparison((), (), _counts(met, names), None, {}, None, {})
-    fitted = fit(observations, group)
-    again = _repeated([seen for seen in met if seen.candidate in group])
-    repeated = tuple(name for name in group if any(seen.candidate == name for seen in again))
-    proven = fit(again, repeated) if repeated else None
-    if proven is not None and proven.dof == 0:
-        proven = None
+    group = max(components(met, names), key=lambda one: (sum(seen.candidate in one for seen in met), len(one)))
+    fitted = fit(met, group) if len(group) > 1 else None
+    groups = _groups_of(met)
+    noise = {name: one for name, one in _noise_of(groups).items() if fitted and name in group}
+    repeated = tuple(name for name in group if name in noise)
     return Comparison(
         names=group if fitted else (),
-        repeated=repeated if proven else (),
-        met=_counts(met, names),
-        sd=proven.sd if proven else None,
+        repeated=repeated,
+        met={name: sum(seen.candidate == name for seen in met) for name in names},
+        cells=tuple(dict.fromkeys(seen.stratum for seen in met)),
+        sd=math.sqrt(_pooled(noise).variance) if noise else None,
+        _groups=groups,
+        _noise={name: noise[name] for name in repeated},
         _effects=dict(zip(fitted.names, fitted.effects, strict=True)) if fitted else {},
-        _fit=proven,
-        _own=_own_errors(again, proven) if proven else {},
     )
 
 
@@ -133,6 +236,9 @@ def judge(
 ) -> Standings:
     """Tell which candidates are surely better, by figures of which more is better.
 
+    Where the ratio of two candidates differs between cells, one is better only if it has the higher figure in every cell, and
+    they are never equal.
+
     Args:
         comparison: of the figures.
         names: every candidate.
@@ -150,10 +256,11 @@ def judge(
         ratio = comparison.ratio(name, best, alpha)
         if name == best or ratio is None or ratio.low is None or ratio.high is None or frozenset({name, best}) in barred:
             continue
+        varies = comparison.depends_on_cell(name, best)
         band = (1 + worthwhile) * (1 + _ROUNDING)
-        if ratio.low >= 1 / band and ratio.high <= band:
+        if ratio.low >= 1 / band and ratio.high <= band and not varies:
             states[name] = CandidateState.TIES
-        elif ratio.high < 1:
+        elif ratio.high < 1 and (not varies or comparison.agrees_in_sign(name, best)):
             states[name] = CandidateState.LOSES
     others = {state for name, state in states.items() if name != best}
     if CandidateState.OPEN in others:
@@ -205,65 +312,70 @@ def spread(values: Sequence[float]) -> float:
 
 
 def _met(observations: Sequence[Observation], names: Sequence[str]) -> list[Observation]:
-    """Return the observations in strata that hold another candidate's as well."""
+    """Return the observations in cells that hold another candidate's as well."""
     candidates: dict[Hashable, set[str]] = {}
     for seen in observations:
         if seen.candidate in names:
             candidates.setdefault(seen.stratum, set()).add(seen.candidate)
-    return [seen for seen in observations if len(candidates.get(seen.stratum, ())) > 1]
+    return [seen for seen in observations if seen.candidate in names and len(candidates[seen.stratum]) > 1]
 
 
-def _counts(observations: Sequence[Observation], names: Sequence[str]) -> dict[str, int]:
-    return {name: sum(seen.candidate == name for seen in observations) for name in names}
+def _groups_of(observations: Sequence[Observation]) -> dict[tuple[Hashable, str], _Array]:
+    values: dict[tuple[Hashable, str], list[float]] = {}
+    beside: dict[Hashable, list[float]] = {}
+    for seen in observations:
+        values.setdefault((seen.stratum, seen.candidate), []).append(seen.value)
+        beside.setdefault(seen.stratum, []).append(seen.value)
+    least = {cell: _STANDSTILL * _middle(own) for cell, own in beside.items()}
+    return {key: np.log(np.maximum(own, least[key[0]])) for key, own in values.items()}
 
 
-def _repeated(observations: Sequence[Observation]) -> list[Observation]:
-    """Return what remains once candidates with fewer than two runs to compare are left out, and who met only those."""
-    while True:
-        names = list(dict.fromkeys(seen.candidate for seen in observations))
-        counts = _counts(observations, names)
-        often = [seen for seen in observations if counts[seen.candidate] > 1]
-        left = _met(often, names)
-        if left and len(groups := components(left, list(dict.fromkeys(seen.candidate for seen in left)))) > 1:
-            widest = max(groups, key=len)
-            left = [seen for seen in left if seen.candidate in widest]
-        if len(left) == len(observations):
-            return left
-        observations = left
+def _middle(values: Sequence[float]) -> float:
+    """Return the median of the figures above zero; 1 where there is none."""
+    above = [value for value in values if value > 0]
+    return float(np.median(above)) if above else 1.0
+
+
+def _noise_of(groups: _Groups) -> dict[str, Noise]:
+    """Return the noise of each candidate that was repeated in a cell."""
+    noise = {}
+    for name in dict.fromkeys(name for _, name in groups):
+        often = [logs for (_, own), logs in groups.items() if own == name and logs.size > 1]
+        if often:
+            squares = sum(float(((logs - logs.mean()) ** 2).sum()) for logs in often)
+            variance = squares / sum(logs.size - 1 for logs in often)
+            noise[name] = Noise(variance, max(logs.size for logs in often) - 1)
+    return noise
+
+
+def _pooled(noise: Mapping[str, Noise]) -> Noise:
+    dof = sum(one.dof for one in noise.values())
+    return Noise(sum(one.dof * one.variance for one in noise.values()) / dof, dof)
+
+
+def _half_width(noise: Mapping[str, Noise], pair: tuple[str, str], errors: Mapping[str, float], alpha: float) -> float:
+    """Return how far the interval of a difference reaches to each side, on the log scale.
+
+    Args:
+        noise: of every candidate that was repeated.
+        pair: the two that are compared.
+        errors: of both, the standard error of the mean for noise of one.
+        alpha: the error that the intervals of all pairs together may make.
+    """
+    pooled = _pooled(noise)
+    even = tukey_quantile(len(noise), pooled.dof, alpha) * math.sqrt(pooled.variance) * math.hypot(*errors.values())
+    parts = [noise[name].variance * errors[name] ** 2 for name in pair]
+    total = sum(parts)
+    if total <= 0:
+        return min(even, WIDEST)
+    worth = total**2 / sum(part**2 / noise[name].dof for part, name in zip(parts, pair, strict=True))
+    own = tukey_quantile(len(noise), max(1, int(worth)), alpha) * math.sqrt(total)
+    return min(max(even, own), WIDEST)
+
+
+def _estimate(mean: float, half: float) -> Estimate:
+    return Estimate(mean=math.exp(mean), low=math.exp(mean - half), high=math.exp(mean + half))
 
 
 def _leader(comparison: Comparison, names: Sequence[str], baseline: str) -> str | None:
-    def rank(name: str) -> tuple[float, bool]:
-        ratio = comparison.ratio(name, names[0], 0.5)
-        return round(math.log(ratio.mean), 9) if ratio else -math.inf, name == baseline
-
-    return max(names, key=rank) if names else None
-
-
-def _own_errors(observations: Sequence[Observation], fitted: Fit) -> dict[tuple[str, str], tuple[float, int]]:
-    """Return the standard error of each difference from the spread of the two candidates' own runs, and its degrees of freedom.
-
-    Each candidate's variance comes from its own residuals, divided by the degrees of freedom that they have left (one less the
-    leverage of each); the degrees of freedom of the sum are Satterthwaite's.
-    """
-    values = np.array([seen.value for seen in observations])
-    y = np.log(np.maximum(values, _STANDSTILL * float(np.median(values[values > 0]))))
-    strata = list(dict.fromkeys(seen.stratum for seen in observations))
-    number = np.array([fitted.names.index(seen.candidate) for seen in observations])
-    design = np.zeros((y.size, len(strata) + len(fitted.names)))
-    design[np.arange(y.size), [strata.index(seen.stratum) for seen in observations]] = 1
-    design[np.arange(y.size), len(strata) + number] = 1
-    solve = np.linalg.pinv(design)
-    residuals = y - design @ (solve @ y)
-    left = 1 - np.einsum("ij,ji->i", design, solve)
-    dof = np.bincount(number, weights=left)
-    variance = np.bincount(number, weights=residuals**2) / np.maximum(dof, 1e-9)
-    found = {}
-    for i, a in enumerate(fitted.names):
-        for j, b in enumerate(fitted.names):
-            weights = (solve[len(strata) + i] - solve[len(strata) + j]) ** 2
-            parts = np.bincount(number, weights=weights, minlength=dof.size) * variance
-            total = float(parts.sum())
-            worth = total**2 / float((parts**2 / np.maximum(dof, 1e-9)).sum()) if total > 0 else 1.0
-            found[a, b] = math.sqrt(total), max(1, int(worth))
-    return found
+    return max(names, key=lambda name: (round(comparison.rank(name), 9), name == baseline)) if names else None
