@@ -14,6 +14,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
+from decide import rate
 from folders import ROWS, Folder, Row, judge_folder
 
 from dialin.model.analysis import Analysis
@@ -116,10 +117,10 @@ def main() -> None:
             tasks = [(index, options.seed * 1_000_000 + begin, min(step, count - begin)) for begin in range(0, count, step)]
             judged = [one for part in pool.map(run, tasks) for one in part]
             rates = [
-                sum(getattr(one, name) for one in judged) / count
+                rate(sum(getattr(one, name) for one in judged), count)
                 for name in ("false_verdict", "false_dependence", "false", "missed_cells", "found")
             ]
-            print(f"| {row.name} | {count} | " + " | ".join(f"{100 * rate:.1f} %" for rate in rates) + " |", flush=True)
+            print(f"| {row.name} | {count} | {' | '.join(rates)} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -332,11 +332,12 @@ def written(make: Callable[[np.random.Generator], Folder]) -> Callable[[np.rando
         with tempfile.TemporaryDirectory() as directory:
             root = Path(directory)
             for run in folder.runs:
-                path = root / run.name.replace(".log", "") / "x" / run.name
-                path.parent.mkdir(parents=True, exist_ok=True)
+                options = folder.options.get(run.name, {})
+                path = root / ("few" if len(options) < 2 else "many") / run.name
+                path.parent.mkdir(exist_ok=True)
                 path.write_text(_text(run.log), encoding="utf-8")
-                lines = [f"{key}={value}" for key, value in folder.options.get(run.name, {}).items()]
-                (path.parent / "params.txt").write_text("\n".join(lines), encoding="utf-8")
+                lines = "".join(f"{key}={value}\n" for key, value in options.items())
+                (path.parent / "params.txt").write_text(lines, encoding="utf-8")
             found = load([root])
             options = read_options({run.name: run.path for run in found.runs}, [root])
         return Folder(found.runs, folder.truth, folder.factors, folder.by, options)
@@ -394,6 +395,7 @@ ROWS = (
     Row("+100 % at 512 threads, −6 % else, 32 cells of one run", single_cells(_only_at_512), depends_on("t", {"512"})),
     Row("dead for a third: 667 against 800", dead_third, wins("B")),
     Row("as text: equal, 3 runs each", written(repeats("AB", 3)), claimed, most=40),
+    Row("as text: equal, an option makes 19 %", written(scripts), claimed, most=40),
     Row("as text: dead for a third", written(dead_third), wins("B"), most=40),
     Row("limit: one start per candidate, 4 cells of 3 runs, no dates", one_start_repeated(dated=False), claimed),
 )
