@@ -10,6 +10,7 @@ served all cells of a candidate (each thread count in turn), so cells are never 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -122,8 +123,8 @@ class Comparison:
 
     def repeated_cells(self) -> tuple[Hashable, ...]:
         """Return the cells in which two candidates and more were repeated."""
-        often = [cell for (cell, _), logs in self._groups.items() if logs.size > 1]
-        return tuple(cell for cell in self.cells if often.count(cell) > 1)
+        often = Counter(cell for (cell, _), logs in self._groups.items() if logs.size > 1)
+        return tuple(cell for cell in self.cells if often[cell] > 1)
 
     def interaction(self, a: str, b: str) -> float | None:
         """Return how probable it is that the ratios of two candidates differ so much between cells by chance.
@@ -338,13 +339,15 @@ def _middle(values: Sequence[float]) -> float:
 
 def _noise_of(groups: _Groups) -> dict[str, Noise]:
     """Return the noise of each candidate that was repeated in a cell."""
+    repeats: dict[str, list[_Array]] = {}
+    for (_, name), logs in groups.items():
+        if logs.size > 1:
+            repeats.setdefault(name, []).append(logs)
     noise = {}
-    for name in dict.fromkeys(name for _, name in groups):
-        often = [logs for (_, own), logs in groups.items() if own == name and logs.size > 1]
-        if often:
-            squares = sum(float(((logs - logs.mean()) ** 2).sum()) for logs in often)
-            variance = squares / sum(logs.size - 1 for logs in often)
-            noise[name] = Noise(variance, max(logs.size for logs in often) - 1)
+    for name, often in repeats.items():
+        squares = sum(float(((logs - logs.mean()) ** 2).sum()) for logs in often)
+        variance = squares / sum(logs.size - 1 for logs in often)
+        noise[name] = Noise(variance, max(logs.size for logs in often) - 1)
     return noise
 
 

@@ -151,6 +151,13 @@ def test_findings_compare_within_cells(analyzed):
     assert "less_steady" not in codes(analyzed(logs).findings)
 
 
+def test_many_logs_that_nobody_sorted_are_not_compared_one_by_one(analyzed):
+    few = {f"x{index}.log": csv(series(1000, 100, cv=0.02 * (1 + index), seed=index)) for index in range(5)}
+    many = {f"x{index}.log": csv(series(1000, 100, cv=0.02 * (1 + index), seed=index)) for index in range(15)}
+    assert "less_steady" in codes(analyzed(few, by=None).findings)
+    assert analyzed(many, by=None).findings == []
+
+
 def test_a_shared_date_does_not_hide_that_candidates_ran_one_after_the_other(analyzed):
     logs = {}
     for place, name in enumerate("AAAABBBB"):

@@ -116,6 +116,7 @@ def judge_runs(
     table = Cells(tuple(factors.keys(found.others)), compared.decisive, request.goal, alpha)
     depends = cells.dependence(table, names, baseline, barred)
     by_file = request.rule.by_file
+    by_steadiness = compared.alike and not (by_file and len(names) > notes.MOST_UNSORTED)
     proposals = factors.propose_by(found.settings) if by_file and len(found.settings) > 1 else []
     return Analysis(
         verdict=standings.outcome,
@@ -135,7 +136,7 @@ def judge_runs(
         files=list(files),
         findings=[
             *depends,
-            *(notes.less_steady(compared.counted, names, compared.throughput, alpha) if compared.alike else []),
+            *(notes.less_steady(compared.counted, names, compared.throughput, alpha) if by_steadiness else []),
         ],
         confounds=[
             *found.confounds,

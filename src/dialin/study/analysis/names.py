@@ -168,7 +168,9 @@ def in_order(stamps: Mapping[str, Stamp]) -> list[str] | None:
 
 def _unused(key: str, settings: Collection[str]) -> str:
     """Return a key, numbered where it is taken."""
-    return next(name for name in (key, *(f"{key}.{index}" for index in range(2, 1000))) if name not in settings)
+    if key not in settings:
+        return key
+    return next(name for name in (f"{key}.{index}" for index in range(2, len(settings) + 3)) if name not in settings)
 
 
 def _common(texts: Sequence[str]) -> int:

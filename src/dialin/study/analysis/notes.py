@@ -28,6 +28,10 @@ _AS_MUCH = 0.5
 """The share of what candidates differ by from which on a difference between runs of one of them is pointed out."""
 _NUMBERING = 100
 """Numbers below this may only number the runs."""
+_CALMEST = 3
+"""With how many of the steadiest candidates each one is compared."""
+MOST_UNSORTED = 12
+"""Logs that are candidates of their own are not compared one by one where there are more of them."""
 _SHOWN = 12
 
 
@@ -109,14 +113,14 @@ def in_order(barred: Collection[frozenset[str]]) -> list[Note]:
 
 
 def less_steady(figures: Sequence[Figures], names: Sequence[str], comparison: Comparison, alpha: float) -> list[Note]:
-    """Return the notes of candidates that stalled more, or varied more, than the steadiest one, in every cell they share."""
-    notes = []
+    """Return the notes of candidates that stalled more, or varied more, than a steadier one, in every cell they share."""
     by = {name: [one for one in figures if one.run.candidate == name] for name in names}
+    calmest = sorted(names, key=lambda name: median(one.run.cv for one in by[name]))
+    notes: list[Note] = []
     for name in names:
-        calmer = [other for other in names if comparison.shared(name, other) and other != name]
-        found = [note for other in calmer if (note := _less_steady_than(by, name, other, comparison, alpha))]
-        if found:
-            notes.append(min(found, key=lambda note: median(note.data["steadier_cv"])))
+        calmer = (other for other in calmest[: calmest.index(name)] if comparison.shared(name, other))
+        found = (_less_steady_than(by, name, other, comparison, alpha) for other in itertools.islice(calmer, _CALMEST))
+        notes += itertools.islice((note for note in found if note), 1)
     return notes
 
 
