@@ -6,7 +6,7 @@ import jsonschema
 import pytest
 from rich.console import Console
 
-from dialin.model.analysis import Analysis
+from dialin.model.analysis import Analysis, FileEntry, FileStatus
 from dialin.report import analysis_json
 from dialin.report.analysis import print_analysis
 
@@ -14,7 +14,7 @@ SCHEMA = Path(__file__).parents[2] / "schema"
 GOOD = sorted((SCHEMA / "good").glob("analysis-*.json"))
 BAD = {
     "analysis-finding-without-code": ("findings", 0),
-    "analysis-interval-without-high": ("candidates", 0, "cv"),
+    "analysis-interval-without-high": ("candidates", 0, "tps"),
     "analysis-no-headline": (),
     "analysis-of-another-schema": ("schema",),
     "analysis-run-without-file": ("runs", 0),
@@ -67,19 +67,46 @@ def test_there_are_samples_of_both_kinds():
 
 def test_the_verdict_comes_first_then_what_to_make_of_it_then_the_candidates():
     lines = printed(analysis()).splitlines()
-    assert lines[0].startswith("32 wins by throughput: +10.4 % (")
-    assert lines[1].startswith("Its runs lie apart from those of every other candidate")
+    assert lines[0].startswith("32 wins by throughput: 1,001 → 1,097 tps, +9.6 % (")
+    assert lines[1].startswith("It differs from every other candidate by more than runs of one candidate in one cell do.")
     head = next(index for index, line in enumerate(lines) if line.startswith("candidate"))
     assert lines[head + 1].split()[0] == "8"
     assert "baseline" in lines[head + 1]
     assert lines[head + 2].split()[-1] == "wins"
 
 
+def test_the_three_most_important_notes_come_before_the_runs_and_all_others_after_them():
+    found = analysis("analysis-single-runs")
+    assert len(found.findings + found.confounds + found.warnings) > 3
+    text = " ".join(printed(found, 200).split())
+    runs = text.index("Each run")
+    places = {note.code: text.index(note.text) for note in found.findings + found.confounds + found.warnings}
+    assert sum(place < runs for place in places.values()) == 3
+    assert min(places, key=places.get) == "less_steady"
+    assert max(places, key=places.get) == "not_randomised"
+
+
+def test_each_cell_has_its_ratio():
+    found = analysis("analysis-depends-on-cell")
+    lines = printed(found, 160).splitlines()
+    assert lines[0].startswith("Inconclusive: no winner by throughput is claimed, because the better one depends on the cell")
+    head = lines.index(next(line for line in lines if line.startswith("Each cell: 8, and the others against it")))
+    assert lines[head + 1].split() == ["t", "8", "tps", "32", "runs"]
+    assert lines[head + 2].split()[:2] == ["8", "1,205"]
+    assert "(" in lines[head + 2]
+    many = found.model_copy(update={"cells": found.cells * 20})
+    assert "40 more cells are not shown; --json has all." in printed(many)
+
+
+def test_what_is_not_decided_is_inconclusive():
+    assert printed(analysis("analysis-depends-on-cell"), 160).count(" inconclusive\n") == 2
+
+
 def test_that_a_difference_has_no_interval_is_said_beside_it():
     text = printed(analysis("analysis-single-runs"))
     assert "(no interval)" in text
     assert "has one run to compare" in " ".join(text.split()) or "candidate has one run" in " ".join(text.split())
-    assert "These runs show: 8 had more stalls" in text
+    assert "Finding: 8 had more stalls" in text
 
 
 @pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
@@ -119,4 +146,14 @@ def test_a_pipe_has_no_escapes_and_ascii_terminals_get_ascii():
 def test_many_runs_are_cut_short_and_said():
     found = analysis("analysis-human-ten-seconds")
     text = printed(found.model_copy(update={"runs": found.runs * 50}))
-    assert "10 more runs are not shown; --json lists all." in text
+    assert "10 more runs are not shown; --json has all." in text
+
+
+def test_every_file_that_was_not_simply_used_has_its_line():
+    files = [
+        FileEntry(file="a.log", status=FileStatus.USED, detail=""),
+        FileEntry(file="b.log", status=FileStatus.FAILED, detail="FATAL: no\x1b[31m server"),
+    ]
+    text = printed(analysis(files=files))
+    assert "Files: 1 used, 1 failed." in text
+    assert "b.log: failed: FATAL: no\\x1b[31m server" in text

@@ -18,7 +18,9 @@ _REMEDY = 'Write it like "8 instances" = ["*bpi8*"], a line for each candidate'
 def analyze(
     paths: Annotated[
         list[Path],
-        typer.Argument(metavar="PATH...", help="Logs of sysbench, plain or packed (gz, xz, zst, bz2, zip), or directories."),
+        typer.Argument(
+            metavar="PATH...", help="Logs of sysbench, plain, gz, bz2, xz, zst or zip, or directories that hold them."
+        ),
     ],
     by: Annotated[
         str | None,
@@ -26,7 +28,10 @@ def analyze(
     ] = None,
     candidates: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.toml", help='Which logs are of which candidate: lines such as small = ["*bpi8*"].'),
+        typer.Option(
+            metavar="FILE.toml",
+            help='Which logs are of which candidate: lines such as small = ["*bpi8*"] or old = "10.11" (a whole directory).',
+        ),
     ] = None,
     baseline: Annotated[
         str | None, typer.Option(metavar="NAME", help="What the others are measured against; else the first.")
@@ -43,14 +48,14 @@ def analyze(
     ] = None,
     ignore: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="What varies in the names but changes nothing, such as an id; may be repeated."),
+        typer.Option(metavar="NAME", help="A factor that changes nothing, such as an id in the names; may be repeated."),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the analysis as JSON.")] = False,
 ) -> None:
     r"""Judge runs made elsewhere by their sysbench logs: interval reports for people or as CSV.
 
-    Says what can be claimed of them and what cannot: copies are counted once, candidates with one run have no interval, and
-    whatever else differs between runs is named.
+    Compares candidates within cells: runs with the same threads, options and names otherwise. Copies count once. Without a
+    second run in a cell there is no interval and no winner.
 
     dialin analyze results/ --by 'bpi(\d+)'
     """
@@ -62,6 +67,7 @@ def analyze(
     from dialin.study.analysis.judge import Request
     from dialin.study.analysis.judge import analyze as judge
     from dialin.study.analysis.logs import load
+    from dialin.study.analysis.sibling_files import read_options
     from dialin.study.analysis.sort import Rule
 
     if by is not None and candidates is not None:
@@ -76,7 +82,8 @@ def analyze(
         skip=skip,
     )
     folder = load(paths)
-    analysis = judge(folder.runs, folder.files, request)
+    options = read_options({run.name: run.path for run in folder.runs}, [path for path in paths if path.is_dir()])
+    analysis = judge(folder, request, options)
     if json:
         typer.echo(analysis_json.render(analysis), nl=False)
     else:

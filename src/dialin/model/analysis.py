@@ -98,19 +98,59 @@ class RunAnalysis(_Part):
 
 
 class CandidateAnalysis(_Part):
-    """What the runs of one candidate say. A figure is null where there is nothing to take it from."""
+    """What the runs of one candidate say. A figure is null where there is nothing to take it from.
+
+    All figures but `runs` rest on the cells that the candidate shares with the baseline; those of the baseline on the cells
+    that it shares with any other candidate. Where there is no such cell they rest on all of its runs.
+    """
 
     name: str
     runs: int = Field(description="distinct runs; copies are not counted")
-    compared: int = Field(description="those that ran as runs of another candidate did, all else alike; 0 where none did")
-    tps: float = Field(description="throughput over the cells that are compared (geometric mean); else over all its runs")
-    ratio: Estimate | None = Field(description="throughput as a ratio to the baseline's, all else alike")
-    goal_ratio: Estimate | None = Field(description="the goal's own measure as a ratio to the baseline's")
+    compared: int = Field(description="runs in a cell in which another candidate ran too; 0 where there is none")
+    cells: int = Field(description="cells shared with the baseline; of the baseline, with any other candidate")
+    tps: Estimate | None = Field(
+        description="transactions per second: the geometric mean over runs and cells; with an interval where there is one cell"
+    )
+    baseline_tps: float | None = Field(
+        description="that of the baseline over the same cells: `ratio` is the quotient of the two; null where not compared"
+    )
+    ratio: Estimate | None = Field(description="throughput as a ratio to the baseline's, within cells")
+    goal_ratio: Estimate | None = Field(description="the goal's own measure as a ratio to the baseline's, within cells")
     cv: Estimate | None = Field(description="coefficient of variation of the typical run; null where logs cannot be compared")
     stall_seconds_per_1000: Estimate | None = Field(description="measured seconds below half of their run's median, per 1000")
     worst_tps: float | None
     latency_ms: Estimate | None
+    errors_per_s: float | None = Field(description="errors per second that sysbench ignored, mean of the runs")
     state: CandidateState
+
+
+class FactorAnalysis(_Part):
+    """What differs between runs beside the candidate."""
+
+    name: str
+    values: list[str]
+    crossed: bool = Field(description="whether each candidate has runs of each value")
+
+
+class CellCandidate(_Part):
+    """One candidate in one cell."""
+
+    name: str
+    runs: int
+    tps: float = Field(description="transactions per second: the geometric mean of its runs")
+    goal_ratio: Estimate | None = Field(
+        description=(
+            "the goal's own measure as a ratio to the baseline's in this cell; the intervals of all cells hold together; "
+            "null where the baseline did not run here"
+        )
+    )
+
+
+class CellAnalysis(_Part):
+    """Runs with everything alike but the candidate."""
+
+    where: dict[str, str] = Field(description="the value of each factor")
+    candidates: list[CellCandidate]
 
 
 class Analysis(_Part):
@@ -129,8 +169,11 @@ class Analysis(_Part):
         description="standard deviation of one run among runs of its candidate, all else alike, relative; null if unknown"
     )
     candidates: list[CandidateAnalysis]
+    factors: list[FactorAnalysis] = Field(description="what differs between runs beside the candidate, and was not ignored")
+    cells: list[CellAnalysis] = Field(description="the cells in which two candidates and more ran")
+    proposals: list[str] = Field(description="arguments that name candidates, the best first; empty where they were named")
     runs: list[RunAnalysis]
-    files: list[FileEntry] = Field(description="every file that was looked at, and what became of it")
+    files: list[FileEntry] = Field(description="every file that was looked at; hidden ones are not")
     findings: list[Note] = Field(description="what these very runs show beside the verdict; no claim about runs to come")
     confounds: list[Note]
     warnings: list[Note]

@@ -1,4 +1,11 @@
-"""Whole runs compared with each other: runs that somebody else made, in an order and a number that nobody planned."""
+"""Whole runs compared with each other: runs that somebody else made, in an order and a number that nobody planned.
+
+Runs are compared within cells only: sets of runs with everything alike but the candidate. What runs of one candidate in one
+cell differ by is the noise from run to run; nothing else is. A study plans its own repeats and starts the server anew for each
+trial. Here nobody knows which runs shared one start of the server, with its state of caches and files. One start may have
+served all cells of a candidate (each thread count in turn), so cells are never taken for repeats of each other: see
+`Comparison.ratio`.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +13,6 @@ import math
 from collections import Counter
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,114 +25,182 @@ from dialin.stats.quantiles import tukey_quantile
 _Array = NDArray[np.float64]
 
 _STANDSTILL = 0.01
-"""A run counts as at least this share of the median of all: a server that stood still has no logarithm."""
-_INTERACTION, _FACTOR = 0.05, 0.01
-"""The p values below which a ratio is said to depend on the cell, and on one factor of it."""
-_FEWEST_CELLS, _APART = 4, 5.0
-"""Cells, and how many times as far apart as wide two groups of them lie, where a factor has one cell for each value."""
+"""A run counts as at least this share of the median of its cell: a server that stood still has no logarithm."""
 _ROUNDING = 1e-9
 """Differences smaller than this are the arithmetic's, not the server's."""
+_INTERACTION = 0.05
+"""The error at which cells are taken to differ in the ratio of two candidates."""
+
+_Groups = Mapping[tuple[Hashable, str], _Array]
+"""The logarithms of the runs of each candidate in each cell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """How much the runs of one candidate in one cell differ.
+
+    Attributes:
+        variance: of one run, on the log scale.
+        dof: its degrees of freedom: those of the cell with the most runs, because all cells may rest on the same starts.
+    """
+
+    variance: float
+    dof: int
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What runs say of candidates, compared within cells: runs in which all else was alike.
+    """What runs say of candidates, cell by cell and over all cells.
 
     Attributes:
-        names: the candidates that can be compared, by chains of others where need be; none where no two met in a cell.
-        repeated: those of them that were run again inside a cell; for no other one is there an interval.
-        met: of each candidate, how many runs have one of another candidate in their cell.
-        again: of each candidate, how many of these are repeats inside a cell: runs beyond the first.
-        sd: standard deviation of one run among those of its candidate in its cell, on the log scale; None without repeats.
-        cells: by pair of candidates, the log ratio of the first to the second in each cell where both ran.
+        names: the candidates that can be compared: the largest set that common cells connect; none where no two met.
+        repeated: those of them with two runs and more in one cell; for no other one is there an interval.
+        met: of each candidate, how many runs share a cell with another candidate.
+        cells: the cells in which two candidates and more ran.
+        sd: standard deviation of one run among those of its candidate in its cell, on the log scale; None where nothing was
+            repeated.
     """
 
     names: tuple[str, ...]
     repeated: tuple[str, ...]
     met: Mapping[str, int]
-    again: Mapping[str, int]
+    cells: tuple[Hashable, ...]
     sd: float | None
-    cells: Mapping[tuple[str, str], Mapping[Hashable, float]]
+    _groups: _Groups
+    _noise: Mapping[str, Noise]
     _effects: Mapping[str, float]
-    _errors: Mapping[tuple[str, str], float]
-    _own: Mapping[tuple[str, str], tuple[float, int]]
-    _dof: int
-    _depends: frozenset[frozenset[str]]
+
+    def shared(self, a: str, b: str) -> tuple[Hashable, ...]:
+        """Return the cells in which both candidates ran."""
+        return tuple(cell for cell in self.cells if (cell, a) in self._groups and (cell, b) in self._groups)
+
+    def level(self, name: str, other: str) -> float:
+        """Return the typical figure of a candidate over the cells that it shares with another one: a geometric mean.
+
+        Cells have the weights that they have in `ratio`, so the quotient of two levels is the ratio.
+        """
+        return math.exp(sum(share * self._mean(cell, name) for cell, share in self._weights(name, other).items()))
 
     def ratio(self, a: str, b: str, alpha: float) -> Estimate | None:
-        """Return one candidate's figure as a ratio to another's.
+        """Return one candidate's figure as a ratio to another's, over the cells in which both ran.
 
-        The interval is Tukey and Kramer's, by the spread of runs inside a cell, or that of Games and Howell (Journal of
-        Educational Statistics 1, 1976), by the spread of the two candidates' own runs, where that is wider. What differs from
-        one start or one cell to another is no part of that spread, so a run in another cell is no repeat. Where candidates
-        differ from cell to cell by more than runs in a cell do, that larger spread is taken. All intervals hold together with
-        probability 1 - alpha, as far as what differs from run to run is chance.
+        It is the weighted geometric mean of the ratios within cells. Its standard error is at most the weighted mean of those
+        within cells, however the errors of cells depend on each other (Minkowski's inequality), and that bound is what is
+        used: more cells make no interval narrower. The interval is Tukey and Kramer's, widened to that of Games and Howell
+        (Journal of Educational Statistics 1, 1976) where candidates are not equally steady. Those of all pairs hold together
+        with probability 1 - alpha, as far as what differs from run to run is chance.
 
         Returns:
-            The ratio; without an interval where one of the two was not repeated in a cell, or where the ratio depends on the
-            cell; None where they cannot be compared.
+            The ratio; without an interval where one of the two was not repeated; None where they share no cell.
         """
-        if a not in self._effects or b not in self._effects:
-            return None
         if a == b:
-            return Estimate(mean=1.0, low=1.0, high=1.0)
-        mean = math.exp(self._effects[a] - self._effects[b])
-        if not {a, b} <= set(self.repeated) or self.depends(a, b):
-            return Estimate(mean=mean, low=None, high=None)
-        error, dof = self._own[a, b]
-        count = len(self.names)
-        half = max(tukey_quantile(count, self._dof, alpha) * self._errors[a, b], tukey_quantile(count, dof, alpha) * error)
-        half = min(half, WIDEST)
-        return Estimate(mean=mean, low=mean * math.exp(-half), high=mean * math.exp(half))
+            return Estimate(mean=1.0, low=1.0, high=1.0) if a in self._effects else None
+        weights = self._weights(a, b)
+        if not weights:
+            return None
+        mean = sum(share * (self._mean(cell, a) - self._mean(cell, b)) for cell, share in weights.items())
+        if a not in self.repeated or b not in self.repeated:
+            return Estimate(mean=math.exp(mean), low=None, high=None)
+        errors = {name: sum(share / math.sqrt(self._count(cell, name)) for cell, share in weights.items()) for name in (a, b)}
+        return _estimate(mean, _half_width(self._noise, (a, b), errors, alpha))
 
-    def depends(self, a: str, b: str) -> bool:
-        """Return whether the ratio of two candidates differs between cells by more than chance, and changes its sign."""
-        return frozenset({a, b}) in self._depends
+    def cell_ratio(self, cell: Hashable, a: str, b: str, alpha: float) -> Estimate | None:
+        """Return the same within one cell, by the noise of that cell alone; alpha is that of the one cell."""
+        if (cell, a) not in self._groups or (cell, b) not in self._groups:
+            return None
+        mean = self._mean(cell, a) - self._mean(cell, b)
+        groups = {key: logs for key, logs in self._groups.items() if key[0] == cell}
+        noise = _noise_of(groups)
+        if a == b or a not in noise or b not in noise:
+            return Estimate(mean=math.exp(mean), low=1.0 if a == b else None, high=1.0 if a == b else None)
+        errors = {name: 1 / math.sqrt(self._count(cell, name)) for name in (a, b)}
+        return _estimate(mean, _half_width(noise, (a, b), errors, alpha))
+
+    def repeated_cells(self) -> tuple[Hashable, ...]:
+        """Return the cells in which two candidates and more were repeated."""
+        often = Counter(cell for (cell, _), logs in self._groups.items() if logs.size > 1)
+        return tuple(cell for cell in self.cells if often[cell] > 1)
+
+    def interaction(self, a: str, b: str) -> float | None:
+        """Return how probable it is that the ratios of two candidates differ so much between cells by chance.
+
+        That is the F test of interaction in a two-way layout with repeats (Scheffé, The Analysis of Variance, 1959, section
+        4.3), each cell's ratio weighted by the inverse of its variance.
+
+        Returns:
+            The probability; None where the two share fewer than two cells, or one was not repeated.
+        """
+        cells = self.shared(a, b)
+        if len(cells) < 2 or a not in self.repeated or b not in self.repeated:
+            return None
+        one, two = self._noise[a], self._noise[b]
+        pooled = _pooled(self._noise)
+        variances = np.array(
+            [
+                max(
+                    one.variance / self._count(cell, a) + two.variance / self._count(cell, b),
+                    pooled.variance * (1 / self._count(cell, a) + 1 / self._count(cell, b)),
+                )
+                for cell in cells
+            ]
+        )
+        ratios = np.array([self._mean(cell, a) - self._mean(cell, b) for cell in cells])
+        precision = 1 / np.maximum(variances, _ROUNDING**2)
+        squares = precision @ (ratios - precision @ ratios / precision.sum()) ** 2
+        return float(fdtrc(len(cells) - 1, one.dof + two.dof, squares / (len(cells) - 1)))
+
+    def depends_on_cell(self, a: str, b: str) -> bool:
+        """Return whether the ratio of two repeated candidates differs between cells by more than chance."""
+        probability = self.interaction(a, b)
+        return probability is not None and probability < _INTERACTION
+
+    def agrees_in_sign(self, a: str, b: str) -> bool:
+        """Return whether the same one of two candidates has the higher figure in every cell that they share."""
+        return len({self._mean(cell, a) > self._mean(cell, b) for cell in self.shared(a, b)}) <= 1
+
+    def rank(self, name: str) -> float:
+        """Return the place of a candidate among those that can be compared: the higher the better, by least squares."""
+        return self._effects[name]
+
+    def _weights(self, a: str, b: str) -> dict[Hashable, float]:
+        """Return the share of each common cell in the ratio of two candidates, by the harmonic mean of their runs there."""
+        counts = {cell: (self._count(cell, a), self._count(cell, b)) for cell in self.shared(a, b)}
+        weights = {cell: one * two / (one + two) for cell, (one, two) in counts.items()}
+        total = sum(weights.values())
+        return {cell: weight / total for cell, weight in weights.items()}
+
+    def _mean(self, cell: Hashable, name: str) -> float:
+        return float(self._groups[cell, name].mean())
+
+    def _count(self, cell: Hashable, name: str) -> int:
+        return self._groups[cell, name].size
 
 
 def compare(observations: Sequence[Observation], names: Sequence[str]) -> Comparison:
     """Compare candidates by whole runs.
 
     Args:
-        observations: one for each distinct run; its stratum is the cell, all that could matter beside the candidate.
+        observations: one for each distinct run; its stratum is its cell: all that could matter beside the candidate.
         names: every candidate.
 
     Raises:
         ValueError: a figure is negative or not a number.
     """
-    group = max(
-        components(observations, names), key=lambda one: (sum(seen.candidate in one for seen in observations), len(one))
-    )
     met = _met(observations, names)
-    fitted = fit(observations, group) if len(group) > 1 else None
-    if fitted is None:
-        return Comparison((), (), _counts(met, names), _again(met, names), None, {}, {}, {}, {}, 0, frozenset())
-    own = [seen for seen in met if seen.candidate in group]
-    logs = _log_means(own)
-    cells = {(a, b): _per_cell(logs, a, b) for a in group for b in group if a != b}
-    again = _again(own, names)
-    dof = sum(again.values())
-    variance = sum(_squares(own).values()) / dof if dof else 0.0
-    spread = max(variance, fitted.sd**2 if fitted.sd is not None else 0.0)
-    covariance = np.array(fitted.covariance)
-    errors = {
-        (a, b): math.sqrt(spread * float(covariance[i, i] + covariance[j, j] - 2 * covariance[i, j]))
-        for i, a in enumerate(fitted.names)
-        for j, b in enumerate(fitted.names)
-        if i != j
-    }
+    group = max(components(met, names), key=lambda one: (sum(seen.candidate in one for seen in met), len(one)))
+    fitted = fit(met, group) if len(group) > 1 else None
+    groups = _groups_of(met)
+    noise = {name: one for name, one in _noise_of(groups).items() if fitted and name in group}
+    repeated = tuple(name for name in group if name in noise)
     return Comparison(
-        names=group,
-        repeated=_with_intervals(group, again, cells) if dof else (),
-        met=_counts(met, names),
-        again=again,
-        sd=math.sqrt(variance) if dof else None,
-        cells=cells,
-        _effects=dict(zip(fitted.names, fitted.effects, strict=True)),
-        _errors=errors,
-        _own=_own_errors(own, fitted.names, again),
-        _dof=dof,
-        _depends=frozenset(frozenset(pair) for pair in cells if _depends(own, pair, cells[pair], variance, dof)),
+        names=group if fitted else (),
+        repeated=repeated,
+        met={name: sum(seen.candidate == name for seen in met) for name in names},
+        cells=tuple(dict.fromkeys(seen.stratum for seen in met)),
+        sd=math.sqrt(_pooled(noise).variance) if noise else None,
+        _groups=groups,
+        _noise={name: noise[name] for name in repeated},
+        _effects=dict(zip(fitted.names, fitted.effects, strict=True)) if fitted else {},
     )
 
 
@@ -158,6 +232,9 @@ def judge(
 ) -> Standings:
     """Tell which candidates are surely better, by figures of which more is better.
 
+    Where the ratio of two candidates differs between cells, one is better only if it has the higher figure in every cell, and
+    they are never equal.
+
     Args:
         comparison: of the figures.
         names: every candidate.
@@ -175,10 +252,11 @@ def judge(
         ratio = comparison.ratio(name, best, alpha)
         if name == best or ratio is None or ratio.low is None or ratio.high is None or frozenset({name, best}) in barred:
             continue
+        varies = comparison.depends_on_cell(name, best)
         band = (1 + worthwhile) * (1 + _ROUNDING)
-        if ratio.low >= 1 / band and ratio.high <= band:
+        if ratio.low >= 1 / band and ratio.high <= band and not varies:
             states[name] = CandidateState.TIES
-        elif ratio.high < 1:
+        elif ratio.high < 1 and (not varies or comparison.agrees_in_sign(name, best)):
             states[name] = CandidateState.LOSES
     others = {state for name, state in states.items() if name != best}
     if CandidateState.OPEN in others:
@@ -209,133 +287,72 @@ def spread(values: Sequence[float]) -> float:
 
 
 def _met(observations: Sequence[Observation], names: Sequence[str]) -> list[Observation]:
-    """Return the observations in strata that hold another candidate's as well."""
+    """Return the observations in cells that hold another candidate's as well."""
     candidates: dict[Hashable, set[str]] = {}
     for seen in observations:
         if seen.candidate in names:
             candidates.setdefault(seen.stratum, set()).add(seen.candidate)
-    return [seen for seen in observations if len(candidates.get(seen.stratum, ())) > 1]
+    return [seen for seen in observations if seen.candidate in names and len(candidates[seen.stratum]) > 1]
 
 
-def _counts(observations: Sequence[Observation], names: Sequence[str]) -> dict[str, int]:
-    return {name: sum(seen.candidate == name for seen in observations) for name in names}
+def _groups_of(observations: Sequence[Observation]) -> dict[tuple[Hashable, str], _Array]:
+    values: dict[tuple[Hashable, str], list[float]] = {}
+    beside: dict[Hashable, list[float]] = {}
+    for seen in observations:
+        values.setdefault((seen.stratum, seen.candidate), []).append(seen.value)
+        beside.setdefault(seen.stratum, []).append(seen.value)
+    least = {cell: _STANDSTILL * _middle(own) for cell, own in beside.items()}
+    return {key: np.log(np.maximum(own, least[key[0]])) for key, own in values.items()}
 
 
-def _again(observations: Sequence[Observation], names: Sequence[str]) -> dict[str, int]:
-    """Return how many runs of each candidate are repeats: in the cell of an earlier one."""
-    in_cells = Counter((seen.stratum, seen.candidate) for seen in observations)
-    return {name: sum(count - 1 for (_, candidate), count in in_cells.items() if candidate == name) for name in names}
+def _middle(values: Sequence[float]) -> float:
+    """Return the median of the figures above zero; 1 where there is none."""
+    above = [value for value in values if value > 0]
+    return float(np.median(above)) if above else 1.0
 
 
-def _with_intervals(
-    group: Sequence[str], again: Mapping[str, int], cells: Mapping[tuple[str, str], Mapping[Hashable, float]]
-) -> tuple[str, ...]:
-    """Return the candidates that were repeated in a cell; one that was not has nothing to tell its luck from its merit."""
-    return tuple(name for name in group if again[name] and any(cells[name, other] for other in group if other != name))
+def _noise_of(groups: _Groups) -> dict[str, Noise]:
+    """Return the noise of each candidate that was repeated in a cell."""
+    repeats: dict[str, list[_Array]] = {}
+    for (_, name), logs in groups.items():
+        if logs.size > 1:
+            repeats.setdefault(name, []).append(logs)
+    noise = {}
+    for name, often in repeats.items():
+        squares = sum(float(((logs - logs.mean()) ** 2).sum()) for logs in often)
+        variance = squares / sum(logs.size - 1 for logs in often)
+        noise[name] = Noise(variance, max(logs.size for logs in often) - 1)
+    return noise
 
 
-def _logs(observations: Sequence[Observation]) -> list[float]:
-    values = np.array([seen.value for seen in observations])
-    moving = values[values > 0]
-    least = _STANDSTILL * float(np.median(moving)) if moving.size else 1.0
-    return [float(one) for one in np.log(np.maximum(values, least))]
+def _pooled(noise: Mapping[str, Noise]) -> Noise:
+    dof = sum(one.dof for one in noise.values())
+    return Noise(sum(one.dof * one.variance for one in noise.values()) / dof, dof)
 
 
-def _log_means(observations: Sequence[Observation]) -> dict[tuple[Hashable, str], float]:
-    """Return the mean logarithm of each candidate in each cell."""
-    grouped: dict[tuple[Hashable, str], list[float]] = {}
-    for seen, log in zip(observations, _logs(observations), strict=True):
-        grouped.setdefault((seen.stratum, seen.candidate), []).append(log)
-    return {key: fmean(logs) for key, logs in grouped.items()}
-
-
-def _squares(observations: Sequence[Observation]) -> dict[str, float]:
-    """Return the sum of squares of each candidate's runs about their mean in the cell."""
-    means = _log_means(observations)
-    squares: dict[str, float] = {}
-    for seen, log in zip(observations, _logs(observations), strict=True):
-        squares[seen.candidate] = squares.get(seen.candidate, 0.0) + (log - means[seen.stratum, seen.candidate]) ** 2
-    return squares
-
-
-def _own_errors(
-    observations: Sequence[Observation], names: Sequence[str], again: Mapping[str, int]
-) -> dict[tuple[str, str], tuple[float, int]]:
-    """Return the standard error of each difference from the spread of the two candidates' own runs, and its degrees of freedom.
-
-    The variance of each candidate is that of its runs inside a cell; the degrees of freedom of the sum are Satterthwaite's.
-    """
-    squares = _squares(observations)
-    variance = np.array([squares[name] / again[name] if again[name] else 0.0 for name in names])
-    free = np.array([max(again[name], 1) for name in names])
-    strata = list(dict.fromkeys(seen.stratum for seen in observations))
-    number = np.array([names.index(seen.candidate) for seen in observations])
-    design = np.zeros((len(observations), len(strata) + len(names)))
-    design[np.arange(len(observations)), [strata.index(seen.stratum) for seen in observations]] = 1
-    design[np.arange(len(observations)), len(strata) + number] = 1
-    solve = np.linalg.pinv(design)
-    found = {}
-    for i, a in enumerate(names):
-        for j, b in enumerate(names):
-            weights = (solve[len(strata) + i] - solve[len(strata) + j]) ** 2
-            parts = np.bincount(number, weights=weights, minlength=len(names)) * variance
-            total = float(parts.sum())
-            found[a, b] = math.sqrt(total), max(1, int(total**2 / float((parts**2 / free).sum()))) if total > 0 else 1
-    return found
-
-
-def _per_cell(logs: Mapping[tuple[Hashable, str], float], a: str, b: str) -> dict[Hashable, float]:
-    return {cell: log - logs[cell, b] for (cell, name), log in logs.items() if name == a and (cell, b) in logs}
-
-
-def _depends(
-    observations: Sequence[Observation], pair: tuple[str, str], cells: Mapping[Hashable, float], variance: float, dof: int
-) -> bool:
-    """Return whether a pair's ratio changes its sign between cells by more than runs in a cell vary (F test, p < 0.05)."""
-    ratios = list(cells.values())
-    if len(ratios) < 2 or dof == 0 or min(ratios) >= 0 or max(ratios) <= 0:
-        return False
-    if variance == 0:
-        return True
-    counts = Counter((seen.stratum, seen.candidate) for seen in observations)
-    weights = [1 / (1 / counts[cell, pair[0]] + 1 / counts[cell, pair[1]]) for cell in cells]
-    mean = sum(w * r for w, r in zip(weights, ratios, strict=True)) / sum(weights)
-    between = sum(w * (r - mean) ** 2 for w, r in zip(weights, ratios, strict=True)) / (len(ratios) - 1)
-    return float(fdtrc(len(ratios) - 1, dof, between / variance)) < _INTERACTION
-
-
-def factor_of(cells: Mapping[Hashable, float], values: Mapping[Hashable, str]) -> bool:
-    """Return whether the ratios of a pair in its cells depend on one factor of the cells.
-
-    That is an F test between the values of the factor within which cells repeat (p < 0.01). Where no value has two cells, the
-    ratios must fall into two groups of different sign, five times as far apart as either is wide: four normal figures do so in
-    3.5 % of cases, five and more in 1 %.
+def _half_width(noise: Mapping[str, Noise], pair: tuple[str, str], errors: Mapping[str, float], alpha: float) -> float:
+    """Return how far the interval of a difference reaches to each side, on the log scale.
 
     Args:
-        cells: log ratios by cell.
-        values: the factor's value in each cell.
+        noise: of every candidate that was repeated.
+        pair: the two that are compared.
+        errors: of both, the standard error of the mean for noise of one.
+        alpha: the error that the intervals of all pairs together may make.
     """
-    groups: dict[str, list[float]] = {}
-    for cell, ratio in cells.items():
-        groups.setdefault(values[cell], []).append(ratio)
-    if len(groups) < 2 or min(cells.values()) >= 0 or max(cells.values()) <= 0:
-        return False
-    dof = sum(len(own) - 1 for own in groups.values())
-    if dof:
-        means = {value: fmean(own) for value, own in groups.items()}
-        within = sum((ratio - means[value]) ** 2 for value, own in groups.items() for ratio in own) / dof
-        overall = fmean(cells.values())
-        between = sum(len(own) * (means[value] - overall) ** 2 for value, own in groups.items()) / (len(groups) - 1)
-        return within == 0 or float(fdtrc(len(groups) - 1, dof, between / within)) < _FACTOR
-    if len(cells) < _FEWEST_CELLS:
-        return False
-    low, high = sorted(r for r in cells.values() if r < 0), sorted(r for r in cells.values() if r > 0)
-    return high[0] - low[-1] > _APART * max(low[-1] - low[0], high[-1] - high[0])
+    pooled = _pooled(noise)
+    even = tukey_quantile(len(noise), pooled.dof, alpha) * math.sqrt(pooled.variance) * math.hypot(*errors.values())
+    parts = [noise[name].variance * errors[name] ** 2 for name in pair]
+    total = sum(parts)
+    if total <= 0:
+        return min(even, WIDEST)
+    worth = total**2 / sum(part**2 / noise[name].dof for part, name in zip(parts, pair, strict=True))
+    own = tukey_quantile(len(noise), max(1, int(worth)), alpha) * math.sqrt(total)
+    return min(max(even, own), WIDEST)
+
+
+def _estimate(mean: float, half: float) -> Estimate:
+    return Estimate(mean=math.exp(mean), low=math.exp(mean - half), high=math.exp(mean + half))
 
 
 def _leader(comparison: Comparison, names: Sequence[str], baseline: str) -> str | None:
-    def rank(name: str) -> tuple[float, bool]:
-        ratio = comparison.ratio(name, names[0], 0.5)
-        return round(math.log(ratio.mean), 9) if ratio else -math.inf, name == baseline
-
-    return max(names, key=rank) if names else None
+    return max(names, key=lambda name: (round(comparison.rank(name), 9), name == baseline)) if names else None

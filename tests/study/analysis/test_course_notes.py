@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -17,7 +19,7 @@ from study.analysis.made import csv, series
 def noted(tps):
     """Return one run's figures, and the texts of what is said of it by code."""
     (log,) = parse(csv(tps))
-    run = figures(Run("a.log", log), "a", "a", {}, None).run
+    run = figures(Run("a.log", Path("a.log"), log), "a", "a", {}, None).run
     kinds = (
         course_notes.unsettled,
         course_notes.long_warm_up,

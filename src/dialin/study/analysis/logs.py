@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from dialin.errors import UserError
 from dialin.model.analysis import FileEntry, FileStatus
-from dialin.study.analysis.sibling_files import options_beside
 from dialin.text import counted, number
 from dialin.workloads.log_text import DAMAGED, members
 from dialin.workloads.sysbench_log import Log, LogFile, TooLargeError, read
@@ -34,17 +33,17 @@ class Run:
 
     Attributes:
         name: of its file, with the directories in which names differ; `#2` for the second run in one file.
+        path: the file.
         log: what it did.
         copy_of: the run that this is a copy of.
         exact: whether that copy is one byte for byte; else only its figures are the same.
-        options: what run scripts, option files and lists of parameters beside it set.
     """
 
     name: str
+    path: Path
     log: Log
     copy_of: str | None = None
     exact: bool = False
-    options: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +77,7 @@ def load(paths: Sequence[Path]) -> Folder:
         for name, logs in _read(path, str(path.relative_to(root)), files):
             for index, log in enumerate(logs.logs):
                 label = name if len(logs.logs) == 1 else f"{name}#{index + 1}"
-                run = Run(label, log, options=options_beside(path, root))
+                run = Run(label, path, log)
                 if (left_out := _unusable(run)) is None:
                     runs.append(run)
                     texts[label] = (logs.digest, index)
@@ -165,7 +164,7 @@ def _is_short(log: Log, planned: float | None) -> bool:
 
 def _entry(run: Run, planned: float | None) -> FileEntry:
     if run.copy_of is not None:
-        return FileEntry(file=run.name, status=FileStatus.COPY, detail=f"copy of {run.copy_of}")
+        return FileEntry(file=run.name, status=FileStatus.COPY, detail=f"of {run.copy_of}")
     if is_summary_only(run):
         detail = "no interval reports: the throughput of its summary is used"
         return FileEntry(file=run.name, status=FileStatus.SUMMARY_ONLY, detail=detail)

@@ -1,51 +1,53 @@
-"""What the names of logs tell: the candidate, what else was set, and when the run was made. Pure."""
+"""The names of logs: the candidate, what else was set, and when the run was made. Pure."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from fnmatch import fnmatchcase, translate
 
 from dialin.errors import UserError
+from dialin.study.analysis.stamps import Stamp, take_stamps
 
-_ENDINGS = re.compile(r"(?:\.(?:gz|txt|log|csv|out|dat|sysbench))+(?=#|$)", re.IGNORECASE)
+_ENDINGS = re.compile(r"(?:\.(?:gz|bz2|xz|zst|zip|txt|log|csv|out|dat|sysbench))+(?=#|$)", re.IGNORECASE)
 _INDEX = re.compile(r"#\d+$")
-"""What tells several runs in one file apart."""
-_STAMP = re.compile(
-    r"(?<![A-Za-z0-9])(?:\d{4}(?:[-_:T.]\d{2}){2,}|\d{2}(?:[-_:T]\d{2}){2,}|\d{8}(?:[-_T]?\d{4,6})?)Z?(?![A-Za-z0-9])"
+_VALUE = r"\d+(?:\.\d+)*(?:[KMGTkmgt]i?[Bb]?)?(?![A-Za-z0-9])"
+_PART = re.compile(
+    rf"(?P<key>[A-Za-z]+(?:_[A-Za-z]+)*)[=_-]?(?P<value>{_VALUE})"
+    rf"|(?P<number>{_VALUE})"
+    r"|(?P<word>[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z]+(?![A-Za-z0-9]))*)"
+    r"|(?P<mixed>[A-Za-z0-9]+)"
 )
-"""A date, a time, or both: `08-21-06-15`, `2020-08-21T06:15`, `20200821_0615`; `10.11.10` is a version."""
-_TOKEN = re.compile(
-    r"(?P<word>[A-Za-z]+(?:_[A-Za-z]+)*_?)|(?P<number>\d+(?:\.\d+)*[KMGkmg]?(?![A-Za-z0-9]))|(?P<id>[A-Za-z0-9]+)"
-)
-_TIE = re.compile(r"[=_/.: -]?")
-"""What may stand between a word and the number that it names: `io5000`, `io_capacity/5000`, `mariadb-10.11.10`."""
-_NUMBER = "number"
-"""What a number is called that no word stands before."""
 _REPEAT = re.compile(
     "r|run|rep(?:eat)?|iter(?:ation)?|try|trial|attempt|copy|pass|round|seq|take|sample|part|rerun|again|no|nr", re.IGNORECASE
 )
-"""Words that tell one run from another of the same setting."""
+"""Words that number the runs of one setting."""
+_MOST_REPEATS = 100
+"""A larger number behind such a word is a setting."""
+NUMBER = "number"
+"""The factor of a number that no word goes before."""
 WORDING = "wording"
-"""What stands for all words that are not in every name."""
+"""The factor of all words that are not in every name."""
+NONE = "none"
+"""The value of a factor that a run does not have."""
+_WILDCARDS = re.compile(r"[*?\[]")
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What a name tells beside the candidate.
+class NameParts:
+    """What a name says beside the candidate.
 
     Attributes:
-        settings: every number and version by the word before it: `io5000` is `io` of `5000`, `mariadb-10.11.10` is `mariadb`
-            of `10.11.10`.
-        words: the words without a number; a letter alone is none.
-        stamp: the figures of its first date or time; empty where there is none.
+        settings: what looks like a setting: `io5000` and `io/5000` are `io` of `5000`. Every number is one, except dates and
+            the numbers of repeats.
+        words: the words without a number, and those in which letters and figures are mixed; a letter alone is none.
+        stamp: its dates and times.
     """
 
     settings: Mapping[str, str]
     words: frozenset[str]
-    stamp: tuple[str, ...]
+    stamp: Stamp
 
 
 def by_expression(names: Sequence[str], expression: str) -> dict[str, str]:
@@ -69,8 +71,8 @@ def by_expression(names: Sequence[str], expression: str) -> dict[str, str]:
     return found
 
 
-def by_globs(names: Sequence[str], table: Mapping[str, Sequence[str]], where: str) -> dict[str, str]:
-    """Return the candidate of each name that one of a table's patterns fits; `*` stands for anything, directories included.
+def by_patterns(names: Sequence[str], table: Mapping[str, Sequence[str]], where: str) -> dict[str, str]:
+    """Return the candidate of each name that one of a table's patterns fits; see `fits_pattern`.
 
     Raises:
         UserError: a pattern fits no name, or a name fits those of two candidates.
@@ -78,10 +80,11 @@ def by_globs(names: Sequence[str], table: Mapping[str, Sequence[str]], where: st
     found: dict[str, str] = {}
     for candidate, patterns in table.items():
         for pattern in patterns:
-            fitting = [name for name in names if _fits(name, pattern, where)]
+            fitting = [name for name in names if fits_pattern(name, pattern)]
             if not fitting:
                 raise UserError(
-                    f"{where}: {pattern!r} of {candidate} fits no log, such as {names[0]}", "Patterns fit whole names"
+                    f"{where}: {pattern!r} of {candidate} fits no log, such as {names[0]}",
+                    "A pattern fits a whole name or, without a wildcard, a whole directory",
                 )
             for name in fitting:
                 if found.setdefault(name, candidate) != candidate:
@@ -89,18 +92,24 @@ def by_globs(names: Sequence[str], table: Mapping[str, Sequence[str]], where: st
     return found
 
 
-def _fits(name: str, pattern: str, where: str) -> bool:
-    """Return whether a pattern fits a name: its path or its last part as a whole; one with ^ or $ is a regular expression.
+def fits_pattern(name: str, pattern: str) -> bool:
+    """Return whether a pattern fits a log's name.
 
-    Raises:
-        UserError: it is anchored and no regular expression.
+    - With a wildcard (`*`, `?`, `[...]`) it has to fit the whole name, or the name of the file; `*` fits slashes too.
+    - `^` in front binds it to the start of a directory or file name, `$` at the end to the end of one; where only one of the
+      two is there, the other side is free. `*` then stays inside that one part of the path.
+    - Without any of these it has to be the name, or whole parts of its path: `10.11` fits `10.11/a.log` and `b/10.11.log`, and
+      not `10.11.10/a.log`.
     """
+    file = name.rpartition("/")[2]
+    parts = [*name.split("/")[:-1], file, _ENDINGS.sub("", file)]
     if pattern.startswith("^") or pattern.endswith("$"):
-        try:
-            return re.search(pattern, _ENDINGS.sub("", name)) is not None
-        except re.error as error:
-            raise UserError(f"{where}: {pattern!r} is not a regular expression: {error}", "Correct it") from None
-    return fnmatchcase(name, pattern) or fnmatchcase(name.rpartition("/")[2], pattern)
+        start, end = ("" if pattern.startswith("^") else "*"), ("" if pattern.endswith("$") else "*")
+        expression = re.compile(translate(start + pattern.removeprefix("^").removesuffix("$") + end))
+        return any(expression.match(part) for part in parts)
+    if _WILDCARDS.search(pattern):
+        return fnmatchcase(name, pattern) or fnmatchcase(file, pattern)
+    return f"/{pattern.strip('/')}/" in f"/{name}/" or f"/{pattern.strip('/')}/" in f"/{_ENDINGS.sub('', name)}/"
 
 
 def short(names: Sequence[str]) -> dict[str, str]:
@@ -115,76 +124,53 @@ def short(names: Sequence[str]) -> dict[str, str]:
     return dict(zip(names, bare, strict=True))
 
 
-def tell(name: str, expression: str | None) -> Told:
-    """Return what a name tells, without what an expression for the candidate finds in it."""
+def read_name(name: str, expression: str | None) -> NameParts:
+    """Return what a name says, without what an expression for the candidate finds in it."""
     rest = re.sub(expression, "/", name, count=1) if expression is not None else name
-    rest = _INDEX.sub("", _ENDINGS.sub("", rest))
-    stamp = _STAMP.search(rest)
-    rest = _STAMP.sub("/", rest)
+    stamp, rest = take_stamps(_ENDINGS.sub("", _INDEX.sub("", rest)))
     settings: dict[str, str] = {}
     words: set[str] = set()
-    word, end = "", 0
-    for token in _TOKEN.finditer(rest):
-        if word and not _TIE.fullmatch(rest, end, token.start()):
-            _take_word(words, word)
-            word = ""
-        end = token.end()
-        if token["number"]:
-            *before, last = (word or _NUMBER).split("_")
-            if _REPEAT.fullmatch(last):
-                words.update(before)
-            else:
-                _set(settings, word or _NUMBER, token["number"])
-            word = ""
+    before = ""
+    for part in _PART.finditer(rest):
+        if part["word"] or part["mixed"]:
+            before = part["word"] or ""
+            words.update({part[0]} if len(part[0]) > 1 else ())
+            continue
+        key, value = part["key"] or before, part["value"] or part["number"]
+        words.discard(before if part["number"] else "")
+        before = ""
+        *others, last = key.split("_")
+        if _REPEAT.fullmatch(last) and value.isdigit() and int(value) < _MOST_REPEATS:
+            words.update(others)
         else:
-            _take_word(words, word)
-            word = (token["word"] or "").strip("_")
-    _take_word(words, word)
-    found = tuple(re.findall(r"\d+", stamp[0])) if stamp else ()
-    return Told(settings, frozenset(words), found)
+            settings[_unused(key or NUMBER, settings)] = value
+    return NameParts(settings, frozenset(words), stamp)
 
 
-def _take_word(words: set[str], word: str) -> None:
-    """Add a word that names no number, unless it is a letter alone."""
-    *before, last = word.split("_")
-    words.update(before if _REPEAT.fullmatch(last) else [word] if len(word) > 1 else [])
-
-
-def _set(settings: dict[str, str], key: str, value: str) -> None:
-    """Add a setting; where another number of that name follows, it is counted: `io`, `io 2`."""
-    name, count = key, 1
-    while name in settings:
-        count += 1
-        name = f"{key} {count}"
-    settings[name] = value
-
-
-def varying(told: Mapping[str, Told], ignored: Collection[str]) -> dict[str, dict[str, str]]:
+def find_factors(parts: Mapping[str, NameParts], ignored: Collection[str]) -> dict[str, dict[str, str]]:
     """Return for each name what is not alike in all, in order of first mention; what a name lacks is `none`."""
-    keys = dict.fromkeys(key for one in told.values() for key in one.settings)
-    shared = frozenset.intersection(*(one.words for one in told.values())) if told else frozenset()
-    table = {key: {name: one.settings.get(key, "none") for name, one in told.items()} for key in keys if key not in ignored}
+    keys = dict.fromkeys(key for one in parts.values() for key in one.settings)
+    shared = frozenset.intersection(*(one.words for one in parts.values())) if parts else frozenset()
+    table = {key: {name: one.settings.get(key, NONE) for name, one in parts.items()} for key in keys if key not in ignored}
     if WORDING not in ignored:
-        table[WORDING] = {name: " ".join(sorted(one.words - shared - set(ignored))) or "none" for name, one in told.items()}
+        table[WORDING] = {name: " ".join(sorted(one.words - shared - set(ignored))) or NONE for name, one in parts.items()}
     table = {key: values for key, values in table.items() if len(set(values.values())) > 1}
-    return {name: {key: values[name] for key, values in table.items()} for name in told}
+    return {name: {key: values[name] for key, values in table.items()} for name in parts}
 
 
-def stamps(told: Mapping[str, Told]) -> dict[str, tuple[str, ...]]:
-    """Return the date in each name that has one of the most common form."""
-    forms = Counter(tuple(len(part) for part in one.stamp) for one in told.values() if one.stamp)
-    if not forms:
-        return {}
-    form = forms.most_common(1)[0][0]
-    return {name: one.stamp for name, one in told.items() if tuple(len(part) for part in one.stamp) == form}
-
-
-def ordered(told: Mapping[str, Told]) -> list[str] | None:
-    """Return names in the order of the dates in them; None where not all have one of the same form, or two are alike."""
-    forms = {tuple(len(part) for part in one.stamp) for one in told.values()}
-    if len(forms) != 1 or forms == {()} or len({one.stamp for one in told.values()}) < len(told):
+def in_order(stamps: Mapping[str, Stamp]) -> list[str] | None:
+    """Return names in the order of their dates; None where one has none, or forms differ, or two are alike."""
+    forms = {stamp.form for stamp in stamps.values()}
+    if len(forms) != 1 or forms == {()} or len({stamp.key for stamp in stamps.values()}) < len(stamps):
         return None
-    return sorted(told, key=lambda name: told[name].stamp)
+    return sorted(stamps, key=lambda name: stamps[name].key)
+
+
+def _unused(key: str, settings: Collection[str]) -> str:
+    """Return a key, numbered where it is taken."""
+    if key not in settings:
+        return key
+    return next(name for name in (f"{key}.{index}" for index in range(2, len(settings) + 3)) if name not in settings)
 
 
 def _common(texts: Sequence[str]) -> int:

@@ -1,17 +1,17 @@
-"""What keeps the verdict on logs from being taken at face value, each a code, a sentence and its figures. Pure."""
+"""What limits the verdict on logs, or stands beside it: each a code, a sentence and its figures. Pure."""
 
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Collection, Mapping, Sequence
-from statistics import median
+from statistics import fmean, median
 
-from dialin.model.analysis import CandidateAnalysis, RunAnalysis
+from dialin.model.analysis import RunAnalysis
 from dialin.model.study import WORTHWHILE, Goal
-from dialin.model.verdict import Estimate, Note
+from dialin.model.verdict import Note
 from dialin.stats.intervals import stall_share
 from dialin.stats.runs import Comparison, all_below, spread
+from dialin.study.analysis import factors
 from dialin.study.analysis.figures import Figures
 from dialin.study.analysis.logs import natural
 from dialin.study.analysis.sort import Sorted
@@ -21,19 +21,15 @@ _LENGTHS = 1.5
 """How many times as long as another a run is before that is pointed out."""
 _AS_MUCH = 0.5
 """The share of what candidates differ by from which on a difference between runs of one of them is pointed out."""
+_NUMBERING = 100
+"""Numbers below this may only number the runs."""
+_CALMEST = 3
+"""With how many of the steadiest candidates each one is compared."""
+MOST_UNSORTED = 12
+"""Logs that are candidates of their own are not compared one by one where there are more of them."""
 _SHOWN = 12
 _ERRORS = 0.01
-"""The share of transactions above which errors are pointed out."""
-
-
-def errors(runs: Sequence[RunAnalysis]) -> list[Note]:
-    """Tell which runs had errors for a noticeable share of their transactions: what failed is no throughput."""
-    many = [run for run in runs if run.errors_per_s > _ERRORS * max(run.tps, 1e-9)]
-    if not many:
-        return []
-    shown = listed([f"{run.label} {number(run.errors_per_s)}" for run in many[:_SHOWN]])
-    text = f"More than {percent(_ERRORS)} of the transactions failed; errors per second: {shown}"
-    return [Note(code="errors", text=text, data={run.file: run.errors_per_s for run in many})]
+"""The share of transactions above which errors are pointed out, and by which candidates have to differ in it."""
 
 
 def incomplete(text: str) -> Note:
@@ -41,173 +37,220 @@ def incomplete(text: str) -> Note:
     return Note(code="incomplete", text=text)
 
 
-def varying(runs: Sequence[RunAnalysis], names: Sequence[str], comparison: Comparison) -> list[Note]:
-    """Tell what else differs between candidates: only runs that are alike in it are compared."""
+def errors(runs: Sequence[RunAnalysis]) -> list[Note]:
+    """Return the note of runs in which a noticeable share of the transactions failed."""
+    many = [run for run in runs if error_share(run) > _ERRORS]
+    if not many:
+        return []
+    shown = listed([f"{run.label} {number(run.errors_per_s)}" for run in many[:_SHOWN]])
+    text = f"More than {percent(_ERRORS)} of the transactions failed; errors per second: {shown}"
+    return [Note(code="errors", text=text, data={run.file: run.errors_per_s for run in many})]
+
+
+def more_errors(runs: Sequence[RunAnalysis], names: Sequence[str], baseline: str, comparison: Comparison) -> list[Note]:
+    """Return the notes of candidates whose transactions failed more often than the baseline's, or less often, in every cell.
+
+    All runs of one lie above all runs of the other in each cell that they share, by a share of transactions that matters.
+    """
     notes = []
-    for key, values in _values(runs, names).items():
-        if _is_crossed(values):
+    for name in names:
+        cells = comparison.shared(name, baseline) if name != baseline else ()
+        shares = [
+            tuple([error_share(run) for run in runs if run.candidate == one and _cell(run) == cell] for one in (name, baseline))
+            for cell in cells
+        ]
+        if shares and all(min(of) > max(base) + _ERRORS for of, base in shares):
+            more, less = name, baseline
+        elif shares and all(min(base) > max(of) + _ERRORS for of, base in shares):
+            more, less = baseline, name
+        else:
             continue
-        shown = "; ".join(f"{name}: {', '.join(own)}" for name, own in itertools.islice(values.items(), _SHOWN))
-        shared = set.intersection(*map(set, values.values()))
-        then = f"only runs of the same {key} are compared" if comparison.names else "so nothing can be compared"
-        if not shared and not comparison.names:
-            then = f"either may make the difference (if it changes nothing: --ignore {key})"
-        notes.append(
-            Note(code="differs_too", text=f"{key} differs too ({shown}): {then}", data={"name": key, "values": values})
+        means = {one: fmean(share for pair in shares for share in pair[index]) for index, one in enumerate((name, baseline))}
+        text = (
+            f"More transactions of {more} failed ({percent(means[more])} against {percent(means[less])} of {less}): "
+            "throughput counts only those that succeeded"
         )
+        notes.append(Note(code="more_errors", text=text, data={"candidate": more, "other": less, "shares": means}))
     return notes
 
 
-def crossed(runs: Sequence[RunAnalysis], names: Sequence[str]) -> list[Note]:
-    """Tell by what runs are divided into cells where every candidate ran at every value of it, which confounds nothing."""
-    values = {key: own[names[0]] for key, own in _values(runs, names).items() if _is_crossed(own)}
-    if not values:
-        return []
-    shown = "; ".join(f"{key}: {', '.join(own[:_SHOWN])}" for key, own in values.items())
-    text = f"Candidates are compared within cells that are alike in {listed(list(values))} ({shown}); --ignore NAME joins cells"
-    return [Note(code="cells", text=text, data={"factors": values})]
+def error_share(run: RunAnalysis) -> float:
+    """Return the share of a run's transactions that failed."""
+    attempted = run.tps + run.errors_per_s
+    return run.errors_per_s / attempted if attempted > 0 else 0.0
 
 
-def _values(runs: Sequence[RunAnalysis], names: Sequence[str]) -> dict[str, dict[str, list[str]]]:
-    """Return the values of each factor by candidate."""
-    if len(names) < 2:
-        return {}
-    return {
-        key: {name: sorted({run.others[key] for run in runs if run.candidate == name}, key=natural) for name in names}
-        for key in runs[0].others
-    }
+def differing_factors(runs: Sequence[RunAnalysis], names: Sequence[str], comparison: Comparison) -> list[Note]:
+    """Return a note for each factor whose values are not the same for all candidates; a crossed factor confounds nothing."""
+    notes = []
+    for key in runs[0].others if len(names) > 1 else ():
+        values = {name: sorted({run.others[key] for run in runs if run.candidate == name}, key=natural) for name in names}
+        if len(set(map(tuple, values.values()))) == 1:
+            continue
+        shown = "; ".join(f"{name}: {', '.join(own)}" for name, own in itertools.islice(values.items(), _SHOWN))
+        shared = set.intersection(*map(set, values.values()))
+        then = f"only runs of the same {key} are compared" if comparison.names else "nothing can be compared"
+        if not shared and not comparison.names:
+            then = f"a difference may come from either (if {key} changes nothing: --ignore {key!r})"
+        data = {"name": key, "values": values}
+        notes.append(Note(code="differs_too", text=f"{key} differs between candidates ({shown}): {then}", data=data))
+    return notes
 
 
-def _is_crossed(values: Mapping[str, list[str]]) -> bool:
-    return len({tuple(own) for own in values.values()}) == 1
+def differing_options(found: Sorted) -> list[Note]:
+    """Return the notes of options that the files beside the logs set differently."""
+    options = found.options
+    notes = []
+    apart = [key for key in options.values and factors.keys(options.values) if key not in options.defining]
+    if apart:
+        shown = "; ".join(
+            f"{key}: {', '.join(factors.levels(options.values, key))}{_same(key, found)}" for key in apart[:_SHOWN]
+        )
+        text = f"Log headers or the files beside the logs set options differently ({shown}): "
+        text += "only runs with the same of them are compared"
+        data = {"values": {key: factors.levels(options.values, key) for key in apart}}
+        notes.append(Note(code="options_differ", text=text, data=data))
+    if options.defining:
+        shown = "; ".join(f"{key}: {_by_candidate(found, key)}" for key in options.defining[:_SHOWN])
+        text = f"By log headers and the files beside the logs, candidates differ in {shown}"
+        if len(options.defining) > 1:
+            text += ": what is found is of all of these together"
+        notes.append(Note(code="candidates_differ_in", text=text, data={"names": list(options.defining)}))
+    return notes
 
 
-def one_after_the_other(
-    runs: Sequence[RunAnalysis], stamps: Mapping[str, tuple[str, ...]], comparison: Comparison
-) -> frozenset[frozenset[str]]:
-    """Return the pairs of repeated candidates of which all runs of one came before those of the other, wherever they met.
+def one_after_the_other(runs: Sequence[RunAnalysis], found: Sorted, comparison: Comparison) -> frozenset[frozenset[str]]:
+    """Return the pairs of repeated candidates of which all runs of one came before those of the other, in each cell they share.
 
-    Args:
-        runs: those that count.
-        stamps: the dates in their names, of one form; a pair with a run that has none is left out.
-        comparison: of their candidates.
+    Dates of one form are compared; a date that both share is neither before nor after. Cells without dates do not count.
     """
-    found = set()
+    pairs = set()
     for a, b in itertools.combinations(comparison.repeated, 2):
-        before = set()
-        for together in _strata(runs).values():
-            of = [[run for run in together if run.candidate == name] for name in (a, b)]
-            if not all(of):
-                continue
-            if not all(run.file in stamps for own in of for run in own):
-                before.add(0)
-                continue
-            first, second = ([stamps[run.file] for run in own] for own in of)
-            before.add(1 if max(first) < min(second) else -1 if max(second) < min(first) else 0)
-        if before in ({1}, {-1}):
-            found.add(frozenset({a, b}))
-    return frozenset(found)
+        cells = comparison.shared(a, b)
+        own = [run for run in runs if run.candidate in (a, b) and _cell(run) in cells]
+        dates = factors.comparable_stamps([run.file for run in own], found.stamps)
+        orders = set()
+        for cell in cells:
+            first, second = (
+                [dates[run.file] for run in own if run.candidate == name and _cell(run) == cell and run.file in dates]
+                for name in (a, b)
+            )
+            if first and second and {*first} != {*second}:
+                orders.add("before" if max(first) <= min(second) else "after" if max(second) <= min(first) else "mixed")
+        if orders in ({"before"}, {"after"}):
+            pairs.add(frozenset({a, b}))
+    return frozenset(pairs)
 
 
 def in_order(barred: Collection[frozenset[str]]) -> list[Note]:
-    """Tell which candidates ran one after the other."""
+    """Return the note of candidates that ran one after the other."""
     pairs = sorted(sorted(pair, key=natural) for pair in barred)
     if not pairs:
         return []
     shown = "; ".join(f"{a} and {b}" for a, b in pairs[:_SHOWN])
-    text = f"By the dates in the names, all runs of one came before those of the other ({shown}): drift may be what differs"
+    text = f"By their dates, all runs of one came before those of the other ({shown}): drift may be the difference"
     return [Note(code="one_after_the_other", text=text, data={"pairs": pairs})]
 
 
-def less_steady(counted_runs: Sequence[Figures], candidates: Sequence[CandidateAnalysis], alpha: float) -> list[Note]:
-    """Tell which candidates stalled more, or varied more, than the steadiest one, in every run of the cells where both ran.
-
-    Args:
-        counted_runs: those that count.
-        candidates: all of them.
-        alpha: the error that the intervals of all candidates' stalls may make together.
-    """
-    by = {one.name: [run for run in counted_runs if run.run.candidate == one.name] for one in candidates}
-    by = {name: own for name, own in by.items() if own}
-    if len(by) < 2:
-        return []
-    calm = min(by, key=lambda name: median(one.run.cv or 0.0 for one in by[name]))
-    longest = max((length for one in counted_runs for length in one.stalls), default=0.0)
-    notes = []
-    for name in by:
-        shared = {_cell(one.run) for one in by[name]} & {_cell(one.run) for one in by[calm]}
-        own, steady = ([one for one in by[which] if _cell(one.run) in shared] for which in (name, calm))
-        if name == calm or not shared:
-            continue
-        varies = all(
-            all_below(
-                [one.run.cv or 0.0 for one in steady if _cell(one.run) == cell],
-                [one.run.cv or 0.0 for one in own if _cell(one.run) == cell],
-                WORTHWHILE[Goal.STABILITY],
-            )
-            for cell in shared
-        )
-        a, b = (_stall_share(each, longest, alpha / len(by)) for each in (steady, own))
-        stalls = a.high is not None and b.low is not None and a.high < b.low
-        if not (varies or stalls):
-            continue
-        said = []
-        if stalls:
-            said.append(f"more stalls ({number(1000 * b.mean)} against {number(1000 * a.mean)} seconds of 1000)")
-        if varies:
-            runs = ([one.run for one in each] for each in (own, steady))
-            said.append("a higher coefficient of variation ({} against {})".format(*map(_range, runs)))
-        where = f"in {counted(len(own), 'run')} of {name} and {len(steady)} of {calm}"
-        where = "in one run each" if len(own) == len(steady) == 1 else where
-        notes.append(
-            Note(
-                code="less_steady",
-                text=f"{name} had {' and '.join(said)} than {calm}, {where}",
-                data={
-                    "candidate": name,
-                    "steadier": calm,
-                    "cv": [one.run.cv for one in own],
-                    "steadier_cv": [one.run.cv for one in steady],
-                    "stall_seconds_per_1000": 1000 * b.mean,
-                    "steadier_stall_seconds_per_1000": 1000 * a.mean,
-                },
-            )
-        )
+def less_steady(figures: Sequence[Figures], names: Sequence[str], comparison: Comparison, alpha: float) -> list[Note]:
+    """Return the notes of candidates that stalled more, or varied more, than a steadier one, in every cell they share."""
+    by = {name: [one for one in figures if one.run.candidate == name] for name in names}
+    calmest = sorted(names, key=lambda name: median(one.run.cv or 0.0 for one in by[name]))
+    notes: list[Note] = []
+    for name in names:
+        calmer = (other for other in calmest[: calmest.index(name)] if comparison.shared(name, other))
+        found = (_less_steady_than(by, name, other, comparison, alpha) for other in itertools.islice(calmer, _CALMEST))
+        notes += itertools.islice((note for note in found if note), 1)
     return notes
 
 
-def _stall_share(runs: Sequence[Figures], longest: float, alpha: float) -> Estimate:
-    seconds = sum(one.run.seconds - one.run.warm_up_seconds for one in runs)
-    return stall_share([length for one in runs for length in one.stalls], seconds, longest, alpha)
+def _less_steady_than(
+    by: Mapping[str, Sequence[Figures]], name: str, calm: str, comparison: Comparison, alpha: float
+) -> Note | None:
+    cells = comparison.shared(name, calm)
+    rough_runs, calm_runs = (
+        {cell: [one for one in by[who] if _cell(one.run) == cell] for cell in cells} for who in (name, calm)
+    )
+    varies = all(all_below(_cvs(calm_runs[cell]), _cvs(rough_runs[cell]), WORTHWHILE[Goal.STABILITY]) for cell in cells)
+    shares = [_stalled(rough_runs[cell], calm_runs[cell], alpha / len(cells)) for cell in cells]
+    stalls = any(clearly for _, _, clearly in shares) and all(rough >= quiet for rough, quiet, _ in shares)
+    if not (varies or stalls):
+        return None
+    rough, quiet = ([one.run for cell in cells for one in runs[cell]] for runs in (rough_runs, calm_runs))
+    per_1000 = [1000 * sum(run.stall_seconds for run in runs) / sum(map(_measured, runs)) for runs in (rough, quiet)]
+    said = []
+    if stalls:
+        said.append(f"more stalls ({number(per_1000[0])} against {number(per_1000[1])} seconds per 1000)")
+    if varies:
+        said.append(f"a higher coefficient of variation ({_range(rough)} against {_range(quiet)})")
+    where = f"in {counted(len(rough), 'run')} of {name} and {len(quiet)} of {calm}"
+    where = "in one run each" if len(rough) == len(quiet) == 1 else where
+    where += f", in each of {len(cells)} cells" if len(cells) > 1 else ""
+    return Note(
+        code="less_steady",
+        text=f"{name} had {' and '.join(said)} than {calm}, {where}",
+        data={
+            "candidate": name,
+            "steadier": calm,
+            "cv": [run.cv for run in rough],
+            "steadier_cv": [run.cv for run in quiet],
+            "stall_seconds_per_1000": per_1000[0],
+            "steadier_stall_seconds_per_1000": per_1000[1],
+        },
+    )
 
 
-def _cell(run: RunAnalysis) -> tuple[str, ...]:
-    return tuple(run.others.values())
+def _stalled(rough: Sequence[Figures], calm: Sequence[Figures], alpha: float) -> tuple[float, float, bool]:
+    """Return the share of stalled seconds of two candidates in a cell, and whether their intervals are apart."""
+    longest = max((length for one in (*rough, *calm) for length in one.stalls), default=0.0)
+    one, two = (
+        stall_share(
+            [length for each in runs for length in each.stalls], sum(_measured(each.run) for each in runs), longest, alpha
+        )
+        for runs in (rough, calm)
+    )
+    return one.mean, two.mean, two.high is not None and one.low is not None and two.high < one.low
 
 
 def single_runs(names: Sequence[str], runs: Sequence[RunAnalysis], comparison: Comparison) -> list[Note]:
-    """Tell which candidates were never run twice with all else alike: that shows no more than what one run does."""
-    alone = [name for name in names if comparison.met[name] and not comparison.again[name]]
+    """Return the note of candidates without a second run in a cell, and which factor may only number the runs."""
+    alone = [name for name in names if name not in comparison.repeated and comparison.met[name]]
     if not alone or len(names) < 2:
         return []
     who = f"{listed(alone)} {'has' if len(alone) == 1 else 'have'}" if len(alone) < len(names) else "Each candidate has"
-    every = {name: sum(run.candidate == name for run in runs) for name in alone}
-    of = f" (of {every[alone[0]]})" if len(alone) == 1 and every[alone[0]] > comparison.met[alone[0]] else ""
-    several = any(comparison.met[name] > 1 for name in alone)
-    what = f"one run in each cell{of}" if several else f"one run to compare{of}"
-    text = (
-        f"{who} {what}: how much its runs vary with all else alike is not known, and they may share one start of the server, "
-        "so there is no interval of a difference; a run shows its own stalls, variation and warm-up"
-    )
-    return [Note(code="single_runs", text=text, data={"candidates": alone})]
+    met = {name: sum(run.candidate == name and _cell(run) in comparison.cells for run in runs) for name in alone}
+    if max(met.values()) == 1:
+        every = {name: sum(run.candidate == name for run in runs) for name in alone}
+        of = f" (of {every[alone[0]]})" if len(alone) == 1 and every[alone[0]] > 1 else ""
+        start = f"{who} one run to compare{of}"
+    else:
+        start = f"{who} one run per cell, and cells that one start of the server may have served are no repeats"
+    text = f"{start}: the difference from run to run is not known, so a ratio has no interval and nothing wins"
+    numbering = _numbering(runs)
+    if numbering:
+        text += f". If {listed(numbering)} only number{'s' if len(numbering) == 1 else ''} the runs, add "
+        text += " ".join(f"--ignore {key!r}" for key in numbering)
+    return [Note(code="single_runs", text=text, data={"candidates": alone, "ignore": numbering})]
+
+
+def _numbering(runs: Sequence[RunAnalysis]) -> list[str]:
+    """Return the factors without which runs would be repeats and whose values are small numbers, or different in each run."""
+    found = []
+    for key in runs[0].others:
+        values = [run.others[key] for run in runs]
+        rest = [(run.candidate, *(value for other, value in run.others.items() if other != key)) for run in runs]
+        may_number = all(value.isdigit() and int(value) < _NUMBERING for value in values) and key.startswith("number")
+        if (may_number or len(set(values)) == len(values)) and len(set(rest)) < len(rest):
+            found.append(key)
+    return found
 
 
 def moved_between_runs(runs: Sequence[RunAnalysis], found: Sorted, comparison: Comparison, *, by_file: bool) -> list[Note]:
-    """Tell of runs of one setting that lie as far apart as candidates do, about: the level moved between them."""
+    """Return the notes of runs of one setting that lie about as far apart as candidates do: the level moved between them."""
     cells: dict[tuple[str, ...], list[RunAnalysis]] = {}
     for run in runs:
-        told = found.settings[run.file] if by_file else found.others[run.file]
-        cell = tuple(f"{key} {value}" for key, value in told.items())
+        values = found.settings[run.file] if by_file else found.others[run.file]
+        cell = tuple(f"{key} {value}" for key, value in values.items())
         cells.setdefault(cell if by_file else (run.candidate or "", *cell), []).append(run)
     if by_file:
         between = spread([median(run.tps for run in own) for own in cells.values()])
@@ -221,22 +264,20 @@ def moved_between_runs(runs: Sequence[RunAnalysis], found: Sorted, comparison: C
             continue
         levels = listed([f"{number(run.tps)} ({run.label})" for run in own[:_SHOWN]])
         than = f", while {'settings' if by_file else 'candidates'} differ by {percent(between)}" if between else ""
-        named = ", ".join(cell) or "all alike"
-        text = f"The level moved from run to run of one setting ({named}): transactions/s were {levels}, "
-        text += f"{percent(within)} apart{than}"
+        text = f"Runs of one setting differ ({', '.join(cell) or 'all alike'}): {levels} tps, {percent(within)} apart{than}"
         data = {"setting": list(cell), "runs": [run.file for run in own], "apart": within, "between_candidates": between}
         notes.append(Note(code="moved_between_runs", text=text, data=data))
     return notes
 
 
 def not_random(runs: Sequence[RunAnalysis], ordered: Sequence[str] | None, names: Sequence[str]) -> list[Note]:
-    """Tell that nobody randomised these runs, and in what order they came, where the names tell."""
+    """Return the note that nobody randomised these runs, and in what order they came, where the names say so."""
     if len(names) < 2:
         return []
-    text = "dialin did not randomise the order of these runs: what else changed from one to the next counts as a difference"
+    text = "dialin did not randomise the order of these runs: anything else that changed between them counts as a difference"
     of = {run.file: run.candidate or "" for run in runs}
     if ordered is not None and len(ordered) <= _SHOWN and len(names) < len(ordered):
-        text += f". By the dates in the names they came in this one: {', '.join(of[name] for name in ordered)}"
+        text += f". Order by their dates: {', '.join(of[name] for name in ordered)}"
     return [Note(code="not_randomised", text=text, data={"order": [of[name] for name in ordered or ()]})]
 
 
@@ -251,7 +292,7 @@ def different_logs(runs: Sequence[RunAnalysis]) -> list[Note]:
     percentiles = sorted({run.percentile for run in runs if run.percentile is not None})
     if len(percentiles) > 1:
         shown = listed([str(one) for one in percentiles])
-        text = f"The logs tell different percentiles of latency ({shown}), which are not compared"
+        text = f"The logs report different percentiles of latency ({shown}); they are not compared"
         notes.append(Note(code="different_percentiles", text=text, data={"percentiles": percentiles}))
     lengths = [run.seconds for run in runs if run.seconds] or [1.0]
     if max(lengths) >= _LENGTHS * min(lengths):
@@ -260,32 +301,27 @@ def different_logs(runs: Sequence[RunAnalysis]) -> list[Note]:
     return notes
 
 
-def hint(found: Sorted, *, by_file: bool) -> str:
-    """Return what the logs could be sorted by, the factor with fewest values first; empty where somebody said."""
-    keys = list(next(iter(found.settings.values()), {})) if by_file else []
-    values = {key: sorted({own[key] for own in found.settings.values()}, key=natural) for key in keys}
-    sortable = {
-        key: own
-        for key, own in values.items()
-        if all(re.fullmatch(r"[\d.]+", value) for value in own) and all(re.search(_finds(key), file) for file in found.settings)
-    }
-    if not sortable:
-        return ""
-    best = sorted(sortable, key=lambda key: (len(sortable[key]), key))[:3]
-    ways = " or ".join(f"--by '{_finds(key)}' ({', '.join(sortable[key][:_SHOWN])})" for key in best)
-    return f"Each log counts as a candidate of its own. To compare by what their names say, give {ways}."
+def _cell(run: RunAnalysis) -> tuple[str, ...]:
+    return tuple(run.others.values())
 
 
-def _finds(key: str) -> str:
-    """Return the expression that finds a factor's value in a name, whatever stands between the two."""
-    return f"{key}[=_/-]?([\\d.]*\\d)" if key.replace("_", "").isalpha() else re.escape(key)
+def _measured(run: RunAnalysis) -> float:
+    return run.seconds - run.warm_up_seconds
 
 
-def _strata(runs: Sequence[RunAnalysis]) -> Mapping[tuple[str, ...], list[RunAnalysis]]:
-    found: dict[tuple[str, ...], list[RunAnalysis]] = {}
-    for run in runs:
-        found.setdefault(tuple(run.others.values()), []).append(run)
-    return found
+def _same(key: str, found: Sorted) -> str:
+    twin = found.options.same_as.get(key)
+    return f" (with {twin})" if twin else ""
+
+
+def _by_candidate(found: Sorted, key: str) -> str:
+    values = factors.column(found.options.values, key)
+    of = {found.of[name]: value for name, value in values.items()}
+    return ", ".join(f"{of[name]} ({name})" for name in found.names[:_SHOWN])
+
+
+def _cvs(figures: Sequence[Figures]) -> list[float]:
+    return [one.run.cv or 0.0 for one in figures]
 
 
 def _range(runs: Sequence[RunAnalysis]) -> str:

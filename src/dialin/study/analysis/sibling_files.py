@@ -1,62 +1,131 @@
-"""Options that stand in files beside a log: run scripts, option files, parameter lists. Names of logs do not tell them."""
+"""Files beside logs that say how runs were made: `params.txt`, option files, run scripts."""
 
 from __future__ import annotations
 
 import re
-from functools import cache
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 
-_PATTERNS = ("*params*.txt", "*.cnf", "*run*.sh")
+KINDS = ("params.txt", "*.cnf", "run*.sh")
+"""The names of files that are read, one kind after the other."""
 _LARGEST = 1024**2
-"""Bytes of such a file that are read at most."""
-_SCRIPT_OPTION = re.compile(r"--([A-Za-z][\w-]*)(?:=|[ \t]+)([^\s\\;\"'&|-][^\s\\;\"'&|]*)")
-_LINE = re.compile(r"^\s*(?:--)?([A-Za-z][\w.-]*)\s*[=:\s]\s*(\S.*?)\s*$")
-_NOT_SETTINGS = re.compile(
-    r"(?:.*_)?(?:pass(?:word)?|user|host|socket|port|pid|file|dir|basedir|datadir|tmpdir|log|error|db|time|rand_seed|seed|id)",
-    re.IGNORECASE,
-)
-"""Names that differ from run to run without a meaning for it, or that may hold a secret."""
+_OPTION = re.compile(r"(?<![\w-])--([A-Za-z][\w-]*)(?:[=\s]+(\"[^\"]*\"|'[^']*'|[^\s\"'\\;|&-][^\s\"'\\;|&]*))?")
+_ASSIGNMENT = re.compile(r"(?:export\s+)?([A-Za-z]\w*)=(\"[^\"]*\"|'[^']*'|[^\s;|&]*)")
+_PAIR = re.compile(r"(?:--)?([A-Za-z][\w.-]*)(?:\s*[=:]\s*|\s+)(.*)")
+_WORD = re.compile(r"(?:--)?([A-Za-z][\w-]*)")
+_ON = "on"
 
 
-def options_beside(log: Path, root: Path) -> dict[str, str]:
-    """Return the options in the files beside a log, by name.
+def read_options(logs: Mapping[str, Path], roots: Sequence[Path]) -> dict[str, dict[str, str]]:
+    """Return the options that the files beside each log set.
 
-    Of several files those count whose name holds that of the log, where there are such. Where the log's directory has no file,
-    the next one above it that has is taken.
+    Of each kind the files in the log's own directory count, else those of the nearest directory above it that has any, up to
+    the root that holds the log. Where a directory has several of a kind, those count whose names share the most words with
+    the log's; an option that these set differently is left out. A file that cannot be read sets nothing.
 
     Args:
-        log: the log.
-        root: the directory above which nothing is looked at.
+        logs: the path of each run's log, by the run's name.
+        roots: directories above which nothing is read; for a log that is in none of them only its own directory counts.
     """
-    name = log.name.split(".sysbench")[0].removesuffix(".gz")
-    directory = log.parent
-    while True:
-        files = _options_in(directory)
-        own = {file: options for file, options in files.items() if name.rpartition(".")[0] and name.rpartition(".")[0] in file}
-        if chosen := own or files:
-            return {key: value for options in chosen.values() for key, value in options.items()}
-        if directory == root or root not in directory.parents:
-            return {}
-        directory = directory.parent
+    absolute = [root.absolute() for root in roots]
+    listings: dict[Path, dict[str, list[Path]]] = {}
+    texts: dict[Path, dict[str, str]] = {}
+    options: dict[str, dict[str, str]] = {}
+    for name, path in logs.items():
+        options[name] = {}
+        root = next((one for one in absolute if path.is_relative_to(one)), path.parent)
+        for kind in KINDS:
+            files = _closest_in_name(_nearest(path.parent, root, kind, listings), path.name)
+            for file in files:
+                if file not in texts:
+                    texts[file] = parse_options(_text(file), file.name)
+            options[name] |= _agreed([texts[file] for file in files])
+    return options
 
 
-@cache
-def _options_in(directory: Path) -> dict[str, dict[str, str]]:
-    return {path.name: _read(path) for pattern in _PATTERNS for path in sorted(directory.glob(pattern))}
+def parse_options(text: str, file_name: str) -> dict[str, str]:
+    """Return the options that a file sets, their names in lower case with underscores, the last value of each.
+
+    Args:
+        text: what the file holds.
+        file_name: says what it is: of a script the assignments and the `--options` of its commands are read, of other files
+            the lines `key=value`, `--key=value`, `key: value` and `key value`.
+    """
+    is_script = file_name.endswith(".sh")
+    options: dict[str, str] = {}
+    for line in text.replace("\\\n", " ").splitlines():
+        stripped = line.strip()
+        if not stripped or stripped[0] in "#;[":
+            continue
+        for key, value in _of_script(stripped) if is_script else _of_line(stripped):
+            options[key.lower().replace("-", "_")] = value.strip().strip("\"'") or _ON
+    return options
 
 
-def _read(path: Path) -> dict[str, str]:
-    """Return the options of one file; nothing where it cannot be read or is too large to be one."""
+def _of_script(line: str) -> list[tuple[str, str]]:
+    line = re.sub(r"\s#.*", "", line)
+    assignment = _ASSIGNMENT.match(line)
+    own = [(assignment[1], assignment[2])] if assignment and not assignment[2].startswith("$(") else []
+    return own + [(match[1], match[2] or "") for match in _OPTION.finditer(line)]
+
+
+def _of_line(line: str) -> list[tuple[str, str]]:
+    line = re.sub(r"\s+[#;].*", "", line)
+    if line.startswith("--") and len(found := list(_OPTION.finditer(line))) > 1:
+        return [(match[1], match[2] or "") for match in found]
+    if match := _PAIR.fullmatch(line):
+        return [(match[1], match[2])]
+    match = _WORD.fullmatch(line)
+    return [(match[1], "")] if match else []
+
+
+def _nearest(directory: Path, root: Path, kind: str, listings: dict[Path, dict[str, list[Path]]]) -> list[Path]:
+    """Return the files of a kind in a directory, else in the nearest one above it, up to the root."""
+    for place in (directory, *directory.parents):
+        if place not in listings:
+            listings[place] = _listing(place)
+        if listings[place][kind]:
+            return listings[place][kind]
+        if place == root:
+            break
+    return []
+
+
+def _listing(directory: Path) -> dict[str, list[Path]]:
     try:
-        if not path.is_file() or path.stat().st_size > _LARGEST:
-            return {}
-        text = path.read_text(encoding="utf-8", errors="replace")
+        files = sorted(path for path in directory.iterdir() if path.is_file())
     except OSError:
-        return {}
-    if path.suffix == ".sh":
-        pairs = _SCRIPT_OPTION.findall(text)
-    else:
-        lines = (line.split("#")[0] for line in text.splitlines())
-        pairs = [match.groups() for line in lines if (match := _LINE.match(line))]
-    named = ((name.replace("-", "_"), value.strip("\"'")) for name, value in pairs)
-    return {name: value for name, value in named if not _NOT_SETTINGS.fullmatch(name)}
+        files = []
+    return {kind: [path for path in files if fnmatchcase(path.name, kind)] for kind in KINDS}
+
+
+def _closest_in_name(files: Sequence[Path], log: str) -> list[Path]:
+    """Return the files whose names share the most words and numbers with a log's name."""
+    if len(files) < 2:
+        return list(files)
+    own = _words(log)
+    shared = {path: len(own & _words(path.name)) for path in files}
+    return [path for path in files if shared[path] == max(shared.values())]
+
+
+def _words(name: str) -> frozenset[str]:
+    return frozenset(re.findall(r"[A-Za-z]+\d*|\d+", name.lower()))
+
+
+def _agreed(options: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """Return the options that no two files set to different values."""
+    values: dict[str, set[str]] = {}
+    for one in options:
+        for key, value in one.items():
+            values.setdefault(key, set()).add(value)
+    return {key: next(iter(own)) for key, own in values.items() if len(own) == 1}
+
+
+def _text(path: Path) -> str:
+    try:
+        if path.stat().st_size > _LARGEST:
+            return ""
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""

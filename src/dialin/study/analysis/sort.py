@@ -1,4 +1,4 @@
-"""Whose runs they are, which of them count, and what else is not alike in them. Pure."""
+"""Which candidate each run is of, which runs count, and what else is not alike in them. Pure."""
 
 from __future__ import annotations
 
@@ -7,23 +7,24 @@ from dataclasses import dataclass
 
 from dialin.errors import UserError
 from dialin.model.verdict import Note
-from dialin.study.analysis import names as told_by
+from dialin.study.analysis import factors, names
+from dialin.study.analysis.factors import Options, Values
 from dialin.study.analysis.logs import Run, natural
+from dialin.study.analysis.stamps import Stamp
 from dialin.text import counted, listed
 
-THREADS = "threads"
 _SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How candidates are told from the names of logs: by one of the first two, else each run is a candidate of its own.
+    """How the names of logs say what candidate a run is of: by one of the first two, else each run is a candidate of its own.
 
     Attributes:
         by: a regular expression that finds the candidate in a name.
         table: patterns of names, by candidate.
         where: the file that the table stands in.
-        ignored: what varies in names but changes nothing.
+        ignored: what varies but changes nothing.
     """
 
     by: str | None = None
@@ -46,9 +47,10 @@ class Sorted:
         labels: a short name of each run.
         of: the candidate of each run that counts or is a copy of one that does, by the run's name.
         settings: what else is not alike in the runs that count, for each of them.
-        others: that part of it that must be alike in runs to compare them.
-        stamps: the dates in the names of the runs that count, those of the most common form.
-        ordered: the runs that count in the order of these dates; None where not all have one, or two are alike.
+        others: that part of it that must be alike in runs to compare them: the cell.
+        options: what the files beside the logs set differently.
+        stamps: the dates in the names of the runs that count.
+        ordered: these runs in the order of their dates; None where that is not known.
         confounds: what differs between candidates together with what they are named by.
         warnings: what was left out, and why.
     """
@@ -56,21 +58,27 @@ class Sorted:
     names: tuple[str, ...]
     labels: Mapping[str, str]
     of: Mapping[str, str]
-    settings: Mapping[str, Mapping[str, str]]
-    others: Mapping[str, Mapping[str, str]]
-    stamps: Mapping[str, tuple[str, ...]]
+    settings: Values
+    others: Values
+    options: Options
+    stamps: Mapping[str, Stamp]
     ordered: Sequence[str] | None
     confounds: Sequence[Note]
     warnings: Sequence[Note]
 
 
-def sort(runs: Sequence[Run], rule: Rule) -> Sorted:
+def sort(runs: Sequence[Run], rule: Rule, options: Values | None = None) -> Sorted:
     """Sort runs by candidate; a copy counts for nothing, and one that stands for two candidates takes its original along.
+
+    Args:
+        runs: what the logs hold.
+        rule: how to name candidates.
+        options: what the files beside each log set, by the run's name.
 
     Raises:
         UserError: an expression or a pattern is wrong or fits nothing, or no run is left.
     """
-    labels = told_by.short([run.name for run in runs])
+    labels = names.short([run.name for run in runs])
     of = _candidates(runs, rule, labels)
     warnings = _copy_notes(runs, of, labels)
     torn = _torn(runs, of)
@@ -79,32 +87,37 @@ def sort(runs: Sequence[Run], rule: Rule) -> Sorted:
     counting = [run for run in runs if run.copy_of is None and run.name in of]
     if not counting:
         raise UserError(warnings[0].text, "Sort the copies out: a run is of one candidate")
-    told = {run.name: told_by.tell(run.name, rule.by) for run in counting}
-    settings, coincide = _with_facts(told_by.varying(told, rule.ignored), counting, of, rule.ignored)
-    others: Mapping[str, Mapping[str, str]] = {name: {} for name in settings} if rule.by_file else settings
+    parts = {run.name: names.read_name(run.name, rule.by) for run in counting}
+    threads = {run.name: str(run.log.threads) for run in counting}
+    named = factors.with_threads(names.find_factors(parts, rule.ignored), threads, of, rule.ignored)
+    found = factors.sort_options(options or {}, named, of, rule.ignored)
+    settings = factors.with_options(named, found)
+    others: Values = {name: {} for name in settings} if rule.by_file else settings
     confounds: list[Note] = []
     if rule.table is not None:
         others, confounds = _without_what_defines(settings, of)
     order = list(rule.table) if rule.table is not None else sorted({*of.values()}, key=natural)
+    stamps = {name: one.stamp for name, one in parts.items()}
     return Sorted(
         names=tuple(name for name in order if any(of[run.name] == name for run in counting)),
         labels=labels,
         of=of,
         settings=settings,
         others=others,
-        stamps=told_by.stamps(told),
-        ordered=told_by.ordered(told),
-        confounds=[*confounds, *([] if rule.by_file else coincide)],
+        options=found,
+        stamps=stamps,
+        ordered=names.in_order(stamps),
+        confounds=confounds,
         warnings=warnings,
     )
 
 
 def _candidates(runs: Sequence[Run], rule: Rule, labels: Mapping[str, str]) -> dict[str, str]:
-    names = [run.name for run in runs]
+    every = [run.name for run in runs]
     if rule.by is not None:
-        return told_by.by_expression(names, rule.by)
+        return names.by_expression(every, rule.by)
     if rule.table is not None:
-        return told_by.by_globs(names, rule.table, rule.where)
+        return names.by_patterns(every, rule.table, rule.where)
     return {run.name: labels[run.copy_of or run.name] for run in runs}
 
 
@@ -136,54 +149,16 @@ def _copy_notes(runs: Sequence[Run], of: Mapping[str, str], labels: Mapping[str,
     return notes
 
 
-def _unassigned(names: Sequence[str], labels: Mapping[str, str]) -> Note:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    text = f"{counted(len(names), 'log')} of no candidate left out: {', '.join(labels[name] for name in names[:_SHOWN])}{more}"
-    return Note(code="left_out", text=text, data={"files": names})
+def _unassigned(files: Sequence[str], labels: Mapping[str, str]) -> Note:
+    more = f" and {len(files) - _SHOWN} more" if len(files) > _SHOWN else ""
+    text = f"{counted(len(files), 'log')} of no candidate left out: {', '.join(labels[name] for name in files[:_SHOWN])}{more}"
+    return Note(code="left_out", text=text, data={"files": files})
 
 
-def _with_facts(
-    settings: Mapping[str, Mapping[str, str]], runs: Sequence[Run], of: Mapping[str, str], ignored: Sequence[str]
-) -> tuple[dict[str, dict[str, str]], list[Note]]:
-    """Add what is not alike in the logs and the files beside them, where nothing in the names says so.
-
-    Returns:
-        The settings of each run; and a note of each option that differs just as the candidates do.
-    """
-    facts = {run.name: {THREADS: str(run.log.threads), **run.options} for run in runs}
-    found = {name: dict(values) for name, values in settings.items()}
-    candidates = _groups({name: of[name] for name in facts})
-    notes = []
-    for key in dict.fromkeys(key for own in facts.values() for key in own):
-        values = {name: own.get(key, "none") for name, own in facts.items()}
-        known = [_groups({name: found[name][each] for name in found}) for each in _keys(found)]
-        if key in ignored or len(set(values.values())) == 1 or _groups(values) in known:
-            continue
-        if _groups(values) != candidates:
-            for name, value in values.items():
-                found[name][key] = value
-        elif key != THREADS and not all(value in of[name] for name, value in values.items()):
-            by_candidate = {of[name]: value for name, value in values.items()}
-            shown = "; ".join(f"{candidate}: {value}" for candidate, value in by_candidate.items())
-            text = f"{key} differs with the candidates ({shown}): the difference may be due to either"
-            notes.append(Note(code="coincides", text=text, data={"name": key, "values": by_candidate}))
-    return found, notes
-
-
-def _groups(values: Mapping[str, str]) -> frozenset[frozenset[str]]:
-    """Return the runs that have one value together."""
-    together: dict[str, set[str]] = {}
-    for name, value in values.items():
-        together.setdefault(value, set()).add(name)
-    return frozenset(frozenset(names) for names in together.values())
-
-
-def _without_what_defines(
-    settings: Mapping[str, Mapping[str, str]], of: Mapping[str, str]
-) -> tuple[dict[str, dict[str, str]], list[Note]]:
+def _without_what_defines(settings: Values, of: Mapping[str, str]) -> tuple[dict[str, dict[str, str]], list[Note]]:
     """Take out what is alike in all runs of each candidate: that is what a table's candidates are; several are named."""
     defining = []
-    for key in _keys(settings):
+    for key in factors.keys(settings):
         values: dict[str, set[str]] = {}
         for name, own in settings.items():
             values.setdefault(of[name], set()).add(own[key])
@@ -194,7 +169,3 @@ def _without_what_defines(
         return others, []
     text = f"{listed(defining)} differ together between candidates: what is found is of all of them, not of one"
     return others, [Note(code="differ_together", text=text, data={"names": defining})]
-
-
-def _keys(settings: Mapping[str, Mapping[str, str]]) -> list[str]:
-    return list(next(iter(settings.values()), {}))

@@ -1,0 +1,86 @@
+"""Dates and times in the names of logs. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+_CANDIDATE = re.compile(
+    r"(?<![A-Za-z0-9.])(?:"
+    r"(?P<apart>\d{4}(?:[-_:T]\d{2}){2,}|\d{2}(?:[-_:T]\d{2}){2,}|(?:19|20)\d{2}\.\d{2}\.\d{2}|\d{2}[-.]\d{2}[-.](?:19|20)\d{2})"
+    r"|(?P<packed>\d{8}(?:[-_T]?\d{6}|[-_T]?\d{4})?)"
+    r"|(?P<epoch>\d{10})"
+    r")Z?(?![A-Za-z0-9])"
+)
+_YEAR, _DAY, _TIME = "Y", "d", "HMS"
+_RANGES = {"Y": (1990, 2099), "y": (10, 39), "m": (1, 12), "d": (1, 31), "H": (0, 23), "M": (0, 59), "S": (0, 59)}
+_LAYOUTS = ("YmdHMS", "YmdHM", "Ymd", "dmY", "mdY", "ymdHMS", "ymdHM", "mdHMS", "mdHM", "ymd", "dmy", "mdy", "HMS")
+"""What the parts of a date may be, the longest first: year, short year, month, day, hour, minute, second."""
+_ORDER = "YymdHMS"
+_EPOCH = (1_200_000_000, 2_100_000_000)
+"""Unix times from 2008 to 2036. A round number of that size is a count, and no time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """The dates and times in a name.
+
+    Attributes:
+        form: what its parts are; stamps of different forms have no order.
+        key: its parts, the year first; later stamps of one form have larger keys. Empty where a name has no date.
+    """
+
+    form: tuple[str, ...] = ()
+    key: tuple[int, ...] = ()
+
+
+def take_stamps(text: str) -> tuple[Stamp, str]:
+    """Return all dates and times in a text, and the text with a slash in the place of each.
+
+    What only looks like a date is left where it is: `10.11.10` is a version, `10000000` a number of rows, `16-32-64` three
+    numbers. Two digits each that can be a date or a time are taken for one.
+    """
+    form: list[str] = []
+    key: list[int] = []
+
+    def replace(match: re.Match[str]) -> str:
+        found = _read(match, has_date=any(_DAY in layout for layout in form))
+        if found is None:
+            return match[0]
+        layout, parts, rest = found
+        form.append(layout)
+        key.extend(part for _, part in sorted(zip(layout, parts, strict=True), key=lambda pair: _ORDER.index(pair[0])))
+        return f"/{rest}"
+
+    left = _CANDIDATE.sub(replace, text)
+    return Stamp(tuple(form), tuple(key)), left
+
+
+def _read(match: re.Match[str], *, has_date: bool) -> tuple[str, list[int], str] | None:
+    """Return the layout of a date, its parts, and what follows it that is no part of it; None where it is no date.
+
+    Behind a date three numbers are a time, if they can be one.
+    """
+    if match["epoch"]:
+        seconds = int(match["epoch"])
+        return ("S", [seconds], "") if _EPOCH[0] <= seconds < _EPOCH[1] and seconds % 1000 else None
+    if match["packed"]:
+        digits = re.sub(r"\D", "", match["packed"])
+        parts = [digits[:4], *(digits[index : index + 2] for index in range(4, len(digits), 2))]
+        layout = {3: "Ymd", 5: "YmdHM", 6: "YmdHMS"}[len(parts)]
+        return (layout, [int(part) for part in parts], "") if _fits(layout, parts) else None
+    pieces = list(re.finditer(r"\d+", match["apart"]))
+    parts = [piece[0] for piece in pieces]
+    for layout in (_TIME, *_LAYOUTS) if has_date else _LAYOUTS:
+        if len(layout) <= len(parts) and _fits(layout, parts[: len(layout)]):
+            rest = match["apart"][pieces[len(layout) - 1].end() :]
+            return layout, [int(part) for part in parts[: len(layout)]], rest
+    return None
+
+
+def _fits(layout: str, parts: Sequence[str]) -> bool:
+    return all(
+        len(part) == (4 if kind == _YEAR else 2) and _RANGES[kind][0] <= int(part) <= _RANGES[kind][1]
+        for kind, part in zip(layout, parts, strict=True)
+    )
