@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
+
+from dialin.stats.series import Series
 
 _Array = NDArray[np.float64]
 
 
-def effective_seconds(tps: Sequence[float]) -> float:
+def effective_seconds(tps: Series) -> float:
     """Return how many independent seconds a series is worth: its effective sample size, between 1 and its length.
 
     That is its length over the autocorrelation time 1 + 2 * (the sum of autocorrelations), summed as Geyer's initial monotone

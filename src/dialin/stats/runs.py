@@ -21,6 +21,7 @@ from scipy.special import fdtrc
 from dialin.model.verdict import CandidateState, Estimate, Outcome
 from dialin.stats.blocks import WIDEST, Observation, components, fit
 from dialin.stats.quantiles import tukey_quantile
+from dialin.stats.series import Series
 
 _Array = NDArray[np.float64]
 
@@ -270,7 +271,7 @@ def judge(
     return Standings(Outcome.NO_WORTHWHILE_DIFFERENCE, winners, states, leader)
 
 
-def weighed(values: Sequence[float], weights: Sequence[float]) -> float | None:
+def weighed(values: Series, weights: Series) -> float | None:
     """Return the weighted mean; None where nothing weighs."""
     total = float(np.sum(weights))
     return float(np.asarray(values, dtype=float) @ np.asarray(weights, dtype=float)) / total if total > 0 else None

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+Series = Sequence[float] | NDArray[np.float64]
+"""Figures in the order of time. A log of weeks is an array: as a list of numbers it would take four times its memory."""
 _FLOOR = 0.6
 """The share of the median to which seconds of a brief stretch are lifted for the typical speed."""
 _STALL = 0.5
@@ -46,7 +48,7 @@ class Window:
     stall_lengths: tuple[int, ...]
 
 
-def window(tps: Sequence[float]) -> Window:
+def window(tps: Series) -> Window:
     """Sum up the measured seconds of one trial.
 
     A second is a stall when it is below half the median. That alone finds no stall in a window which is dead for most of its

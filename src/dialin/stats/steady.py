@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 
 from dialin.model.course import Course
 from dialin.stats.levels import Levels, find_levels
+from dialin.stats.series import Series
 
 _Array = NDArray[np.float64]
 
@@ -94,7 +94,7 @@ class Shape:
 _STEADY = Shape(begin=0, settled=True, course=Course.STEADY)
 
 
-def examine(seconds: Sequence[float], *, latency: bool = False) -> Shape:
+def examine(seconds: Series, *, latency: bool = False) -> Shape:
     """Tell what a window of seconds looked like, which a warm-up went before.
 
     First come courses that are plain to see: nothing was done, speed fell to less than half and stayed there, or it switched
@@ -125,7 +125,7 @@ def examine(seconds: Sequence[float], *, latency: bool = False) -> Shape:
     return replace(rest, begin=begin, at=None if rest.at is None else rest.at + begin)
 
 
-def examine_run(seconds: Sequence[float]) -> Shape:
+def examine_run(seconds: Series) -> Shape:
     """Tell what a whole run did, as `examine` does, and leave nothing out at its start but before a collapse.
 
     Args:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dialin.model.course import Course
+from dialin.stats.series import Series
 from dialin.stats.steady import Shape, examine_run, mser5
 
 _OUTLIER = 0.4
@@ -35,7 +35,7 @@ class Start:
     change: float = 0.0
 
 
-def find_start(tps: Sequence[float]) -> Start:
+def find_start(tps: Series) -> Start:
     """Find what is to be left out at the start of a run, by MSER-5.
 
     A slow start is a warm-up. Where it is not over before half of the run, half of the run is taken for it, unless the whole

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import hashlib
 import re
+from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -170,7 +171,7 @@ def parse_chunks(chunks: Iterable[bytes]) -> tuple[Log, ...]:
     Args:
         chunks: the text, cut between lines.
     """
-    tables, events, rows = [], [], 0
+    figures, events, rows = array("d"), [], 0  # an array that grows in place: no second copy of a long log
     for chunk in chunks:
         starts, table = _reports(chunk)
         for begin, end in _beside_reports(chunk, starts):
@@ -179,8 +180,8 @@ def parse_chunks(chunks: Iterable[bytes]) -> tuple[Log, ...]:
                 row = rows + bisect.bisect_left(starts, match.start())
                 events.append((row, kind, match[kind].decode("utf-8", "replace")))
         rows += len(starts)
-        tables.append(table)
-    table = np.concatenate(tables) if tables else np.empty((0, _COLUMNS))
+        figures.frombytes(table.tobytes())
+    table = np.frombuffer(figures).reshape(-1, _COLUMNS) if figures else np.empty((0, _COLUMNS))
     return tuple(_log(table[begin:end], own) for begin, end, own in _runs(table[:, 0], events) if _is_run(begin, end, own))
 
 

@@ -92,3 +92,14 @@ def test_the_seconds_of_a_dip_do_not_depend_on_what_was_left_out():
     run, _ = noted(series(1000, 3000, warm_up=130) * np.where(np.isin(seconds % 60, (46, 47)), 0.7, 1))
     assert run.warm_up_seconds >= 130
     assert run.dip.seconds == [46, 47]
+
+
+def test_a_log_of_two_days_is_described_in_its_own_seconds():
+    tps = series(1000, 180_000, seed=4)
+    tps[:9_000] *= 0.5
+    tps[120_000:] *= 0.7
+    run, notes = noted(tps)
+    assert run.warm_up_seconds == pytest.approx(9_000, abs=100)
+    assert run.shift_at == pytest.approx(120_000, abs=100)
+    assert run.tps == pytest.approx(float(tps[9_000:].mean()), rel=0.01), "the mean is that of all seconds"
+    assert "fell from" in notes["course_shift"]

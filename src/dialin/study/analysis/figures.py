@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dialin.errors import UserError
 from dialin.model.analysis import RunAnalysis
@@ -19,6 +20,9 @@ from dialin.stats.warm_up_cut import Start, find_start
 from dialin.study.analysis.logs import FEWEST, Run, is_summary_only
 from dialin.text import counted
 from dialin.workloads.sysbench_log import Log
+
+_DAY = 86_400
+"""Lines of a log beyond which its warm-up and its course are found on means of successive lines, in bounded memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +54,9 @@ def figures(run: Run, label: str, candidate: str | None, others: Mapping[str, st
     log = run.log
     if is_summary_only(run):
         return _of_summary(run, label, candidate, others)
-    start = find_start(log.tps.tolist())
+    step = -(-log.tps.size // _DAY)
+    start = find_start(_means(log.tps, step))
+    start = replace(start, length=start.length * step)
     if skip is not None:
         start = Start(int(np.searchsorted(log.times, skip, side="right")), settled=True)
         if (left := log.times.size - start.length) < FEWEST:
@@ -58,8 +64,8 @@ def figures(run: Run, label: str, candidate: str | None, others: Mapping[str, st
     begin = start.length
     measured = log.tps[begin:]
     dip = find_dip(measured, log.interval)
-    shape = examine_run((without(measured, dip) if dip else measured).tolist())
-    summed = window(measured.tolist())
+    shape = examine_run(_means(without(measured, dip) if dip else measured, step))
+    summed = window(measured)
     lengths = summed.stall_lengths
     logged = bool(log.latency_ms.any())
     return Figures(
@@ -78,8 +84,8 @@ def figures(run: Run, label: str, candidate: str | None, others: Mapping[str, st
             settled=start.settled and shape.settled,
             course=shape.course,
             change=shape.change,
-            shift_at=None if shape.at is None else float(log.times[begin + shape.at]),
-            period=None if shape.period is None else shape.period * log.interval,
+            shift_at=None if shape.at is None else float(log.times[begin + shape.at * step]),
+            period=None if shape.period is None else shape.period * step * log.interval,
             cycles=shape.cycles,
             levels=shape.levels,
             switches=shape.switches,
@@ -91,13 +97,25 @@ def figures(run: Run, label: str, candidate: str | None, others: Mapping[str, st
             stalls=len(lengths),
             stall_seconds=sum(lengths) * log.interval,
             longest_stall=max(lengths, default=0) * log.interval,
-            latency_ms=weighed(log.latency_ms[begin:].tolist(), measured.tolist()) if logged else None,
+            latency_ms=weighed(log.latency_ms[begin:], measured) if logged else None,
             percentile=log.percentile if logged else None,
             errors_per_s=float(log.errors[begin:].mean()),
-            effective_seconds=effective_seconds(measured.tolist()) * log.interval,
+            effective_seconds=_effective_lines(measured) * log.interval,
         ),
         tuple(length * log.interval for length in lengths),
     )
+
+
+def _means(tps: NDArray[np.float64], step: int) -> NDArray[np.float64]:
+    """Return the means of so many successive figures each; what remains at the end is left out."""
+    means: NDArray[np.float64] = tps[: tps.size // step * step].reshape(-1, step).mean(axis=1) if step > 1 else tps
+    return means
+
+
+def _effective_lines(tps: NDArray[np.float64]) -> float:
+    """Return how many independent lines a run is worth, by those of its last day where it is longer."""
+    last = tps[-_DAY:]
+    return effective_seconds(last) * tps.size / last.size
 
 
 def _of_summary(run: Run, label: str, candidate: str | None, others: Mapping[str, str]) -> Figures:
