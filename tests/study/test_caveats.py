@@ -50,7 +50,7 @@ def test_at_a_rate_it_is_said_that_latency_was_not_steady_and_a_rate_that_was_mi
     assert "did not become steady in latency (a)" in note.text
     assert "--warmup" in note.text
     (note,) = steadiness_notes(spec, trials, found, short=[1])
-    assert note.text.endswith("begin anew with a lower --rate")
+    assert note.text.endswith("start a new study with a lower --rate")
 
 
 @pytest.mark.parametrize(
@@ -64,3 +64,4 @@ def test_at_a_rate_it_is_said_that_latency_was_not_steady_and_a_rate_that_was_mi
 def test_a_trial_that_did_not_keep_a_level_has_its_course_named(tps, said):
     (note,) = steadiness_notes(SECONDS, *measured(tps))
     assert said in note.text
+    assert "a longer warm-up does not help" in note.text

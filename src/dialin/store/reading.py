@@ -97,7 +97,7 @@ def _format(source: sqlite3.Connection, path: Path) -> int:
     if found is None:
         raise UserError(
             f"{path} holds no study yet: it is being made, or its making was broken off",
-            "Look again in a moment; if it stays so, begin anew",
+            "Look again in a moment; if that stays so, start a new study",
         )
     return int(found[0])
 
@@ -120,4 +120,4 @@ def _faults(path: Path) -> Iterator[None]:
         told = error.orig if isinstance(error, DBAPIError) else error
         if isinstance(told, sqlite3.OperationalError):
             raise UserError(f"{path} cannot be opened: {told}", "It must be yours to read") from error
-        raise UserError(f"{path} is damaged and cannot be read", "Restore it from a backup, or begin anew") from error
+        raise UserError(f"{path} is damaged and cannot be read", "Restore it from a backup, or start a new study") from error

@@ -59,7 +59,7 @@ def _mark(path: Path) -> int:
     except sqlite3.OperationalError as error:
         raise UserError(f"{path} cannot be opened: {error}", "It must be yours to read and write") from error
     except sqlite3.DatabaseError as error:
-        raise UserError(f"{path} is damaged and cannot be read", "Restore it from a backup, or begin anew") from error
+        raise UserError(f"{path} is damaged and cannot be read", "Restore it from a backup, or start a new study") from error
 
 
 def _engine(path: Path) -> Engine:
@@ -165,7 +165,7 @@ class Store:
             raise UserError(f"{path} cannot be opened: {error.orig}", "It must be yours to read and write") from error
         except SQLAlchemyError as error:
             engine.dispose()
-            raise UserError(f"{path} is damaged and cannot be read", "Restore it from a backup, or begin anew") from error
+            raise UserError(f"{path} is damaged and cannot be read", "Restore it from a backup, or start a new study") from error
         if found > schema.FORMAT:
             engine.dispose()
             raise UserError(f"{directory} was written by a newer dialin", "Update dialin, then try again")
@@ -447,5 +447,5 @@ class Store:
             )
         except (DatabaseError, ValidationError, ValueError, TypeError) as error:
             raise UserError(
-                f"{self._directory / FILE} is damaged and cannot be read", "Restore it from a backup, or begin anew"
+                f"{self._directory / FILE} is damaged and cannot be read", "Restore it from a backup, or start a new study"
             ) from error

@@ -85,6 +85,10 @@ def stall_cost(own: Sequence[Figures]) -> float | None:
     return 1 - sum(one.window.mean for one in own) / typical if typical else None
 
 
+_NO_WARM_UP = (Course.COLLAPSE, Course.TWO_LEVELS, Course.DEAD, Course.ERRATIC)
+"""Courses that are the server's own, however long it runs before it is measured."""
+
+
 def steadiness_notes(
     spec: StudySpec, done: Sequence[Trial], found: Mapping[int, Figures], short: Collection[int] = ()
 ) -> list[Note]:
@@ -104,13 +108,15 @@ def steadiness_notes(
     windows = {course: [found[t.id] for t in unsteady if found[t.id].shape.course is course] for course in Course}
     seen = listed([_in_words(course, own) for course, own in windows.items() if own])
     if _is_timed_by_the_run(spec):
-        cure = "begin anew with more runs (--workload-option runs=N)"
+        cure = "start a new study with more runs (--workload-option runs=N)"
     elif any(trial.id in short for trial in unsteady):  # what waits grows for as long as the load lasts
-        cure = "begin anew with a lower --rate"
+        cure = "start a new study with a lower --rate"
     elif any(shape.too_short for shape in shapes):
-        cure = "begin anew with a longer --measure"
+        cure = "start a new study with a longer --measure"
+    elif all(shape.course in _NO_WARM_UP for shape in shapes):
+        cure = "a longer warm-up does not help; `dialin explain` shows what the server waited for"
     else:
-        cure = "begin anew with a longer --warmup"
+        cure = "start a new study with a longer --warmup"
     by = " in latency" if spec.workload.rate else ""
     text = f"{len(unsteady)} of {counted(len(done), 'trial')} did not become steady{by} ({', '.join(whose)}): {seen}; {cure}"
     data = {"trials": [trial.id for trial in unsteady], "candidates": whose, "courses": sorted({s.course for s in shapes})}

@@ -142,7 +142,7 @@ def _reached_notes(spec: StudySpec, done: Sequence[Trial], short: Sequence[Misse
     who = "All candidates" if len(kept_up) == len(spec.candidates) else several(spec, kept_up)
     text = (
         f"{who} kept up with the rate of {asked} transactions/s, so that their throughput could not differ. What may differ "
-        "there is latency: begin anew with --goal latency"
+        "there is latency: start a new study with --goal latency"
     )
     return [Note(code="rate_reached", text=text, data={"asked": asked, "candidates": kept_up})]
 

@@ -290,7 +290,7 @@ class Runner:
             )
         return ServerError(
             f"No candidate could be measured; the last failure: {last.reason}",
-            "See the log lines above and the study's report; mend the setting or the workload, then begin anew",
+            "See the log lines above and the study's report; correct the setting or the workload, then start a new study",
             last.log_tail,
         )
 

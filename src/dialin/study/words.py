@@ -221,10 +221,10 @@ def _while_unresolved(
     """Return the candidate to use while nothing is decided, and why: the baseline, or one that was shown to be better."""
     base = spec.baseline
     if serious:
-        how = "begin anew with --hold" if any(note.data["hold"] for note in serious) else "hold that variable fixed"
+        how = "start a new study with --hold" if any(note.data["hold"] for note in serious) else "hold that variable fixed"
         return base, f"No winner is claimed while another variable differs: keep the baseline, and {how}."
     if decision.states[base] is CandidateState.FAILED:
-        return base, "The baseline could not be measured, so nothing is recommended: mend it, then begin anew."
+        return base, "The baseline could not be measured, so nothing is recommended: correct it, then start a new study."
     if {state for name, state in decision.states.items() if name != base} == {CandidateState.UNSAFE}:
         return base, "Every other candidate is unsafe: keep the baseline."
     broken = [name for name, state in decision.states.items() if state is CandidateState.FAILED]
@@ -321,7 +321,7 @@ def unresolved_notes(spec: StudySpec, decision: Decision, needed: int | None) ->
         minutes = math.ceil(spec.minutes * max(1.2, needed / decision.blocks))
         text += f"; a choice may take about {needed:,}: dialin resume DIR --minutes {minutes}"
         data["blocks_needed"] = needed
-    return [Note(code="unresolved", text=f"{text}. Or begin anew with a larger --worthwhile", data=data)]
+    return [Note(code="unresolved", text=f"{text}. Or start a new study with a larger --worthwhile", data=data)]
 
 
 def _leaders(decision: Decision) -> list[str]:
