@@ -21,13 +21,13 @@ from scipy.special import betaincinv, stdtrit
 from world import BEST, DYNAMIC, LEVELS, RESTART, Machine, World, observe, run, truth
 
 from dialin.model.verdict import CandidateState, Estimate, Outcome
+from dialin.question.plan import block_order
 from dialin.stats.blocks import fit
 from dialin.stats.decide import Decision, Rules, leaves
 from dialin.stats.intervals import stall_share, typical
 from dialin.stats.looks import FIRST_CUT, FIRST_LOOK, allowance
 from dialin.stats.safety import Failures, unsafe
 from dialin.stats.throughput import by_mean, decide_throughput
-from dialin.study.plan import block_order
 
 RULES = Rules(worthwhile=0.01, confidence=0.95)
 """What `dialin sweep` decides by where nothing else is asked for."""

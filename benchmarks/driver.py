@@ -29,7 +29,7 @@ from dialin.paths import replace_text
 from dialin.probes import host
 from dialin.servers import builds
 from dialin.servers.sandbox import Sandbox
-from dialin.study.workshop import Workshop
+from dialin.trials.tools import Workshop
 from dialin.workloads.base import Load, Target
 from dialin.workloads.choose import chosen
 

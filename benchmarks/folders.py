@@ -15,13 +15,13 @@ from pathlib import Path
 
 import numpy as np
 
+from dialin.logs.analysis import Request, analyze
+from dialin.logs.assignment import Rule
+from dialin.logs.reading import Folder as Logs
+from dialin.logs.reading import Run, load
+from dialin.logs.sibling_files import parse_options, read_options
 from dialin.model.analysis import Analysis
 from dialin.model.verdict import Outcome
-from dialin.study.analysis.judge import Request, analyze
-from dialin.study.analysis.logs import Folder as Logs
-from dialin.study.analysis.logs import Run, load
-from dialin.study.analysis.sibling_files import parse_options, read_options
-from dialin.study.analysis.sort import Rule
 from dialin.workloads.sysbench_log import Log
 
 SECONDS = 60

@@ -39,8 +39,8 @@ from dialin.probes.heartbeat import Heartbeat
 from dialin.probes.watch import Watch
 from dialin.servers import builds
 from dialin.servers.sandbox import Sandbox
-from dialin.study.watching import Session, data_directory, probes_of
-from dialin.study.workshop import Workshop
+from dialin.trials.probing import Session, data_directory, probes_of
+from dialin.trials.tools import Workshop
 from dialin.workloads.base import Load, Target
 from dialin.workloads.choose import chosen
 

@@ -22,7 +22,7 @@ import numpy as np
 from dialin.model.record import StudyRecord
 from dialin.model.study import Candidate, StudySpec
 from dialin.model.trial import Sample, Step, Trial, TrialState
-from dialin.study.verdict import judge
+from dialin.verdict.verdict import judge
 
 CANDIDATES, BLOCKS, SECONDS = 7, 10, 10_000
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from dialin.store.raw_waits import ALL, summarise
+from dialin.store.waits_file import ALL, summarise
 
 INSTRUMENTS = [f"wait/synch/rwlock/innodb/lock_{number}" for number in range(20)]
 OPERATIONS = ["shared_lock", "exclusive_lock", "shared_exclusive_lock"]

@@ -12,12 +12,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from dialin.logs.analysis import Request, analyze
+from dialin.logs.assignment import Rule
+from dialin.logs.reading import load
 from dialin.model.study import Goal
 from dialin.report import analysis_json
-from dialin.study.analysis.judge import Request, analyze
-from dialin.study.analysis.logs import load
-from dialin.study.analysis.sort import Rule
-from study.analysis.made import csv, human, series, write
+from fixtures.sysbench_logs import csv, human, series, write
 
 SCHEMA = Path(__file__).parents[1] / "schema"
 ROUGH = [(second, 8) for second in range(100, 900, 100)]

@@ -29,7 +29,7 @@ from dialin.servers.install.installable import INSTALLABLE, Installable, install
 from dialin.servers.install.installer import install
 from dialin.servers.objects import instrumented, real_objects
 from dialin.servers.sandbox import Sandbox
-from dialin.study.workshop import Workshop
+from dialin.trials.tools import Workshop
 from dialin.variables.catalogue import Catalogue
 from dialin.workloads.base import Target
 from dialin.workloads.sysbench import Sysbench

@@ -18,12 +18,12 @@ from dialin.cli.run_recipe import run_recipe
 from dialin.errors import DialinError, InterruptedStudyError
 from dialin.evidence.explain import explain
 from dialin.paths import Home, replace_text
+from dialin.preflight.attached import NOTHING
+from dialin.recipes import execution, library
+from dialin.recipes.library import ScaleName
+from dialin.recipes.published import Done, Reproduction, page
 from dialin.servers.ledger import Ledger
 from dialin.store.store import Store
-from dialin.study import recipe_run, recipes
-from dialin.study.attaching import NOTHING
-from dialin.study.published import Done, Reproduction, page
-from dialin.study.recipes import ScaleName
 
 
 def main() -> int:
@@ -33,7 +33,7 @@ def main() -> int:
         if not orphan.keep:
             say(f"Ended what an earlier dialin left behind: {orphan.build or orphan.id}")
     failed = []
-    for name in [] if asked.write_only else asked.only or recipes.names():
+    for name in [] if asked.write_only else asked.only or library.names():
         say(f"Recipe {name}")
         try:
             run_recipe(name, asked.scale, NOTHING, out=asked.runs / name, as_json=False, yes=True)
@@ -43,7 +43,7 @@ def main() -> int:
         except DialinError as error:
             say(str(error))
             failed.append(name)
-    found = [reproduction(name, asked.scale, asked.runs / name) for name in recipes.names()]
+    found = [reproduction(name, asked.scale, asked.runs / name) for name in library.names()]
     replace_text(asked.output, page([each for each in found if each.done]))
     say(f"Written: {asked.output}")
     if failed:
@@ -53,9 +53,9 @@ def main() -> int:
 
 def reproduction(name: str, scale: ScaleName, directory: Path) -> Reproduction:
     """Read the studies of a recipe that have a verdict."""
-    recipe = recipes.find(name)
+    recipe = library.find(name)
     done = []
-    for place in recipe_run.places(recipe, directory):
+    for place in execution.places(recipe, directory):
         if not place.begun:
             continue
         with Store.open(place.directory) as store:
@@ -74,8 +74,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--write-only", action="store_true", help="run nothing, write the page from the runs that are there")
     parser.add_argument("--output", type=Path, default=Path(__file__).parents[1] / "docs" / "published.md", metavar="FILE")
     asked = parser.parse_args()
-    if unknown := sorted(set(asked.only) - set(recipes.names())):
-        parser.error(f"there is no recipe {unknown[0]!r}; they are {', '.join(recipes.names())}")
+    if unknown := sorted(set(asked.only) - set(library.names())):
+        parser.error(f"there is no recipe {unknown[0]!r}; they are {', '.join(library.names())}")
     return asked
 
 

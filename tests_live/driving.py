@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from dialin.study.workshop import Workshop
+from dialin.trials.tools import Workshop
 from dialin.workloads import load_binary
 from live import LIMIT
 

@@ -15,7 +15,7 @@ from dialin.servers.capabilities import Capability, has
 from dialin.servers.connection import global_variables
 from dialin.servers.install.installable import installable
 from dialin.servers.sandbox import Sandbox
-from dialin.study.workshop import Workshop
+from dialin.trials.tools import Workshop
 from live import INSTALLED
 
 BROUGHT = [build for build in INSTALLED if build.origin == "installed by dialin"]

@@ -4,9 +4,9 @@ import pytest
 
 from dialin.servers.capabilities import Capability, has
 from dialin.servers.connection import global_variables
-from dialin.study import comparison
-from dialin.study.comparison import Seen
-from dialin.study.workshop import Workshop
+from dialin.trials.tools import Workshop
+from dialin.verdict import effective_settings
+from dialin.verdict.effective_settings import Seen
 from test_in_force import (
     ALL,
     CAPACITY,
@@ -44,7 +44,7 @@ def test_candidates_that_report_other_numbers_and_have_one_pool_are_one(workshop
     settings = {"one": {POOL: 1, SIZE: "512M"}, "eight": {POOL: 8, SIZE: "512M"}}
     found = {name: seen(workshop, build, setting) for name, setting in settings.items()}
     spec = study(build, **settings)
-    (note,) = comparison.same_notes(spec, found, comparison.same(spec, found))
+    (note,) = effective_settings.same_notes(spec, found, effective_settings.same(spec, found))
     assert note.data["candidates"] == ["one", "eight"]
     assert "each has 1 real innodb_buffer_pool_instances" in note.text
 
@@ -55,14 +55,14 @@ def test_a_pool_that_grew_and_a_chunk_that_shrank_are_named_with_all_values(work
     settings = {name: {POOL: number} for name, number in (("one", 1), ("three", 3), ("many", 64))}
     found = {name: seen(workshop, build, {SIZE: "2G", **setting}) for name, setting in settings.items()}
     spec = study(build, **settings).model_copy(update={"fixed": {SIZE: "2G"}})
-    notes = {note.data["variable"]: note for note in comparison.confounds(spec, found)}
+    notes = {note.data["variable"]: note for note in effective_settings.confounds(spec, found)}
     assert notes[SIZE].data["values"] == {"one": str(2 * GIB), "three": str(2304 * 2**20), "many": str(2 * GIB)}
     assert notes[SIZE].data["could_explain"]
     assert notes["innodb_buffer_pool_chunk_size"].data["values"]["many"] == str(32 * 2**20)
     held = spec.model_copy(update={"held": notes[SIZE].data["hold"]})
     still = {name: seen(workshop, build, held.setting_of(name)) for name in settings}
     assert {SIZE, "innodb_buffer_pool_chunk_size"}.isdisjoint(
-        note.data["variable"] for note in comparison.confounds(held, still)
+        note.data["variable"] for note in effective_settings.confounds(held, still)
     )
 
 
@@ -75,7 +75,7 @@ def test_what_a_server_derives_from_how_it_writes_is_named_and_hides_no_differen
     build = the(server)
     settings = {str(value): {asked: value} for value in values}
     found = {name: seen(workshop, build, setting) for name, setting in settings.items()}
-    notes = {note.data["variable"]: note.data for note in comparison.confounds(study(build, **settings), found)}
+    notes = {note.data["variable"]: note.data for note in effective_settings.confounds(study(build, **settings), found)}
     assert set(notes) <= derived
     assert set(notes) or asked == METHOD  # which has variables of its own for its parts since 11.0
     assert all(note["follows"] == [asked] and not note["could_explain"] for note in notes.values())
@@ -86,7 +86,7 @@ def test_what_the_capacity_drags_along_is_named(workshop, server):
     build = the(server)
     settings = {"low": {CAPACITY: 3000}, "high": {CAPACITY: 30000}}
     found = {name: seen(workshop, build, setting) for name, setting in settings.items()}
-    notes = {note.data["variable"]: note for note in comparison.confounds(study(build, **settings), found)}
+    notes = {note.data["variable"]: note for note in effective_settings.confounds(study(build, **settings), found)}
     assert notes[MOST].data["values"] == {"low": "6000", "high": "60000"}
     assert notes[MOST].data["follows"] == [CAPACITY]
     assert notes[MOST].data["hold"] == {MOST: 60000}
@@ -112,7 +112,10 @@ def test_a_capacity_that_is_set_at_run_time_is_cut_on_mysql_and_drags_its_limit_
     values = [(found.in_force[CAPACITY], found.in_force[MOST]) for found in (before, above, below)]
     codes = [said(workshop, build, {CAPACITY: 50000}, above), said(workshop, build, {MOST: 100}, below)]
     dragged = [
-        {note.data["variable"]: note.data["follows"] for note in comparison.confounds(spec, {"before": before, "after": after})}
+        {
+            note.data["variable"]: note.data["follows"]
+            for note in effective_settings.confounds(spec, {"before": before, "after": after})
+        }
         for spec, after in (
             (study(build, before={CAPACITY: 200}, after={CAPACITY: 50000}), above),
             (study(build, before={MOST: 2000}, after={MOST: 100}), below),
@@ -141,5 +144,5 @@ def test_the_parts_of_the_performance_schema_are_no_confounds_of_its_switch(work
     moved = [name for name in on if name.startswith(f"{SWITCH}_") and on[name] != off.get(name)]
     assert bool(moved) is has(build, Capability.INSTRUMENT_OPTION)  # 5.5 sizes nothing by itself
     spec = study(build, **settings)
-    assert comparison.confounds(spec, found) == []
-    assert comparison.same(spec, found) == []
+    assert effective_settings.confounds(spec, found) == []
+    assert effective_settings.same(spec, found) == []

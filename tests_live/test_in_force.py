@@ -14,10 +14,10 @@ from dialin.servers.capabilities import Capability, has
 from dialin.servers.connection import global_variables
 from dialin.servers.objects import instrumented, real_objects
 from dialin.servers.sandbox import Sandbox
-from dialin.study import comparison
-from dialin.study.comparison import Seen
-from dialin.study.workshop import Workshop
+from dialin.trials.tools import Workshop
 from dialin.variables import check
+from dialin.verdict import effective_settings
+from dialin.verdict.effective_settings import Seen
 from live import INSTALLED
 
 MYSQL = ("mysql@5.5", "mysql@5.6", "mysql@8.0", "mysql@9.7")
@@ -205,7 +205,9 @@ def study(build, **settings):
 
 def said(workshop, build, asked, found):
     """The codes of the notes that a candidate gets, by variable."""
-    notes = comparison.deviations(study(build, asked=asked, other={}), {"asked": found}, {build.id: workshop.catalogue(build)})
+    notes = effective_settings.deviations(
+        study(build, asked=asked, other={}), {"asked": found}, {build.id: workshop.catalogue(build)}
+    )
     codes = {}
     for note in notes:
         codes.setdefault(note.data["variable"], []).append(note.code)

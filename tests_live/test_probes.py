@@ -16,8 +16,8 @@ from dialin.probes.watch import Watch
 from dialin.servers.account import Account
 from dialin.servers.capabilities import Capability, has
 from dialin.servers.connection import connect
-from dialin.study.watching import Session, data_directory, probes_of
-from dialin.study.workshop import Workshop
+from dialin.trials.probing import Session, data_directory, probes_of
+from dialin.trials.tools import Workshop
 from dialin.workloads.base import Target
 from dialin.workloads.sysbench import Sysbench
 from live import INSTALLED

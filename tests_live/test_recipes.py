@@ -2,21 +2,21 @@
 
 import pytest
 
-from dialin.study import recipes
-from dialin.study.recipes import ScaleName
-from dialin.study.workshop import Workshop
+from dialin.recipes import library
+from dialin.recipes.library import ScaleName
+from dialin.trials.tools import Workshop
 from dialin.variables import check
 from live import find, only_with_all
 
 
 @only_with_all
-@pytest.mark.parametrize("name", recipes.names())
+@pytest.mark.parametrize("name", library.names())
 def test_every_variable_of_a_recipe_exists_in_its_build_and_takes_its_values(name):
     workshop = Workshop.open(print)
-    for study in recipes.find(name).study:
+    for study in library.find(name).study:
         for scale in ScaleName:
             question = study.question(scale)
-            settings, _ = question.settings(recipes.directory())
+            settings, _ = question.settings(library.directory())
             for server in question.servers:
                 build = find(server)
                 if build is None:

@@ -4,11 +4,18 @@ from dataclasses import replace
 
 import pytest
 
+from dialin.apply import sql_file
 from dialin.model.build import Flavour
-from dialin.report import limits, sqlfile
+from dialin.report import limits
+from dialin.report.files import recommendation
 from dialin.servers.capabilities import Capability, has
 from dialin.testing import records
 from dialin.variables.catalogue import Catalogue, Kind, Variable
+
+
+def sql_of(record):
+    return recommendation(record, record.verdict)["recommended.sql"]
+
 
 TRICKY = "SELECT 'it''s', \"a\\\\b\", '%s'; -- # `x` Grüße"
 KNOWN = [
@@ -45,7 +52,7 @@ def lines(script):
 def test_what_is_recommended_comes_into_force_and_undo_takes_it_back(server, mode):
     before = server.variables()
     record = recommending(server.build.id, before)
-    script, undo = sqlfile.render(record), sqlfile.render_undo(record)
+    script, undo = sql_of(record), sql_file.render_undo(record)
     names = f"SET SESSION sql_mode = '{mode}'", "SET NAMES utf8mb4"
     try:
         server.query(*names, *lines(script))
@@ -70,13 +77,13 @@ def test_undo_sets_nothing_that_only_a_sandbox_had(server):
     before = server.variables()
     record = recommending(server.build.id, {**before, "max_connections": "55"}, is_stated=False)
     try:
-        server.query("SET NAMES utf8mb4", *lines(sqlfile.render(record)))
-        server.query(*lines(sqlfile.render_undo(record)))
+        server.query("SET NAMES utf8mb4", *lines(sql_of(record)))
+        server.query(*lines(sql_file.render_undo(record)))
         assert server.variables()["max_connections"] == "77", "it is for the next start to take back"
         if has(server.build, Capability.PERSIST):
             assert server.query("SELECT * FROM performance_schema.persisted_variables") == ()
     finally:
-        server.query("SET NAMES utf8mb4", *lines(sqlfile.render_undo(recommending(server.build.id, before))))
+        server.query("SET NAMES utf8mb4", *lines(sql_file.render_undo(recommending(server.build.id, before))))
     assert server.variables() == before
 
 

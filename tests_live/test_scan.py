@@ -11,9 +11,9 @@ import pytest
 from dialin.clock import SystemClock
 from dialin.errors import ServerError
 from dialin.model.build import Flavour
+from dialin.question.study_file import question
 from dialin.servers.connection import status
-from dialin.study.file import question
-from dialin.study.workshop import Workshop
+from dialin.trials.tools import Workshop
 from dialin.workloads.base import Target
 from dialin.workloads.choose import chosen
 from live import INSTALLED, MYSQL, find, only_with_all

@@ -17,7 +17,7 @@ from dialin.servers.connection import global_variables
 from dialin.servers.ledger import Ledger
 from dialin.servers.processes import processes
 from dialin.servers.sandbox import Sandbox
-from dialin.study.workshop import Workshop
+from dialin.trials.tools import Workshop
 from live import INSTALLED, MYSQL, children, find, kill, until
 
 

@@ -10,15 +10,15 @@ from dialin.errors import ServerError, UserError
 from dialin.model.study import Switch
 from dialin.model.trial import Step, Trial, TrialState
 from dialin.paths import Home
+from dialin.question.study_file import Question
+from dialin.race.lifecycle import check_question
 from dialin.servers.connection import global_variables
 from dialin.servers.ledger import Ledger
 from dialin.store.store import Store
-from dialin.study.file import Question
-from dialin.study.launch import check_question
-from dialin.study.lives import Lives, SharedStage
-from dialin.study.stage import SandboxStage
-from dialin.study.switching import Changes
-from dialin.study.workshop import Workshop
+from dialin.trials.shared_sandbox import Lives, SharedStage
+from dialin.trials.stage import SandboxStage
+from dialin.trials.switch_mode import Changes
+from dialin.trials.tools import Workshop
 from live import EASY, INSTALLED, LIMIT, LITTLE, MYSQL, SHORT, children, find, interrupt, kill, measuring, only_with_all, until
 
 MARIADB = "mariadb@10.11.19"

@@ -13,7 +13,7 @@ from dialin.datasets.cache import copy
 from dialin.model.setting import as_number
 from dialin.paths import Home
 from dialin.servers.sandbox import Sandbox
-from dialin.study.workshop import Workshop
+from dialin.trials.tools import Workshop
 from dialin.variables import check, memory, rules
 from dialin.variables.catalogue import Kind
 from live import INSTALLED

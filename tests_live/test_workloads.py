@@ -5,7 +5,7 @@ import pytest
 from dialin.datasets.cache import copy
 from dialin.model.workload import LOAD_WORKLOADS, SYSBENCH_SCRIPTS, Driver, WorkloadSpec
 from dialin.servers.sandbox import Sandbox
-from dialin.study.workshop import Workshop
+from dialin.trials.tools import Workshop
 from dialin.workloads.base import Target
 from dialin.workloads.choose import chosen
 from driving import needs_dialin_load

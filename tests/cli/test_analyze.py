@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from study.analysis.made import csv, human, series, write
+from fixtures.sysbench_logs import csv, human, series, write
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ import pytest
 from dialin.cli import conduct, run_recipe
 from dialin.errors import DialinError, ExitCode, UserError
 from dialin.model.record import Look
+from dialin.preflight.attached import NOTHING, Permission
+from dialin.recipes import execution, library
+from dialin.recipes.library import ScaleName
 from dialin.store.store import Store
-from dialin.study import recipe_run, recipes
-from dialin.study.attaching import NOTHING, Permission
-from dialin.study.recipes import ScaleName
 from dialin.testing import records
 
 NAME = "read-buffer-size"
@@ -18,8 +18,8 @@ NAME = "read-buffer-size"
 def test_all_recipes_are_listed_with_their_source_and_minutes(dialin):
     code, out, _ = dialin("recipes")
     assert code == 0
-    for name in recipes.names():
-        recipe = recipes.find(name)
+    for name in library.names():
+        recipe = library.find(name)
         assert name in out
         assert recipe.source.date in out
         assert f"laptop {recipe.scales[ScaleName.LAPTOP].minutes:g} min" in out
@@ -29,7 +29,7 @@ def test_all_recipes_are_listed_with_their_source_and_minutes(dialin):
 def test_one_recipe_is_shown_in_full(dialin, name):
     code, out, _ = dialin("recipes", name)
     assert code == 0
-    assert recipes.find(NAME).source.address in out
+    assert library.find(NAME).source.address in out
     assert f"dialin run recipe:{NAME}" in out
     assert "67.2" in out, "published figures are shown"
 
@@ -56,7 +56,7 @@ def test_a_build_that_is_not_there_is_told_with_its_study_before_any_study_begin
     def missing(*_):
         raise UserError("mysql@5.6 is not on this machine", "Install it: dialin servers install mysql@5.6")
 
-    monkeypatch.setattr(recipe_run, "check_question", missing)
+    monkeypatch.setattr(execution, "check_question", missing)
     code, _, err = dialin("run", f"recipe:{NAME}", "--out", "there")
     assert code == 2
     assert "myisam-cold: mysql@5.6 is not on this machine" in err
@@ -77,11 +77,11 @@ def quick(monkeypatch, tmp_path):
         ran.append(("resume", directory.name, ""))
 
     monkeypatch.setenv("DIALIN_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(recipe_run, "check_question", lambda *_: None)
-    monkeypatch.setattr(recipe_run, "check_resume", lambda *_: None)
-    monkeypatch.setattr(recipe_run, "begin", begin)
-    monkeypatch.setattr(recipe_run, "resume", resume)
-    monkeypatch.setattr(recipe_run, "_asks", lambda *_: True)
+    monkeypatch.setattr(execution, "check_question", lambda *_: None)
+    monkeypatch.setattr(execution, "check_resume", lambda *_: None)
+    monkeypatch.setattr(execution, "begin", begin)
+    monkeypatch.setattr(execution, "resume", resume)
+    monkeypatch.setattr(execution, "_asks", lambda *_: True)
     monkeypatch.setattr(conduct, "announce", lambda *_: None)
     return ran
 
@@ -104,7 +104,7 @@ def run(out, *, as_json=False):
 def test_each_study_runs_in_a_directory_of_its_own_and_ends_with_a_line(quick, tmp_path, capsys):
     assert run(tmp_path / "out") is ExitCode.VERDICT
     captured = capsys.readouterr()
-    assert [(what, name) for what, name, _ in quick] == [("begin", study.name) for study in recipes.find(NAME).study]
+    assert [(what, name) for what, name, _ in quick] == [("begin", study.name) for study in library.find(NAME).study]
     assert "Study 2 of 3:" in captured.err
     assert "\nmyisam-warm: " in captured.out
     assert all(command.endswith(f"--scale laptop --out {tmp_path / 'out'}") for _, _, command in quick)
@@ -119,7 +119,7 @@ def test_run_again_goes_on_with_what_is_there(quick, tmp_path):
 def test_json_is_a_list_with_each_studys_verdict_alone(quick, tmp_path, capsys):
     run(tmp_path / "out", as_json=True)
     told = json.loads(capsys.readouterr().out)
-    assert [one["study"] for one in told] == [study.name for study in recipes.find(NAME).study]
+    assert [one["study"] for one in told] == [study.name for study in library.find(NAME).study]
     assert {one["verdict"]["verdict"] for one in told} == {"winner"}
 
 
@@ -143,14 +143,14 @@ def test_all_verdicts_are_printed_before_any_report_is_written(quick, tmp_path, 
     with pytest.raises(UserError, match="No space left"):
         run(tmp_path / "out", as_json=as_json)
     out = capsys.readouterr().out
-    assert all(study.name in out for study in recipes.find(NAME).study)
+    assert all(study.name in out for study in library.find(NAME).study)
 
 
 def test_a_directory_named_dir_is_named_as_it_is_in_the_command_that_goes_on(quick, tmp_path, monkeypatch):
     def broken(*_):
         raise DialinError("The disk is full", "Make room, then: dialin resume DIR")
 
-    monkeypatch.setattr(recipe_run, "begin", broken)
+    monkeypatch.setattr(execution, "begin", broken)
     out = tmp_path / "MY DIR"
     with pytest.raises(DialinError) as failed:
         run(out)
@@ -166,7 +166,7 @@ def test_a_directory_that_holds_something_else_is_not_written_to(quick, tmp_path
 
 
 def test_a_study_of_another_scale_is_not_gone_on_with(quick, tmp_path, monkeypatch):
-    monkeypatch.setattr(recipe_run, "_asks", lambda *_: False)
+    monkeypatch.setattr(execution, "_asks", lambda *_: False)
     keep(tmp_path / "out" / "myisam-cold")
     with pytest.raises(UserError, match="another scale"):
         run(tmp_path / "out")

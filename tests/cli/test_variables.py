@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from dialin.cli import variables as command
 from dialin.errors import ServerError, UserError
 from dialin.model.build import Build, Flavour
-from dialin.study.workshop import Workshop
+from dialin.trials.tools import Workshop
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 
 BUFFER = Variable("read_buffer_size", Kind.INTEGER, 8192, 2147479552, block=4096, default="131072", dynamic=True)

@@ -12,7 +12,7 @@ from dialin.frames import columns
 from dialin.model.evidence import Point
 from dialin.model.setting import describe
 from dialin.model.trial import Step
-from dialin.store import raw_waits
+from dialin.store import waits_file
 from dialin.store.store import Store
 from dialin.testing import invented_why, records
 
@@ -138,7 +138,7 @@ def test_raw_waits_are_summed_up_and_there_one_by_one(kept, tmp_path):
     number, raw = next(iter(record.waits.items()))
     file = tmp_path / "ring"
     file.write_text("1\t5\twait/synch/mutex/innodb/a\tlock\t100\t2500\t1\n")
-    raw_waits.write(directory / "waits" / f"trial-{number}.parquet", [file])
+    waits_file.write(directory / "waits" / f"trial-{number}.parquet", [file])
     study = dialin.open_study(directory)
     row = raw.rows[0]
     told = study.waits.filter(trial=number).row(0, named=True)

@@ -20,7 +20,7 @@ import pymysql
 
 from dialin.paths import Home
 from dialin.servers import builds
-from dialin.study.workshop import Workshop
+from dialin.trials.tools import Workshop
 
 SAMPLES = Path(__file__).parent / "samples"
 SECONDS = 6

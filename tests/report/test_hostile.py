@@ -13,12 +13,14 @@ import pytest
 from markdown_it import MarkdownIt
 from rich.console import Console
 
+from dialin.apply import sql_file
 from dialin.dashboard.follow import Follower
 from dialin.dashboard.view import view
 from dialin.frames import export
 from dialin.model.record import LogLine
 from dialin.model.verdict import Note, Verdict
-from dialin.report import html, jsonfile, markdown, optionfile, sqlfile, why_json
+from dialin.report import html, jsonfile, markdown, why_json
+from dialin.report.files import recommendation
 from dialin.report.lines import PlainLines
 from dialin.report.screen import LiveScreen, draw
 from dialin.report.terminal import print_verdict
@@ -29,6 +31,15 @@ from dialin.testing.clock import FakeClock
 from dialin.testing.driven import drive
 from dialin.variables import optionfile as servers_own
 from dialin.variables.catalogue import Catalogue, Kind, Variable
+
+
+def cnf_of(record):
+    return recommendation(record, record.verdict)["recommended.cnf"]
+
+
+def sql_of(record):
+    return recommendation(record, record.verdict)["recommended.sql"]
+
 
 CONTROLS = "\x1b[2J\x1b]0;owned\x07\x9b31m\u202e\u2066\u200f\ufeff\x7f"
 TRICKS = (
@@ -251,7 +262,7 @@ def texts(data):
 
 def test_an_option_file_holds_it_in_comments_and_quotes_alone(tmp_path):
     path = tmp_path / "recommended.cnf"
-    path.write_text(optionfile.render(record()), encoding="utf-8")
+    path.write_text(cnf_of(record()), encoding="utf-8")
     assert servers_own.read(path).setting == {"init_connect": TRICKS.strip()}
     text = path.read_text(encoding="utf-8")
     assert not ACTING.search(text)
@@ -259,7 +270,7 @@ def test_an_option_file_holds_it_in_comments_and_quotes_alone(tmp_path):
 
 
 def test_sql_holds_it_in_comments_and_quotes_alone():
-    for text in (sqlfile.render(record()), sqlfile.render_undo(record())):
+    for text in (sql_of(record()), sql_file.render_undo(record())):
         assert not ACTING.search(text)
         for line in text.splitlines():
             if line and not line.startswith("--"):

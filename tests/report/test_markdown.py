@@ -3,9 +3,9 @@ import re
 
 from markdown_it import MarkdownIt
 
+from dialin.apply.option_file import Change
 from dialin.report import markdown
 from dialin.report.figures import columns
-from dialin.report.optionfile import Change
 from dialin.testing import records
 
 

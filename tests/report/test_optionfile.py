@@ -2,10 +2,15 @@ from dataclasses import replace
 
 import pytest
 
+from dialin.apply import option_file
 from dialin.model.study import Attachment
-from dialin.report import optionfile
+from dialin.report.files import recommendation
 from dialin.testing import records
 from dialin.variables import optionfile as servers_own
+
+
+def cnf_of(record):
+    return recommendation(record, record.verdict)["recommended.cnf"] if record.verdict else "[mysqld]\n"
 
 
 def read_back(text, tmp_path):
@@ -19,32 +24,32 @@ def options(text):
 
 
 def test_only_what_differs_from_the_baseline_is_written(tmp_path):
-    text = optionfile.render(records.winner())
+    text = cnf_of(records.winner())
     assert options(text) == ["innodb_buffer_pool_instances = 16"]
     assert read_back(text, tmp_path) == {"innodb_buffer_pool_instances": 16}
 
 
 def test_the_line_is_told_with_what_it_replaces_its_figure_and_the_reason():
-    text = " ".join(optionfile.render(records.winner()).replace("\n#  ", "").split())
+    text = " ".join(cnf_of(records.winner()).replace("\n#  ", "").split())
     assert "# innodb_buffer_pool_instances (was 1). Gives +25.2 % throughput against the baseline" in text
     assert "between +21.4 % and +29.1 % at 95 % confidence" in text
     assert "# innodb_buffer_pool_instances = 16 gives +25 %" in text
     assert "35 min of measured load" in text
 
 
-@pytest.mark.parametrize("name", ["no_difference", "unresolved", "weaker_durability", "unfinished", "builds"])
+@pytest.mark.parametrize("name", ["no_difference", "unresolved", "weaker_durability", "builds"])
 def test_where_nothing_is_recommended_nothing_is_set(name, tmp_path):
-    text = optionfile.render(records.EVERY[name]())
+    text = cnf_of(records.EVERY[name]())
     assert "[mysqld]" in text
     assert read_back(text, tmp_path) == {}
 
 
 def test_a_build_that_wins_is_named():
-    assert "what is recommended is the build mysql@9.7.4" in optionfile.render(records.builds())
+    assert "what is recommended is the build mysql@9.7.4" in cnf_of(records.builds())
 
 
 def test_confounds_stand_in_the_file_too():
-    assert "# Confound: innodb_buffer_pool_chunk_size differs" in optionfile.render(records.failed_candidate())
+    assert "# Confound: innodb_buffer_pool_chunk_size differs" in cnf_of(records.failed_candidate())
 
 
 def test_accepted_loss_of_durability_is_written_above_the_line():
@@ -52,20 +57,20 @@ def test_accepted_loss_of_durability_is_written_above_the_line():
     accepted = record.verdict.model_copy(
         update={"recommended_candidate": "2", "recommended": {"innodb_flush_log_at_trx_commit": 2}}
     )
-    text = optionfile.render(replace(record, verdict=accepted))
+    text = cnf_of(replace(record, verdict=accepted))
     assert "# CAREFUL: innodb_flush_log_at_trx_commit as below gives up durability" in text
 
 
 def test_hostile_text_stays_in_comments_and_values(record, tmp_path):
-    text = optionfile.render(record)
+    text = cnf_of(record)
     read_back(text, tmp_path)
-    assert all(len(line) <= max(optionfile.WIDTH, 1100) for line in text.splitlines())
+    assert all(len(line) <= max(option_file.WIDTH, 1100) for line in text.splitlines())
     assert "skip-grant-tables" not in "\n".join(options(text))
     assert not set(text) & {"\x1b", "\x07", "\u202e", "\r"}
 
 
 def test_a_value_that_cannot_be_written_is_left_out_and_said():
-    text = optionfile.render(records.hostile())
+    text = cnf_of(records.hostile())
     assert "# init_connect is not written here" in text
     assert options(text) == ['ft_stopword_file = "a#b \'c\' \\"d\\" \\\\e"']
 
@@ -74,23 +79,23 @@ def test_a_variable_that_the_baseline_alone_sets_is_to_be_removed():
     record = records.winner()
     base = record.spec.candidates[0].model_copy(update={"setting": {"innodb_buffer_pool_instances": 1, "sync_binlog": 0}})
     spec = record.spec.model_copy(update={"candidates": (base, *record.spec.candidates[1:])})
-    text = optionfile.render(replace(record, spec=spec))
+    text = cnf_of(replace(record, spec=spec))
     assert "# sync_binlog (was 0): remove this line" in text
     assert len(options(text)) == 1
 
 
 def test_a_value_that_only_a_sandbox_reported_is_told_apart_from_one_that_the_baseline_sets():
     record = records.winner()
-    assert [item.reported for item in optionfile.changes(record)] == [False]
+    assert [item.reported for item in option_file.changes(record)] == [False]
     base = record.spec.candidates[0].model_copy(update={"setting": {}})
     spec = record.spec.model_copy(update={"candidates": (base, *record.spec.candidates[1:])})
-    assert [item.reported for item in optionfile.changes(replace(record, spec=spec))] == [True]
+    assert [item.reported for item in option_file.changes(replace(record, spec=spec))] == [True]
     spec = spec.model_copy(update={"attachment": Attachment()})
-    assert [item.reported for item in optionfile.changes(replace(record, spec=spec))] == [False]
+    assert [item.reported for item in option_file.changes(replace(record, spec=spec))] == [False]
 
 
 def test_a_value_spelled_otherwise_is_no_change():
     record = records.winner()
     base = record.spec.candidates[0].model_copy(update={"setting": {"innodb_buffer_pool_instances": "16"}})
     spec = record.spec.model_copy(update={"candidates": (base, *record.spec.candidates[1:])})
-    assert optionfile.changes(replace(record, spec=spec)) == []
+    assert option_file.changes(replace(record, spec=spec)) == []

@@ -5,10 +5,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dialin.apply import limits, sql_file
 from dialin.model.study import Attachment
-from dialin.report import html, limits, sqlfile
+from dialin.report import html
+from dialin.report.files import recommendation
 from dialin.testing import records
 from dialin.variables.catalogue import Catalogue, Kind, Variable
+
+
+def sql_of(record):
+    return recommendation(record, record.verdict)["recommended.sql"] if record.verdict else None
+
 
 WORDS = re.compile(r"SET (NAMES|PERSIST|PERSIST_ONLY|GLOBAL|SESSION sql_mode) |RESET PERSIST IF EXISTS |SHOW |SELECT ")
 
@@ -67,7 +74,7 @@ def recommending(build="mysql@9.7.4", known=(), before=None, **setting):
 
 
 def done(record):
-    return [line for one in sqlfile.statements(record) for line in one.do]
+    return [line for one in sql_file.statements(record) for line in one.do]
 
 
 def told(script):
@@ -81,7 +88,7 @@ def in_sandboxes(record, **in_force):
 
 
 def undone(record):
-    return [line for one in sqlfile.statements(record) for line in one.undo]
+    return [line for one in sql_file.statements(record) for line in one.undo]
 
 
 DYNAMIC = Variable("innodb_io_capacity", Kind.INTEGER, dynamic=True)
@@ -98,13 +105,13 @@ def test_what_only_a_start_can_set_is_persisted_for_the_next_one():
     record = recommending(known=[AT_START], before={"innodb_buffer_pool_instances": 1}, innodb_buffer_pool_instances=16)
     assert done(record) == ["SET PERSIST_ONLY innodb_buffer_pool_instances = 16;"]
     assert undone(record) == ["RESET PERSIST IF EXISTS innodb_buffer_pool_instances;"]
-    assert "taken back by the next start" in told(sqlfile.render_undo(record))
-    assert "in force after the next one" in " ".join(sqlfile.render(record).replace("\n--  ", "").split())
-    assert "after its next start" in sqlfile.told(record)
+    assert "taken back by the next start" in told(sql_file.render_undo(record))
+    assert "in force after the next one" in " ".join(sql_of(record).replace("\n--  ", "").split())
+    assert "after its next start" in sql_file.told(record)
 
 
 def test_where_the_study_does_not_know_both_ways_are_told():
-    text = sqlfile.render(recommending(before={"innodb_io_capacity": 200}, innodb_io_capacity=2000))
+    text = sql_of(recommending(before={"innodb_io_capacity": 200}, innodb_io_capacity=2000))
     assert "SET PERSIST innodb_io_capacity = 2000;\n" in text
     assert "(error 1238): SET PERSIST_ONLY innodb_io_capacity = 2000;" in " ".join(text.replace("\n--  ", "").split())
 
@@ -114,29 +121,29 @@ def test_where_there_is_no_persist_it_is_set_for_now_and_the_option_file_makes_i
     record = recommending(build, [DYNAMIC], {"innodb_io_capacity": 200}, innodb_io_capacity=2000)
     assert done(record) == ["SET GLOBAL innodb_io_capacity = 2000;"]
     assert undone(record) == ["SET GLOBAL innodb_io_capacity = 200;"]
-    text = sqlfile.render(record)
+    text = sql_of(record)
     assert "PERSIST" not in text
     assert "recommended.cnf makes it last" in text
-    assert "until it stops" in sqlfile.told(record)
+    assert "until it stops" in sql_file.told(record)
 
 
 def test_what_no_statement_can_set_leaves_no_file():
     record = recommending("mariadb@10.4.1", [AT_START], {"innodb_buffer_pool_instances": 1}, innodb_buffer_pool_instances=16)
-    assert sqlfile.render(record) is None
-    assert sqlfile.render_undo(record) is None
-    assert "no statement can set this in a running server" in sqlfile.told(record)
+    assert sql_of(record) is None
+    assert sql_file.render_undo(record) is None
+    assert "no statement can set this in a running server" in sql_file.told(record)
 
 
-@pytest.mark.parametrize("name", ["no_difference", "unresolved", "weaker_durability", "unfinished", "builds", "a_a"])
+@pytest.mark.parametrize("name", ["no_difference", "unresolved", "weaker_durability", "builds", "a_a"])
 def test_where_nothing_is_recommended_there_are_no_statements(name):
     record = records.EVERY[name]()
-    assert sqlfile.render(record) is None
-    assert sqlfile.render_undo(record) is None
-    assert sqlfile.told(record) == ""
+    assert sql_of(record) is None
+    assert sql_file.render_undo(record) is None
+    assert sql_file.told(record) == ""
 
 
 def test_it_shows_what_is_there_before_anything_is_changed_and_at_the_end():
-    found, _ = tokens(sqlfile.render(recommending(known=[DYNAMIC], innodb_io_capacity=2000)))
+    found, _ = tokens(sql_of(recommending(known=[DYNAMIC], innodb_io_capacity=2000)))
     assert [statement.split()[0] for statement in found] == ["SHOW", "SELECT", "SET", "SHOW"]
     assert "performance_schema.persisted_variables" in found[1]
 
@@ -146,7 +153,7 @@ def test_the_reasons_stand_above_it_and_what_is_given_up():
     accepted = record.verdict.model_copy(
         update={"recommended_candidate": "2", "recommended": {"innodb_flush_log_at_trx_commit": 2}}
     )
-    text = sqlfile.render(replace(record, verdict=accepted))
+    text = sql_of(replace(record, verdict=accepted))
     assert "-- CAREFUL: innodb_flush_log_at_trx_commit as below gives up durability" in text
     assert "-- Goal: throughput" in text
 
@@ -174,13 +181,13 @@ def test_the_reasons_stand_above_it_and_what_is_given_up():
     ],
 )
 def test_values_are_written_as_sql_reads_them_back(value, kind, literal):
-    assert sqlfile._literal(value, kind) == literal
+    assert sql_file._literal(value, kind) == literal
 
 
 @given(st.text())
 def test_no_value_ends_its_own_quotes(text):
     record = recommending(known=[Variable("init_connect", Kind.STRING, dynamic=True)], init_connect=text)
-    script = sqlfile.render(record)
+    script = sql_of(record)
     if script is None:
         assert not text.isprintable()
         return
@@ -193,15 +200,15 @@ def test_no_value_ends_its_own_quotes(text):
 def test_a_backslash_means_itself_whatever_the_session_s_mode():
     plain = recommending(known=[Variable("init_connect", Kind.STRING, dynamic=True)], init_connect="ok")
     slashed = recommending(known=[Variable("init_connect", Kind.STRING, dynamic=True)], init_connect="a\\b")
-    assert "sql_mode" not in sqlfile.render(plain)
-    text = sqlfile.render(slashed)
+    assert "sql_mode" not in sql_of(plain)
+    text = sql_of(slashed)
     assert text.index("NO_BACKSLASH_ESCAPES") < text.index("SET PERSIST init_connect")
 
 
 @pytest.mark.parametrize("name", ["x; DROP TABLE t", "a b", "`a`", "a'b", "", "@@global.x"])
 def test_what_is_no_name_never_reaches_sql(name):
     record = recommending(**{name: 1})
-    assert sqlfile.render(record) is None
+    assert sql_of(record) is None
 
 
 def test_an_option_is_set_by_its_variable_s_name():
@@ -213,7 +220,7 @@ def test_an_option_is_set_by_its_variable_s_name():
 def test_an_option_that_the_server_shows_as_no_variable_is_left_to_the_option_file():
     record = recommending(loose_thing=1)
     trials = [replace(trial, in_force={"version": "9.7.4"}) for trial in record.trials]
-    assert sqlfile.render(replace(record, trials=trials)) is None
+    assert sql_of(replace(record, trials=trials)) is None
 
 
 def test_a_variable_that_the_baseline_alone_sets_goes_back_to_the_server_s_default():
@@ -236,32 +243,32 @@ def test_a_limit_moves_out_of_the_way_first(before, after, first, turned):
     wanted = list(zip(names, after, strict=True))
     setting = dict(wanted[::-1] if turned else wanted)
     record = recommending(before=dict(zip(names, before, strict=True)), **setting)
-    assert sqlfile.statements(record)[0].name == first
-    taken_back, _ = tokens(sqlfile.render_undo(record))
+    assert sql_file.statements(record)[0].name == first
+    taken_back, _ = tokens(sql_file.render_undo(record))
     assert taken_back[0].split()[-1] != first
 
 
 def test_what_was_there_before_is_told_as_unknown_where_it_is():
     record = recommending(known=[DYNAMIC], innodb_io_capacity=2000)
     assert undone(record) == ["RESET PERSIST IF EXISTS innodb_io_capacity;"]
-    assert "to what recommended.sql printed." in told(sqlfile.render_undo(record))
+    assert "to what recommended.sql printed." in told(sql_file.render_undo(record))
 
 
 @pytest.mark.parametrize("build", ["mysql@9.7.4", "mysql@5.6.24", "mariadb@11.4.5"])
 def test_what_only_a_sandbox_ran_with_is_never_set_by_undo_but_offered(build):
     record = in_sandboxes(recommending(build, [DYNAMIC], innodb_io_capacity=2000), innodb_io_capacity="200")
-    text = sqlfile.render_undo(record)
+    text = sql_file.render_undo(record)
     assert not any(statement.startswith("SET") for statement in tokens(text)[0])
     assert "\n-- SET GLOBAL innodb_io_capacity = 200;\n" in text
     assert "taken back by the next start" in told(text)
     assert "what the study's baseline ran with, not necessarily your server" in told(text)
-    assert "(the study's baseline ran with 200)" in sqlfile.render(record)
+    assert "(the study's baseline ran with 200)" in sql_of(record)
 
 
 def test_an_offered_value_stays_a_comment_and_reads_back_once_it_is_none():
     value = "it's \\ Grüße -- ; " + "x" * 200
     record = recommending(known=[Variable("init_connect", Kind.STRING, dynamic=True)], init_connect="")
-    text = sqlfile.render_undo(in_sandboxes(record, init_connect=value))
+    text = sql_file.render_undo(in_sandboxes(record, init_connect=value))
     assert value not in tokens(text)[1]
     assert value in tokens(text.replace("-- SET GLOBAL", "SET GLOBAL"))[1]
     assert text.index("SET NAMES") < text.index("NO_BACKSLASH_ESCAPES") < text.index("-- SET GLOBAL")
@@ -271,7 +278,7 @@ def test_what_an_attached_server_ran_with_is_its_own_so_undo_sets_it():
     record = in_sandboxes(recommending(known=[DYNAMIC], innodb_io_capacity=2000), innodb_io_capacity="200")
     attached = replace(record, spec=record.spec.model_copy(update={"attachment": Attachment()}))
     assert undone(attached) == ["RESET PERSIST IF EXISTS innodb_io_capacity;", "SET GLOBAL innodb_io_capacity = 200;"]
-    assert "(was 200)" in sqlfile.render(attached)
+    assert "(was 200)" in sql_of(attached)
 
 
 @pytest.mark.parametrize(
@@ -281,14 +288,14 @@ def test_what_an_attached_server_ran_with_is_its_own_so_undo_sets_it():
 def test_undo_tells_that_a_value_persisted_before_is_to_be_set_again(known, again, is_given_back):
     before = {known.name: 1}
     record = recommending(known=[known], before=before, **({"sync_binlog": 1} if is_given_back else {known.name: 2}))
-    text = told(sqlfile.render_undo(record))
+    text = told(sql_file.render_undo(record))
     assert "what recommended.sql printed under PERSISTED is to be set again" in text
     assert f"{known.name}: where recommended.sql printed it under PERSISTED, {again} that value again." in text
 
 
 def test_where_nothing_can_be_persisted_undo_tells_nothing_of_it():
     record = recommending("mariadb@11.4.5", [DYNAMIC], {"innodb_io_capacity": 200}, innodb_io_capacity=2000)
-    assert "PERSIST" not in sqlfile.render_undo(record)
+    assert "PERSIST" not in sql_file.render_undo(record)
 
 
 @pytest.mark.parametrize(("limited", "limit"), limits.LIMITS.items())
@@ -299,11 +306,11 @@ def test_a_variable_that_changes_without_its_limit_is_told_with_it_and_both_are_
     higher = f"{limit}: where {limited} of your server is higher, lower that first;"
     for name, note in ((limited, lower), (limit, higher)):
         record = recommending(known=[], before={name: 10}, **{name: 50})
-        assert note in told(sqlfile.render(record))
-        for script in (sqlfile.render(record), sqlfile.render_undo(record)):
+        assert note in told(sql_of(record))
+        for script in (sql_of(record), sql_file.render_undo(record)):
             assert all({limited, limit} <= set(tokens(line)[1]) for line in script.splitlines() if line.startswith("SHOW"))
     both = recommending(known=[], before={limited: 10, limit: 20}, **{limited: 50, limit: 90})
-    assert "of your server is" not in told(sqlfile.render(both))
+    assert "of your server is" not in told(sql_of(both))
 
 
 def test_the_html_report_has_the_statements_and_names_the_files():
@@ -314,6 +321,6 @@ def test_the_html_report_has_the_statements_and_names_the_files():
 
 
 def test_every_line_of_a_script_is_a_comment_or_one_whole_statement(record):
-    for text in (sqlfile.render(record), sqlfile.render_undo(record)):
+    for text in (sql_of(record), sql_file.render_undo(record)):
         for line in (text or "").splitlines():
             assert not line or line.startswith("--") or (WORDS.match(line) and line.endswith(";"))

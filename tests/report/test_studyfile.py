@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 
 from dialin.model.study import Attachment, Candidate, Switch
+from dialin.question.candidates import candidates_of, find_baseline
+from dialin.question.study_file import question
 from dialin.report.studyfile import study_file
-from dialin.study import file
-from dialin.study.candidates import candidates_of, find_baseline
 from dialin.testing import records
 
 HERE = Path("/nowhere")
@@ -14,11 +14,11 @@ HERE = Path("/nowhere")
 
 def read_back(spec):
     """Return the study that the file asks for, as `dialin run` reads it."""
-    question = file.question(tomllib.loads(study_file(spec)))
-    settings, _ = question.settings(HERE)
-    servers = question.servers or [spec.candidates[0].server]
+    asked = question(tomllib.loads(study_file(spec)))
+    settings, _ = asked.settings(HERE)
+    servers = asked.servers or [spec.candidates[0].server]
     candidates = candidates_of(settings, servers)
-    return question.spec(candidates, find_baseline(question.baseline, candidates), HERE)
+    return asked.spec(candidates, find_baseline(asked.baseline, candidates), HERE)
 
 
 def compared(spec):
@@ -42,7 +42,7 @@ def test_a_study_file_asks_the_same_question(name):
 
 
 def test_a_scan_is_asked_for_again_though_its_seconds_were_reckoned():
-    load = file.question({"aa": 2, "workload": "scan", "workload-options": {"runs": "3"}}).workload_spec(HERE)
+    load = question({"aa": 2, "workload": "scan", "workload-options": {"runs": "3"}}).workload_spec(HERE)
     spec = records.winner().spec.model_copy(update={"workload": load, "measure": 30.0, "warmup": 10.0})
     assert compared(read_back(spec)) == compared(spec.model_copy(update={"measure": None, "warmup": None}))
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from dialin.apply.option_file import Change
 from dialin.model.setting import Value
 from dialin.report import terminal
-from dialin.report.optionfile import Change
 from dialin.report.terminal import print_verdict
 from dialin.testing import records
 

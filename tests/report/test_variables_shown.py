@@ -2,10 +2,10 @@ from dataclasses import replace
 
 from dialin.report import html
 from dialin.report.variables_shown import differing, not_default
-from dialin.study.comparison import excerpt
 from dialin.testing import records
 from dialin.testing.invented import HOSTILE, VARIABLE
 from dialin.variables.catalogue import Catalogue, Kind, Variable
+from dialin.verdict.effective_settings import excerpt
 from report.test_html import Page
 
 FILLER = {f"filler_{number}": str(number) for number in range(80)}

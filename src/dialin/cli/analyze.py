@@ -61,14 +61,14 @@ def analyze(
     """
     from rich.console import Console
 
+    from dialin.logs.analysis import Request
+    from dialin.logs.analysis import analyze as judge
+    from dialin.logs.assignment import Rule
+    from dialin.logs.reading import load
+    from dialin.logs.sibling_files import read_options
     from dialin.model.verdict import Outcome
     from dialin.report import analysis_json
     from dialin.report.analysis import print_analysis
-    from dialin.study.analysis.judge import Request
-    from dialin.study.analysis.judge import analyze as judge
-    from dialin.study.analysis.logs import load
-    from dialin.study.analysis.sibling_files import read_options
-    from dialin.study.analysis.sort import Rule
 
     if by is not None and candidates is not None:
         raise UserError("--by and --candidates cannot be given together", "Name the candidates one way")

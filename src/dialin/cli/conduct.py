@@ -23,16 +23,16 @@ from dialin.evidence.explain import explain
 from dialin.model.progress import Watcher
 from dialin.model.verdict import Outcome, Verdict
 from dialin.paths import Home
+from dialin.preflight.attached import Permission
+from dialin.preflight.checked import Ready
+from dialin.question.study_file import Question
+from dialin.race.lifecycle import begin, check_question, check_resume, resume
 from dialin.report import files, jsonfile
 from dialin.report.screen import LiveScreen, PlainLines
 from dialin.report.terminal import print_verdict
 from dialin.store.store import Store
-from dialin.study.attaching import Permission
-from dialin.study.file import Question
-from dialin.study.launch import begin, check_question, check_resume, resume
-from dialin.study.ready import Ready
-from dialin.study.workshop import Workshop
 from dialin.text import without_secrets
+from dialin.trials.tools import Workshop
 
 
 def conduct(

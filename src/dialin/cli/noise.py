@@ -16,11 +16,12 @@ from dialin.errors import ExitCode
 from dialin.model.record import StudyRecord
 from dialin.model.trial import Step
 from dialin.model.verdict import CandidateState
+from dialin.preflight import machine_noise
+from dialin.preflight.attached import NOTHING
+from dialin.question import study_file
 from dialin.store.store import Store
-from dialin.study import file, noise
-from dialin.study.attaching import NOTHING
-from dialin.study.race import racing
 from dialin.text import percent
+from dialin.verdict.elimination import racing
 
 
 def measure_noise(asked: Mapping[str, Any], *, out: Path | None, json: bool) -> ExitCode:
@@ -34,19 +35,19 @@ def measure_noise(asked: Mapping[str, Any], *, out: Path | None, json: bool) -> 
     Returns:
         `NO_VERDICT` where one setting came out as different from itself, or there are too few trials.
     """
-    question = file.question(asked, spelled=spelled, remedy="See: dialin doctor --help")
+    question = study_file.question(asked, spelled=spelled, remedy="See: dialin doctor --help")
     where = out or Path(f"dialin-noise-{datetime.now().astimezone():%Y%m%d-%H%M%S}")
     conduct(question, Path.cwd(), NOTHING, name="noise", out=where, json=json, yes=True)
     with Store.open(where) as store:
         record = store.read()
-    known = noise.of_study(record)
+    known = machine_noise.of_study(record)
     if not json:
         _print(record, known, Console(highlight=False))
     fooled = record.verdict is None or any(found.state is CandidateState.LOSES for found in record.verdict.candidates)
     return ExitCode.NO_VERDICT if fooled or known is None else ExitCode.VERDICT
 
 
-def _print(record: StudyRecord, known: noise.Known | None, console: Console) -> None:
+def _print(record: StudyRecord, known: machine_noise.Known | None, console: Console) -> None:
     if known is None:
         console.print("There are too few trials to tell the noise: give more --minutes, or fewer --names")
         return
@@ -64,7 +65,7 @@ def _print(record: StudyRecord, known: noise.Known | None, console: Console) -> 
     table = Table(title="What budgets tell apart here, four times out of five", title_justify="left")
     for heading in ("budget", "2 candidates", "4 candidates", "8 candidates"):
         table.add_column(heading, justify="left" if heading == "budget" else "right")
-    for row in noise.budgets(found, overhead, seconds, spec.confidence, spec.worthwhile):
+    for row in machine_noise.budgets(found, overhead, seconds, spec.confidence, spec.worthwhile):
         table.add_row(*row)
     console.print(table)
     console.print("Later studies with this load reckon with it.")

@@ -12,7 +12,7 @@ import typer
 from dialin.errors import UserError
 from dialin.model.setting import parse_value
 from dialin.model.study import Goal
-from dialin.study.file import Question
+from dialin.question.study_file import Question
 
 _PANELS: dict[str, dict[str, Any]] = {
     "Attached server": {"attach": bool, "defaults_file": str | None, "login_path": str | None, "database": str | None},

@@ -7,9 +7,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from dialin.study import recipe_words
-from dialin.study import recipes as kept
-from dialin.study.recipes import ScaleName
+from dialin.recipes import library, listing
+from dialin.recipes.library import ScaleName
 
 _WIDTH = 100
 """Characters of a line at the most; longer ones are hard to read."""
@@ -24,9 +23,12 @@ def recipes(
     """
     width = min(Console().width, _WIDTH)
     if name is not None:
-        plain = name.removeprefix(kept.PREFIX)
-        lines = recipe_words.in_full(plain, kept.find(plain), width)
+        plain = name.removeprefix(library.PREFIX)
+        lines = listing.in_full(plain, library.find(plain), width)
     else:
-        lines = [line for each in kept.names() for line in recipe_words.in_short(each, kept.find(each), width)]
-        lines += ["One in full: dialin recipes NAME", f"Run it: dialin run {kept.PREFIX}NAME --scale {' | '.join(ScaleName)}"]
+        lines = [line for each in library.names() for line in listing.in_short(each, library.find(each), width)]
+        lines += [
+            "One in full: dialin recipes NAME",
+            f"Run it: dialin run {library.PREFIX}NAME --scale {' | '.join(ScaleName)}",
+        ]
     typer.echo("\n".join(lines))

@@ -19,16 +19,15 @@ from dialin.evidence.explain import explain
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import Outcome, Verdict
 from dialin.model.why import Why
+from dialin.preflight.attached import Permission
+from dialin.recipes import execution, library
+from dialin.recipes.execution import Place
+from dialin.recipes.library import ScaleName
 from dialin.report import files
 from dialin.report.terminal import print_verdict
 from dialin.store.store import Store
-from dialin.study import recipe_run
-from dialin.study import recipes as kept
-from dialin.study.attaching import Permission
-from dialin.study.recipe_run import Place
-from dialin.study.recipes import ScaleName
-from dialin.study.workshop import Workshop
 from dialin.text import about, visible
+from dialin.trials.tools import Workshop
 
 
 def run_recipe(
@@ -51,14 +50,14 @@ def run_recipe(
         UserError: a study cannot be run as it is; nothing was started.
         DialinError: a study failed; those before it are finished.
     """
-    recipe = kept.find(name)
+    recipe = library.find(name)
     permission.refuse_for_sandboxes()
     base = out or Path(f"dialin-{name}-{scale}-{datetime.now().astimezone():%Y%m%d-%H%M%S}")
-    command = shlex.join(["dialin", "run", f"{kept.PREFIX}{name}", "--scale", scale, "--out", str(base)])
+    command = shlex.join(["dialin", "run", f"{library.PREFIX}{name}", "--scale", scale, "--out", str(base)])
     workshop = Workshop.open(say)
-    places = recipe_run.places(recipe, base)
+    places = execution.places(recipe, base)
     say(f"{recipe.title}: {about(recipe.scales[scale].minutes * 60)} at the scale {scale}; written to {base}")
-    steps = [recipe_run.check(place, scale, workshop) for place in places]
+    steps = [execution.check(place, scale, workshop) for place in places]
     for step in steps:
         say(f"{step.place}{', begun before' if step.goes_on else ''}")
         if not step.goes_on:

@@ -16,9 +16,9 @@ from dialin.model.build import Build, BuildReference
 from dialin.servers import builds
 from dialin.servers.install import installer
 from dialin.servers.install.installable import INSTALLABLE, parse_reference, row_of
-from dialin.study import playground
-from dialin.study.workshop import Workshop
 from dialin.text import listed
+from dialin.trials import playground
+from dialin.trials.tools import Workshop
 
 servers = typer.Typer(
     name="servers",
@@ -76,7 +76,7 @@ def install_build(build: BuildName) -> None:
 @servers.command("remove")
 def remove_build(build: BuildName) -> None:
     """Remove a build that dialin installed, named so that no other is meant, and that nothing uses."""
-    from dialin.study.in_use import users_of
+    from dialin.servers.in_use import users_of
 
     workshop = Workshop.open(say)
     there = builds.discover(workshop.home, os.environ)

@@ -11,11 +11,12 @@ import typer
 from dialin.cli import options as given
 from dialin.errors import UserError
 from dialin.model.setting import Value, parse_value
-from dialin.study import file
-from dialin.study.recipes import PREFIX, ScaleName
+from dialin.question.study_file import question as check_options
+from dialin.question.study_file import read
+from dialin.recipes.library import PREFIX, ScaleName
 
 if TYPE_CHECKING:
-    from dialin.study.attaching import Permission
+    from dialin.preflight.attached import Permission
 
 Directory = Annotated[Path, typer.Argument(metavar="DIR", help="The study's directory.")]
 TotalMinutes = Annotated[
@@ -130,7 +131,7 @@ def compare(
 
 
 def _permission(restart_command: str | None, *, live: bool) -> Permission:
-    from dialin.study.attaching import Permission
+    from dialin.preflight.attached import Permission
 
     return Permission(live=live, restart_command=restart_command)
 
@@ -150,7 +151,7 @@ def _conduct(
 
     if baseline is not None:
         asked["baseline"] = baseline
-    question = file.question(asked, spelled=given.spelled, remedy="See --help")
+    question = check_options(asked, spelled=given.spelled, remedy="See --help")
     raise typer.Exit(conduct(question, Path.cwd(), permission, name=name, out=out, json=json, yes=yes, watch=watch))
 
 
@@ -185,7 +186,7 @@ def run(
         raise UserError(f"--scale is for recipes, and {study_file} is a study file", "Leave it out, or see `dialin recipes`")
     from dialin.cli.conduct import conduct
 
-    question = file.read(study_file)
+    question = read(study_file)
     where = study_file.absolute().parent
     raise typer.Exit(conduct(question, where, permission, name=study_file.stem, out=out, json=json, yes=yes, watch=watch))
 

@@ -16,8 +16,8 @@ from dialin.cli.console import say
 from dialin.errors import ServerError, UserError
 from dialin.model.build import Build
 from dialin.servers import builds
-from dialin.study.workshop import Workshop
 from dialin.text import counted, shorten, visible
+from dialin.trials.tools import Workshop
 from dialin.variables import check, explain
 from dialin.variables.catalogue import Catalogue, Variable
 from dialin.variables.explain import Explanation

@@ -170,3 +170,8 @@ class Verdict(_Part):
     workload: dict[str, Any]
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    @property
+    def chosen(self) -> CandidateVerdict:
+        """The candidate that is recommended."""
+        return next(candidate for candidate in self.candidates if candidate.name == self.recommended_candidate)

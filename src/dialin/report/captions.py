@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from statistics import median
 
+from dialin.model.measure import band, capital, deciding, measure_of
 from dialin.model.record import StudyRecord
 from dialin.model.trial import TrialState
 from dialin.model.verdict import Verdict
-from dialin.report.goal import band, capital, deciding, measure_of
 from dialin.report.pareto import front, placed, trade_off
 from dialin.report.series import Box, Series, measured
 from dialin.report.style import Style

@@ -7,11 +7,11 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from dialin.model.measure import band, capital, deciding, measure_of
 from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
 from dialin.report import captions
 from dialin.report.chart import NARROW_LABEL, Chart, axis, blank, plain, room, safe
 from dialin.report.forest import scale
-from dialin.report.goal import band, capital, deciding, measure_of
 from dialin.report.pareto import front, placed
 from dialin.report.placing import positions
 from dialin.report.style import Style

@@ -10,10 +10,10 @@ import plotly.graph_objects as go
 
 from dialin.model.verdict import Estimate
 from dialin.model.why import Scaling, ScalingPoint, Usl, WaitSummary, Why
-from dialin.report import raw_waits, scaling
+from dialin.report import scaling, wait_groups
 from dialin.report.chart import Chart, axis, blank, plain, safe
-from dialin.report.raw_waits import Group, nanoseconds
 from dialin.report.style import Style
+from dialin.report.wait_groups import Group, nanoseconds
 from dialin.report.words import with_interval
 from dialin.text import number
 
@@ -80,7 +80,7 @@ def waits(group: Group, number_of: int, style: Mapping[str, Style]) -> Chart:
     for place, one in enumerate(group.every):
         figure.add_trace(_distribution(one, style[one.candidate], dash_of(place)))
     labels = {name: look.label for name, look in style.items()}
-    text = f"How many waits a second fell into each doubling of time. {raw_waits.words(group, labels)}"
+    text = f"How many waits a second fell into each doubling of time. {wait_groups.words(group, labels)}"
     return Chart(f"waits-{number_of}", f"How long waits were: {group.instrument}", text, 300, plain(figure))
 
 

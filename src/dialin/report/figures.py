@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from dialin.model.measure import deciding, measure_of
 from dialin.model.study import Goal
 from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
-from dialin.report.goal import deciding, measure_of
 from dialin.report.units import RUNS, Units, mib_a_second, seconds_a_run, units_of
 from dialin.report.words import chance, interval
 from dialin.text import NOTHING, change, number, percent

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from dialin.apply import option_file, sql_file
 from dialin.errors import UserError
 from dialin.model.record import StudyRecord
+from dialin.model.verdict import Verdict
 from dialin.model.why import Why
 from dialin.paths import replace_text
-from dialin.report import html, jsonfile, markdown, optionfile, sqlfile
+from dialin.report import html, jsonfile, markdown
+from dialin.report.words import file_comments
 
 
 def write_all(record: StudyRecord, directory: Path, why: Why | None = None) -> None:
@@ -44,7 +47,15 @@ def _texts(record: StudyRecord, why: Why | None) -> Mapping[str, str | None]:
     texts: dict[str, str | None] = {"report.html": html.render(record, why), "report.md": markdown.render(record, why)}
     if record.verdict is not None:
         texts["verdict.json"] = jsonfile.render(record.verdict)
-        texts["recommended.cnf"] = optionfile.render(record)
-        texts["recommended.sql"] = sqlfile.render(record)
-        texts["undo.sql"] = sqlfile.render_undo(record)
+        texts |= recommendation(record, record.verdict)
     return texts
+
+
+def recommendation(record: StudyRecord, verdict: Verdict) -> dict[str, str | None]:
+    """Return the text of each file that a user applies, by its name; None for one that is not to be there."""
+    comments = file_comments(record, verdict)
+    return {
+        "recommended.cnf": option_file.render(record, comments),
+        "recommended.sql": sql_file.render(record, comments),
+        "undo.sql": sql_file.render_undo(record),
+    }

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dialin.model.measure import band, deciding
 from dialin.model.verdict import Estimate, Verdict
-from dialin.report.goal import band, deciding
 from dialin.text import change
 
 SMALLEST = 16

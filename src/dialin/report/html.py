@@ -17,6 +17,8 @@ from typing import Any
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
+from dialin.apply import sql_file
+from dialin.apply.option_file import changes
 from dialin.model.record import StudyRecord
 from dialin.model.trial import Purpose, Trial, TrialState
 from dialin.model.why import Why
@@ -28,12 +30,10 @@ from dialin.report import (
     facts,
     html_verdict,
     html_why,
-    sqlfile,
     variables_shown,
     words,
 )
 from dialin.report.markup import asset, embedded, rendered
-from dialin.report.optionfile import changes
 from dialin.report.series import all_series
 from dialin.report.studyfile import study_file
 from dialin.report.style import styles
@@ -100,8 +100,8 @@ def body(record: StudyRecord, why: Why | None = None) -> Body:
         reason=words.reason(record),
         setting=[item.line for item in changes(record) if item.line is not None],
         unwritten=[item for item in changes(record) if item.line is None],
-        statements=[line for one in sqlfile.statements(record) for line in one.do],
-        beside=sqlfile.told(record),
+        statements=[line for one in sql_file.statements(record) for line in one.do],
+        beside=sql_file.told(record),
         no_change=words.no_change(record),
         tiles=html_verdict.tiles(record, verdict) if verdict else [],
         remarks=html_verdict.remarks(verdict) if verdict else [],

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from dialin.model.measure import deciding
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import Note, Outcome, Verdict
 from dialin.report import facts, words
 from dialin.report.figures import Figure, columns
-from dialin.report.goal import deciding
 from dialin.report.series import UNSTEADY
 from dialin.report.style import Style
 from dialin.text import change, counted, duration, exact_percent, listed, percent, visible
@@ -115,7 +115,7 @@ def rows(record: StudyRecord, verdict: Verdict, style: Mapping[str, Style]) -> l
 
 def _gain(record: StudyRecord, verdict: Verdict) -> tuple[str, str]:
     """Return the gain, large, and its sentence: that of fresh trials where there are any, for choosing flatters the other."""
-    ratio = deciding(words.chosen(verdict), verdict)
+    ratio = deciding(verdict.chosen, verdict)
     if verdict.confirmed:
         told = f"{words.confirmation(verdict)} In the race it was {words.change_with_interval(ratio)}."
         return change(verdict.confirmed.ratio.mean), told
@@ -127,13 +127,13 @@ def _sure(verdict: Verdict) -> str:
     if verdict.verdict is Outcome.UNRESOLVED:
         return "not yet"
     if verdict.verdict is Outcome.SAFE_CHOICE:
-        return words.chance(words.chosen(verdict).probability)
+        return words.chance(verdict.chosen.probability)
     return exact_percent(verdict.confidence)
 
 
 def _sureness(verdict: Verdict) -> str:
     """Return what the figure of sureness is, and what could be told apart; the whole of it stands under how it was made."""
-    best, within = words.chosen(verdict), exact_percent(verdict.worthwhile)
+    best, within = verdict.chosen, exact_percent(verdict.worthwhile)
     text = "Confidence of all intervals of throughput and of ratios together."
     if verdict.verdict is Outcome.SAFE_CHOICE and best.probability is not None:
         text = f"Probability that what is recommended is within {within} of the best; not all others were shown to be worse."

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dialin.model.record import StudyRecord
 from dialin.model.why import Reason, Why
-from dialin.report import charts_why, costs, dots, raw_waits, scaling, semaphores, statements, why_words
+from dialin.report import charts_why, costs, dots, scaling, semaphores, statements, wait_groups, why_words
 from dialin.report.chart import Chart
 from dialin.report.style import Style
 from dialin.report.units import units_in
@@ -41,7 +41,7 @@ class Key:
 class Waits:
     """The waits of one instrument, and their chart where they are drawn."""
 
-    group: raw_waits.Group
+    group: wait_groups.Group
     chart: Chart | None
     keys: Sequence[Key]
 
@@ -90,7 +90,7 @@ class Shown:
     waits: Sequence[Waits]
     more_waits: Sequence[Waits]
     wait_titles: Sequence[str]
-    collected: Sequence[raw_waits.Collected]
+    collected: Sequence[wait_groups.Collected]
     collected_notes: Sequence[str]
     watching: str
     unread: Sequence[str]
@@ -112,7 +112,7 @@ def shown(record: StudyRecord, why: Why | None, style: Mapping[str, Style]) -> S
     why = why or Why.untold()
     names = [candidate.name for candidate in record.spec.candidates]
     cards = [_card(reason, record, names) for reason in why.reasons]
-    groups = raw_waits.groups(why, names)
+    groups = wait_groups.groups(why, names)
     waiters = semaphores.candidates(why, names)
     moved = any(reason.correlation is not None for reason in why.reasons)
     return Shown(
@@ -146,9 +146,9 @@ def shown(record: StudyRecord, why: Why | None, style: Mapping[str, Style]) -> S
         semaphore_notes=semaphores.notes(why),
         waits=[_waits(group, place, style) for place, group in enumerate(groups[:_CHARTED], start=1)],
         more_waits=[Waits(group, None, ()) for group in groups[_CHARTED:]],
-        wait_titles=raw_waits.TITLES,
-        collected=[raw_waits.collected(one) for one in why.wait_trials],
-        collected_notes=raw_waits.notes(why, {name: one.label for name, one in style.items()}),
+        wait_titles=wait_groups.TITLES,
+        collected=[wait_groups.collected(one) for one in why.wait_trials],
+        collected_notes=wait_groups.notes(why, {name: one.label for name, one in style.items()}),
         watching=why_words.watching(why),
         unread=why_words.unread(why),
     )
@@ -180,7 +180,7 @@ def _keys(names: Sequence[str], style: Mapping[str, Style]) -> list[Key]:
     return [Key(style[name].label, style[name].colour, charts_why.dash_of(place)) for place, name in enumerate(names)]
 
 
-def _waits(group: raw_waits.Group, place: int, style: Mapping[str, Style]) -> Waits:
+def _waits(group: wait_groups.Group, place: int, style: Mapping[str, Style]) -> Waits:
     drawn = [one for one in group.every if any(one.histogram)]
     if not drawn:
         return Waits(group, None, ())

@@ -6,12 +6,13 @@ import html
 import re
 from collections.abc import Sequence
 
+from dialin.apply import sql_file
+from dialin.apply.option_file import changes
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import CandidateVerdict, Verdict
 from dialin.model.why import Why
-from dialin.report import facts, markdown_why, sqlfile
+from dialin.report import facts, markdown_why
 from dialin.report.figures import Column, columns
-from dialin.report.optionfile import changes
 from dialin.report.pareto import trade_off
 from dialin.report.words import (
     SCOPE,
@@ -118,9 +119,9 @@ def _setting(record: StudyRecord) -> str:
     parts = [fenced("\n".join(["[mysqld]", *lines]), "ini")] if lines else []
     parts += [f"Remove the line that sets {prose(item.name)}." for item in changed if item.value is None]
     parts += [f"{prose(item.name)} cannot be written as a line: {prose(item.refusal)}." for item in changed if item.refusal]
-    statements = [one for item in sqlfile.statements(record) for one in item.do]
+    statements = [one for item in sql_file.statements(record) for one in item.do]
     if statements:
-        told = "\n\n".join([fenced("\n".join(statements), "sql"), prose(sqlfile.told(record))])
+        told = "\n\n".join([fenced("\n".join(statements), "sql"), prose(sql_file.told(record))])
         parts.append(folded("As statements for a running server", told))
     return "\n\n".join(parts) or prose(no_change(record))
 

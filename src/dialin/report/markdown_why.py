@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from dialin.model.record import StudyRecord
 from dialin.model.why import Reason, Why
-from dialin.report import costs, raw_waits, scaling, semaphores, statements, why_words
+from dialin.report import costs, scaling, semaphores, statements, wait_groups, why_words
 from dialin.report.units import units_in
 from dialin.report.words import naming
 
@@ -104,7 +104,7 @@ def _semaphores(record: StudyRecord, why: Why, prose: Prose) -> str:
 
 def _waits(record: StudyRecord, why: Why, prose: Prose) -> str:
     labels = naming(record.spec).labels
-    trials = [raw_waits.collected(one) for one in why.wait_trials]
+    trials = [wait_groups.collected(one) for one in why.wait_trials]
     cells = [
         [labels[one.candidate], one.pattern, one.time, one.events, one.lost, one.timer, one.tps, one.change] for one in trials
     ]
@@ -113,10 +113,17 @@ def _waits(record: StudyRecord, why: Why, prose: Prose) -> str:
         if cells
         else []
     )
-    told += [prose(note) for note in raw_waits.notes(why, labels)]
+    told += [prose(note) for note in wait_groups.notes(why, labels)]
     shares = ("longest 1 %", "ten longest")
-    titles = ["candidate", "waits", "a second", *raw_waits.TITLES, *shares, *(f"{title} cycles" for title in raw_waits.TITLES)]
-    for group in raw_waits.groups(why, [candidate.name for candidate in record.spec.candidates]):
+    titles = [
+        "candidate",
+        "waits",
+        "a second",
+        *wait_groups.TITLES,
+        *shares,
+        *(f"{title} cycles" for title in wait_groups.TITLES),
+    ]
+    for group in wait_groups.groups(why, [candidate.name for candidate in record.spec.candidates]):
         rows = [
             [
                 ", ".join(filter(None, (labels[row.candidate], row.operation))),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dialin.model.why import StatementFigures, StatementRow, StatementTimes, Why
-from dialin.report.raw_waits import nanoseconds
+from dialin.report.wait_groups import nanoseconds
 from dialin.text import NOTHING, number, visible
 
 TITLES = ("executions/s", "mean", "rows examined", "rows sent", "lock wait", "disk tables")

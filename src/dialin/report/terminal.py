@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from rich.cells import cell_len
 from rich.console import Console
 
+from dialin.apply import sql_file
+from dialin.apply.option_file import changes
+from dialin.model.measure import capital, measure_of
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import CandidateVerdict, Verdict
 from dialin.model.why import Why
-from dialin.report import forest, sqlfile, words
+from dialin.report import forest, words
 from dialin.report.figures import Column, Figure, columns
-from dialin.report.goal import capital, measure_of
-from dialin.report.optionfile import changes
 from dialin.report.page import Page
 from dialin.report.pareto import trade_off
 from dialin.report.style import headline_style
@@ -100,7 +101,7 @@ def print_verdict(record: StudyRecord, console: Console, why: Why | None = None)
     for kind, notes, colour in (("Confound", verdict.confounds, "yellow"), ("Warning", verdict.warnings, "yellow")):
         for note in notes:
             page.fact(f"{kind}:", visible(note.text), colour)
-    if files := sqlfile.told(record):
+    if files := sql_file.told(record):
         page.fact("Apply:", files)
     page.fact("Goal:", words.goal(record))
     page.fact("Compared:", words.compared(record))

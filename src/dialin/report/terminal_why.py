@@ -9,7 +9,7 @@ from rich.console import Console
 
 from dialin.model.record import StudyRecord
 from dialin.model.why import Reason, ReasonKind, Why
-from dialin.report import costs, dots, raw_waits, scaling, semaphores, statements, why_words, words
+from dialin.report import costs, dots, scaling, semaphores, statements, wait_groups, why_words, words
 from dialin.report.page import Column, Page
 from dialin.report.style import headline_style
 from dialin.report.units import units_in
@@ -219,14 +219,14 @@ def _print_semaphores(record: StudyRecord, why: Why, labels: Mapping[str, str], 
 
 
 def _print_waits(why: Why, names: Sequence[str], labels: Mapping[str, str], page: Page) -> None:
-    groups = raw_waits.groups(why, names)
+    groups = wait_groups.groups(why, names)
     if not groups and not why.wait_trials:
         return
     page.gap()
     page.text("Raw waits, collected one by one in trials of their own", "bold")
     if why.wait_trials:
-        _print_collected([raw_waits.collected(one) for one in why.wait_trials], labels, page)
-        for note in raw_waits.notes(why, labels):
+        _print_collected([wait_groups.collected(one) for one in why.wait_trials], labels, page)
+        for note in wait_groups.notes(why, labels):
             page.text(note, "dim")
     for group in groups[:_MOST_INSTRUMENTS]:
         page.gap()
@@ -236,7 +236,7 @@ def _print_waits(why: Why, names: Sequence[str], labels: Mapping[str, str], page
         page.text(f"{why_words.more(len(groups) - _MOST_INSTRUMENTS, 'instrument')}: report.html and --json have all.", "dim")
 
 
-def _print_collected(trials: Sequence[raw_waits.Collected], labels: Mapping[str, str], page: Page) -> None:
+def _print_collected(trials: Sequence[wait_groups.Collected], labels: Mapping[str, str], page: Page) -> None:
     asked, timers = (listed(list(dict.fromkeys(of))) for of in ([one.pattern for one in trials], [one.timer for one in trials]))
     page.text(f"Waits of {asked}; timer {timers}. The last column tells by how much collecting changed throughput.", "dim")
     page.table(
@@ -251,7 +251,7 @@ def _print_collected(trials: Sequence[raw_waits.Collected], labels: Mapping[str,
     )
 
 
-def _print_group(rows: Sequence[raw_waits.Row], labels: Mapping[str, str], page: Page) -> None:
+def _print_group(rows: Sequence[wait_groups.Row], labels: Mapping[str, str], page: Page) -> None:
     """Print an instrument's table twice: in time, and in cycles."""
     names = [", ".join(filter(None, (labels[row.candidate], row.operation))) for row in rows]
     first = Column("candidate", names, left=True)
@@ -271,5 +271,5 @@ def _print_group(rows: Sequence[raw_waits.Row], labels: Mapping[str, str], page:
 def _times(rows: Sequence[Sequence[str]], unit: str) -> list[Column]:
     return [
         Column(title + unit, [row[place] for row in rows], (), rank)
-        for place, (title, rank) in enumerate(zip(raw_waits.TITLES, _TIME_RANKS, strict=True))
+        for place, (title, rank) in enumerate(zip(wait_groups.TITLES, _TIME_RANKS, strict=True))
     ]

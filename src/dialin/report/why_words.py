@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dialin.model.measure import measure
 from dialin.model.record import StudyRecord
 from dialin.model.why import Reason, ReasonKind, Why
-from dialin.report.goal import measure
 from dialin.text import counted, percent, visible
 
 SHOWN = 3

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from dialin.apply.option_file import Comments
+from dialin.model.measure import deciding, judged, measure, measure_of
 from dialin.model.record import StudyRecord
 from dialin.model.setting import describe
 from dialin.model.study import StudySpec
 from dialin.model.trial import TrialState
 from dialin.model.verdict import CandidateState, CandidateVerdict, Estimate, Outcome, Verdict
-from dialin.report.goal import deciding, judged, measure, measure_of
 from dialin.text import NOTHING, change, counted, duration, exact_percent, listed, number, percent, visible
 
 OUTCOMES = {
@@ -41,11 +42,6 @@ class Naming:
     full: Mapping[str, str]
 
 
-def chosen(verdict: Verdict) -> CandidateVerdict:
-    """Return the candidate that is recommended."""
-    return next(candidate for candidate in verdict.candidates if candidate.name == verdict.recommended_candidate)
-
-
 def outcome(record: StudyRecord) -> str:
     """Return the verdict's kind and by what it was found, in a few words."""
     return f"{OUTCOMES[record.verdict.verdict]}, by {record.verdict.goal}" if record.verdict else "No verdict yet"
@@ -70,7 +66,7 @@ def gain(record: StudyRecord, verdict: Verdict) -> str:
     """Return what the recommendation gains over the baseline by the goal's measure, with its interval."""
     if verdict.recommended_candidate == verdict.baseline:
         return "The baseline is recommended, so nothing changes."
-    best, aim = chosen(verdict), measure_of(verdict)
+    best, aim = verdict.chosen, measure_of(verdict)
     ratio = deciding(best, verdict)
     if ratio is None:
         return "No figure: no block holds both the recommended candidate and the baseline."
@@ -97,14 +93,28 @@ def confirmation(verdict: Verdict) -> str:
     return f"{trials} {'do not confirm a gain' if found == 0 else 'contradict it'}: {figure}."
 
 
+def file_comments(record: StudyRecord, verdict: Verdict) -> Comments:
+    """Return what the comments of option files and SQL say of a study."""
+    texts = [
+        verdict.headline,
+        verdict.reason,
+        confirmation(verdict),
+        f"Goal: {goal(record)}",
+        compared(record),
+        length(verdict),
+    ]
+    reasons = [text for text in texts if text] + [f"Confound: {note.text}" for note in verdict.confounds]
+    return Comments(reasons, gain(record, verdict), no_change(record))
+
+
 def no_change(record: StudyRecord) -> str:
     """Return what to say where the recommendation changes no variable."""
     verdict = record.verdict
     if verdict is None:
         return "Nothing yet: there is no verdict."
     if record.spec.compares_builds and verdict.recommended_candidate != verdict.baseline:
-        return f"The options stay as they are; what is recommended is the build {visible(chosen(verdict).server)}."
-    if chosen(verdict).trials == 0:
+        return f"The options stay as they are; what is recommended is the build {visible(verdict.chosen.server)}."
+    if verdict.chosen.trials == 0:
         return "Nothing is recommended: the baseline itself could not be measured."
     return "Keep the options as the baseline has them: there is nothing to change."
 
@@ -118,7 +128,7 @@ def goal(record: StudyRecord) -> str:
 
 def sureness(verdict: Verdict) -> str:
     """Return how sure the verdict is: its confidence, the noise of a trial, and the difference it could have seen."""
-    best = chosen(verdict)
+    best = verdict.chosen
     text = ""
     if verdict.verdict is Outcome.SAFE_CHOICE and best.probability is not None:
         within = f"within {exact_percent(verdict.worthwhile)} of the best; it was not shown to beat every other one"

@@ -30,8 +30,8 @@ _COUNTED = """
     WHERE EVENT_NAME IN %s
 """
 _NEWEST = "SELECT MAX(TIMER_END) FROM performance_schema.events_waits_history_long"
-# The columns are in the order of `dialin.store.raw_waits`. Waits that have not ended have no TIMER_END. A wait for a table that
-# fetched several rows (MySQL 8, MariaDB 10.11) is counted by the row, and tells their number as its bytes.
+# The columns are in the order of `dialin.store.waits_file`. Waits that have not ended have no TIMER_END. A wait for a table
+# that fetched several rows (MySQL 8, MariaDB 10.11) is counted by the row, with their number as its bytes.
 _WRITE = """
     SELECT THREAD_ID, EVENT_ID, EVENT_NAME, OPERATION, TIMER_START, TIMER_WAIT,
         IF(EVENT_NAME LIKE 'wait/io/table/%%', COALESCE(NUMBER_OF_BYTES, 1), 1)

@@ -165,7 +165,9 @@ class Store:
             raise UserError(f"{path} cannot be opened: {error.orig}", "It must be yours to read and write") from error
         except SQLAlchemyError as error:
             engine.dispose()
-            raise UserError(f"{path} is damaged and cannot be read", "Restore it from a backup, or start a new study") from error
+            raise UserError(
+                f"{path} is damaged and cannot be read", "Restore it from a backup, or start a new study"
+            ) from error
         if found > schema.FORMAT:
             engine.dispose()
             raise UserError(f"{directory} was written by a newer dialin", "Update dialin, then try again")

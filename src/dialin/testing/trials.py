@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from dialin.model.trial import Costs, Failure, Sample, Step, Trial, TrialState, WarmUpEnd
-from dialin.study.trial import Laboratory
+from dialin.trials.trial import Laboratory
 
 
 def _nothing(trial: Trial) -> None:

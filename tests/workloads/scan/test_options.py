@@ -2,7 +2,7 @@ import pytest
 
 from dialin.errors import UserError
 from dialin.model.workload import WorkloadSpec
-from dialin.study.file import question
+from dialin.question.study_file import question
 from dialin.workloads.choose import chosen
 from dialin.workloads.scan.options import ScanOptions, parse
 from dialin.workloads.scan.scan import Scan

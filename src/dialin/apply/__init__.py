@@ -1,0 +1,1 @@
+"""What a user applies: option files and SQL."""

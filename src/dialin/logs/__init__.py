@@ -1,0 +1,1 @@
+"""Logs of runs that were made elsewhere, from their files to a verdict."""

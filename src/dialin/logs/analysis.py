@@ -1,0 +1,260 @@
+"""From runs to the verdict on them: what can be compared, and what may be claimed. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dialin.errors import UserError
+from dialin.logs import cells, course_notes, factors, notes, sentences
+from dialin.logs.assignment import Rule, Sorted, sort
+from dialin.logs.cells import Cells, geometric_mean, goal_ratio
+from dialin.logs.factors import Values
+from dialin.logs.reading import Folder, incomplete
+from dialin.logs.run_figures import Figures, figures
+from dialin.model.analysis import Analysis, CandidateAnalysis, FileEntry, RunAnalysis
+from dialin.model.study import WORTHWHILE, Goal
+from dialin.model.verdict import CandidateState, Estimate, Note
+from dialin.stats.blocks import WIDEST, Observation
+from dialin.stats.intervals import stall_share, typical
+from dialin.stats.quantiles import t_quantile
+from dialin.stats.runs import Comparison, compare, judge
+from dialin.text import listed
+
+_NEVER_ZERO = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked of logs.
+
+    Attributes:
+        rule: how names say what candidate a run is of.
+        goal: what decides.
+        baseline: the candidate that others are measured against; None for the first.
+        confidence: how sure all intervals together are.
+        worthwhile: the smallest relative difference that matters; None for the goal's own.
+        skip: seconds to leave out at the start of each run; None where the end of its warm-up is to be found.
+    """
+
+    rule: Rule = Rule()  # noqa: RUF009 - frozen
+    goal: Goal = Goal.THROUGHPUT
+    baseline: str | None = None
+    confidence: float = 0.95
+    worthwhile: float | None = None
+    skip: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """The runs that count, and what they say of candidates.
+
+    Attributes:
+        counted: the runs that count.
+        throughput: candidates compared by it.
+        decisive: candidates compared by what the goal is about, more being better.
+        alike: whether all logs report at the same interval, so that variation and stalls can be compared.
+        latency: whether all logs hold the same percentile of latency.
+    """
+
+    counted: Sequence[Figures]
+    throughput: Comparison
+    decisive: Comparison
+    alike: bool
+    latency: bool
+
+
+def analyze(folder: Folder, request: Request, options: Values | None = None) -> Analysis:
+    """Judge runs by their logs.
+
+    Args:
+        folder: the runs, and every file that was looked at.
+        request: what is asked.
+        options: what the files beside each log set, by the run's name.
+
+    Raises:
+        UserError: a candidate, an expression or a pattern fits nothing, or the logs do not hold what the goal is about.
+    """
+    runs = folder.runs
+    headers = factors.differing_headers({run.name: run.log.header for run in runs if run.copy_of is None})
+    beside = options or {}
+    found = sort(runs, request.rule, {run.name: {**headers.get(run.name, {}), **beside.get(run.name, {})} for run in runs})
+    summed_up = [
+        figures(run, found.labels[run.name], found.of.get(run.name), found.others.get(run.name, {}), request.skip)
+        for run in runs
+    ]
+    broken = [text for run in runs if run.name in found.settings and (text := incomplete(run))]
+    return judge_runs(summed_up, found, request, folder.files, [notes.incomplete(text) for text in broken])
+
+
+def judge_runs(
+    summed_up: Sequence[Figures], found: Sorted, request: Request, files: Sequence[FileEntry], reading: Sequence[Note]
+) -> Analysis:
+    """Judge runs that are summed up.
+
+    Args:
+        summed_up: each run in figures.
+        found: which candidate each run is of.
+        request: what is asked.
+        files: every file that was looked at.
+        reading: notes of what could not be read in full.
+
+    Raises:
+        UserError: the baseline is no candidate, or the logs do not hold what the goal is about.
+    """
+    baseline = _baseline(request.baseline, found)
+    compared = _compare([one for one in summed_up if one.run.file in found.settings], found, request.goal)
+    counted = [one.run for one in compared.counted]
+    alpha, names = 1 - request.confidence, found.names
+    worthwhile = WORTHWHILE[request.goal] if request.worthwhile is None else request.worthwhile
+    barred = notes.one_after_the_other(counted, found, compared.decisive)
+    standings = judge(compared.decisive, names, baseline, alpha=alpha, worthwhile=worthwhile, barred=barred)
+    candidates = [_candidate(name, compared, request.goal, baseline, standings.states[name], alpha) for name in names]
+    table = Cells(tuple(factors.keys(found.others)), compared.decisive, request.goal, alpha)
+    depends = cells.dependence(table, names, baseline, barred)
+    failing = notes.more_errors(counted, names, baseline, compared.throughput)
+    by_file = request.rule.by_file
+    by_steadiness = compared.alike and not (by_file and len(names) > notes.MOST_UNSORTED)
+    proposals = factors.propose_by(found.settings) if by_file and len(found.settings) > 1 else []
+    return Analysis(
+        verdict=standings.outcome,
+        goal=request.goal,
+        headline=sentences.headline(request.goal, standings, candidates, baseline, table, barred, failing),
+        reason=sentences.reason(standings, worthwhile, proposals, by_cell=sentences.is_by_cell(standings, table)),
+        winners=list(standings.winners),
+        baseline=baseline,
+        confidence=request.confidence,
+        worthwhile=worthwhile,
+        run_noise=compared.decisive.sd,
+        candidates=candidates,
+        factors=cells.analyze_factors(found.settings, found.of, names),
+        cells=cells.analyze_cells(table, counted, names, baseline) if compared.decisive.names else [],
+        proposals=[expression for expression, _ in proposals],
+        runs=[one.run for one in summed_up],
+        files=list(files),
+        findings=[
+            *depends,
+            *(notes.less_steady(compared.counted, names, compared.throughput, alpha) if by_steadiness else []),
+            *failing,
+        ],
+        confounds=[
+            *found.confounds,
+            *notes.differing_factors(counted, names, compared.decisive),
+            *notes.differing_options(found),
+            *notes.in_order(barred),
+        ],
+        warnings=[
+            *found.warnings,
+            *notes.single_runs(names, counted, compared.decisive),
+            *notes.moved_between_runs(counted, found, compared.throughput, by_file=by_file),
+            *notes.not_random(counted, found.ordered, names),
+            *course_notes.unsettled(counted),
+            *course_notes.long_warm_up(counted),
+            *course_notes.faster_starts(counted),
+            *course_notes.courses(counted),
+            *course_notes.dips(counted),
+            *notes.different_logs(counted),
+            *reading,
+            *notes.errors(counted),
+        ],
+    )
+
+
+def _baseline(asked: str | None, found: Sorted) -> str:
+    if asked is None:
+        return found.names[0]
+    baseline = found.of.get(asked, asked)  # the name of its log says which candidate is meant as well
+    if baseline not in found.names:
+        shown = listed(found.names) if len(found.names) <= 12 else f"{', '.join(found.names[:12])} and others"
+        raise UserError(f"The baseline {asked!r} is not one of the candidates", f"They are {shown}")
+    return baseline
+
+
+def _compare(counted: Sequence[Figures], found: Sorted, goal: Goal) -> _Compared:
+    runs = [one.run for one in counted]
+    alike = len({run.interval for run in runs}) == 1 and runs[0].interval > 0
+    latency = len({run.percentile for run in runs} - {None}) <= 1 and all(run.latency_ms is not None for run in runs)
+    if goal is Goal.STABILITY and not alike:
+        raise UserError("The logs report at different intervals, so variation cannot be compared", "Take logs of one interval")
+    if goal is Goal.LATENCY and not latency:
+        raise UserError("The logs do not all hold the same percentile of latency", "Take logs of one --percentile")
+    throughput = compare(_observations(runs, Goal.THROUGHPUT), found.names)
+    return _Compared(
+        counted=counted,
+        throughput=throughput,
+        decisive=throughput if goal is Goal.THROUGHPUT else compare(_observations(runs, goal), found.names),
+        alike=alike,
+        latency=latency,
+    )
+
+
+def _cell(run: RunAnalysis) -> tuple[str, ...]:
+    return tuple(run.others.values())
+
+
+def _observations(runs: Sequence[RunAnalysis], goal: Goal) -> list[Observation]:
+    """Return one observation for each run, in its cell; more of it is better. Throughput is the plain mean."""
+    figure: dict[Goal, Callable[[RunAnalysis], float]] = {
+        Goal.THROUGHPUT: lambda run: run.tps,
+        Goal.STABILITY: lambda run: 1 / max(run.cv or 0.0, _NEVER_ZERO) if run.tps > 0 else _NEVER_ZERO,
+        Goal.LATENCY: lambda run: 1 / max(run.latency_ms or 0.0, _NEVER_ZERO),
+    }
+    return [Observation(_cell(run), run.candidate or "", figure[goal](run)) for run in runs]
+
+
+def _candidate(
+    name: str, compared: _Compared, goal: Goal, baseline: str, state: CandidateState, alpha: float
+) -> CandidateAnalysis:
+    throughput = compared.throughput
+    own = [one for one in compared.counted if one.run.candidate == name]
+    shared = throughput.shared(name, baseline) if name != baseline else throughput.cells
+    beside = [one for one in own if _cell(one.run) in shared]
+    shown = beside or own
+    runs = [one.run for one in shown]
+    better = compared.decisive.ratio(name, baseline, alpha)
+    each = alpha / max(1, len(throughput.names))  # so that all of them hold together
+    seconds = sum(run.seconds - run.warm_up_seconds for run in runs)
+    longest = max((length for one in compared.counted for length in one.stalls), default=0.0)
+    stalls = [length for one in shown for length in one.stalls]
+    is_compared = name != baseline and bool(shared)
+    return CandidateAnalysis(
+        name=name,
+        runs=len(own),
+        compared=throughput.met[name],
+        cells=len({_cell(one.run) for one in beside}),
+        tps=_level(runs, throughput.level(name, baseline) if is_compared else None, each),
+        baseline_tps=throughput.level(baseline, name) if is_compared else None,
+        ratio=throughput.ratio(name, baseline, alpha),
+        goal_ratio=goal_ratio(better, goal),
+        cv=typical([run.cv for run in runs if run.cv is not None], each) if compared.alike else None,
+        stall_seconds_per_1000=_times(stall_share(stalls, seconds, longest, each), 1000) if compared.alike else None,
+        worst_tps=min((run.worst_tps for run in runs if run.worst_tps is not None), default=None),
+        latency_ms=typical([run.latency_ms or 0.0 for run in runs], each) if compared.latency else None,
+        errors_per_s=sum(run.errors_per_s for run in runs) / len(runs),
+        state=state,
+    )
+
+
+def _level(runs: Sequence[RunAnalysis], level: float | None, alpha: float) -> Estimate:
+    """Return the throughput of a candidate: the level over its cells, else that of its runs, each cell counting once.
+
+    It has Student's interval where all runs are of one cell and none stood still.
+    """
+    by: dict[tuple[str, ...], list[float]] = {}
+    for run in runs:
+        by.setdefault(_cell(run), []).append(run.tps)
+    mean = geometric_mean([geometric_mean(own) for own in by.values()]) if level is None else level
+    if len(by) > 1 or len(runs) < 2 or min(run.tps for run in runs) <= 0:
+        return Estimate(mean=mean, low=None, high=None)
+    logs = np.log([run.tps for run in runs])
+    half = min(t_quantile(logs.size - 1, alpha) * float(logs.std(ddof=1)) / math.sqrt(logs.size), WIDEST)
+    return Estimate(mean=mean, low=mean * math.exp(-half), high=mean * math.exp(half))
+
+
+def _times(share: Estimate, by: float) -> Estimate:
+    if share.low is None or share.high is None:
+        return Estimate(mean=by * share.mean, low=None, high=None)
+    return Estimate(mean=by * share.mean, low=by * share.low, high=by * share.high)

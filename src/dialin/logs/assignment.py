@@ -1,0 +1,171 @@
+"""Which candidate each run is of, which runs count, and what else is not alike in them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dialin.errors import UserError
+from dialin.logs import factors, run_names
+from dialin.logs.factors import Options, Values
+from dialin.logs.reading import Run, natural
+from dialin.logs.stamps import Stamp
+from dialin.model.verdict import Note
+from dialin.text import counted, listed
+
+_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """How the names of logs say what candidate a run is of: by one of the first two, else each run is a candidate of its own.
+
+    Attributes:
+        by: a regular expression that finds the candidate in a name.
+        table: patterns of names, by candidate.
+        where: the file that the table stands in.
+        ignored: what varies but changes nothing.
+    """
+
+    by: str | None = None
+    table: Mapping[str, Sequence[str]] | None = None
+    where: str = ""
+    ignored: tuple[str, ...] = ()
+
+    @property
+    def by_file(self) -> bool:
+        """Whether each run is a candidate of its own."""
+        return self.by is None and self.table is None
+
+
+@dataclass(frozen=True, slots=True)
+class Sorted:
+    """Runs by candidate.
+
+    Attributes:
+        names: the candidates that have runs, in order.
+        labels: a short name of each run.
+        of: the candidate of each run that counts or is a copy of one that does, by the run's name.
+        settings: what else is not alike in the runs that count, for each of them.
+        others: that part of it that must be alike in runs to compare them: the cell.
+        options: what the files beside the logs set differently.
+        stamps: the dates in the names of the runs that count.
+        ordered: these runs in the order of their dates; None where that is not known.
+        confounds: what differs between candidates together with what they are named by.
+        warnings: what was left out, and why.
+    """
+
+    names: tuple[str, ...]
+    labels: Mapping[str, str]
+    of: Mapping[str, str]
+    settings: Values
+    others: Values
+    options: Options
+    stamps: Mapping[str, Stamp]
+    ordered: Sequence[str] | None
+    confounds: Sequence[Note]
+    warnings: Sequence[Note]
+
+
+def sort(runs: Sequence[Run], rule: Rule, options: Values | None = None) -> Sorted:
+    """Sort runs by candidate; a copy counts for nothing, and one that stands for two candidates takes its original along.
+
+    Args:
+        runs: what the logs hold.
+        rule: how to name candidates.
+        options: what the files beside each log set, by the run's name.
+
+    Raises:
+        UserError: an expression or a pattern is wrong or fits nothing, or no run is left.
+    """
+    labels = run_names.short([run.name for run in runs])
+    of = _candidates(runs, rule, labels)
+    warnings = _copy_notes(runs, of, labels)
+    torn = _torn(runs, of)
+    warnings += [_unassigned([run.name for run in runs if run.name not in of], labels)] if len(of) < len(runs) else []
+    of = {name: candidate for name, candidate in of.items() if name not in torn}
+    counting = [run for run in runs if run.copy_of is None and run.name in of]
+    if not counting:
+        raise UserError(warnings[0].text, "Sort the copies out: a run is of one candidate")
+    parts = {run.name: run_names.read_name(run.name, rule.by) for run in counting}
+    threads = {run.name: str(run.log.threads) for run in counting}
+    named = factors.with_threads(run_names.find_factors(parts, rule.ignored), threads, of, rule.ignored)
+    found = factors.sort_options(options or {}, named, of, rule.ignored)
+    settings = factors.with_options(named, found)
+    others: Values = {name: {} for name in settings} if rule.by_file else settings
+    confounds: list[Note] = []
+    if rule.table is not None:
+        others, confounds = _without_what_defines(settings, of)
+    order = list(rule.table) if rule.table is not None else sorted({*of.values()}, key=natural)
+    stamps = {name: one.stamp for name, one in parts.items()}
+    return Sorted(
+        names=tuple(name for name in order if any(of[run.name] == name for run in counting)),
+        labels=labels,
+        of=of,
+        settings=settings,
+        others=others,
+        options=found,
+        stamps=stamps,
+        ordered=run_names.in_order(stamps),
+        confounds=confounds,
+        warnings=warnings,
+    )
+
+
+def _candidates(runs: Sequence[Run], rule: Rule, labels: Mapping[str, str]) -> dict[str, str]:
+    every = [run.name for run in runs]
+    if rule.by is not None:
+        return run_names.by_expression(every, rule.by)
+    if rule.table is not None:
+        return run_names.by_patterns(every, rule.table, rule.where)
+    return {run.name: labels[run.copy_of or run.name] for run in runs}
+
+
+def _torn(runs: Sequence[Run], of: Mapping[str, str]) -> set[str]:
+    """Return the runs whose copies stand for other candidates than they do, and these copies: nobody knows whose they are."""
+    found = set()
+    for run in runs:
+        if run.copy_of is not None and of.get(run.name) != of.get(run.copy_of) and run.name in of and run.copy_of in of:
+            found |= {run.copy_of, *(other.name for other in runs if other.copy_of == run.copy_of)}
+    return found
+
+
+def _copy_notes(runs: Sequence[Run], of: Mapping[str, str], labels: Mapping[str, str]) -> list[Note]:
+    torn = _torn(runs, of)
+    notes = []
+    for original in runs:
+        copies = [run for run in runs if run.copy_of == original.name]
+        if not copies:
+            continue
+        alike = "byte for byte" if all(run.exact for run in copies) else "in every figure"
+        named, label = listed([labels[run.name] for run in copies]), labels[original.name]
+        are = "is a copy" if len(copies) == 1 else "are copies"
+        text = f"{named} {are} of {label}, {alike}: counted as one run"
+        data = {"run": original.name, "copies": [run.name for run in copies], "exact": all(run.exact for run in copies)}
+        if original.name in torn:
+            whose = listed(sorted({of[run.name] for run in (original, *copies) if run.name in of}, key=natural))
+            text = f"{named} {are} of {label}, {alike}, yet they stand for {whose}: left out, as nobody knows whose it is"
+        notes.append(Note(code="copy_in_two_candidates" if original.name in torn else "copies", text=text, data=data))
+    return notes
+
+
+def _unassigned(files: Sequence[str], labels: Mapping[str, str]) -> Note:
+    more = f" and {len(files) - _SHOWN} more" if len(files) > _SHOWN else ""
+    text = f"{counted(len(files), 'log')} of no candidate left out: {', '.join(labels[name] for name in files[:_SHOWN])}{more}"
+    return Note(code="left_out", text=text, data={"files": files})
+
+
+def _without_what_defines(settings: Values, of: Mapping[str, str]) -> tuple[dict[str, dict[str, str]], list[Note]]:
+    """Take out what is alike in all runs of each candidate: that is what a table's candidates are; several are named."""
+    defining = []
+    for key in factors.keys(settings):
+        values: dict[str, set[str]] = {}
+        for name, own in settings.items():
+            values.setdefault(of[name], set()).add(own[key])
+        if all(len(own) == 1 for own in values.values()):
+            defining.append(key)
+    others = {name: {key: value for key, value in own.items() if key not in defining} for name, own in settings.items()}
+    if len(defining) < 2:
+        return others, []
+    text = f"{listed(defining)} differ together between candidates: what is found is of all of them, not of one"
+    return others, [Note(code="differ_together", text=text, data={"names": defining})]

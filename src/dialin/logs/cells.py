@@ -1,0 +1,186 @@
+"""What candidates did in each cell, and whether their ratio depends on it. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+
+from dialin.logs.factors import Values, keys, levels
+from dialin.logs.reading import natural
+from dialin.model.analysis import CellAnalysis, CellCandidate, FactorAnalysis, RunAnalysis
+from dialin.model.study import Goal
+from dialin.model.verdict import Estimate, Note
+from dialin.stats.runs import Comparison
+from dialin.stats.splits import Split, find_split
+from dialin.text import change, listed
+
+_ERROR = 0.05
+_MORE_THAN_DRIFT = 1.25
+"""How far apart the ratios of two groups of single runs must be before they are said to depend on a factor.
+
+Single runs of one cell after the other cannot tell a factor from drift while they ran. Published servers drift by up to 9 % per
+hour; two candidates that drift against each other for an hour or so come to about 20 %.
+"""
+_SHOWN = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """The cells of a comparison, with the names of what they differ in.
+
+    Attributes:
+        keys: the factors, in the order of a cell's values.
+        comparison: of the goal's figure, more of it being better.
+        goal: what that figure is.
+        alpha: the error that all intervals together may make.
+    """
+
+    keys: tuple[str, ...]
+    comparison: Comparison
+    goal: Goal
+    alpha: float
+
+    def ordered(self) -> list[tuple[str, ...]]:
+        """Return the cells in the natural order of their values."""
+        cells = [cell for cell in self.comparison.cells if isinstance(cell, tuple)]
+        return sorted(cells, key=lambda cell: [natural(value) for value in cell])
+
+    def ratio(self, cell: Hashable, name: str, baseline: str) -> Estimate | None:
+        """Return the goal's own figure of a candidate as a ratio to the baseline's in a cell.
+
+        The intervals of all cells hold together: each is allowed its share of the error.
+        """
+        number = max(1, len(self.comparison.repeated_cells()))
+        found = self.comparison.cell_ratio(cell, name, baseline, self.alpha / number)
+        return goal_ratio(found, self.goal)
+
+    def label(self, cell: Sequence[str]) -> str:
+        """Return what a cell is, in words."""
+        return ", ".join(f"{key} {value}" for key, value in zip(self.keys, cell, strict=True)) or "all alike"
+
+
+def goal_ratio(ratio: Estimate | None, goal: Goal) -> Estimate | None:
+    """Return a ratio of figures of which more is better as one of the goal's own figure: latency and variation are inverse."""
+    if ratio is None or goal is Goal.THROUGHPUT:
+        return ratio
+    if ratio.low is None or ratio.high is None:
+        return Estimate(mean=1 / ratio.mean, low=None, high=None)
+    return Estimate(mean=1 / ratio.mean, low=1 / ratio.high, high=1 / ratio.low)
+
+
+def analyze_cells(cells: Cells, runs: Sequence[RunAnalysis], names: Sequence[str], baseline: str) -> list[CellAnalysis]:
+    """Return each cell with the candidates that ran in it."""
+    found = []
+    for cell in cells.ordered():
+        own = [run for run in runs if tuple(run.others.values()) == cell]
+        rows = []
+        for name in names:
+            tps = [run.tps for run in own if run.candidate == name]
+            if tps:
+                ratio = cells.ratio(cell, name, baseline)
+                rows.append(CellCandidate(name=name, runs=len(tps), tps=geometric_mean(tps), goal_ratio=ratio))
+        found.append(CellAnalysis(where=dict(zip(cells.keys, cell, strict=True)), candidates=rows))
+    return found
+
+
+def analyze_factors(settings: Values, of: Mapping[str, str], names: Sequence[str]) -> list[FactorAnalysis]:
+    """Return what differs between runs beside the candidate."""
+    found = []
+    for key in keys(settings):
+        values = [{settings[file][key] for file in settings if of[file] == name} for name in names]
+        crossed = all(own == values[0] for own in values)
+        found.append(FactorAnalysis(name=key, values=levels(settings, key), crossed=crossed))
+    return found
+
+
+def dependence(cells: Cells, names: Sequence[str], baseline: str, barred: Collection[frozenset[str]]) -> list[Note]:
+    """Return the notes of candidates whose ratio to the baseline depends on the cell, or has to be read cell by cell.
+
+    Candidates with repeats are tested against their noise, others by a permutation test of the cells' ratios; both tests of all
+    candidates together err with a probability of 5 %. Of candidates that ran one after the other nothing is said.
+    """
+    others = [
+        name
+        for name in names
+        if name != baseline and len(cells.comparison.shared(name, baseline)) > 1 and frozenset({name, baseline}) not in barred
+    ]
+    found = [_dependence_of(cells, name, baseline, _ERROR / len(others)) for name in others]
+    return [note for note in found if note]
+
+
+def claims(cells: Cells, name: str, baseline: str) -> dict[tuple[str, ...], Estimate]:
+    """Return the cells in which the interval of a candidate's ratio to the baseline excludes 1."""
+    ratios = {cell: cells.ratio(cell, name, baseline) for cell in cells.ordered()}
+    return {
+        cell: ratio
+        for cell, ratio in ratios.items()
+        if ratio and ratio.low is not None and ratio.high is not None and (ratio.low > 1 or ratio.high < 1)
+    }
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    """Return the geometric mean; 0 where a value is 0."""
+    return math.exp(math.fsum(math.log(value) for value in values) / len(values)) if min(values) > 0 else 0.0
+
+
+def _dependence_of(cells: Cells, name: str, baseline: str, error: float) -> Note | None:
+    shared = [cell for cell in cells.ordered() if cell in cells.comparison.shared(name, baseline)]
+    found = [cells.ratio(cell, name, baseline) for cell in shared]
+    ratios = [ratio.mean for ratio in found if ratio]
+    split = find_split(ratios, {key: [cell[index] for cell in shared] for index, key in enumerate(cells.keys)})
+    probability = cells.comparison.interaction(name, baseline)
+    if probability is not None and probability < error:
+        how = f"F test of interaction, {_probability(probability)}"
+    elif probability is None and split and split.probability <= error and split.gap >= _MORE_THAN_DRIFT:
+        how = f"permutation test, {_probability(split.probability)}; one run per cell, so there are no intervals"
+    elif probability is None:
+        text = f"{name} against {baseline}: {_ranges(cells, shared, ratios)}, one run per cell"
+        return Note(code="ratios_by_cell", text=text, data={"candidate": name, "baseline": baseline, "ratios": ratios})
+    else:
+        return None
+    separates = split is not None and split.gap > 1
+    where = f"depends on {split.factor}" if split and separates else "depends on the cell"
+    said = _groups(split) if split and separates else _ranges(cells, shared, ratios)
+    data = {
+        "candidate": name,
+        "baseline": baseline,
+        "factor": split.factor if split and separates else None,
+        "levels": list(split.levels) if split and separates else [],
+        "ratios": ratios,
+        "repeated": probability is not None,
+    }
+    text = f"{name} against {baseline} {where}: {said} ({how})"
+    if clear := claims(cells, name, baseline):
+        shown = [f"{interval(ratio)} at {cells.label(cell)}" for cell, ratio in list(clear.items())[:_SHOWN]]
+        text += f". The interval excludes 0 % in {len(clear)} of {len(shared)} cells: {listed(shown)}"
+        text += " and others" if len(clear) > _SHOWN else ""
+    return Note(code="depends_on_cell", text=text, data=data)
+
+
+def interval(ratio: Estimate) -> str:
+    """Return a ratio with its interval, as differences."""
+    if ratio.low is None or ratio.high is None:
+        return f"{change(ratio.mean)} (no interval)"
+    return f"{change(ratio.mean)} ({change(ratio.low)} to {change(ratio.high)})"
+
+
+def ratio_range(ratios: Sequence[float]) -> str:
+    """Return the range of ratios, as differences."""
+    low, high = change(min(ratios)), change(max(ratios))
+    return low if low == high else f"{low} to {high}"
+
+
+def _groups(split: Split) -> str:
+    inside, outside = ratio_range(split.inside), ratio_range(split.outside)
+    return f"{inside} at {split.factor} {', '.join(split.levels)}, {outside} elsewhere"
+
+
+def _ranges(cells: Cells, shared: Sequence[tuple[str, ...]], ratios: Sequence[float]) -> str:
+    by: Mapping[float, tuple[str, ...]] = dict(zip(ratios, shared, strict=True))
+    lowest, highest = (f"{change(pick(ratios))} ({cells.label(by[pick(ratios)])})" for pick in (min, max))
+    return f"{lowest} to {highest} in {len(shared)} cells"
+
+
+def _probability(value: float) -> str:
+    return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"

@@ -1,0 +1,329 @@
+"""What limits the verdict on logs, or stands beside it: each a code, a sentence and its figures. Pure."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Mapping, Sequence
+from statistics import fmean, median
+
+from dialin.logs import factors
+from dialin.logs.assignment import Sorted
+from dialin.logs.reading import natural
+from dialin.logs.run_figures import Figures
+from dialin.model.analysis import RunAnalysis
+from dialin.model.study import WORTHWHILE, Goal
+from dialin.model.verdict import Note
+from dialin.stats.intervals import stall_share
+from dialin.stats.runs import Comparison, all_below, spread
+from dialin.text import counted, duration, listed, number, percent
+
+_LENGTHS = 1.5
+"""How many times as long as another a run is before that is pointed out."""
+_AS_MUCH = 0.5
+"""The share of what candidates differ by from which on a difference between runs of one of them is pointed out."""
+_NUMBERING = 100
+"""Numbers below this may only number the runs."""
+_CALMEST = 3
+"""With how many of the steadiest candidates each one is compared."""
+MOST_UNSORTED = 12
+"""Logs that are candidates of their own are not compared one by one where there are more of them."""
+_SHOWN = 12
+_ERRORS = 0.01
+"""The share of transactions above which errors are pointed out, and by which candidates have to differ in it."""
+
+
+def incomplete(text: str) -> Note:
+    """Return the note of a log that lacks lines."""
+    return Note(code="incomplete", text=text)
+
+
+def errors(runs: Sequence[RunAnalysis]) -> list[Note]:
+    """Return the note of runs in which a noticeable share of the transactions failed."""
+    many = [run for run in runs if error_share(run) > _ERRORS]
+    if not many:
+        return []
+    shown = listed([f"{run.label} {number(run.errors_per_s)}" for run in many[:_SHOWN]])
+    text = f"More than {percent(_ERRORS)} of the transactions failed; errors per second: {shown}"
+    return [Note(code="errors", text=text, data={run.file: run.errors_per_s for run in many})]
+
+
+def more_errors(runs: Sequence[RunAnalysis], names: Sequence[str], baseline: str, comparison: Comparison) -> list[Note]:
+    """Return the notes of candidates whose transactions failed more often than the baseline's, or less often, in every cell.
+
+    All runs of one lie above all runs of the other in each cell that they share, by a share of transactions that matters.
+    """
+    notes = []
+    for name in names:
+        cells = comparison.shared(name, baseline) if name != baseline else ()
+        shares = [
+            tuple([error_share(run) for run in runs if run.candidate == one and _cell(run) == cell] for one in (name, baseline))
+            for cell in cells
+        ]
+        if shares and all(min(of) > max(base) + _ERRORS for of, base in shares):
+            more, less = name, baseline
+        elif shares and all(min(base) > max(of) + _ERRORS for of, base in shares):
+            more, less = baseline, name
+        else:
+            continue
+        means = {one: fmean(share for pair in shares for share in pair[index]) for index, one in enumerate((name, baseline))}
+        text = (
+            f"More transactions of {more} failed ({percent(means[more])} against {percent(means[less])} of {less}): "
+            "throughput counts only those that succeeded"
+        )
+        notes.append(Note(code="more_errors", text=text, data={"candidate": more, "other": less, "shares": means}))
+    return notes
+
+
+def error_share(run: RunAnalysis) -> float:
+    """Return the share of a run's transactions that failed."""
+    attempted = run.tps + run.errors_per_s
+    return run.errors_per_s / attempted if attempted > 0 else 0.0
+
+
+def differing_factors(runs: Sequence[RunAnalysis], names: Sequence[str], comparison: Comparison) -> list[Note]:
+    """Return a note for each factor whose values are not the same for all candidates; a crossed factor confounds nothing."""
+    notes = []
+    for key in runs[0].others if len(names) > 1 else ():
+        values = {name: sorted({run.others[key] for run in runs if run.candidate == name}, key=natural) for name in names}
+        if len(set(map(tuple, values.values()))) == 1:
+            continue
+        shown = "; ".join(f"{name}: {', '.join(own)}" for name, own in itertools.islice(values.items(), _SHOWN))
+        shared = set.intersection(*map(set, values.values()))
+        then = f"only runs of the same {key} are compared" if comparison.names else "nothing can be compared"
+        if not shared and not comparison.names:
+            then = f"a difference may come from either (if {key} changes nothing: --ignore {key!r})"
+        data = {"name": key, "values": values}
+        notes.append(Note(code="differs_too", text=f"{key} differs between candidates ({shown}): {then}", data=data))
+    return notes
+
+
+def differing_options(found: Sorted) -> list[Note]:
+    """Return the notes of options that the files beside the logs set differently."""
+    options = found.options
+    notes = []
+    apart = [key for key in options.values and factors.keys(options.values) if key not in options.defining]
+    if apart:
+        shown = "; ".join(
+            f"{key}: {', '.join(factors.levels(options.values, key))}{_same(key, found)}" for key in apart[:_SHOWN]
+        )
+        text = f"Log headers or the files beside the logs set options differently ({shown}): "
+        text += "only runs with the same of them are compared"
+        data = {"values": {key: factors.levels(options.values, key) for key in apart}}
+        notes.append(Note(code="options_differ", text=text, data=data))
+    if options.defining:
+        shown = "; ".join(f"{key}: {_by_candidate(found, key)}" for key in options.defining[:_SHOWN])
+        text = f"By log headers and the files beside the logs, candidates differ in {shown}"
+        if len(options.defining) > 1:
+            text += ": what is found is of all of these together"
+        notes.append(Note(code="candidates_differ_in", text=text, data={"names": list(options.defining)}))
+    return notes
+
+
+def one_after_the_other(runs: Sequence[RunAnalysis], found: Sorted, comparison: Comparison) -> frozenset[frozenset[str]]:
+    """Return the pairs of repeated candidates of which all runs of one came before those of the other, in each cell they share.
+
+    Dates of one form are compared; a date that both share is neither before nor after. Cells without dates do not count.
+    """
+    pairs = set()
+    for a, b in itertools.combinations(comparison.repeated, 2):
+        cells = comparison.shared(a, b)
+        own = [run for run in runs if run.candidate in (a, b) and _cell(run) in cells]
+        dates = factors.comparable_stamps([run.file for run in own], found.stamps)
+        orders = set()
+        for cell in cells:
+            first, second = (
+                [dates[run.file] for run in own if run.candidate == name and _cell(run) == cell and run.file in dates]
+                for name in (a, b)
+            )
+            if first and second and {*first} != {*second}:
+                orders.add("before" if max(first) <= min(second) else "after" if max(second) <= min(first) else "mixed")
+        if orders in ({"before"}, {"after"}):
+            pairs.add(frozenset({a, b}))
+    return frozenset(pairs)
+
+
+def in_order(barred: Collection[frozenset[str]]) -> list[Note]:
+    """Return the note of candidates that ran one after the other."""
+    pairs = sorted(sorted(pair, key=natural) for pair in barred)
+    if not pairs:
+        return []
+    shown = "; ".join(f"{a} and {b}" for a, b in pairs[:_SHOWN])
+    text = f"By their dates, all runs of one came before those of the other ({shown}): drift may be the difference"
+    return [Note(code="one_after_the_other", text=text, data={"pairs": pairs})]
+
+
+def less_steady(figures: Sequence[Figures], names: Sequence[str], comparison: Comparison, alpha: float) -> list[Note]:
+    """Return the notes of candidates that stalled more, or varied more, than a steadier one, in every cell they share."""
+    by = {name: [one for one in figures if one.run.candidate == name] for name in names}
+    calmest = sorted(names, key=lambda name: median(one.run.cv or 0.0 for one in by[name]))
+    notes: list[Note] = []
+    for name in names:
+        calmer = (other for other in calmest[: calmest.index(name)] if comparison.shared(name, other))
+        found = (_less_steady_than(by, name, other, comparison, alpha) for other in itertools.islice(calmer, _CALMEST))
+        notes += itertools.islice((note for note in found if note), 1)
+    return notes
+
+
+def _less_steady_than(
+    by: Mapping[str, Sequence[Figures]], name: str, calm: str, comparison: Comparison, alpha: float
+) -> Note | None:
+    cells = comparison.shared(name, calm)
+    rough_runs, calm_runs = (
+        {cell: [one for one in by[who] if _cell(one.run) == cell] for cell in cells} for who in (name, calm)
+    )
+    varies = all(all_below(_cvs(calm_runs[cell]), _cvs(rough_runs[cell]), WORTHWHILE[Goal.STABILITY]) for cell in cells)
+    shares = [_stalled(rough_runs[cell], calm_runs[cell], alpha / len(cells)) for cell in cells]
+    stalls = any(clearly for _, _, clearly in shares) and all(rough >= quiet for rough, quiet, _ in shares)
+    if not (varies or stalls):
+        return None
+    rough, quiet = ([one.run for cell in cells for one in runs[cell]] for runs in (rough_runs, calm_runs))
+    per_1000 = [1000 * sum(run.stall_seconds for run in runs) / sum(map(_measured, runs)) for runs in (rough, quiet)]
+    said = []
+    if stalls:
+        said.append(f"more stalls ({number(per_1000[0])} against {number(per_1000[1])} seconds per 1000)")
+    if varies:
+        said.append(f"a higher coefficient of variation ({_range(rough)} against {_range(quiet)})")
+    where = f"in {counted(len(rough), 'run')} of {name} and {len(quiet)} of {calm}"
+    where = "in one run each" if len(rough) == len(quiet) == 1 else where
+    where += f", in each of {len(cells)} cells" if len(cells) > 1 else ""
+    return Note(
+        code="less_steady",
+        text=f"{name} had {' and '.join(said)} than {calm}, {where}",
+        data={
+            "candidate": name,
+            "steadier": calm,
+            "cv": [run.cv for run in rough],
+            "steadier_cv": [run.cv for run in quiet],
+            "stall_seconds_per_1000": per_1000[0],
+            "steadier_stall_seconds_per_1000": per_1000[1],
+        },
+    )
+
+
+def _stalled(rough: Sequence[Figures], calm: Sequence[Figures], alpha: float) -> tuple[float, float, bool]:
+    """Return the share of stalled seconds of two candidates in a cell, and whether their intervals are apart."""
+    longest = max((length for one in (*rough, *calm) for length in one.stalls), default=0.0)
+    one, two = (
+        stall_share(
+            [length for each in runs for length in each.stalls], sum(_measured(each.run) for each in runs), longest, alpha
+        )
+        for runs in (rough, calm)
+    )
+    return one.mean, two.mean, two.high is not None and one.low is not None and two.high < one.low
+
+
+def single_runs(names: Sequence[str], runs: Sequence[RunAnalysis], comparison: Comparison) -> list[Note]:
+    """Return the note of candidates without a second run in a cell, and which factor may only number the runs."""
+    alone = [name for name in names if name not in comparison.repeated and comparison.met[name]]
+    if not alone or len(names) < 2:
+        return []
+    who = f"{listed(alone)} {'has' if len(alone) == 1 else 'have'}" if len(alone) < len(names) else "Each candidate has"
+    met = {name: sum(run.candidate == name and _cell(run) in comparison.cells for run in runs) for name in alone}
+    if max(met.values()) == 1:
+        every = {name: sum(run.candidate == name for run in runs) for name in alone}
+        of = f" (of {every[alone[0]]})" if len(alone) == 1 and every[alone[0]] > 1 else ""
+        start = f"{who} one run to compare{of}"
+    else:
+        start = f"{who} one run per cell, and cells that one start of the server may have served are no repeats"
+    text = f"{start}: the difference from run to run is not known, so a ratio has no interval and nothing wins"
+    numbering = _numbering(runs)
+    if numbering:
+        text += f". If {listed(numbering)} only number{'s' if len(numbering) == 1 else ''} the runs, add "
+        text += " ".join(f"--ignore {key!r}" for key in numbering)
+    return [Note(code="single_runs", text=text, data={"candidates": alone, "ignore": numbering})]
+
+
+def _numbering(runs: Sequence[RunAnalysis]) -> list[str]:
+    """Return the factors without which runs would be repeats and whose values are small numbers, or different in each run."""
+    found = []
+    for key in runs[0].others:
+        values = [run.others[key] for run in runs]
+        rest = [(run.candidate, *(value for other, value in run.others.items() if other != key)) for run in runs]
+        may_number = all(value.isdigit() and int(value) < _NUMBERING for value in values) and key.startswith("number")
+        if (may_number or len(set(values)) == len(values)) and len(set(rest)) < len(rest):
+            found.append(key)
+    return found
+
+
+def moved_between_runs(runs: Sequence[RunAnalysis], found: Sorted, comparison: Comparison, *, by_file: bool) -> list[Note]:
+    """Return the notes of runs of one setting that lie about as far apart as candidates do: the level moved between them."""
+    cells: dict[tuple[str, ...], list[RunAnalysis]] = {}
+    for run in runs:
+        values = found.settings[run.file] if by_file else found.others[run.file]
+        cell = tuple(f"{key} {value}" for key, value in values.items())
+        cells.setdefault(cell if by_file else (run.candidate or "", *cell), []).append(run)
+    if by_file:
+        between = spread([median(run.tps for run in own) for own in cells.values()])
+    else:
+        ratios = (comparison.ratio(name, comparison.names[0], 0.5) for name in comparison.names)
+        between = spread([ratio.mean for ratio in ratios if ratio])
+    notes = []
+    for cell, own in cells.items():
+        within = spread([run.tps for run in own])
+        if within < WORTHWHILE[Goal.THROUGHPUT] or within < _AS_MUCH * between:
+            continue
+        levels = listed([f"{number(run.tps)} ({run.label})" for run in own[:_SHOWN]])
+        than = f", while {'settings' if by_file else 'candidates'} differ by {percent(between)}" if between else ""
+        text = f"Runs of one setting differ ({', '.join(cell) or 'all alike'}): {levels} tps, {percent(within)} apart{than}"
+        data = {"setting": list(cell), "runs": [run.file for run in own], "apart": within, "between_candidates": between}
+        notes.append(Note(code="moved_between_runs", text=text, data=data))
+    return notes
+
+
+def not_random(runs: Sequence[RunAnalysis], ordered: Sequence[str] | None, names: Sequence[str]) -> list[Note]:
+    """Return the note that nobody randomised these runs, and in what order they came, where the names say so."""
+    if len(names) < 2:
+        return []
+    text = "dialin did not randomise the order of these runs: anything else that changed between them counts as a difference"
+    of = {run.file: run.candidate or "" for run in runs}
+    if ordered is not None and len(ordered) <= _SHOWN and len(names) < len(ordered):
+        text += f". Order by their dates: {', '.join(of[name] for name in ordered)}"
+    return [Note(code="not_randomised", text=text, data={"order": [of[name] for name in ordered or ()]})]
+
+
+def different_logs(runs: Sequence[RunAnalysis]) -> list[Note]:
+    """Tell what the logs themselves do not have in common."""
+    notes = []
+    intervals = sorted({run.interval for run in runs if run.interval})
+    if len(intervals) > 1:
+        shown = listed([f"{value:g} s" for value in intervals])
+        text = f"The logs report every {shown}: variation and stalls of different intervals cannot be compared, and are not"
+        notes.append(Note(code="different_intervals", text=text, data={"intervals": intervals}))
+    percentiles = sorted({run.percentile for run in runs if run.percentile is not None})
+    if len(percentiles) > 1:
+        shown = listed([str(one) for one in percentiles])
+        text = f"The logs report different percentiles of latency ({shown}); they are not compared"
+        notes.append(Note(code="different_percentiles", text=text, data={"percentiles": percentiles}))
+    lengths = [run.seconds for run in runs if run.seconds] or [1.0]
+    if max(lengths) >= _LENGTHS * min(lengths):
+        text = f"The runs are of different lengths, from {duration(min(lengths))} to {duration(max(lengths))}"
+        notes.append(Note(code="different_lengths", text=text, data={"shortest": min(lengths), "longest": max(lengths)}))
+    return notes
+
+
+def _cell(run: RunAnalysis) -> tuple[str, ...]:
+    return tuple(run.others.values())
+
+
+def _measured(run: RunAnalysis) -> float:
+    return run.seconds - run.warm_up_seconds
+
+
+def _same(key: str, found: Sorted) -> str:
+    twin = found.options.same_as.get(key)
+    return f" (with {twin})" if twin else ""
+
+
+def _by_candidate(found: Sorted, key: str) -> str:
+    values = factors.column(found.options.values, key)
+    of = {found.of[name]: value for name, value in values.items()}
+    return ", ".join(f"{of[name]} ({name})" for name in found.names[:_SHOWN])
+
+
+def _cvs(figures: Sequence[Figures]) -> list[float]:
+    return [one.run.cv or 0.0 for one in figures]
+
+
+def _range(runs: Sequence[RunAnalysis]) -> str:
+    low, high = (percent(pick(run.cv or 0.0 for run in runs)) for pick in (min, max))
+    return low if low == high else f"{low} to {high}"

@@ -1,0 +1,169 @@
+"""One run's log in figures: where its measurement begins, what it did from there on. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dialin.errors import UserError
+from dialin.logs.reading import FEWEST, Run, is_summary_only
+from dialin.model.analysis import RunAnalysis
+from dialin.model.course import Course, PeriodicDip
+from dialin.stats.correlation import effective_seconds
+from dialin.stats.dips import Dip, find_dip, without
+from dialin.stats.runs import weighed
+from dialin.stats.series import window
+from dialin.stats.steady import examine_run
+from dialin.stats.warm_up_cut import Start, find_start
+from dialin.text import counted
+from dialin.workloads.sysbench_log import Log
+
+_DAY = 86_400
+"""Lines of a log beyond which its warm-up and its course are found on means of successive lines, in bounded memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """One run in figures.
+
+    Attributes:
+        run: what the analysis tells of it.
+        stalls: how long each stall lasted, seconds.
+    """
+
+    run: RunAnalysis
+    stalls: tuple[float, ...]
+
+
+def figures(run: Run, label: str, candidate: str | None, others: Mapping[str, str], skip: float | None) -> Figures:
+    """Sum up a run.
+
+    Args:
+        run: what its log tells.
+        label: a short name of it.
+        candidate: what it is a run of; None where it is left out.
+        others: what else is not alike in all runs.
+        skip: seconds to leave out at its start; None where the end of its warm-up is to be found.
+
+    Raises:
+        UserError: less than anything can be told of remains.
+    """
+    log = run.log
+    if is_summary_only(run):
+        return _of_summary(run, label, candidate, others)
+    step = -(-log.tps.size // _DAY)
+    start = find_start(_means(log.tps, step))
+    start = replace(start, length=start.length * step)
+    if skip is not None:
+        start = Start(int(np.searchsorted(log.times, skip, side="right")), settled=True)
+        if (left := log.times.size - start.length) < FEWEST:
+            raise UserError(f"--skip {skip:g} leaves {counted(left, 'line')} of {run.name}", "Skip less, or leave that run out")
+    begin = start.length
+    measured = log.tps[begin:]
+    dip = find_dip(measured, log.interval)
+    shape = examine_run(_means(without(measured, dip) if dip else measured, step))
+    summed = window(measured)
+    lengths = summed.stall_lengths
+    logged = bool(log.latency_ms.any())
+    return Figures(
+        RunAnalysis(
+            file=run.name,
+            label=label,
+            candidate=candidate,
+            copy_of=run.copy_of,
+            others=dict(others),
+            threads=log.threads,
+            interval=log.interval,
+            seconds=log.times.size * log.interval,
+            warm_up_seconds=begin * log.interval,
+            warm_up_given=skip is not None,
+            start_change=start.change,
+            settled=start.settled and shape.settled,
+            course=shape.course,
+            change=shape.change,
+            shift_at=None if shape.at is None else float(log.times[begin + shape.at * step]),
+            period=None if shape.period is None else shape.period * step * log.interval,
+            cycles=shape.cycles,
+            levels=shape.levels,
+            switches=shape.switches,
+            low_share=shape.low_share,
+            dip=_in_seconds(dip, log, begin) if dip else None,
+            tps=summed.mean,
+            cv=summed.cv,
+            worst_tps=summed.worst,
+            stalls=len(lengths),
+            stall_seconds=sum(lengths) * log.interval,
+            longest_stall=max(lengths, default=0) * log.interval,
+            latency_ms=weighed(log.latency_ms[begin:], measured) if logged else None,
+            percentile=log.percentile if logged else None,
+            errors_per_s=float(log.errors[begin:].mean()),
+            effective_seconds=_effective_lines(measured) * log.interval,
+        ),
+        tuple(length * log.interval for length in lengths),
+    )
+
+
+def _means(tps: NDArray[np.float64], step: int) -> NDArray[np.float64]:
+    """Return the means of so many successive figures each; what remains at the end is left out."""
+    means: NDArray[np.float64] = tps[: tps.size // step * step].reshape(-1, step).mean(axis=1) if step > 1 else tps
+    return means
+
+
+def _effective_lines(tps: NDArray[np.float64]) -> float:
+    """Return how many independent lines a run is worth, by those of its last day where it is longer."""
+    last = tps[-_DAY:]
+    return effective_seconds(last) * tps.size / last.size
+
+
+def _of_summary(run: Run, label: str, candidate: str | None, others: Mapping[str, str]) -> Figures:
+    """Return what the summary of a log shows that has no interval reports."""
+    summary = run.log.summary
+    if summary is None:
+        raise RuntimeError(f"{run.name} has no summary")
+    seconds = summary.seconds or 0.0
+    return Figures(
+        RunAnalysis(
+            file=run.name,
+            label=label,
+            candidate=candidate,
+            copy_of=run.copy_of,
+            others=dict(others),
+            threads=run.log.threads,
+            interval=0.0,
+            seconds=seconds,
+            warm_up_seconds=0.0,
+            warm_up_given=False,
+            start_change=0.0,
+            settled=True,
+            course=Course.STEADY,
+            change=0.0,
+            shift_at=None,
+            period=None,
+            cycles=None,
+            levels=None,
+            switches=0,
+            low_share=0.0,
+            dip=None,
+            tps=summary.tps,
+            cv=None,
+            worst_tps=None,
+            stalls=0,
+            stall_seconds=0.0,
+            longest_stall=0.0,
+            latency_ms=summary.latency_ms,
+            percentile=summary.percentile,
+            errors_per_s=(summary.errors or 0) / seconds if seconds else 0.0,
+            effective_seconds=0.0,
+        ),
+        (),
+    )
+
+
+def _in_seconds(dip: Dip, log: Log, begin: int) -> PeriodicDip:
+    """Return a dip in the log's own seconds: a phase is the remainder of a line's time by the period."""
+    period = dip.period * log.interval
+    seconds = sorted(float(log.times[begin + phase]) % period for phase in dip.phases)
+    return PeriodicDip(period=period, seconds=seconds, depth=dip.depth)

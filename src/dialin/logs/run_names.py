@@ -1,0 +1,184 @@
+"""The names of logs: the candidate, what else was set, and when the run was made. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase, translate
+
+from dialin.errors import UserError
+from dialin.logs.stamps import Stamp, take_stamps
+
+_ENDINGS = re.compile(r"(?:\.(?:gz|bz2|xz|zst|zip|txt|log|csv|out|dat|sysbench))+(?=#|$)", re.IGNORECASE)
+_INDEX = re.compile(r"#\d+$")
+_VALUE = r"\d+(?:\.\d+)*(?:[KMGTkmgt]i?[Bb]?)?(?![A-Za-z0-9])"
+_PART = re.compile(
+    rf"(?P<key>[A-Za-z]+(?:_[A-Za-z]+)*)[=_-]?(?P<value>{_VALUE})"
+    rf"|(?P<number>{_VALUE})"
+    r"|(?P<word>[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z]+(?![A-Za-z0-9]))*)"
+    r"|(?P<mixed>[A-Za-z0-9]+)"
+)
+_REPEAT = re.compile(
+    "r|run|rep(?:eat)?|iter(?:ation)?|try|trial|attempt|copy|pass|round|seq|take|sample|part|rerun|again|no|nr", re.IGNORECASE
+)
+"""Words that number the runs of one setting."""
+_MOST_REPEATS = 100
+"""A larger number behind such a word is a setting."""
+NUMBER = "number"
+"""The factor of a number that no word goes before."""
+WORDING = "wording"
+"""The factor of all words that are not in every name."""
+NONE = "none"
+"""The value of a factor that a run does not have."""
+_WILDCARDS = re.compile(r"[*?\[]")
+
+
+@dataclass(frozen=True, slots=True)
+class NameParts:
+    """What a name says beside the candidate.
+
+    Attributes:
+        settings: what looks like a setting: `io5000` and `io/5000` are `io` of `5000`. Every number is one, except dates and
+            the numbers of repeats.
+        words: the words without a number, and those in which letters and figures are mixed; a letter alone is none.
+        stamp: its dates and times.
+    """
+
+    settings: Mapping[str, str]
+    words: frozenset[str]
+    stamp: Stamp
+
+
+def by_expression(names: Sequence[str], expression: str) -> dict[str, str]:
+    """Return the candidate of each name in which an expression finds one: its groups, joined by a slash, else all it finds.
+
+    Raises:
+        UserError: it is no regular expression, or finds nothing in any name.
+    """
+    try:
+        pattern = re.compile(expression)
+    except re.error as error:
+        raise UserError(f"--by {expression}: not a regular expression: {error}", "Write it like --by 'bpi(\\d+)'") from None
+    found = {}
+    for name in names:
+        if match := pattern.search(name):
+            groups = [group for group in match.groups() if group]
+            found[name] = "/".join(groups) or match[0]
+    found = {name: candidate for name, candidate in found.items() if candidate}
+    if not found:
+        raise UserError(f"--by {expression} finds nothing in any name, such as {names[0]}", "Write it like --by 'bpi(\\d+)'")
+    return found
+
+
+def by_patterns(names: Sequence[str], table: Mapping[str, Sequence[str]], where: str) -> dict[str, str]:
+    """Return the candidate of each name that one of a table's patterns fits; see `fits_pattern`.
+
+    Raises:
+        UserError: a pattern fits no name, or a name fits those of two candidates.
+    """
+    found: dict[str, str] = {}
+    for candidate, patterns in table.items():
+        for pattern in patterns:
+            fitting = [name for name in names if fits_pattern(name, pattern)]
+            if not fitting:
+                raise UserError(
+                    f"{where}: {pattern!r} of {candidate} fits no log, such as {names[0]}",
+                    "A pattern fits a whole name or, without a wildcard, a whole directory",
+                )
+            for name in fitting:
+                if found.setdefault(name, candidate) != candidate:
+                    raise UserError(f"{where}: {name} fits {found[name]} and {candidate}", "A run is of one candidate")
+    return found
+
+
+def fits_pattern(name: str, pattern: str) -> bool:
+    """Return whether a pattern fits a log's name.
+
+    - With a wildcard (`*`, `?`, `[...]`) it has to fit the whole name, or the name of the file; `*` fits slashes too.
+    - `^` in front binds it to the start of a directory or file name, `$` at the end to the end of one; where only one of the
+      two is there, the other side is free. `*` then stays inside that one part of the path.
+    - Without any of these it has to be the name, or whole parts of its path: `10.11` fits `10.11/a.log` and `b/10.11.log`, and
+      not `10.11.10/a.log`.
+    """
+    file = name.rpartition("/")[2]
+    parts = [*name.split("/")[:-1], file, _ENDINGS.sub("", file)]
+    if pattern.startswith("^") or pattern.endswith("$"):
+        start, end = ("" if pattern.startswith("^") else "*"), ("" if pattern.endswith("$") else "*")
+        expression = re.compile(translate(start + pattern.removeprefix("^").removesuffix("$") + end))
+        return any(expression.match(part) for part in parts)
+    if _WILDCARDS.search(pattern):
+        return fnmatchcase(name, pattern) or fnmatchcase(file, pattern)
+    return f"/{pattern.strip('/')}/" in f"/{name}/" or f"/{pattern.strip('/')}/" in f"/{_ENDINGS.sub('', name)}/"
+
+
+def short(names: Sequence[str]) -> dict[str, str]:
+    """Return each name without what all begin and end with, as far as they stay different."""
+    bare = [_ENDINGS.sub("", name) for name in names]
+    if len(set(bare)) < len(names):
+        return {name: name for name in names}
+    if len(names) > 1:
+        head, tail = _common(bare), _common([name[::-1] for name in bare])
+        if all(len(name) > head + tail for name in bare):
+            bare = [name[head : len(name) - tail] for name in bare]
+    return dict(zip(names, bare, strict=True))
+
+
+def read_name(name: str, expression: str | None) -> NameParts:
+    """Return what a name says, without what an expression for the candidate finds in it."""
+    rest = re.sub(expression, "/", name, count=1) if expression is not None else name
+    stamp, rest = take_stamps(_ENDINGS.sub("", _INDEX.sub("", rest)))
+    settings: dict[str, str] = {}
+    words: set[str] = set()
+    before = ""
+    for part in _PART.finditer(rest):
+        if part["word"] or part["mixed"]:
+            before = part["word"] or ""
+            words.update({part[0]} if len(part[0]) > 1 else ())
+            continue
+        key, value = part["key"] or before, part["value"] or part["number"]
+        words.discard(before if part["number"] else "")
+        before = ""
+        *others, last = key.split("_")
+        if _REPEAT.fullmatch(last) and value.isdigit() and int(value) < _MOST_REPEATS:
+            words.update(others)
+        else:
+            settings[_unused(key or NUMBER, settings)] = value
+    return NameParts(settings, frozenset(words), stamp)
+
+
+def find_factors(parts: Mapping[str, NameParts], ignored: Collection[str]) -> dict[str, dict[str, str]]:
+    """Return for each name what is not alike in all, in order of first mention; what a name lacks is `none`."""
+    keys = dict.fromkeys(key for one in parts.values() for key in one.settings)
+    shared = frozenset.intersection(*(one.words for one in parts.values())) if parts else frozenset()
+    table = {key: {name: one.settings.get(key, NONE) for name, one in parts.items()} for key in keys if key not in ignored}
+    if WORDING not in ignored:
+        table[WORDING] = {name: " ".join(sorted(one.words - shared - set(ignored))) or NONE for name, one in parts.items()}
+    table = {key: values for key, values in table.items() if len(set(values.values())) > 1}
+    return {name: {key: values[name] for key, values in table.items()} for name in parts}
+
+
+def in_order(stamps: Mapping[str, Stamp]) -> list[str] | None:
+    """Return names in the order of their dates; None where one has none, or forms differ, or two are alike."""
+    forms = {stamp.form for stamp in stamps.values()}
+    if len(forms) != 1 or forms == {()} or len({stamp.key for stamp in stamps.values()}) < len(stamps):
+        return None
+    return sorted(stamps, key=lambda name: stamps[name].key)
+
+
+def _unused(key: str, settings: Collection[str]) -> str:
+    """Return a key, numbered where it is taken."""
+    if key not in settings:
+        return key
+    return next(name for name in (f"{key}.{index}" for index in range(2, len(settings) + 3)) if name not in settings)
+
+
+def _common(texts: Sequence[str]) -> int:
+    """Return how many characters all texts begin with, up to the last one that is neither letter nor figure."""
+    length = 0
+    for index, characters in enumerate(zip(*texts, strict=False)):
+        if len(set(characters)) > 1:
+            break
+        if not characters[0].isalnum():
+            length = index + 1
+    return length

@@ -1,0 +1,156 @@
+"""The verdict on logs in words: the headline and what to do next. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from dialin.logs.cells import Cells, claims, interval, ratio_range
+from dialin.model.analysis import CandidateAnalysis
+from dialin.model.study import Goal
+from dialin.model.verdict import CandidateState, Note, Outcome
+from dialin.stats.runs import Standings
+from dialin.text import exact_percent, listed, number
+
+MEASURE = {Goal.THROUGHPUT: "throughput", Goal.STABILITY: "steadiness", Goal.LATENCY: "latency"}
+"""What a goal is about."""
+
+_FIGURE = {Goal.THROUGHPUT: "", Goal.STABILITY: " coefficient of variation", Goal.LATENCY: " latency"}
+_AGAIN = "Run each candidate three times or more in each cell, in random order (`dialin sweep` does)."
+_SHOWN = 3
+
+
+def headline(
+    goal: Goal,
+    standings: Standings,
+    candidates: Sequence[CandidateAnalysis],
+    baseline: str,
+    cells: Cells,
+    barred: Collection[frozenset[str]],
+    failing: Sequence[Note],
+) -> str:
+    """Return the verdict in one sentence.
+
+    Args:
+        goal: what decides.
+        standings: what was found.
+        candidates: what their runs say.
+        baseline: the candidate that others are measured against.
+        cells: the cells of the comparison.
+        barred: pairs of which nothing is claimed, since one ran after the other.
+        failing: which candidates had more failed transactions than another.
+    """
+    measure, names, by = MEASURE[goal], list(standings.states), {one.name: one for one in candidates}
+    if standings.outcome is Outcome.WINNER:
+        (winner,) = standings.winners
+        if winner == baseline:
+            return f"{winner}, the baseline, is the best by {measure}; every other candidate is worse."
+        gain = _gain(goal, by[winner], baseline) + _varying(cells, winner, baseline)
+        return f"{winner} wins by {measure}{gain}{_failed(winner, failing)}."
+    if standings.outcome is Outcome.TIE:
+        return f"A tie for the best by {measure}: {listed(standings.winners)}; no worthwhile difference between them."
+    if standings.outcome is Outcome.NO_WORTHWHILE_DIFFERENCE:
+        return f"No worthwhile difference in {measure} between {listed(names)}."
+    if len(names) == 1:
+        return f"All runs are of one candidate, {names[0]}: there is nothing to compare."
+    return f"Inconclusive: no winner by {measure} is claimed, {_why(standings, cells, baseline, barred)}."
+
+
+def reason(standings: Standings, worthwhile: float, proposals: Sequence[tuple[str, tuple[str, ...]]], *, by_cell: bool) -> str:
+    """Return what to make of the verdict, or what to do next; how to name candidates comes first where nobody did.
+
+    Args:
+        standings: what was found.
+        worthwhile: the smallest relative difference that matters.
+        proposals: expressions that name candidates, with the candidates that they find, the best first.
+        by_cell: whether the better candidate depends on the cell.
+    """
+    if standings.outcome is Outcome.UNRESOLVED:
+        worse = [name for name, state in standings.states.items() if state is CandidateState.LOSES]
+        shown = f"Worse than another: {listed(worse)}. " if worse else ""
+        if proposals:
+            ways = [f"--by '{expression}' ({', '.join(values)})" for expression, values in proposals[:_SHOWN]]
+            also = f"; or {' or '.join(ways[1:])}" if len(ways) > 1 else ""
+            return f"Each log was taken for a candidate of its own. Say which runs belong together: {ways[0]}{also}."
+        if by_cell:
+            return f"{shown}Choose by the cells that are like your load."
+        return shown + (_AGAIN if len(standings.states) > 1 else "Name logs of other candidates as well.")
+    limits = "This holds as far as differences between runs are chance: nobody randomised them."
+    if standings.outcome is Outcome.WINNER:
+        return f"It differs from every other candidate by more than runs of one candidate in one cell do. {limits}"
+    return f"Any remaining difference is less than {exact_percent(worthwhile)}. {limits}"
+
+
+def is_by_cell(standings: Standings, cells: Cells) -> bool:
+    """Return whether no candidate is the best because that depends on the cell."""
+    if standings.outcome is not Outcome.UNRESOLVED or set(cells.comparison.repeated) != set(standings.states):
+        return False
+    best, rivals = _open(standings, cells)
+    return any(cells.comparison.depends_on_cell(name, best) for name in rivals)
+
+
+def _open(standings: Standings, cells: Cells) -> tuple[str, list[str]]:
+    """Return the leader and the candidates that were not shown to be worse, where all of them were repeated."""
+    still_open = [name for name, state in standings.states.items() if state is not CandidateState.LOSES]
+    best = max(still_open, key=cells.comparison.rank)
+    return best, [name for name in still_open if name != best]
+
+
+def _gain(goal: Goal, winner: CandidateAnalysis, baseline: str) -> str:
+    if winner.goal_ratio is None:
+        return ""
+    levels = ""
+    if goal is Goal.THROUGHPUT and winner.tps and winner.baseline_tps is not None:
+        levels = f"{number(winner.baseline_tps)} → {number(winner.tps.mean)} tps, "
+    return f": {levels}{interval(winner.goal_ratio)}{_FIGURE[goal]} against {baseline}"
+
+
+def _varying(cells: Cells, name: str, baseline: str) -> str:
+    """Return the range of a ratio over cells, where it differs between them by more than chance."""
+    if not cells.comparison.depends_on_cell(name, baseline):
+        return ""
+    return f"; it depends on the cell, {_range(cells, name, baseline)}"
+
+
+def _failed(name: str, failing: Sequence[Note]) -> str:
+    """Return that more of a winner's transactions failed, where they did."""
+    return ", but more of its transactions failed" if any(note.data["candidate"] == name for note in failing) else ""
+
+
+def _range(cells: Cells, name: str, baseline: str) -> str:
+    found = [cells.ratio(cell, name, baseline) for cell in cells.comparison.shared(name, baseline)]
+    return ratio_range([ratio.mean for ratio in found if ratio])
+
+
+def _why(standings: Standings, cells: Cells, baseline: str, barred: Collection[frozenset[str]]) -> str:
+    """Return why nothing is claimed, as the end of a sentence."""
+    comparison, names = cells.comparison, list(standings.states)
+    if not comparison.names:
+        return "because no two candidates ran with everything else alike"
+    alone = [name for name in names if name not in comparison.repeated]
+    if alone:
+        who = "no candidate has" if len(alone) == len(names) else f"{listed(alone)} {'has' if len(alone) == 1 else 'have'}"
+        which = "a second run" if len(alone) == len(names) else "no second run"
+        text = f"because {who} {which} in a cell"
+        other = next((name for name in names if name != baseline), baseline)
+        if len(names) == 2 and len(cells_shared := comparison.shared(other, baseline)) > 1:
+            text += f"; {other} against {baseline} is {_range(cells, other, baseline)} in {len(cells_shared)} cells"
+        return text
+    best, rivals = _open(standings, cells)
+    if varying := [name for name in rivals if comparison.depends_on_cell(name, best)]:
+        ranges = "; ".join(_by_cell(cells, name, best, baseline) for name in varying[:_SHOWN])
+        return f"because the better one depends on the cell: {ranges}"
+    if all(frozenset({name, best}) in barred for name in rivals):
+        return "because candidates ran one after the other, so drift may be the difference"
+    after = ", or ran one after the other" if any(frozenset({name, best}) in barred for name in rivals) else ""
+    both = listed([name for name in names if name in (best, *rivals)])
+    return f"because {both} differ by less than runs of one candidate in one cell do{after}"
+
+
+def _by_cell(cells: Cells, name: str, best: str, baseline: str) -> str:
+    """Return the ratios of two candidates by cell, of the other one to the baseline where one of them is the baseline."""
+    one, other = (name, best) if best == baseline else (best, name)
+    text = f"{one} against {other} is {_range(cells, one, other)}"
+    if clear := claims(cells, one, other):
+        shown = [f"{interval(ratio)} at {cells.label(cell)}" for cell, ratio in list(clear.items())[:_SHOWN]]
+        text += f"; in single cells {listed(shown)}"
+    return text

@@ -1,0 +1,150 @@
+"""A study that was checked and can begin, and the checks that all studies share."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dialin.errors import UserError
+from dialin.model.cpus import parse_cpus
+from dialin.model.setting import same_value
+from dialin.model.study import Candidate, StudySpec, Switch
+from dialin.model.verdict import Note
+from dialin.question.candidates import find_baseline
+from dialin.question.plan import Plan, plan
+from dialin.question.study_file import Question
+from dialin.trials.stage import Site
+from dialin.variables import check
+from dialin.variables.catalogue import Catalogue
+from dialin.verdict.effective_settings import Seen
+from dialin.workloads.base import Workload
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A study that was checked and can begin.
+
+    Attributes:
+        spec: its question, with candidates and baseline decided.
+        plan: what the budget allows.
+        servers: per build id, what is known of it: `version`, `origin`, `flavour`; `instance`, where dialin is attached to one.
+        workload: the load.
+        site: where its trials take place.
+        notes: what the user should know before it begins.
+        changes: what it will change on a server that dialin did not start, in words; the user must agree to it.
+        seen: what each candidate came to when it was looked at.
+        catalogues: per build id, what it told of the variables that are asked for, as text for the store.
+        promise: what its budget can tell apart, in a sentence; empty where nothing can be said.
+    """
+
+    spec: StudySpec
+    plan: Plan
+    servers: Mapping[str, Mapping[str, Any]]
+    workload: Workload
+    site: Site
+    notes: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
+    seen: Mapping[str, Seen] = field(default_factory=dict)
+    catalogues: Mapping[str, str] = field(default_factory=dict)
+    promise: str = ""
+
+
+def settle(
+    question: Question,
+    directory: Path,
+    candidates: Sequence[Candidate],
+    before: Mapping[str, Mapping[str, str]],
+    catalogues: Mapping[str, Catalogue],
+    elsewhere: check.Elsewhere,
+    switch: Switch = Switch.RESTART,
+) -> tuple[StudySpec, Plan, list[Note]]:
+    """Decide what a study is, and check all of it that takes no server.
+
+    Args:
+        question: what was asked for.
+        directory: what paths in it are relative to.
+        candidates: what is compared.
+        before: per build, the values that hold without the study.
+        catalogues: per build, what is known of its variables.
+        elsewhere: other builds, asked only where one of these lacks a variable.
+        switch: how its trials follow each other, as far as that is known.
+
+    Returns:
+        The study, what its budget allows, and what the user should know though nothing is wrong.
+
+    Raises:
+        UserError: something does not fit.
+    """
+    spec = question.spec(candidates, _choose_baseline(question.baseline, candidates, before), directory)
+    notes = check.check_study(spec, catalogues, elsewhere)
+    _check_duplicates(question, candidates)
+    check_cpus(spec)
+    return *planned(question, spec, switch), notes
+
+
+def planned(question: Question, spec: StudySpec, switch: Switch) -> tuple[StudySpec, Plan]:
+    """Return a study with what its budget allows, where its trials follow each other so.
+
+    Raises:
+        UserError: the budget holds fewer blocks than a verdict needs.
+    """
+    open_to_plan = {"switch": switch, "measure": question.measure, "warmup": question.warmup}
+    allowed = plan(spec.model_copy(update=open_to_plan))
+    # Written down with the study: a larger budget, or another dialin, must not change how its trials are made.
+    return spec.model_copy(update={"switch": switch, "measure": allowed.measure, "warmup": allowed.warmup}), allowed
+
+
+def _choose_baseline(asked: str | None, candidates: Sequence[Candidate], before: Mapping[str, Mapping[str, str]]) -> str:
+    """Return the baseline: what the user named, else the candidate that is what the server has of itself, else the first.
+
+    Args:
+        asked: what `--baseline` named, if it did.
+        candidates: those compared.
+        before: per build, the values that hold without the study: a build's defaults, or what an attached server has.
+
+    Raises:
+        UserError: what was named is none of them.
+    """
+    if asked:
+        return find_baseline(asked, candidates)
+    for candidate in candidates:
+        values = before[candidate.server]
+        if candidate.setting and all(
+            name in values and same_value(value, values[name]) for name, value in candidate.setting.items()
+        ):
+            return candidate.name
+    return candidates[0].name
+
+
+def _check_duplicates(question: Question, candidates: Sequence[Candidate]) -> None:
+    """Refuse settings that are the same twice; option files may be alike, to see the noise (A/A).
+
+    Raises:
+        UserError: two are.
+    """
+    if question.compare or question.aa:
+        return
+    if same := check.duplicates(candidates):
+        a, b = same[0]
+        raise UserError(f"{a} and {b} are the same setting", "Take one of them out")
+
+
+def check_cpus(spec: StudySpec) -> None:
+    """Make sure that the CPUs asked for are there, and can be given to a process.
+
+    Raises:
+        UserError: they are not.
+    """
+    there = os.sched_getaffinity(0)
+    for option, text in (("server-cpus", spec.server_cpus), ("load-cpus", spec.load_cpus)):
+        if text is None:
+            continue
+        if missing := parse_cpus(text) - there:
+            here = f"There are {min(there)} to {max(there)}"
+            raise UserError(f"--{option} {text}: there is no CPU {min(missing)} here", here)
+        if shutil.which("taskset") is None:
+            raise UserError(f"--{option} needs the program taskset", "Install it: apt-get install util-linux")

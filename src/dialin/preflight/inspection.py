@@ -1,0 +1,108 @@
+"""Looking before measuring: each candidate's server is started once on empty data, and read.
+
+What a candidate comes to (values in force, real objects) decides whether like is compared with like, so it is known before an
+hour is spent on it, and what differs though nobody asked can be held still.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from dialin.errors import ServerError
+from dialin.model.build import Build
+from dialin.model.setting import Setting, Value
+from dialin.model.study import StudySpec
+from dialin.servers.connection import global_variables
+from dialin.servers.instance import Instance
+from dialin.servers.objects import counted_by_locks, instrumented, real_objects
+from dialin.trials.stage import sandbox_options
+from dialin.trials.switch_mode import Changes
+from dialin.trials.switched_server import Switched
+from dialin.trials.tools import Workshop
+from dialin.verdict.changed_during_trial import ChangeDetector
+from dialin.verdict.effective_settings import Seen, confounds
+
+_TRIES = 4
+"""Times that what differs is held still and looked at again: one variable may hide another."""
+
+
+Inspect = Callable[[str, Setting], Seen | None]
+"""Looks at a candidate with a setting; None where its server does not start."""
+
+
+def inspector(workshop: Workshop, builds: Mapping[str, Build], asked: Iterable[str]) -> Inspect:
+    """Return what looks at candidates.
+
+    Args:
+        workshop: the tools.
+        builds: per candidate.
+        asked: the variables that the study is about: their objects are counted, with instruments where it takes some.
+    """
+    names = dict.fromkeys(asked)
+
+    def inspect(candidate: str, setting: Setting) -> Seen | None:
+        build = builds[candidate]
+        options = sandbox_options(setting, build)
+        try:
+            found = _read(workshop, build, options)
+            countable = {name: None for name in names if name not in found.real and name in found.in_force}
+            if counted_by_locks(build, countable):
+                counted = _read(workshop, build, {**options, **instrumented(build)}).real
+                found = Seen(found.in_force, {**counted, **found.real})
+        except ServerError as error:
+            workshop.say(f"{candidate}: {error.what}. Its trials will show whether that is always so")
+            return None
+        return found
+
+    return inspect
+
+
+def _read(workshop: Workshop, build: Build, options: Setting) -> Seen:
+    with workshop.preparer.running(build, options) as sandbox:
+        return _seen(sandbox, build)
+
+
+def _seen(server: Instance, build: Build) -> Seen:
+    with server.connect() as query:
+        values = global_variables(query)
+        return Seen(values, real_objects(query, server.pid, build, values))
+
+
+def look_set(workshop: Workshop, build: Build, changes: Changes) -> dict[str, list[Seen]]:
+    """Return what each candidate comes to on one server that is set to all of them in turn, and to all of them back again.
+
+    Raises:
+        ServerError: the server does not start, or refuses a value.
+    """
+    found: dict[str, list[Seen]] = {}
+    order = list(changes.own)
+    with workshop.preparer.running(build, sandbox_options(changes.boot, build)) as sandbox:
+        switched = Switched(sandbox, changes, workshop.clock, ChangeDetector(()))
+        for candidate in [*order, *reversed(order)]:
+            switched.become(candidate)
+            found.setdefault(candidate, []).append(_seen(sandbox, build))
+    return found
+
+
+def look(spec: StudySpec, inspect: Inspect) -> dict[str, Seen]:
+    """Return what each candidate came to; one whose server did not start is left out. In an A/A study one stands for all."""
+    if spec.aa and spec.candidates:
+        first = spec.candidates[0]
+        one = inspect(first.name, spec.setting_of(first.name))
+        return {candidate.name: one for candidate in spec.candidates} if one is not None else {}
+    found = {candidate.name: inspect(candidate.name, spec.setting_of(candidate.name)) for candidate in spec.candidates}
+    return {name: seen for name, seen in found.items() if seen is not None}
+
+
+def hold_still(spec: StudySpec, seen: Mapping[str, Seen], inspect: Inspect) -> tuple[StudySpec, dict[str, Seen]]:
+    """Return the study in which whatever can be held still is, and what its candidates come to then."""
+    found = dict(seen)
+    for _ in range(_TRIES):
+        held: dict[str, Value] = {}
+        for note in confounds(spec, found):
+            held.update(note.data["hold"])
+        if not held.items() - spec.held.items():
+            break
+        spec = spec.model_copy(update={"held": {**spec.held, **held}})
+        found = look(spec, inspect)
+    return spec, found

@@ -1,0 +1,1 @@
+"""A study from its first block to its last: rounds, looks, resuming."""

@@ -1,0 +1,1 @@
+"""Published experiments as studies that can be run here."""

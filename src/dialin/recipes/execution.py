@@ -1,0 +1,121 @@
+"""Running a recipe: its studies one after the other, each in a directory of its own; what is finished is not run again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from dialin.errors import DialinError, UserError
+from dialin.model.progress import Watcher
+from dialin.model.study import StudySpec
+from dialin.model.verdict import Verdict
+from dialin.preflight.checked import Ready
+from dialin.question.study_file import Question
+from dialin.race.lifecycle import begin, check_question, check_resume, resume
+from dialin.recipes import library
+from dialin.recipes.library import Recipe, ScaleName, Study
+from dialin.store.store import FILE, Store
+from dialin.trials.tools import Workshop
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One study of a recipe and where it is written.
+
+    Attributes:
+        number: from 1.
+        of: how many the recipe has.
+        study: the study.
+        directory: where it is written.
+    """
+
+    number: int
+    of: int
+    study: Study
+    directory: Path
+
+    @property
+    def begun(self) -> bool:
+        """Whether there is something to go on with."""
+        return (self.directory / FILE).is_file()
+
+    def __str__(self) -> str:
+        return f"Study {self.number} of {self.of}: {self.study.title}" if self.of > 1 else self.study.title
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A study of a recipe that was checked.
+
+    Attributes:
+        place: which, and where.
+        ready: the study.
+        workshop: the tools.
+        goes_on: it was begun before.
+    """
+
+    place: Place
+    ready: Ready
+    workshop: Workshop
+    goes_on: bool
+
+    def run(self, watcher: Watcher, command: str) -> Verdict:
+        """Run the study to its verdict; what was finished before is not run again.
+
+        Args:
+            watcher: told what happens.
+            command: the command line that begins it.
+
+        Raises:
+            DialinError: it could not be finished; what was measured is in the directory.
+        """
+        if self.goes_on:
+            return resume(self.ready, self.place.directory, self.workshop, watcher)
+        return begin(self.ready, self.place.directory, self.workshop, watcher, command)
+
+
+def places(recipe: Recipe, out: Path) -> list[Place]:
+    """Return where the studies of a recipe are written: one alone in the directory itself, several in one each below it."""
+    count = len(recipe.study)
+    return [
+        Place(number, count, study, out / study.name if count > 1 else out)
+        for number, study in enumerate(recipe.study, start=1)
+    ]
+
+
+def check(place: Place, scale: ScaleName, workshop: Workshop) -> Step:
+    """Check all that one study needs, or that it needs to go on.
+
+    Raises:
+        UserError: something is not there, the directory holds something else, or a study of another scale.
+        ServerError: a build does not start.
+    """
+    try:
+        return _checked(place, scale, workshop)
+    except DialinError as error:
+        error.what = f"{place.study.name}: {error.what}"
+        raise
+
+
+def _checked(place: Place, scale: ScaleName, workshop: Workshop) -> Step:
+    question, where = place.study.question(scale), place.directory
+    if place.begun:
+        with Store.open(where) as store:
+            spec = store.read().spec
+        if not _asks(question, spec):
+            raise UserError(f"{where} holds another study, or one of another scale", "Name another --out")
+        return Step(place, check_resume(where, workshop), workshop, goes_on=True)
+    if where.exists() and (not where.is_dir() or any(where.iterdir())):
+        raise UserError(f"{where} is there already and not empty", "Name another --out")
+    return Step(place, check_question(question, library.directory(), workshop), workshop, goes_on=False)
+
+
+def _asks(question: Question, spec: StudySpec) -> bool:
+    """Tell whether a stored study is what a question asks for."""
+    settings, _ = question.settings(library.directory())
+    return (
+        question.workload_spec(library.directory()) == spec.workload
+        and [setting for _, setting in settings] == [candidate.setting for candidate in spec.candidates]
+        and question.set == spec.fixed
+        and question.minutes == spec.minutes
+    )

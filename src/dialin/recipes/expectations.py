@@ -1,0 +1,254 @@
+"""Whether a run of ours says what was published: computed from its verdict, its trials and its waits."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from dialin.evidence import cost, measured
+from dialin.model.evidence import ALL
+from dialin.model.record import StudyRecord
+from dialin.model.verdict import CandidateState, CandidateVerdict, Estimate, Verdict
+from dialin.model.why import WaitSummary, Why
+from dialin.recipes.library import Expectation, Rule
+from dialin.stats.blocks import Observation
+from dialin.stats.figures import by_threads
+from dialin.text import change, exact_percent, number, percent
+
+
+class Agreement(StrEnum):
+    """How a run stands to what was published: it says the same, something else, or neither."""
+
+    AGREES = "agrees"
+    DIFFERS = "differs"
+    OPEN = "open"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a run says of one expectation.
+
+    Attributes:
+        expectation: what was published.
+        agreement: how the run stands to it.
+        figures: the run's own figures, in words.
+    """
+
+    expectation: Expectation
+    agreement: Agreement
+    figures: str
+
+    @property
+    def one_trial(self) -> bool:
+        """Whether it rests on one trial of each candidate, so that there is no interval."""
+        return self.expectation.rule in _ONE_TRIAL
+
+    @property
+    def why(self) -> str:
+        """Why that is to be expected, in the recipe's words."""
+        chosen = {
+            Agreement.AGREES: self.expectation.agrees,
+            Agreement.DIFFERS: self.expectation.differs,
+            Agreement.OPEN: self.expectation.open,
+        }
+        return " ".join(chosen[self.agreement].split())
+
+
+_Judged = tuple[Agreement, str]
+_Rule = Callable[[Expectation, StudyRecord, Verdict, Why], _Judged]
+_NOTHING: _Judged = (Agreement.OPEN, "it was not measured")
+_ONE_TRIAL = {Rule.MEAN_ABOVE_P99, Rule.TAIL_SHRINKS, Rule.P90_ALIKE}
+
+
+def judge(expectation: Expectation, record: StudyRecord, why: Why) -> Found:
+    """Hold a finished study against something that was published.
+
+    Differences count as shown only where their whole interval says so; intervals are those of the study's verdict, which hold
+    for all its candidates together. What is said of raw waits has no interval: each candidate has one trial that collects them.
+    """
+    verdict = record.verdict
+    if verdict is None:
+        return Found(expectation, *_NOTHING)
+    return Found(expectation, *_RULES[expectation.rule](expectation, record, verdict, why))
+
+
+def _all_of(each: Sequence[Agreement]) -> Agreement:
+    """Return what several candidates say together: the same where all do, something else where one does."""
+    if not each or Agreement.OPEN in each:
+        return Agreement.DIFFERS if Agreement.DIFFERS in each else Agreement.OPEN
+    return Agreement.DIFFERS if Agreement.DIFFERS in each else Agreement.AGREES
+
+
+def _candidates(expectation: Expectation, verdict: Verdict) -> list[CandidateVerdict]:
+    by_name = {candidate.name: candidate for candidate in verdict.candidates}
+    return [by_name[name] for name in expectation.candidates if name in by_name]
+
+
+def _between(ratio: Estimate | None, low: float, high: float) -> Agreement:
+    """Tell whether a ratio lies in a range: agrees where its whole interval does, differs where none of it does."""
+    if ratio is None or ratio.low is None or ratio.high is None:
+        return Agreement.OPEN
+    if low <= ratio.low and ratio.high <= high:
+        return Agreement.AGREES
+    return Agreement.DIFFERS if ratio.high < low or ratio.low > high else Agreement.OPEN
+
+
+def _interval(ratio: Estimate | None) -> str:
+    if ratio is None:
+        return "not measured"
+    ends = f" ({change(ratio.low)} to {change(ratio.high)})" if ratio.low is not None and ratio.high is not None else ""
+    return f"{change(ratio.mean)}{ends}"
+
+
+def _ratios(ratios: Mapping[str, Estimate | None], low: float, high: float, what: str, baseline: str) -> _Judged:
+    told = ", ".join(f"{_interval(ratio)} with {name}" for name, ratio in ratios.items())
+    agreement = _all_of([_between(ratio, low, high) for ratio in ratios.values()])
+    return (agreement, f"{what} {told}, beside {baseline}") if ratios else _NOTHING
+
+
+_LIES = {
+    Agreement.AGREES: "lies within it",
+    Agreement.DIFFERS: "lies outside",
+    Agreement.OPEN: "may lie within it or not",
+}
+
+
+def _throughput(expectation: Expectation, _record: StudyRecord, verdict: Verdict, _why: Why) -> _Judged:
+    low, high = expectation.range
+    ratios = {candidate.name: candidate.ratio for candidate in _candidates(expectation, verdict)}
+    agreement, told = _ratios(ratios, low, high, "throughput", verdict.baseline)
+    if expectation.low is None or expectation.high is None or not ratios:
+        return agreement, told
+    lies = ", ".join(f"{name} {_LIES[_between(ratio, low, high)]}" for name, ratio in ratios.items())
+    return agreement, f"{told}; the same would be {change(low)} to {change(high)}: {lies}"
+
+
+def _steadier(expectation: Expectation, _record: StudyRecord, verdict: Verdict, _why: Why) -> _Judged:
+    base = next((candidate.cv for candidate in verdict.candidates if candidate.name == verdict.baseline), None)
+    found = _candidates(expectation, verdict)
+    if base is None or not found:
+        return _NOTHING
+    told = ", ".join(f"{_share(each.cv)} with {each.name}" for each in found)
+    return _all_of([_below(each.cv, base) for each in found]), f"variation {told}, {_share(base)} with {verdict.baseline}"
+
+
+def _below(mine: Estimate | None, its: Estimate) -> Agreement:
+    """Tell whether one figure lies below another: intervals that do not meet say so."""
+    if mine is None or mine.low is None or mine.high is None or its.low is None or its.high is None:
+        return Agreement.OPEN
+    if mine.high < its.low:
+        return Agreement.AGREES
+    return Agreement.DIFFERS if mine.low > its.high else Agreement.OPEN
+
+
+def _share(estimate: Estimate | None) -> str:
+    if estimate is None:
+        return "not measured"
+    ends = f" ({percent(estimate.low)} to {percent(estimate.high)})" if estimate.low is not None else ""
+    return f"{percent(estimate.mean)}{ends}"
+
+
+_STANDS = {
+    CandidateState.WINS: (Agreement.AGREES, "was shown to be better than all others"),
+    CandidateState.TIES: (Agreement.OPEN, "was not told apart from the best"),
+    CandidateState.LOSES: (Agreement.DIFFERS, "was shown to be worse than the best"),
+    CandidateState.BEHIND: (Agreement.OPEN, "left the race as very probably not the best, without proof"),
+    CandidateState.OPEN: (Agreement.OPEN, "was not told apart"),
+    CandidateState.UNSAFE: (Agreement.OPEN, "is unsafe: its server failed more often than the baseline's"),
+    CandidateState.FAILED: (Agreement.OPEN, "failed"),
+}
+
+
+def _best(expectation: Expectation, _record: StudyRecord, verdict: Verdict, _why: Why) -> _Judged:
+    found = _candidates(expectation, verdict)
+    if not found:
+        return _NOTHING
+    told = "; ".join(f"{each.name} {_STANDS[each.state][1]}{_chance(each, verdict)}" for each in found)
+    return _all_of([_STANDS[each.state][0] for each in found]), told
+
+
+def _chance(candidate: CandidateVerdict, verdict: Verdict) -> str:
+    if candidate.probability is None:
+        return ""
+    near = exact_percent(verdict.worthwhile)
+    return f", within {near} of the best with a probability of {percent(candidate.probability)}"
+
+
+def _moves_up(expectation: Expectation, record: StudyRecord, verdict: Verdict, _why: Why) -> _Judged:
+    """Look at what each trial gains from the fewest threads to the most, as a ratio to what the baseline gains."""
+    levels = record.spec.workload.levels
+    if len(levels) < 2:
+        return _NOTHING
+    seen = [found for one in measured.of(record) if (found := _gain(one, record, levels)) is not None]
+    names = [candidate.name for candidate in record.spec.candidates]
+    ratios = cost.ratios(seen, names, verdict.baseline, 1 - record.spec.confidence)
+    what = f"gain from {levels[0]} to {levels[-1]} threads"
+    return _ratios({name: ratios.get(name) for name in expectation.candidates}, 1.0, float("inf"), what, verdict.baseline)
+
+
+def _gain(one: measured.Measured, record: StudyRecord, levels: Sequence[int]) -> Observation | None:
+    by_level = by_threads(record.samples[one.trial.id], rate=record.spec.workload.rate)
+    if levels[0] not in by_level or levels[-1] not in by_level:
+        return None
+    few, many = (by_level[level].throughput for level in (levels[0], levels[-1]))
+    return one.observation(many / few) if few > 0 else None
+
+
+def _waits(expectation: Expectation, record: StudyRecord, why: Why) -> list[WaitSummary]:
+    """Return the waits that were asked for, of all operations, candidate by candidate; nothing unless all have some."""
+    part = (record.spec.waits or "").strip("%").rpartition("/")[2]
+    rows = {row.candidate: row for row in why.waits if row.operation == ALL and part in row.instrument and row.count}
+    found = [rows[name] for name in expectation.candidates if name in rows]
+    return found if len(found) == len(expectation.candidates) else []
+
+
+def _mean_above_p99(expectation: Expectation, record: StudyRecord, _verdict: Verdict, why: Why) -> _Judged:
+    rows = _waits(expectation, record, why)
+    if not rows:
+        return _NOTHING
+    each = ", ".join(f"{number(row.mean_ns)} and {number(row.p99_ns)} ns with {row.candidate}" for row in rows)
+    return _holds_for([row.mean_ns > row.p99_ns for row in rows]), f"mean and 99th percentile are {each}"
+
+
+def _holds_for(each: Sequence[bool]) -> Agreement:
+    """Return what one trial each says: the same where it holds for all, something else where for none, else neither."""
+    if all(each):
+        return Agreement.AGREES
+    return Agreement.OPEN if any(each) else Agreement.DIFFERS
+
+
+def _tail_shrinks(expectation: Expectation, record: StudyRecord, _verdict: Verdict, why: Why) -> _Judged:
+    rows = _waits(expectation, record, why)
+    if len(rows) < 2:
+        return _NOTHING
+    each = ", ".join(f"{percent(row.worst_share)} with {row.candidate}" for row in rows)
+    told = f"the longest 1 % are, of all time waited, {each}"
+    shares = [row.worst_share for row in rows]
+    if all(later < earlier for earlier, later in itertools.pairwise(shares)):
+        return Agreement.AGREES, told
+    return Agreement.DIFFERS if shares[-1] >= shares[0] else Agreement.OPEN, told
+
+
+def _p90_alike(expectation: Expectation, record: StudyRecord, _verdict: Verdict, why: Why) -> _Judged:
+    rows = _waits(expectation, record, why)
+    p90 = [row.p90_ns for row in rows]
+    if len(rows) < 2 or min(p90) <= 0:
+        return _NOTHING
+    told = ", ".join(f"{number(row.p90_ns)} ns with {row.candidate}" for row in rows)
+    alike = max(p90) / min(p90) <= 1 + expectation.within
+    return Agreement.AGREES if alike else Agreement.DIFFERS, f"90th percentile {told}"
+
+
+_RULES: Mapping[Rule, _Rule] = {
+    Rule.FASTER: _throughput,
+    Rule.SLOWER: _throughput,
+    Rule.ALIKE: _throughput,
+    Rule.STEADIER: _steadier,
+    Rule.BEST: _best,
+    Rule.MOVES_UP: _moves_up,
+    Rule.MEAN_ABOVE_P99: _mean_above_p99,
+    Rule.TAIL_SHRINKS: _tail_shrinks,
+    Rule.P90_ALIKE: _p90_alike,
+}

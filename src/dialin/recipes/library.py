@@ -1,0 +1,294 @@
+"""Recipes: published experiments as data, at the size of the paper, of a server and of a laptop.
+
+A recipe is a TOML file in `recipes/`. Each of its studies is a study file in parts: what all scales share, and what each scale
+sets otherwise.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+import tomllib
+from collections.abc import Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema, field_validator, model_validator
+
+import dialin
+from dialin.errors import UserError
+from dialin.question import study_file
+from dialin.question.spelling import kebab
+from dialin.question.study_file import Question
+
+SCHEMA_ID = "dialin/recipe/1"
+PREFIX = "recipe:"
+"""What a recipe's name follows where a study file's path could stand."""
+
+_NAME = r"[a-z0-9][a-z0-9.-]{0,60}"
+
+
+class ScaleName(StrEnum):
+    """How large a recipe is run: as it was published, on a server of today, or on a laptop."""
+
+    LAPTOP = "laptop"
+    SERVER = "server"
+    PAPER = "paper"
+
+
+class Ratio(StrEnum):
+    """What a smaller scale can keep of a published experiment."""
+
+    DATA_TO_POOL = "data-to-pool"
+    POOL_TO_MEMORY = "pool-to-memory"
+    THREADS_TO_CPUS = "threads-to-cpus"
+    THREADS = "threads"
+
+
+_KEYS = [kebab(name) for name in Question.model_fields]
+Keys = Annotated[dict[str, Any], WithJsonSchema({"type": "object", "propertyNames": {"enum": _KEYS}})]
+"""Keys of a study file, some of them."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=kebab)
+
+
+class Source(_Part):
+    """Where an experiment was published."""
+
+    title: str
+    author: str
+    publisher: str
+    address: str = Field(pattern=r"^https://")
+    date: str
+    read: str = Field(description="what of it could be read, and what of the experiment is not told or was inferred")
+
+
+class Figures(_Part):
+    """One row of published figures, by candidate."""
+
+    study: str = Field(description="the study of this recipe that they belong to")
+    name: str = Field(description="what was measured")
+    unit: str
+    read_from: Literal["table", "chart", "text", "title", "raw data"]
+    better: Literal["lower", "higher"]
+    values: dict[str, float] = Field(min_length=1)
+    note: str = ""
+
+    def relative(self, baseline: str) -> dict[str, float]:
+        """Return how fast each candidate was, as a ratio to a baseline: above 1 is better. Empty where that has no figure."""
+        base = self.values.get(baseline)
+        if not base:
+            return {}
+        return {name: value / base if self.better == "higher" else base / value for name, value in self.values.items() if value}
+
+
+class Rule(StrEnum):
+    """How it is judged whether a run says what was published.
+
+    `faster`, `slower` and `alike` look at the throughput of candidates, each as a ratio to the baseline's; `steadier` at their
+    variation beside the baseline's; `best` at whether a candidate wins; `moves-up` at whether candidates gain on the baseline
+    from the fewest threads to the most; `mean-above-p99`, `tail-shrinks` and `p90-alike` at raw waits, of which each candidate
+    has one trial, and so no interval.
+    """
+
+    FASTER = "faster"
+    SLOWER = "slower"
+    ALIKE = "alike"
+    STEADIER = "steadier"
+    BEST = "best"
+    MOVES_UP = "moves-up"
+    MEAN_ABOVE_P99 = "mean-above-p99"
+    TAIL_SHRINKS = "tail-shrinks"
+    P90_ALIKE = "p90-alike"
+
+
+class Expectation(_Part):
+    """Something that the publication says, how a run of ours is held against it, and what is said of each outcome."""
+
+    study: str
+    claim: str = Field(description="what was published, in a sentence")
+    rule: Rule
+    candidates: list[str] = Field(min_length=1)
+    within: float = Field(default=0.05, gt=0, description="for `alike` and `p90-alike`: the relative difference that is none")
+    low: float | None = Field(
+        default=None, gt=0, description="for `faster` and `slower`: the least ratio to the baseline that says the same"
+    )
+    high: float | None = Field(
+        default=None, gt=0, description="for `faster` and `slower`: the greatest ratio to the baseline that says the same"
+    )
+    agrees: str = Field(description="why it is to be expected that the run says the same")
+    differs: str = Field(description="why it may be that the run says something else")
+    open: str = Field(description="why it may be that the run does not tell")
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The ratios of throughput to the baseline's that say the same: those of the rule, or those that were given."""
+        if self.rule is Rule.ALIKE:
+            return 1 - self.within, 1 + self.within
+        low, high = (1.0, math.inf) if self.rule is Rule.FASTER else (0.0, 1.0)
+        return low if self.low is None else self.low, high if self.high is None else self.high
+
+    @model_validator(mode="after")
+    def _range_is_right(self) -> Expectation:
+        if self.low is None and self.high is None:
+            return self
+        if self.rule not in (Rule.FASTER, Rule.SLOWER):
+            raise ValueError("low and high are for the rules faster and slower")
+        low, high = self.range
+        if not low < high:
+            raise ValueError("low must be below high")
+        if (low < 1) if self.rule is Rule.FASTER else (high > 1):
+            raise ValueError(f"{self.rule} takes ratios {'from' if self.rule is Rule.FASTER else 'up to'} 1")
+        return self
+
+
+class Machine(_Part):
+    """The machine that a scale is meant for."""
+
+    cpus: int = Field(ge=1, description="as the operating system counts them")
+    memory: str = Field(pattern=r"^[0-9]+[MGT]$")
+
+
+class Scale(_Part):
+    """What a scale takes, and what it keeps of the publication."""
+
+    machine: Machine
+    minutes: float = Field(gt=0, description="of wall clock, preparing data for the first time included")
+    disk: str = Field(pattern=r"^[0-9]+[MGT]$", description="free disk for data and one copy of it")
+    memory: str = Field(pattern=r"^[0-9]+[MGT]$", description="free memory")
+    shrunk: str = Field(description="what is kept in ratio, and what is not")
+
+
+class Study(_Part):
+    """One study of a recipe, in parts."""
+
+    name: str = Field(pattern=f"^{_NAME}$")
+    title: str
+    common: Keys
+    paper: Keys = Field(default_factory=dict)
+    server: Keys = Field(default_factory=dict)
+    laptop: Keys = Field(default_factory=dict)
+
+    def keys(self, scale: ScaleName) -> dict[str, Any]:
+        """Return the study file that this is at a scale."""
+        return _over(self.common, getattr(self, scale))
+
+    def question(self, scale: ScaleName) -> Question:
+        """Return the study at a scale.
+
+        Raises:
+            UserError: it is not a right study file.
+        """
+        return study_file.question(self.keys(scale), where=f"study {self.name} at {scale}")
+
+
+class Recipe(_Part):
+    """A published experiment that can be run."""
+
+    title: str
+    compares: str = Field(description="what is compared, in a few words")
+    finding: str = Field(description="what was published, in words of our own")
+    source: Source
+    scales: dict[ScaleName, Scale]
+    keeps: dict[Ratio, float] = Field(
+        default_factory=dict, description="ratios that every scale keeps, each with the relative tolerance"
+    )
+    study: list[Study] = Field(min_length=1)
+    figures: list[Figures] = Field(default_factory=list)
+    expect: list[Expectation] = Field(default_factory=list)
+
+    @field_validator("scales")
+    @classmethod
+    def _all_scales(cls, value: dict[ScaleName, Scale]) -> dict[ScaleName, Scale]:
+        if missing := [str(scale) for scale in ScaleName if scale not in value]:
+            raise ValueError(f"lacks the scale {missing[0]}")
+        return value
+
+    @model_validator(mode="after")
+    def _studies_are_right(self) -> Recipe:
+        names = [study.name for study in self.study]
+        if len(set(names)) < len(names):
+            raise ValueError("two studies have the same name")
+        for name in (*(row.study for row in self.figures), *(each.study for each in self.expect)):
+            if name not in names:
+                raise ValueError(f"there is no study {name!r}; they are {', '.join(names)}")
+        for study in self.study:
+            for scale in ScaleName:
+                try:
+                    study.question(scale)
+                except UserError as error:
+                    raise ValueError(str(error)) from None
+        return self
+
+
+def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Return one table with another laid over it; tables within are laid over each other, all else is replaced."""
+    found = dict(below)
+    for key, value in above.items():
+        under = found.get(key)
+        found[key] = _over(under, value) if isinstance(under, Mapping) and isinstance(value, Mapping) else value
+    return found
+
+
+def directory() -> Path:
+    """Return where the recipes are: within an installed package, or at the top of a checkout."""
+    package = Path(dialin.__file__).parent
+    checkout = package.parents[1] / "recipes"
+    return checkout if (package.parents[1] / "pyproject.toml").is_file() and checkout.is_dir() else package / "recipes"
+
+
+def names() -> list[str]:
+    """Return the names of all recipes."""
+    return sorted(path.stem for path in directory().glob("*.toml"))
+
+
+def find(name: str) -> Recipe:
+    """Return a recipe.
+
+    Raises:
+        UserError: there is none of that name, or its file has a mistake.
+    """
+    known = names()
+    if name not in known:
+        near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
+        remedy = f"Did you mean {near[0]!r}?" if near else f"They are {', '.join(known)}"
+        raise UserError(f"There is no recipe {name!r}", remedy)
+    return read(directory() / f"{name}.toml")
+
+
+def read(path: Path) -> Recipe:
+    """Read a recipe.
+
+    Raises:
+        UserError: it cannot be read, is not TOML, or has a mistake: one line that names the key and what is wrong.
+    """
+    remedy = "See docs/recipes.md"
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path} cannot be read: {getattr(error, 'strerror', None) or 'it is not text'}", remedy) from error
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"{path} is not TOML: {error}", remedy) from error
+    try:
+        return Recipe.model_validate(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(str(part) for part in first["loc"])
+        text = re.sub(r"^(Value error|Assertion failed), ", "", first["msg"])
+        place = f"{path}: {key}: " if key else f"{path}: "
+        if first["type"] == "extra_forbidden":
+            raise UserError(f"{path}: unknown key {key!r}", remedy) from None
+        raise UserError(f"{place}{text[:1].lower()}{text[1:]}", remedy) from None
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema of a recipe, which `schema/recipe.schema.json` holds."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": SCHEMA_ID,
+        **Recipe.model_json_schema(by_alias=True),
+    }

@@ -1,0 +1,284 @@
+"""The page that sets published figures beside those of this machine: `docs/published.md`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dialin.model.evidence import ALL
+from dialin.model.record import StudyRecord
+from dialin.model.verdict import CandidateVerdict, Verdict
+from dialin.model.why import Why
+from dialin.recipes.expectations import Agreement, Found, judge
+from dialin.recipes.library import Recipe, Scale, ScaleName, Study
+from dialin.report import semaphores
+from dialin.report.facts import inventory
+from dialin.report.markdown import prose
+from dialin.report.units import RUNS, seconds_a_run, units_of
+from dialin.report.words import change_with_interval
+from dialin.text import NOTHING, about, change, counted, listed, moment, number, percent
+
+MACHINE = ("cpu", "cpus", "memory_bytes", "kernel", "file_system", "disk", "disk_rotational")
+"""What the page tells of the machine: keys of a study's host."""
+
+SAYS = {Agreement.AGREES: "the same", Agreement.DIFFERS: "something else", Agreement.OPEN: "not shown either way"}
+"""What a run says beside what was published."""
+
+_MOST_REASONS = 3
+_PICOSECONDS = "ps"
+_LONGER_STUDY = "unresolved"
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A study of a recipe that has a verdict.
+
+    Attributes:
+        study: of the recipe.
+        record: what was measured.
+        why: what explains it.
+    """
+
+    study: Study
+    record: StudyRecord
+    why: Why
+
+
+@dataclass(frozen=True, slots=True)
+class Reproduction:
+    """A recipe with the studies of it that were run.
+
+    Attributes:
+        name: of the recipe.
+        recipe: it.
+        scale: that it was run at.
+        done: its studies that have a verdict.
+    """
+
+    name: str
+    recipe: Recipe
+    scale: ScaleName
+    done: Sequence[Done]
+
+    def found(self) -> list[Found]:
+        """Hold the studies against all that the recipe expects of them."""
+        by_name = {done.study.name: done for done in self.done}
+        return [
+            judge(expectation, by_name[expectation.study].record, by_name[expectation.study].why)
+            for expectation in self.recipe.expect
+            if expectation.study in by_name
+        ]
+
+
+def page(reproductions: Sequence[Reproduction]) -> str:
+    """Return the page, as GitHub-flavoured Markdown."""
+    parts = [
+        "# Published experiments, run again",
+        "Written by `make published` from the studies that it ran: all figures, and whether they say what was published, are "
+        "computed. A claim counts as said, or as contradicted, only where the whole interval of ours says so. What is said of "
+        "single waits rests on one trial of each candidate, without an interval, and is marked so. How to run one: "
+        "[recipes.md](recipes.md).",
+        _machine(reproductions),
+        _overview(reproductions),
+        *(part for each in reproductions for part in _recipe(each)),
+    ]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _machine(reproductions: Sequence[Reproduction]) -> str:
+    records = [done.record for each in reproductions for done in each.done]
+    if not records:
+        return "Nothing was run yet."
+    host = records[0].host
+    told = "; ".join(f"{label}: {text}" for label, text in inventory({key: host[key] for key in MACHINE if key in host}))
+    first, last = min(record.created for record in records), max(record.created for record in records)
+    when = moment(first) if first == last else f"{moment(first)} to {moment(last)}"
+    return f"**Machine:** {prose(told)}. Studies begun {when}, with dialin {prose(records[-1].dialin_version)}."
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: int) -> str:
+    """Return a table whose last columns, so many, are figures."""
+    line = "|" + "---|" * (len(head) - numbers) + "---:|" * numbers
+    return "\n".join([f"| {' | '.join(head)} |", line, *(f"| {' | '.join(row)} |" for row in rows)])
+
+
+def _overview(reproductions: Sequence[Reproduction]) -> str:
+    rows = [
+        (
+            f"[{each.name}](#{each.name})" if place == 0 else "",
+            prose(found.expectation.study),
+            prose(found.expectation.claim.rstrip(".")),
+            _says(found),
+        )
+        for each in reproductions
+        for place, found in enumerate(each.found())
+    ]
+    return _table(("recipe", "study", "published", "here"), rows, 0) if rows else ""
+
+
+def _says(found: Found) -> str:
+    """Return how a run stands to a claim; that it rests on one trial each is said where it says anything."""
+    one_trial = found.one_trial and found.agreement is not Agreement.OPEN
+    return SAYS[found.agreement] + (", in one trial each" if one_trial else "")
+
+
+def _recipe(each: Reproduction) -> list[str]:
+    recipe, source = each.recipe, each.recipe.source
+    scale: Scale = recipe.scales[each.scale]
+    found = each.found()
+    return [
+        f"## {each.name}",
+        f"{prose(source.author)}, [{prose(source.title)}]({source.address}), {prose(source.publisher)}, {source.date}.",
+        f"**Published:** {_plain(recipe.finding)}",
+        _folded(
+            "What could be read of it, and what was shrunk", [_plain(source.read), f"{each.scale}: {_plain(scale.shrunk)}"]
+        ),
+        *(part for done in each.done for part in _study(done, recipe, found)),
+    ]
+
+
+def _folded(title: str, parts: Sequence[str]) -> str:
+    return "\n\n".join([f"<details><summary>{title}</summary>", *parts, "</details>"])
+
+
+def _plain(text: str) -> str:
+    return prose(" ".join(text.split()))
+
+
+def _study(done: Done, recipe: Recipe, found: Sequence[Found]) -> list[str]:
+    verdict = done.record.verdict
+    if verdict is None:
+        return []
+    reasons = [f"- {prose(reason.text)}" for reason in done.why.reasons[:_MOST_REASONS]]
+    parts = [
+        f"### {prose(done.study.title)}",
+        _sentence(verdict.headline),
+        _candidates(done, verdict, recipe),
+        _levels(done),
+        _claims([one for one in found if one.expectation.study == done.study.name]),
+        "\n".join([f"**Why:** {_sentence(done.why.summary)}", *(["", *reasons] if reasons else [])]),
+        _waits(done, recipe),
+        _semaphores(done),
+        _folded("How it was run", ["\n".join(f"- {line}" for line in _how(done.record, verdict))]),
+    ]
+    return list(filter(None, parts))
+
+
+def _claims(found: Sequence[Found]) -> str:
+    lines = []
+    for one in found:
+        said = _says(one)
+        figures = f"{said[:1].upper()}{said[1:]}: {one.figures}."
+        lines.append(f"- **{_sentence(one.expectation.claim)}** {prose(figures)} {prose(one.why)}")
+    return "\n".join(["**Beside what was published:**", "", *lines]) if lines else ""
+
+
+def _how(record: StudyRecord, verdict: Verdict) -> list[str]:
+    tells = f", which can tell differences of {percent(verdict.detectable)} apart" if verdict.detectable is not None else ""
+    notes = [note for note in (*verdict.confounds, *verdict.warnings) if note.code != _LONGER_STUDY]
+    return [
+        f"{prose(listed(sorted(record.servers)))}: {prose(record.spec.workload.describe())}",
+        f"{counted(verdict.blocks, 'block')} in {about(60 * verdict.minutes_of_wall_clock)}{tells}",
+        *(f"Note: {prose(note.text)}" for note in notes),
+    ]
+
+
+def _sentence(text: str) -> str:
+    return f"{prose(text.rstrip('.'))}."
+
+
+def _candidates(done: Done, verdict: Verdict, recipe: Recipe) -> str:
+    own = [row for row in recipe.figures if row.study == done.study.name and row.unit != _PICOSECONDS]
+    ratios = [row.relative(verdict.baseline) for row in own]
+    titles = [title for row in own for title in (f"published, {row.unit}", "published, speed")]
+    head = ("candidate", *titles, _here_title(verdict), "here, speed", "variation", "trials")
+    rows = []
+    for candidate in verdict.candidates:
+        cells = [prose(candidate.name)]
+        for row, ratio in zip(own, ratios, strict=True):
+            cells += [number(row.values.get(candidate.name)), _ratio(ratio.get(candidate.name), candidate, verdict.baseline)]
+        cells += [_here(candidate, verdict), *_speed(candidate, verdict.baseline), str(candidate.trials)]
+        rows.append(cells)
+    notes = "".join(f"\n\n{prose(row.note)}" for row in own if row.note)
+    return _table(head, rows, len(head) - 1) + notes
+
+
+def _ratio(value: float | None, candidate: CandidateVerdict, baseline: str) -> str:
+    return "baseline" if candidate.name == baseline and value is not None else change(value)
+
+
+def _here_title(verdict: Verdict) -> str:
+    if units_of(verdict) is not RUNS:
+        return "here, transactions/s"
+    return "here, s a run (geometric mean)" if verdict.workload.get("levels") else "here, s a run"
+
+
+def _here(candidate: CandidateVerdict, verdict: Verdict) -> str:
+    if units_of(verdict) is not RUNS:
+        return number(candidate.tps.mean if candidate.tps else None)
+    took = seconds_a_run(candidate.tps, verdict)
+    if took is None:
+        return NOTHING
+    return f"{took.mean:.3f}" if took.mean < 1 else number(took.mean)
+
+
+def _speed(candidate: CandidateVerdict, baseline: str) -> tuple[str, str]:
+    ratio = "baseline" if candidate.name == baseline else change_with_interval(candidate.ratio)
+    return ratio, percent(candidate.cv.mean) if candidate.cv else NOTHING
+
+
+def _levels(done: Done) -> str:
+    """Return throughput by threads, beside the baseline's at the same number."""
+    baseline = done.record.spec.baseline
+    base = {p.threads: p.tps.mean for one in done.why.scaling if one.candidate == baseline for p in one.points}
+    if not base:
+        return ""
+    rows = [
+        [prose(one.candidate), *(change(p.tps.mean / base[p.threads]) if base.get(p.threads) else NOTHING for p in one.points)]
+        for one in done.why.scaling
+        if one.candidate != baseline
+    ]
+    head = ("candidate", *(counted(threads, "thread") for threads in base))
+    return f"Mean speed beside {prose(baseline)}, without intervals, by threads at once:\n\n{_table(head, rows, len(base))}"
+
+
+def _waits(done: Done, recipe: Recipe) -> str:
+    waits = [row for row in done.why.waits if row.operation == ALL and row.count]
+    if not waits:
+        return ""
+    published = [row for row in recipe.figures if row.study == done.study.name and row.unit == _PICOSECONDS]
+    times = ("mean, ns", "median", "p90", "p99", "longest", "mean, cycles")
+    titles = [f"published {row.name.partition(' ')[0]}, ns" for row in published]
+    head = ("candidate", "waits for", "count", *titles, *times, "longest 1 %", "ten longest")
+    rows = [
+        (
+            prose(row.candidate),
+            prose(row.instrument.rpartition("/")[2]),
+            f"{row.count:,}",
+            *(_nanoseconds(figures.values.get(row.candidate)) for figures in published),
+            *(number(value) for value in (row.mean_ns, row.p50_ns, row.p90_ns, row.p99_ns, row.max_ns, row.mean_cycles)),
+            percent(row.worst_share),
+            percent(row.ten_share),
+        )
+        for row in waits
+    ]
+    lost = sum(trial.lost for trial in done.why.wait_trials)
+    kept = "Every single wait" if not lost else f"Single waits ({lost:,} more were counted by the server and lost)"
+    intro = f"{kept} of one trial of each candidate, in nanoseconds; shares are of all time waited:"
+    notes = [prose(row.note) for row in published if row.note]
+    return "\n\n".join([intro, _table(head, rows, len(head) - 2), *notes])
+
+
+def _nanoseconds(picoseconds: float | None) -> str:
+    return number(None if picoseconds is None else picoseconds / 1000)
+
+
+def _semaphores(done: Done) -> str:
+    """Return where threads were seen waiting, by candidate."""
+    names = [candidate.name for candidate in done.record.spec.candidates]
+    own = semaphores.candidates(done.why, names)
+    lines = semaphores.places(done.why, own)
+    if not lines:
+        return ""
+    rows = [[prose(line.name), *line.figures] for line in lines]
+    return f"{prose(semaphores.PLACES_READING)}\n\n{_table(('place', *map(prose, own)), rows, len(own))}"

@@ -1,0 +1,367 @@
+"""Trials that collect raw waits: the instruments are on while the load is measured, and the server's ring is read in time.
+
+The ring is read in slices of the server's own time, each from where the last one ended to a little before now, so that no wait
+is read twice. How many there were is what the server counted; what is missing of it was lost, and is said.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
+
+from dialin.clock import Clock
+from dialin.errors import DialinError, ServerError, UserError
+from dialin.model.build import Build
+from dialin.model.evidence import RawWaits
+from dialin.model.trial import Purpose, Trial
+from dialin.probes import host
+from dialin.servers import instruments
+from dialin.servers.capabilities import Versioned
+from dialin.servers.connection import Query, RefusedError
+from dialin.servers.instance import Instance
+from dialin.servers.wait_ring import WaitRing
+from dialin.store import series, waits_file
+from dialin.store.store import Store
+from dialin.text import counted, listed, percent
+from dialin.trials.probing import ClientCpu, TrialWatcher, Watching
+from dialin.trials.tools import Workshop
+
+PATIENCE = 120.0
+"""Seconds that writing down what is in the ring may take, on a busy machine."""
+
+_POLL = 0.25
+"""Seconds between two looks at how many waits there were; each takes the server some milliseconds."""
+
+_FULL = 4
+"""The ring is read when one part in so many of it is new: what comes while that goes on must fit as well."""
+
+_LATE = 250_000_000_000
+"""Picoseconds: a wait that ended may come into the ring that much later, where its thread lost its CPU meanwhile."""
+
+_TRUSTED = 20.0
+"""Seconds after which the server's time is asked for again: its rate and ours differ by some tenths of a percent."""
+
+_LEAST_FREE = 2 * 1024**3
+"""Bytes of disk that are left alone."""
+
+_MOST = 100_000_000
+"""Waits that one trial keeps; those after them are only counted. Summing up so many takes 2.4 GB of memory."""
+
+_SHARE = 2
+"""Summing up takes no more than one part in so many of the memory that is free."""
+
+_SMALLER = 2
+"""A file of waits takes, while it is made, no more than one part in so many of what the server wrote."""
+
+_SETTLED_WITHIN = 5.0
+"""Seconds that waits under way may take to end once the instruments are off."""
+
+_BRIEFLY = 2.0
+"""Seconds that an interrupted trial waits for a reading under way, which is of no more use."""
+
+_IDLE = 28_800
+"""Seconds for which the collector's connection may be idle, whatever the server's own wait_timeout is: a warm-up is long."""
+
+_PS = 1e12
+
+_OWN_THREAD = "SELECT THREAD_OS_ID FROM performance_schema.threads WHERE PROCESSLIST_ID = CONNECTION_ID()"
+_PRIORITY = -15
+
+
+def needs(build: Versioned, trial: Trial, pattern: str | None, memory: int) -> Mapping[str, str | int | float]:
+    """Return the options that a trial's server is started with beside its setting.
+
+    Args:
+        build: what it runs on.
+        trial: what it is for.
+        pattern: of the instruments whose raw waits are collected.
+        memory: bytes that are free on this machine.
+    """
+    if trial.purpose is not Purpose.WAITS or pattern is None:
+        return {}
+    return instruments.start_options(build, pattern, memory)
+
+
+def by_purpose(clean: TrialWatcher, pattern: str | None, clock: Clock, study: Path) -> TrialWatcher:
+    """Return what watches every trial of a study: those for waits by their raw waits, all others as they are watched anyway.
+
+    Args:
+        clean: watches the others.
+        pattern: of the instruments; None where no raw waits are asked for.
+        clock: for waiting.
+        study: the study's directory.
+    """
+
+    def watcher(trial: Trial, instance: Instance, build: Versioned, client_cpu: ClientCpu) -> AbstractContextManager[Watching]:
+        if trial.purpose is Purpose.WAITS and pattern is not None:
+            return collecting(instance, pattern, clock, study)
+        return clean(trial, instance, build, client_cpu)
+
+    return watcher
+
+
+@contextmanager
+def collecting(instance: Instance, pattern: str, clock: Clock, study: Path) -> Iterator[Collector]:
+    """Collect raw waits of a server that was started for it, while this is open.
+
+    Raises:
+        ServerError: it refuses that.
+    """
+    with instance.connect(PATIENCE) as query:
+        query("SET SESSION wait_timeout = %s", (_IDLE,))
+        hasten(query)
+        yield Collector(query, pattern, clock, study)
+
+
+def hasten(query: Query, set_priority: Callable[[int, int, int], None] = os.setpriority) -> None:
+    """Let the server's thread that writes down the ring go before its others, which fill it; only root may.
+
+    Args:
+        query: of that thread's connection, to a server on this machine.
+        set_priority: as of the operating system.
+    """
+    with suppress(RefusedError, IndexError, TypeError, OSError):  # older servers do not tell which thread it is
+        set_priority(os.PRIO_PROCESS, int(query(_OWN_THREAD)[0][0]), _PRIORITY)
+
+
+class Collector:
+    """Collects the raw waits of one trial.
+
+    Args:
+        query: asks the server; nobody else uses it meanwhile.
+        pattern: of the instruments.
+        clock: for waiting.
+        study: the study's directory, below which they are kept.
+        free: tells the bytes that are free where a file is written.
+        memory: tells the bytes of memory that are free.
+
+    Raises:
+        ServerError: the server refuses to be asked, or to write files.
+    """
+
+    def __init__(
+        self,
+        query: Query,
+        pattern: str,
+        clock: Clock,
+        study: Path,
+        *,
+        free: Callable[[Path], int] = lambda path: shutil.disk_usage(path).free,
+        memory: Callable[[], int] = host.memory_available,
+    ) -> None:
+        self._query = query
+        self._pattern = pattern
+        self._clock = clock
+        self._study = study
+        self._free = free
+        self._memory = memory
+        self._names = instruments.matching(pattern, instruments.all_waits(query))
+        self._timer = instruments.timer(query)
+        self._files: list[Path] = []
+        self._background: set[int] = set()
+        self._notes: dict[str, None] = {}
+        self._seconds = 0.0
+        self._counted = 0
+        self._read_upto = 0  # of the server's time
+        self._read_at = 0  # of its count
+        self._began_at = 0  # of its count, when the window opened
+        self._most = 0  # waits that are kept; told by the memory that is free when the first window opens
+        self._anchor: tuple[float, int] | None = None
+        self._ended = threading.Event()
+        self._ring = WaitRing(query, self._names) if self._names else None
+        if self._ring is None:
+            self._notes[f"No instrument of this server is like {pattern}"] = None
+        else:
+            self._ring.make_ready()
+
+    @contextmanager
+    def window(self) -> Iterator[None]:
+        """Collect while this is open.
+
+        Raises:
+            ServerError: the server refuses.
+        """
+        if self._ring is None:
+            yield
+            return
+        ring = self._ring
+        ring.make_ready()
+        before = self._began_at = self._read_at = ring.counted()
+        self._most = self._most or max(ring.size, min(_MOST, self._memory() // _SHARE // waits_file.MEMORY))
+        self._anchor = None
+        self._ended.clear()
+        thread = threading.Thread(target=self._keep_up, args=(ring,), name="waits", daemon=True)
+        began = self._clock.monotonic()
+        ring.switch(on=True)
+        thread.start()
+        try:
+            yield
+        except BaseException:
+            self._ended.set()
+            thread.join(_BRIEFLY)
+            raise
+        self._ended.set()
+        thread.join()
+        ring.switch(on=False)
+        self._seconds += self._clock.monotonic() - began
+        counted = self._settled(ring) - before
+        self._drain(ring, None)
+        self._counted += counted
+        self._background |= set(ring.background())
+        for name, lost in instruments.lost_instances(self._query).items():
+            self._note(f"Some objects could not be watched for want of room: {name} is {lost:,}")
+
+    def _keep_up(self, ring: WaitRing) -> None:
+        """Read the ring whenever much of it is new, until the window closes."""
+        try:
+            while not self._ended.is_set():
+                self._clock.sleep(_POLL)
+                self.look(ring)
+        except Exception as error:  # a thread has nobody else to tell
+            reason = error.what if isinstance(error, DialinError) else str(error) or type(error).__name__
+            self._note(f"The ring could not be read while the load ran: {reason}")
+
+    def look(self, ring: WaitRing) -> None:
+        """Read the ring if so much of it is new that it must be."""
+        seen = ring.counted()
+        if _FULL * (seen - self._read_at) >= ring.size:
+            self._drain(ring, self._a_little_before_now(ring))
+            self._read_at = seen
+
+    def _a_little_before_now(self, ring: WaitRing) -> int:
+        """Return the server's time as it was so long ago that every wait that ended before is in the ring."""
+        if self._anchor is None or self._clock.monotonic() - self._anchor[0] > _TRUSTED:
+            newest = ring.newest()
+            if newest is None:
+                return self._read_upto
+            # Now, not when it was asked: an answer that took long would else make the server's time run ahead of what it is.
+            self._anchor = (self._clock.monotonic(), newest)
+        at, time = self._anchor
+        return max(self._read_upto, time + int(_PS * (self._clock.monotonic() - at)) - _LATE)
+
+    def _drain(self, ring: WaitRing, upto: int | None) -> None:
+        if upto is not None and upto <= self._read_upto:
+            return
+        reason = self._no_room(ring)
+        if reason:
+            self._note(f"Reading was given up: {reason}")
+            return
+        self._files.append(ring.drain(self._read_upto, upto))
+        self._read_upto = upto or self._read_upto
+
+    def _no_room(self, ring: WaitRing) -> str:
+        """Return why no more waits can be kept; nothing where they can."""
+        if self._counted + self._read_at - self._began_at >= self._most:
+            return f"a trial keeps no more than about {self._most:,} waits, for the memory that summing them up takes"
+        try:
+            written = sum(file.stat().st_size for file in self._files)
+            tight = self._free(ring.directory) < _LEAST_FREE or self._free(self._study) < _LEAST_FREE + written // _SMALLER
+        except OSError as error:
+            raise ServerError(f"The files of raw waits cannot be read: {error}") from error
+        return "less than 2 GB of disk would have been left" if tight else ""
+
+    def _settled(self, ring: WaitRing) -> int:
+        """Return the server's count once the waits that were under way have ended."""
+        limit = self._clock.monotonic() + _SETTLED_WITHIN
+        seen = ring.counted()
+        while self._clock.monotonic() < limit:
+            self._clock.sleep(_POLL)
+            last, seen = seen, ring.counted()
+            if seen == last:
+                break
+        return seen
+
+    def _note(self, text: str) -> None:
+        self._notes[text] = None
+
+    def keep(self, store: Store, trial_id: int) -> None:
+        """Write the waits to a file of their own, and what they come to to the study; the server is not asked any more.
+
+        Raises:
+            DialinError: it cannot be written.
+        """
+        path = store.directory_of_waits / series.file_name(trial_id)
+        try:
+            written = waits_file.write(path, self._files, sorted(self._background))
+            rows = waits_file.summarise(path)
+        except OSError as error:
+            raise DialinError(
+                f"The raw waits cannot be written to {path}: {error.strerror}", "Mend that (a full disk?), then dialin resume"
+            ) from error
+        if written.backward:
+            share = percent(written.backward / written.kept)
+            self._note(
+                f"{counted(written.backward, 'wait')} ({share}) ended before they began by the server's timer, which differs a "
+                "little from CPU to CPU: they count as 0"
+            )
+        store.save_waits(
+            trial_id,
+            RawWaits(
+                pattern=self._pattern,
+                seconds=self._seconds,
+                events=written.kept,
+                lost=max(0, self._counted - written.counted),
+                timer=self._timer[0],
+                frequency=self._timer[1],
+                rows=rows,
+                notes=tuple(self._notes),
+            ),
+        )
+
+
+def told(candidate: str, waits: RawWaits) -> str:
+    """Return in a sentence what a trial collected."""
+    if not waits.lost:
+        lost = "none lost" if waits.events else "there was none"
+    else:
+        lost = f"{waits.lost:,} more lost ({percent(waits.lost / (waits.lost + waits.events))})"
+    return f"Collecting the raw waits of {waits.pattern} with {candidate}: {waits.events:,} events, {lost}"
+
+
+def check(pattern: str | None, builds: Mapping[str, Build], workshop: Workshop) -> list[str]:
+    """Make sure that some instrument of the candidates' servers is meant; each build is asked.
+
+    Args:
+        pattern: of the instruments; None where no raw waits are asked for.
+        builds: that the candidates run on, by id.
+        workshop: starts them, on empty data.
+
+    Returns:
+        What the user should know of builds that have none.
+
+    Raises:
+        UserError: no build has one; the nearest are named.
+        ServerError: a build does not start.
+    """
+    if pattern is None:
+        return []
+    without: list[str] = []
+    known: dict[str, None] = {}
+    for name, build in builds.items():
+        with workshop.preparer.running(build, {"performance_schema": "ON"}) as sandbox, sandbox.connect() as query:
+            there = instruments.all_waits(query)
+        known.update(dict.fromkeys(there))
+        if not instruments.matching(pattern, there):
+            without.append(name)
+    if len(without) == len(builds):
+        near = instruments.nearest(pattern, list(known))
+        remedy = f"The nearest are {listed(near)}" if near else "They are in performance_schema.setup_instruments"
+        raise UserError(f"No wait instrument of {listed(sorted(builds))} is like {pattern!r}", remedy)
+    return [f"{name} has no wait instrument like {pattern}: no raw waits are collected from it" for name in without]
+
+
+def refuse_attached(pattern: str | None) -> None:
+    """Refuse to collect raw waits from a server that dialin did not start.
+
+    Raises:
+        UserError: that was asked for.
+    """
+    if pattern is not None:
+        raise UserError(
+            "--waits cannot be given with an attached server: it takes a restart, and files that the server writes",
+            "Study a build of the same version with --server, or leave --waits out",
+        )

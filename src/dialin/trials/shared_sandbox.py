@@ -1,0 +1,127 @@
+"""Trials that share the life of a sandbox: the data is restored and the server started once for many of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dialin.clock import Clock
+from dialin.errors import ServerError
+from dialin.model.build import Build
+from dialin.model.trial import Step, Trial
+from dialin.servers.instance import Instance
+from dialin.trials.stage import SandboxStage, Timed
+from dialin.trials.switch_mode import Changes
+from dialin.trials.switched_server import Switched
+from dialin.verdict.changed_during_trial import ChangeDetector
+from dialin.workloads.base import Target
+
+
+class Lives:
+    """One server after another, each of which serves trials as long as it can.
+
+    Args:
+        begin: sets up a sandbox with restored data.
+        changes: what turns it from one candidate into another.
+        clock: for waiting.
+        for_one_block: a life ends with its block, because the load changes how much data there is.
+    """
+
+    def __init__(self, begin: Callable[[], SandboxStage], changes: Changes, clock: Clock, *, for_one_block: bool) -> None:
+        self._begin = begin
+        self._changes = changes
+        self._clock = clock
+        self._for_one_block = for_one_block
+        self._stage: SandboxStage | None = None
+        self._switched: Switched | None = None
+        self._block = 0
+
+    @property
+    def stage(self) -> SandboxStage:
+        """The sandbox that lives, or comes into being."""
+        if self._stage is None:
+            self._stage = self._begin()
+        return self._stage
+
+    def serve(self, trial: Trial, timed: Timed) -> Instance:
+        """Return a server that is set to a trial's candidate; a new life begins where the last one cannot go on.
+
+        Raises:
+            ServerError: it does not start, or refuses a value.
+            VariablesChangedError: somebody else changed a variable under test since the last trial; nothing was set.
+        """
+        instance = self.stage.instance()
+        if self._switched is None or instance is None or instance.is_gone() or self._is_over(trial.block):
+            return self._begin_life(trial, timed)
+        with timed(Step.SET):
+            if tidied := _tidied(self._switched):
+                self._switched.become(trial.candidate)
+        return instance if tidied else self._begin_life(trial, timed)
+
+    def _begin_life(self, trial: Trial, timed: Timed) -> Instance:
+        self.end()
+        self._block = trial.block
+        instance = self.stage.ready(timed)
+        with timed(Step.SET):
+            self._switched = Switched(instance, self._changes, self._clock, self.stage.detector)
+            self._switched.become(trial.candidate)
+        return instance
+
+    def _is_over(self, block: int) -> bool:
+        return self._for_one_block and block != self._block
+
+    def end(self) -> None:
+        """End the life that there is; the next trial begins another."""
+        self._switched = None
+        if self._stage is not None:
+            self._stage.end(well=True)
+            self._stage = None
+
+
+def _tidied(switched: Switched) -> bool:
+    """Take away what the last load left behind; False where that fails, which is no fault of the candidate that follows."""
+    try:
+        switched.tidy()
+    except ServerError:
+        return False
+    return True
+
+
+class SharedStage:
+    """One trial on a sandbox that serves others, too.
+
+    Args:
+        lives: of the sandboxes.
+        trial: this one.
+        build: what runs.
+    """
+
+    def __init__(self, lives: Lives, trial: Trial, build: Build) -> None:
+        self.build = build
+        self._lives = lives
+        self._trial = trial
+
+    @property
+    def detector(self) -> ChangeDetector:
+        """That of the sandbox that lives."""
+        return self._lives.stage.detector
+
+    def ready(self, timed: Timed) -> Instance:
+        """Set the server that lives, or restore the data and boot one first."""
+        return self._lives.serve(self._trial, timed)
+
+    def instance(self) -> Instance | None:
+        """Return the sandbox, once there is one."""
+        return self._lives.stage.instance()
+
+    def target(self) -> Target:
+        """Return the sandbox as the load reaches it."""
+        return self._lives.stage.target()
+
+    def hide(self, value: str) -> str:
+        """Return a value without the sandbox's own directories."""
+        return self._lives.stage.hide(value)
+
+    def end(self, *, well: bool) -> None:
+        """Leave the sandbox to the next trial; end it where this one failed, for nobody knows what state it is in."""
+        if not well:
+            self._lives.end()

@@ -1,0 +1,163 @@
+"""Whether trials may follow each other by SET GLOBAL in one server's life, and what turns one candidate into another. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dialin.model.setting import Setting, Value, same_value
+from dialin.model.study import StudySpec
+from dialin.servers.assign import Wanted
+from dialin.text import listed
+from dialin.variables import check, rules, set_global
+from dialin.variables.catalogue import Catalogue
+from dialin.verdict import effective_settings
+from dialin.verdict.effective_settings import Seen
+from dialin.workloads.choose import chosen
+
+_CUT = 1024
+"""Characters after which servers cut off what SHOW tells of a variable; what is as long is not set to that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What turns a running server from one candidate into another.
+
+    Attributes:
+        boot: what the server is started with: all that is alike for the candidates.
+        own: per candidate, the values that it asks for of the other variables.
+        expected: per candidate, every variable of a server that was started as this candidate.
+        settable: the variables that may be set for that: those that are asked for, and those that a start moves along.
+    """
+
+    boot: Setting
+    own: Mapping[str, Setting]
+    expected: Mapping[str, Mapping[str, str]]
+    settable: frozenset[str]
+
+    def asked(self) -> frozenset[str]:
+        """Return the variables that some candidate asks for and that are not alike for all."""
+        return frozenset(name for setting in self.own.values() for name in setting)
+
+    def back(self, at_boot: Mapping[str, str], exact: Wanted, now: Mapping[str, str]) -> dict[str, Value | None]:
+        """Return what brings a server back to how it was started: whatever was set or has moved since.
+
+        Args:
+            at_boot: every variable, as the server showed it then.
+            exact: what was asked for, as SET takes it back.
+            now: every variable.
+        """
+        moved = [name for name in sorted(self.settable) if name in at_boot and now.get(name) != at_boot[name]]
+        return {name: exact.get(name, at_boot[name]) for name in moved if name in exact or len(at_boot[name]) < _CUT}
+
+    def towards(self, candidate: str, at_boot: Mapping[str, str]) -> dict[str, Value]:
+        """Return what turns a server that is as it was started into a candidate.
+
+        What a start with the candidate's values moves along is set to what it is then.
+
+        Args:
+            candidate: its name.
+            at_boot: every variable, as the server showed it when it was started.
+        """
+        own, expected = self.own[candidate], self.expected.get(candidate, {})
+        along = {
+            name: expected[name]
+            for name in sorted(self.settable - own.keys())
+            if name in at_boot and expected.get(name, at_boot[name]) != at_boot[name] and len(expected[name]) < _CUT
+        }
+        return {**along, **own}
+
+
+def changes(spec: StudySpec, seen: Mapping[str, Seen], catalogue: Catalogue) -> Changes:
+    """Return what turns a server from one candidate of a study into another.
+
+    Args:
+        spec: the study; all of its candidates run on one build.
+        seen: what each candidate came to when a server was started as it.
+        catalogue: what the build tells of its variables.
+    """
+    other = set(differing(spec))
+    settings = {candidate.name: spec.setting_of(candidate.name) for candidate in spec.candidates}
+    first = next(iter(settings.values()))
+    return Changes(
+        boot={name: value for name, value in first.items() if name not in other},
+        own={
+            candidate: {_named(name, catalogue): value for name, value in setting.items() if name in other}
+            for candidate, setting in settings.items()
+        },
+        expected={candidate: found.in_force for candidate, found in seen.items()},
+        settable=frozenset(
+            name
+            for name, known in catalogue.variables.items()
+            if known.at_start and not rules.identifies_instance(name) and set_global.why_not(name, known) is None
+        ),
+    )
+
+
+def _named(name: str, catalogue: Catalogue) -> str:
+    known = check.known_as(name, catalogue)
+    return known.name if known else name
+
+
+def differing(spec: StudySpec) -> list[str]:
+    """Return the variables that are not asked for alike of all candidates."""
+    settings = [spec.setting_of(candidate.name) for candidate in spec.candidates]
+    return [name for name in spec.set_variables if not _alike(name, settings)]
+
+
+def _alike(name: str, settings: list[dict[str, Value]]) -> bool:
+    first = settings[0].get(name)
+    return first is not None and all(name in setting and same_value(setting[name], first) for setting in settings)
+
+
+def obstacle(spec: StudySpec, catalogues: Mapping[str, Catalogue], *, nothing: bool = False) -> str | None:
+    """Return what is known to stand against SET GLOBAL, in a sentence without its full stop; None where nothing does.
+
+    Args:
+        spec: the study.
+        catalogues: per build, what is known of its variables.
+        nothing: candidates that are all alike may follow each other so, too; restarts would show more of the noise there is.
+    """
+    if why := chosen(spec.workload).restarts:
+        return why
+    if spec.compares_builds:
+        return "the candidates run on several builds"
+    if not nothing and not differing(spec):
+        return "no variable differs between the candidates"
+    catalogue = catalogues[spec.candidates[0].server]
+    for name in differing(spec):
+        if why := set_global.why_not(_named(name, catalogue), check.known_as(name, catalogue)):
+            return f"{name} {why}"
+    return None
+
+
+def disagreement(spec: StudySpec, started: Mapping[str, Seen], was_set: Mapping[str, list[Seen]]) -> str | None:
+    """Return where SET GLOBAL left a server otherwise than a start does, in a sentence without its full stop; None if nowhere.
+
+    Args:
+        spec: the study.
+        started: what each candidate came to when a server was started as it.
+        was_set: what it came to each time that a running server was set to it.
+    """
+    for candidate in spec.candidates:
+        if candidate.name not in started:
+            return f"no server could be started as {candidate.name}"
+        for found in was_set.get(candidate.name, ()):
+            for note in effective_settings.changed(started[candidate.name], found):
+                variable = note.data["variable"]
+                start, live = (value or "nothing" for value in note.data["values"].values())
+                return f"for {candidate.name}, {variable} is {start} after a start and {live} after SET GLOBAL"
+    return None
+
+
+def told_set(spec: StudySpec, *, grows: bool) -> str:
+    """Return in a sentence that trials follow each other by SET GLOBAL, and why they may."""
+    names = differing(spec)
+    life = "a server's life for each block, as the load changes how much data there is" if grows else "one server's life"
+    why = f"{listed(names)} {'is' if len(names) == 1 else 'are'} dynamic" if names else "nothing differs between the candidates"
+    return f"Trials follow each other by SET GLOBAL in {life}: {why} (--switch restart starts a server for each)"
+
+
+def told_restart(why: str) -> str:
+    """Return in a sentence that each trial starts a server, and why."""
+    return f"Each trial restores the data and starts a server, instead of SET GLOBAL on a running one: {why}"

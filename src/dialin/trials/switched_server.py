@@ -1,0 +1,90 @@
+"""A running server that is set to one candidate after another."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from dialin.clock import Clock
+from dialin.errors import ServerError
+from dialin.model.trial import Step
+from dialin.servers.assign import exact_values
+from dialin.servers.connection import Query, RefusedError, global_variables
+from dialin.servers.instance import Instance
+from dialin.servers.sessions import sessions
+from dialin.servers.setter import Setter
+from dialin.trials.switch_mode import Changes
+from dialin.verdict.changed_during_trial import ChangeDetector
+
+_PATIENCE = 600.0
+"""Seconds that a change may take to come into force."""
+
+_ALONE_WITHIN = 120.0
+"""Seconds that the transactions of a load that was ended may take to be rolled back."""
+
+_POLL = 0.02
+
+
+class Switched:
+    """A server that is set to one candidate after another, each time from how it was when it was started.
+
+    Args:
+        server: it, just started.
+        changes: what turns it from one candidate into another.
+        clock: for waiting.
+        detector: notices what somebody else changes on it.
+
+    Raises:
+        ServerError: it does not answer.
+    """
+
+    def __init__(self, server: Instance, changes: Changes, clock: Clock, detector: ChangeDetector) -> None:
+        self._server = server
+        self._changes = changes
+        self._clock = clock
+        self._detector = detector
+        with server.connect() as query:
+            self._at_boot = global_variables(query)
+            self._exact = exact_values(query, sorted(changes.asked() & self._at_boot.keys()))
+        detector.remember(self._at_boot)
+
+    def become(self, candidate: str) -> None:
+        """Set the server to a candidate, and wait until that is in force; the server may round what it is asked for.
+
+        Raises:
+            ServerError: it does not answer, or refuses a value.
+            VariablesChangedError: somebody else changed a variable under test since the last time; nothing was set.
+        """
+        changes = self._changes
+        with self._server.connect(_PATIENCE) as query:
+            now = global_variables(query)
+            self._detector.check(now, Step.SET)
+            setter = Setter(query, self._clock, _PATIENCE, self._server.log_tail)
+            setter.set_what_can_be(changes.back(self._at_boot, self._exact, now))
+            refused = setter.set_what_can_be(changes.towards(candidate, self._at_boot))
+            self._detector.remember(setter.last_read)
+        for name, error in refused.items():
+            if name in changes.own[candidate]:
+                raise ServerError(error.what, error.remedy, self._server.log_tail()) from error
+
+    def tidy(self) -> None:
+        """Wait until nobody is connected any more, and drop the binary logs that were written so far.
+
+        Raises:
+            ServerError: it does not answer, or the load before does not come to its end.
+        """
+        with self._server.connect(_PATIENCE) as query:
+            limit = self._clock.monotonic() + _ALONE_WITHIN
+            own = int(query("SELECT CONNECTION_ID()")[0][0])
+            while any(session.is_client and session.id != own for session in sessions(query)):
+                if self._clock.monotonic() > limit:
+                    raise ServerError(f"Connections of the load before are still open after {_ALONE_WITHIN:.0f} s")
+                self._clock.sleep(_POLL)
+            if self._at_boot.get("log_bin", "OFF").upper() in ("ON", "1"):
+                _drop_binary_logs(query)
+
+
+def _drop_binary_logs(query: Query) -> None:
+    """Begin a new binary log and drop those before it: many trials in one life would fill the disk with them."""
+    with suppress(RefusedError):
+        query("FLUSH BINARY LOGS")
+        query("PURGE BINARY LOGS TO %s", (str(query("SHOW BINARY LOGS")[-1][0]),))

@@ -1,0 +1,83 @@
+"""What every command that touches servers shares: where things are, what was written down, how data is made."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from dialin.clock import Clock, SystemClock
+from dialin.datasets.cache import DEFAULT_LIMIT, DatasetCache
+from dialin.datasets.prepare import Preparer
+from dialin.errors import UserError
+from dialin.model.build import Build
+from dialin.model.setting import Value
+from dialin.paths import Home
+from dialin.servers import builds, dry_run
+from dialin.servers.ledger import Ledger
+from dialin.trials.build_catalogue import catalogue_of
+from dialin.variables import check
+from dialin.variables.catalogue import Catalogue
+
+
+@dataclass(frozen=True, slots=True)
+class Workshop:
+    """The tools of a command, put together once."""
+
+    home: Home
+    clock: Clock
+    ledger: Ledger
+    preparer: Preparer
+    say: Callable[[str], None]
+
+    @classmethod
+    def open(cls, say: Callable[[str], None], environment: Mapping[str, str] = os.environ) -> Workshop:
+        """Put the tools together; nothing is started.
+
+        Raises:
+            UserError: `DIALIN_CACHE_LIMIT_GB` is not a number.
+        """
+        home, clock = Home.of(environment), SystemClock()
+        ledger = Ledger(home.ledger)
+        cache = DatasetCache(home, clock, _limit(environment))
+        return cls(home, clock, ledger, Preparer(home, cache, ledger, clock, say), say)
+
+    def check_setting(self, build: Build, setting: Mapping[str, Value]) -> None:
+        """Make sure that a build knows the variables and takes the values.
+
+        Raises:
+            UserError: it does not.
+        """
+        check.check_setting(setting, self.catalogue(build), {})
+        dry_run.check(build, setting)
+
+    def choose(self, asked: Sequence[str], installed: Sequence[Build]) -> dict[str, Build]:
+        """Return the builds that are asked for, by what the user wrote; the newest MySQL, else MariaDB, where nothing is.
+
+        Raises:
+            UserError: one is not on this machine, or none is.
+        """
+        if asked:
+            return {text: builds.find(text, installed) for text in asked}
+        for flavour in ("mysql", "mariadb"):
+            if any(build.flavour == flavour for build in installed):
+                return {flavour: builds.find(flavour, installed)}
+        raise UserError("No MySQL or MariaDB was found on this machine", "Install one: dialin servers install mysql@9.7")
+
+    def catalogue(self, build: Build) -> Catalogue:
+        """Return what a build says of its variables.
+
+        Raises:
+            ServerError: the server does not start.
+        """
+        return catalogue_of(build, self.home, self.clock, self.preparer, self.say)
+
+
+def _limit(environment: Mapping[str, str]) -> int:
+    text = environment.get("DIALIN_CACHE_LIMIT_GB")
+    if not text:
+        return DEFAULT_LIMIT
+    try:
+        return int(float(text) * 1024**3)
+    except ValueError:
+        raise UserError(f"DIALIN_CACHE_LIMIT_GB is {text!r}", "Give a number of gigabytes, such as 50") from None

@@ -1,0 +1,419 @@
+"""The life of a trial: restore, boot, verify, warm up, measure, stop."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+
+from dialin.clock import Clock
+from dialin.errors import DialinError, ServerError, WorkloadError
+from dialin.model.course import Course
+from dialin.model.cpus import parse_cpus
+from dialin.model.evidence import Gauge, Watched
+from dialin.model.progress import Watcher
+from dialin.model.study import StudySpec
+from dialin.model.trial import Costs, Failure, Sample, Step, Trial, TrialState, VariableChange, WarmUpEnd
+from dialin.probes import host
+from dialin.probes.hiccups import HiccupProbe, Hiccups
+from dialin.question.plan import LONGEST, Plan, level_order, load_seed
+from dialin.servers.capabilities import Capability, has
+from dialin.servers.connection import global_variables, status
+from dialin.servers.instance import Instance
+from dialin.servers.objects import real_objects
+from dialin.stats.figures import steadiness
+from dialin.stats.steady import examine
+from dialin.stats.warmup import is_steady
+from dialin.store.store import Store
+from dialin.trials.hang_detector import Standstill
+from dialin.trials.probing import TrialWatcher, Watching, nothing
+from dialin.trials.stage import Stage
+from dialin.verdict.changed_during_trial import VariablesChangedError
+from dialin.workloads.base import Load, Runs, Workload
+
+_POOL_PATIENCE = 600.0
+"""Seconds that the load of the buffer pool's pages may take; the warm-up begins when it is over."""
+
+_READ_BACK_WITHIN = 30.0
+"""Seconds that connections of a load that was ended may still fill `max_connections`."""
+
+
+_LOADING_POOL = re.compile(r"Loading buffer pool\(s\) from |Loaded \d+/\d+ pages")
+
+
+def is_loading_pool(text: str) -> bool:
+    """Return whether a text of `Innodb_buffer_pool_load_status` says that pages are being loaded.
+
+    It begins with what is going on, in MySQL since 5.6 and MariaDB since 10.0; a path may follow, whose words mean nothing.
+    """
+    return _LOADING_POOL.match(text) is not None
+
+
+def _nothing() -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Laboratory:
+    """What every trial of a study shares.
+
+    Attributes:
+        stage: sets one up for a trial.
+        check: makes sure, before each trial, that the study is still the one that it began as.
+        counted: per candidate, the real objects that can be counted only with instruments that no trial runs with.
+        hiccups: watches the host while the load runs.
+        watch: sets up what watches a trial.
+    """
+
+    spec: StudySpec
+    plan: Plan
+    clock: Clock
+    store: Store
+    watcher: Watcher
+    workload: Workload
+    stage: Callable[[Trial], Stage]
+    check: Callable[[], None] = _nothing
+    counted: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    hiccups: Callable[[Clock], HiccupProbe] = HiccupProbe
+    watch: TrialWatcher = nothing
+
+
+@dataclass(slots=True)
+class _Progress:
+    """What a trial has come to so far."""
+
+    step: Step = Step.RESTORE
+    steps: dict[Step, float] = field(default_factory=dict)
+    warm_up_end: WarmUpEnd | None = None
+    in_force: dict[str, str] = field(default_factory=dict)
+    real: dict[str, str] = field(default_factory=dict)
+    costs: Costs | None = None
+    conditions: dict[str, dict[str, float]] = field(default_factory=dict)
+    spoiled: bool = False
+    changes: tuple[VariableChange, ...] = ()
+
+    @property
+    def is_evidence(self) -> bool:
+        """Whether what was measured counts: neither the host nor somebody else spoiled it."""
+        return not self.spoiled and not self.is_disturbed
+
+    @property
+    def is_disturbed(self) -> bool:
+        """Whether somebody else changed a variable under test."""
+        return any(change.under_test for change in self.changes)
+
+
+def run(laboratory: Laboratory, planned: Trial) -> Trial:
+    """Run one trial from its beginning to its end, whatever becomes of it.
+
+    A server or a load that fails makes the trial failed. One in which the host itself lost most of the seconds is interrupted,
+    to be run again; so is one in which somebody else changed a variable under test, and what anything else ends (Ctrl-C, a full
+    disk), which is raised. The instance is put away when this returns.
+
+    Raises:
+        UserError: the load is not what the study began with.
+    """
+    laboratory.check()
+    trial = laboratory.store.begin_trial(planned)
+    progress = _Progress()
+    try:
+        failure = _Life(laboratory, trial, progress).run()
+    except BaseException:
+        # What ended the trial is what the user must hear of, also where the disk is full and this cannot be saved.
+        with suppress(DialinError):
+            laboratory.store.save_trial(_as_it_is(trial, progress, TrialState.INTERRUPTED))
+        raise
+    ended = _as_it_is(
+        trial, progress, TrialState.FAILED if failure else TrialState.DONE if progress.is_evidence else TrialState.INTERRUPTED
+    )
+    ended = replace(ended, failure=failure)
+    laboratory.store.save_trial(ended)
+    return ended
+
+
+def _as_it_is(trial: Trial, progress: _Progress, state: TrialState) -> Trial:
+    return replace(
+        trial,
+        state=state,
+        steps=dict(progress.steps),
+        warm_up_end=progress.warm_up_end,
+        in_force=progress.in_force,
+        real=progress.real,
+        costs=progress.costs,
+        conditions=progress.conditions,
+        changes=progress.changes,
+    )
+
+
+def _check_alive(instance: Instance) -> None:
+    """Make sure that the server has not ended.
+
+    Raises:
+        ServerError: it has.
+    """
+    if instance.is_gone():
+        raise ServerError(f"The server ended: {instance.last_words()}", log_tail=instance.log_tail())
+
+
+class _Life:
+    """One trial under way."""
+
+    def __init__(self, laboratory: Laboratory, trial: Trial, progress: _Progress) -> None:
+        self._lab = laboratory
+        self._trial = trial
+        self._so_far = progress
+        self._stage = laboratory.stage(trial)
+        self._load: Load | None = None
+        self._hiccups: Callable[[], Hiccups] = Hiccups
+        self._standstill = Standstill()
+        self._threads = 0
+        self._told: list[Mapping[str, float]] = []
+        self._seconds = 0
+        self._well = False
+
+    def run(self) -> Failure | None:
+        """Go through the steps; returns why the trial failed, or None."""
+        self._so_far.conditions["before"] = host.conditions()
+        try:
+            instance = self._stage.ready(self._step)
+            self._verify(instance)
+            watched = self._lab.watch(self._trial, instance, self._stage.build, self._driver_cpu)
+            with self._lab.hiccups(self._lab.clock) as probe, watched as watching:
+                self._hiccups = probe.taken
+                with self._step(Step.WARM_UP):
+                    self._await_warm_pool(instance)
+                for threads in self._levels():
+                    load = self._warm_up(threads)
+                    self._measure(instance, load, watching)
+                    self._told.append(load.facts())
+                    load.stop()
+                    self._load = None
+                    if self._so_far.spoiled:
+                        break
+            self._read_back(instance)
+            if self._so_far.is_evidence:  # else it is run again, and what was seen is nobody's
+                with self._step(Step.STOP):
+                    watching.keep(self._lab.store, self._trial.id)
+                    self._keep_facts()
+            self._well = True
+        except VariablesChangedError as error:
+            self._so_far.changes = error.changes
+            self._well = True
+        except ServerError as error:
+            return self._failure("server", error.what, error.log_tail)
+        except WorkloadError as error:
+            # A driver that loses its server dies too; the server is the one to name.
+            there = self._stage.instance()
+            if there is not None and there.is_gone():
+                return self._failure("server", f"The server ended: {there.last_words()}", there.log_tail())
+            return self._failure("workload", str(error), error.log_tail)
+        finally:
+            self._stop()
+            self._so_far.conditions["after"] = host.conditions()
+        return None
+
+    def _keep_facts(self) -> None:
+        """Write down what the load told of itself: a figure for each number of threads."""
+        if not any(self._told):
+            return
+        told = {name: [facts[name] for facts in self._told if name in facts] for name in self._told[0]}
+        gauges = {
+            name: Gauge(values[0], values[-1], min(values), max(values), statistics.fmean(values))
+            for name, values in told.items()
+        }
+        seconds = self._so_far.costs.seconds if self._so_far.costs else 0.0
+        self._lab.store.save_watched(self._trial.id, [Watched("load", seconds, gauges=gauges)], ())
+
+    def _failure(self, fault: str, reason: str, log_tail: str) -> Failure | None:
+        """Return why the trial failed; None where somebody else changed a variable under test meanwhile."""
+        failure = Failure(self._so_far.step, fault, reason, log_tail)
+        instance = self._stage.instance()
+        if self._so_far.in_force and instance is not None and not instance.is_gone():
+            with suppress(ServerError):
+                self._read_back(instance)
+        return None if self._so_far.is_disturbed else failure
+
+    def _read_back(self, instance: Instance) -> None:
+        """Compare what is in force with what was, once nothing is measured any more.
+
+        Raises:
+            ServerError: the server does not answer, though connections of the load had time to end.
+        """
+        clock = self._lab.clock
+        with self._step(Step.STOP):
+            limit = clock.monotonic() + _READ_BACK_WITHIN
+            while True:
+                try:
+                    with instance.connect() as query:
+                        now = global_variables(query)
+                    break
+                except ServerError:
+                    if instance.is_gone() or clock.monotonic() > limit:
+                        raise
+                    clock.sleep(0.5)
+            self._so_far.changes = self._stage.detector.changes(now, Step.STOP)
+
+    @contextmanager
+    def _step(self, step: Step) -> Iterator[None]:
+        clock = self._lab.clock
+        self._so_far.step = step
+        self._lab.watcher.step_began(self._trial, step)
+        began = clock.monotonic()
+        try:
+            yield
+        finally:
+            self._so_far.steps[step] = self._so_far.steps.get(step, 0.0) + clock.monotonic() - began
+
+    def _verify(self, instance: Instance) -> None:
+        with self._step(Step.VERIFY), instance.connect() as query:
+            found = global_variables(query)
+            self._stage.detector.check(found, Step.VERIFY)
+            real = real_objects(query, instance.pid, self._stage.build, found)
+        self._so_far.in_force = {name: self._stage.hide(value) for name, value in found.items()}
+        self._so_far.real = {**self._lab.counted.get(self._trial.candidate, {}), **real}
+
+    def _levels(self) -> Sequence[int]:
+        """Return the numbers of threads that are measured, one after another."""
+        workload = self._lab.spec.workload
+        return level_order(self._lab.spec.seed, self._trial.block, workload.levels) or (workload.threads,)
+
+    def _driver_cpu(self) -> float:
+        return self._load.cpu_seconds() if self._load else 0.0
+
+    def _warm_up(self, threads: int) -> Load:
+        lab = self._lab
+        with self._step(Step.WARM_UP):
+            limit = lab.clock.monotonic() + lab.plan.warmup
+            seed = load_seed(lab.spec.seed, self._trial.block)
+            target, cpus = self._stage.target(), lab.spec.load_cpus
+            self._load = load = lab.workload.start(target, threads=threads, seed=seed, cpus=cpus)
+            self._threads = threads
+            self._hiccups()  # what came before the load is none of its seconds'
+            if (runs := lab.workload.runs) is not None:
+                for _ in range(runs.warm_up):
+                    self._read(load, Step.WARM_UP)
+                return load
+            # A rate that is reached makes throughput flat at once, whatever the server still has to warm.
+            whole = lab.spec.whole_warmup or lab.spec.workload.rate > 0
+            series: list[float] = []
+            while lab.clock.monotonic() < limit:
+                series.append(self._read(load, Step.WARM_UP).tps)
+                if not whole and is_steady(series):
+                    # Of several numbers of threads one that did not settle is the one to tell of.
+                    self._so_far.warm_up_end = self._so_far.warm_up_end or WarmUpEnd.STEADY
+                    return load
+            self._so_far.warm_up_end = WarmUpEnd.LIMIT
+        return load
+
+    def _await_warm_pool(self, instance: Instance) -> None:
+        """Wait until the server has loaded the pages that were in the pool when the data was prepared, where it can."""
+        if not has(self._stage.build, Capability.POOL_DUMP):
+            return
+        clock = self._lab.clock
+        limit = clock.monotonic() + _POOL_PATIENCE
+        with instance.connect() as query:
+            while clock.monotonic() < limit:
+                said = status(query, "Innodb_buffer_pool_load_status") or ""
+                if not is_loading_pool(said):
+                    return
+                clock.sleep(0.1)
+
+    def _measure(self, instance: Instance, load: Load, watching: Watching) -> None:
+        lab, pid = self._lab, instance.pid
+        _check_alive(instance)
+        with self._step(Step.MEASURE), watching.window():
+            began, driver, server, busy = (
+                lab.clock.monotonic(),
+                load.cpu_seconds(),
+                host.cpu_seconds(pid) if pid else None,
+                host.busy_seconds(),
+            )
+            self._so_far.spoiled |= not self._read_enough(load)
+            _check_alive(instance)  # a driver may hope for a while that a server which died comes back
+            cpus = lab.spec.load_cpus
+            costs = Costs(
+                seconds=lab.clock.monotonic() - began,
+                driver_cpu=load.cpu_seconds() - driver,
+                server_cpu=host.cpu_seconds(pid) - server if pid and server is not None else None,
+                machine_busy=host.busy_seconds() - busy,
+                cpus=host.cpu_count(),
+                driver_cpus=len(parse_cpus(cpus)) if cpus else host.cpu_count(),
+            )
+            self._so_far.costs = costs if self._so_far.costs is None else self._so_far.costs.plus(costs)
+
+    def _read_enough(self, load: Load) -> bool:
+        """Read what a trial measures; False where the host left less than half of what was planned."""
+        runs = self._lab.workload.runs
+        return self._read_steady_seconds(load) if runs is None else self._read_runs(load, runs)
+
+    def _read_runs(self, load: Load, runs: Runs) -> bool:
+        """Read the runs of a timed query, and others for those that the host lost; False where less than half are left."""
+        kept = 0
+        for _ in range(runs.most):
+            kept += not self._read(load, Step.MEASURE).lost
+            if kept == runs.measured:
+                break
+        return 2 * kept >= runs.measured
+
+    def _read_steady_seconds(self, load: Load) -> bool:
+        """Read the planned seconds, and more where they are not steady or the host lost some; False where half are not left."""
+        wanted = max(1, round(self._lab.plan.measure))
+        enough = wanted
+        kept: list[float] = []
+        transactions = 0.0
+        for _ in range(LONGEST * wanted):
+            sample = self._read(load, Step.MEASURE)
+            if not sample.lost:
+                transactions += sample.tps
+                kept.append(steadiness(sample, self._lab.spec.workload.rate))
+            if len(kept) == enough:
+                shape = examine(kept, latency=self._lab.spec.workload.rate > 0)
+                if shape.steady or shape.course is Course.DEAD:  # more seconds of nothing say no more
+                    break
+                # Asked again at half of the plan, not each second: an answer that one waits for long enough always comes.
+                enough += max(1, wanted // 2)
+        if 2 * len(kept) < wanted:
+            return False
+        self._standstill.end_of_window(transactions)
+        return True
+
+    def _read(self, load: Load, step: Step) -> Sample:
+        lab = self._lab
+        second = load.read(lab.workload.patience)
+        self._seconds += 1
+        if second is None:
+            raise WorkloadError(f"The load driver reported nothing for {lab.workload.patience:.0f} s")
+        hiccups = self._hiccups()
+        sample = Sample(
+            second=self._seconds,
+            at=lab.clock.now(),
+            step=step,
+            tps=second.tps,
+            reads=second.reads,
+            writes=second.writes,
+            other=second.other,
+            latency_ms=second.latency_ms,
+            errors=second.errors,
+            reconnects=second.reconnects,
+            gap=hiccups.gap,
+            stolen=hiccups.stolen,
+            pressure=hiccups.pressure,
+            threads=self._threads,
+            seconds=second.seconds,
+        )
+        lab.store.add_sample(self._trial.id, sample)
+        lab.watcher.sampled(self._trial, sample)
+        self._standstill.saw(second, self._log_tail)
+        return sample
+
+    def _log_tail(self) -> str:
+        there = self._stage.instance()
+        return there.log_tail() if there else ""
+
+    def _stop(self) -> None:
+        with self._step(Step.STOP):
+            if self._load is not None:
+                self._load.stop()
+            self._stage.end(well=self._well)

@@ -1,0 +1,1 @@
+"""From trials to the verdict: codes, figures and warnings."""

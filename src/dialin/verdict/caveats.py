@@ -1,0 +1,199 @@
+"""What a verdict's figures rest on, in words: unsteady trials, seconds that the host lost, and what a winner costs."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Collection, Mapping, Sequence
+
+from dialin.model.course import Course
+from dialin.model.evidence import Watched
+from dialin.model.study import WORTHWHILE, Goal, StudySpec
+from dialin.model.trial import Trial
+from dialin.model.verdict import Note
+from dialin.stats.decide import Decision
+from dialin.stats.figures import Figures
+from dialin.text import change, counted, duration, listed, percent
+from dialin.verdict.sentences import interval, named
+from dialin.workloads import choose as workloads
+
+_MORE_STALLS = 2.0
+"""How many times the baseline's stalls a candidate must have, to be said to stall more."""
+_LEAST_STALLS = 3
+"""Stalled seconds below which nothing is said of them: a few come by chance."""
+_COLD_ENOUGH = 0.01
+"""The share of a table in the file cache up to which a run is called cold."""
+_NOISIER = 1.5
+"""How many times the noise that was reckoned with a study must have, to be said to be noisier."""
+
+
+def price_notes(spec: StudySpec, choice: str, speed: Decision, found: Mapping[str, Sequence[Figures]]) -> list[Note]:
+    """Return what the recommended candidate costs in what the study did not decide by: stalls, or throughput."""
+    base = spec.baseline
+    if choice == base or choice not in found or base not in found:
+        return []
+    notes = []
+    ratio = speed.ratios.get(choice)
+    if spec.goal is not Goal.THROUGHPUT and ratio is not None and ratio.mean < 1 - WORTHWHILE[Goal.THROUGHPUT]:
+        shown = ratio.high is not None and ratio.high < 1
+        text = f"{named(spec, choice)} {'costs' if shown else 'may cost'} throughput: {interval(ratio)} against the baseline"
+        notes.append(Note(code="costs_throughput", text=text, data={"candidate": choice, "ratio": ratio.mean}))
+    if _is_timed_by_the_run(spec):
+        return notes  # a run that takes twice as long as others is no stall
+    own, others = (sum(one.window.stalls for one in found[name]) for name in (choice, base))
+    seconds = [sum(one.window.seconds for one in found[name]) for name in (choice, base)]
+    shares = (own / seconds[0], others / seconds[1])
+    if own >= _LEAST_STALLS and shares[0] >= _MORE_STALLS * shares[1]:
+        text = (
+            f"{named(spec, choice)} stalls more than the baseline: {1000 * shares[0]:.1f} seconds in 1000 against "
+            f"{1000 * shares[1]:.1f}. Where steadiness matters, ask with --goal stability"
+        )
+        notes.append(Note(code="more_stalls", text=text, data={"candidate": choice, "share": shares[0], "baseline": shares[1]}))
+    return notes
+
+
+def stall_notes(spec: StudySpec, speed: Decision, found: Mapping[str, Sequence[Figures]]) -> list[Note]:
+    """Return which candidates are faster than the baseline while they run and owe that to what stalls take from them.
+
+    Args:
+        spec: the study.
+        speed: the decision by throughput.
+        found: figures of each candidate's completed trials.
+    """
+    if not speed.stalls_differ or spec.baseline not in found:
+        return []
+    notes = []
+    reference = stall_cost(found[spec.baseline])
+    for name, typical in speed.typical_ratios.items():
+        plain, cost = speed.ratios.get(name), stall_cost(found.get(name, ()))
+        if typical is None or plain is None or cost is None or reference is None or name == spec.baseline:
+            continue
+        if typical.mean <= 1 + spec.worthwhile or cost - reference <= spec.worthwhile:
+            continue
+        text = (
+            f"{named(spec, name)} is faster when it runs (typical speed {change(typical.mean)}) but stalls more: stalls cost "
+            f"{percent(cost)} of its speed and {percent(reference)} of the baseline's. Throughput decides, stalls included"
+        )
+        notes.append(
+            Note(code="faster_but_stalls_more", text=text, data={"candidate": name, "cost": cost, "baseline": reference})
+        )
+    return notes
+
+
+def stall_cost(own: Sequence[Figures]) -> float | None:
+    """Return the share of the typical speed that stalls cost in all trials of a candidate; None where nothing was done."""
+    typical = sum(one.typical for one in own)
+    return 1 - sum(one.window.mean for one in own) / typical if typical else None
+
+
+_NO_WARM_UP = (Course.COLLAPSE, Course.TWO_LEVELS, Course.DEAD, Course.ERRATIC)
+"""Courses that are the server's own, however long it runs before it is measured."""
+
+
+def steadiness_notes(
+    spec: StudySpec, done: Sequence[Trial], found: Mapping[int, Figures], short: Collection[int] = ()
+) -> list[Note]:
+    """Return a warning where trials did not become steady though they were measured for longer, by what they looked like.
+
+    Args:
+        spec: the study.
+        done: trials that ended well.
+        found: their figures.
+        short: the numbers of those that did not reach the rate asked for.
+    """
+    unsteady = [trial for trial in done if not found[trial.id].shape.steady]
+    if not unsteady:
+        return []
+    shapes = [found[trial.id].shape for trial in unsteady]
+    whose = sorted({trial.candidate for trial in unsteady})
+    windows = {course: [found[t.id] for t in unsteady if found[t.id].shape.course is course] for course in Course}
+    seen = listed([_in_words(course, own) for course, own in windows.items() if own])
+    if _is_timed_by_the_run(spec):
+        cure = "start a new study with more runs (--workload-option runs=N)"
+    elif any(trial.id in short for trial in unsteady):  # what waits grows for as long as the load lasts
+        cure = "start a new study with a lower --rate"
+    elif any(shape.too_short for shape in shapes):
+        cure = "start a new study with a longer --measure"
+    elif all(shape.course in _NO_WARM_UP for shape in shapes):
+        cure = "a longer warm-up does not help; `dialin explain` shows what the server waited for"
+    else:
+        cure = "start a new study with a longer --warmup"
+    by = " in latency" if spec.workload.rate else ""
+    text = f"{len(unsteady)} of {counted(len(done), 'trial')} did not become steady{by} ({', '.join(whose)}): {seen}; {cure}"
+    data = {"trials": [trial.id for trial in unsteady], "candidates": whose, "courses": sorted({s.course for s in shapes})}
+    return [Note(code="not_steady", text=text, data=data)]
+
+
+def _in_words(course: Course, windows: Sequence[Figures]) -> str:
+    """Return what trials of one course did."""
+    count, shapes = len(windows), [window.shape for window in windows]
+    most = change(1 + max((shape.change for shape in shapes), key=abs))
+    match course:
+        case Course.OSCILLATION:
+            period = duration(statistics.median(shape.period or 0.0 for shape in shapes))
+            return f"{count} swung with a period of {period}, and hold less than two of them"
+        case Course.SHIFT:
+            return f"in {count} the level shifted ({most} at most)"
+        case Course.TREND:
+            return f"{count} still grew faster or slower ({most} at most)"
+        case Course.COLLAPSE:
+            return f"{count} fell and did not recover ({most} at most)"
+        case Course.TWO_LEVELS:
+            return f"{count} switched between two levels ({most} from the higher to the lower one at most)"
+        case Course.DEAD:
+            return f"{count} completed no transaction"
+        case Course.ERRATIC:
+            cv = percent(max(window.window.cv for window in windows))
+            return f"{count} varied too much (coefficient of variation {cv} at most)"
+        case Course.STEADY:
+            return f"{count} took most of the time to settle"
+
+
+def cold_notes(done: Sequence[Trial], watched: Mapping[int, Mapping[str, Watched]]) -> list[Note]:
+    """Return a warning where runs that were to be cold found part of the table in the file cache."""
+    shares = {trial.id: _cached_share(watched.get(trial.id, {})) for trial in done}
+    warm = {trial: share for trial, share in shares.items() if share > _COLD_ENOUGH}
+    if not warm:
+        return []
+    text = (
+        f"Runs of {counted(len(warm), 'trial')} were to be cold and found up to {percent(max(warm.values()))} of the table in "
+        "the file cache: something else on this machine reads its files"
+    )
+    return [Note(code="not_cold", text=text, data={"trials": list(warm), "share": max(warm.values())})]
+
+
+def _cached_share(seen: Mapping[str, Watched]) -> float:
+    told = seen["load"].gauges.get("cached_share") if "load" in seen else None
+    return told.most if told else 0.0
+
+
+def noise_notes(spec: StudySpec, sd: float | None) -> list[Note]:
+    """Return a warning where trials varied much more than was reckoned with before the study."""
+    expected = spec.expected_noise
+    if sd is None or expected is None or sd < _NOISIER * expected:
+        return []
+    text = (
+        f"Trials varied by {percent(sd)}, and {percent(expected)} was reckoned with from earlier studies: something disturbs "
+        "this machine, so that the budget tells less apart than was said. dialin doctor looks for it"
+    )
+    return [Note(code="noisier_than_expected", text=text, data={"noise": sd, "expected": expected})]
+
+
+def lost_notes(spec: StudySpec, done: Sequence[Trial], found: Mapping[int, Figures]) -> list[Note]:
+    """Return how many seconds, or seconds of runs, were left out because the host, not the server, stood still."""
+    hit = [trial for trial in done if found[trial.id].lost]
+    if not hit:
+        return []
+    lost = sum(found[trial.id].lost for trial in hit)
+    measured = lost + sum(found[trial.id].seconds for trial in done)
+    where, share = counted(len(hit), "trial"), percent(lost / measured)
+    what = (
+        f"during runs of {where}, which took {counted(lost, 'second')} ({share}): these runs are left out"
+        if _is_timed_by_the_run(spec)
+        else f"in {counted(lost, 'measured second')} ({share}), in {where}: they are left out"
+    )
+    text = f"The host itself stood still {what}. dialin doctor tells what may be done about it"
+    return [Note(code="host_lost_seconds", text=text, data={"seconds": lost, "trials": [trial.id for trial in hit]})]
+
+
+def _is_timed_by_the_run(spec: StudySpec) -> bool:
+    return workloads.chosen(spec.workload).runs is not None

@@ -1,0 +1,192 @@
+"""Variables that change while a study runs though dialin did not change them: noticed, said, and a reason to stop.
+
+A trial in which a variable under test changed measured neither the one value nor the other. It is discarded and run again. Two
+such trials in a row mean that somebody keeps setting the variable: the study stops, and leaves the variable to them.
+
+Changes are noticed by comparing what the server reports: before a running server is set to the next candidate, before the load
+begins, and after it has ended. A value that was changed and changed back between two of these is not noticed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from dialin.errors import ChangedByOthersError
+from dialin.model.study import StudySpec
+from dialin.model.trial import Step, Trial, TrialState, VariableChange
+from dialin.model.verdict import Note
+from dialin.text import counted, listed, shorten, visible
+from dialin.variables import rules
+from dialin.variables.names import one_name
+from dialin.verdict.sentences import several
+
+IN_A_ROW = 2
+"""Discarded trials in a row, of all candidates or of one, that end a study."""
+
+_LONGEST = 80
+
+_NOTICED = {
+    Step.SET: "before the trial began",
+    Step.VERIFY: "before the load began",
+    Step.STOP: "after the load had ended",
+}
+
+
+class VariablesChangedError(Exception):
+    """A variable under test changed though dialin did not change it; the trial is no evidence.
+
+    Args:
+        changes: what changed.
+    """
+
+    def __init__(self, changes: Sequence[VariableChange]) -> None:
+        super().__init__(listed([change.variable for change in changes]))
+        self.changes = tuple(changes)
+
+
+class ChangeDetector:
+    """Compares what one server reports with what dialin knew of it.
+
+    Args:
+        studied: the variables that the study sets.
+    """
+
+    def __init__(self, studied: Collection[str]) -> None:
+        self._studied = frozenset(map(one_name, studied))
+        self._known: Mapping[str, str] = {}
+
+    def remember(self, values: Mapping[str, str]) -> None:
+        """Take values for those that dialin itself brought about.
+
+        Args:
+            values: every variable of the server.
+        """
+        self._known = dict(values)
+
+    def forget(self) -> None:
+        """Know nothing of the server any more, because dialin is about to change it."""
+        self._known = {}
+
+    def changes(self, now: Mapping[str, str], step: Step) -> tuple[VariableChange, ...]:
+        """Return what changed since the server was last compared or set, those under test first; each is returned once.
+
+        Variables that only say which instance this is or what it is doing, and those that cannot explain a difference of
+        throughput, are left out unless the study sets them.
+
+        Args:
+            now: every variable that the server reports.
+            step: where the trial is.
+        """
+        before, self._known = self._known, dict(now)
+        found = [
+            VariableChange(name, before[name], value, under_test=self._is_under_test(name), step=step)
+            for name, value in now.items()
+            if before.get(name, value) != value and self._matters(name)
+        ]
+        return tuple(sorted(found, key=lambda change: (not change.under_test, change.variable)))
+
+    def check(self, now: Mapping[str, str], step: Step) -> None:
+        """Make sure that no variable under test changed.
+
+        Args:
+            now: every variable that the server reports.
+            step: where the trial is.
+
+        Raises:
+            VariablesChangedError: one did.
+        """
+        if changed := [change for change in self.changes(now, step) if change.under_test]:
+            raise VariablesChangedError(changed)
+
+    def _matters(self, name: str) -> bool:
+        if self._is_under_test(name):
+            return not rules.is_identity(name)
+        return not rules.identifies_instance(name) and rules.inert(name) is None
+
+    def _is_under_test(self, name: str) -> bool:
+        follows = rules.FOLLOWS.get(name)
+        return not self._studied.isdisjoint(map(one_name, (name, *(follows.of if follows else ()))))
+
+
+def in_words(trial: Trial) -> list[str]:
+    """Return what changed while a trial ran, a sentence for the study's log each; none where nothing did."""
+    under_test = [change for change in trial.changes if change.under_test]
+    lines = []
+    if under_test:
+        lines.append(
+            f"Trial {trial.id} ({trial.candidate}) is discarded and run again, because somebody else changed what it measures: "
+            + "; ".join(f"{_in_words(change)}, {_NOTICED[change.step]}" for change in under_test)
+        )
+    if others := [change for change in trial.changes if not change.under_test]:
+        what = "; ".join(map(_in_words, others))
+        lines.append(f"While trial {trial.id} ({trial.candidate}) ran, variables changed that are not under test: {what}")
+    return lines
+
+
+def check_not_contested(trials: Sequence[Trial], session: int) -> None:
+    """End a study whose variables somebody else keeps changing.
+
+    Args:
+        trials: all of the study, in the order they ran.
+        session: which run of dialin this is; what happened before it may have been dealt with.
+
+    Raises:
+        ChangedByOthersError: `IN_A_ROW` trials in a row were discarded for that, of all candidates or of the last one.
+    """
+    own = [trial for trial in trials if trial.session == session and trial.state is not TrialState.RUNNING]
+    if not own or not own[-1].is_disturbed:
+        return
+    same = [trial for trial in own if trial.candidate == own[-1].candidate]
+    if not any(_ends_disturbed(each) for each in (own, same)):
+        return
+    change = next(change for change in own[-1].changes if change.under_test)
+    raise ChangedByOthersError(
+        f"Somebody else keeps changing {change.variable}: dialin left it at {_shown(change.before)}, and found it at "
+        f"{_shown(change.after)}, in {IN_A_ROW} trials in a row",
+        "Find what sets it (a second client, a script, a configuration agent) and stop that, then: dialin resume DIR",
+    )
+
+
+def notes(spec: StudySpec, trials: Sequence[Trial]) -> list[Note]:
+    """Return a warning for each variable that changed while trials ran, those under test first.
+
+    The code is `changed_during_trial`. Its data: variable; under_test, which says whether the trials were discarded; trials,
+    their numbers; values, before and after in each of them.
+    """
+    changes = [(trial, change) for trial in trials for change in trial.changes]
+    found = dict.fromkeys((change.variable, change.under_test) for _, change in changes)
+    return [
+        _note(spec, name, [(trial, change) for trial, change in changes if change.variable == name], under_test=under_test)
+        for name, under_test in sorted(found, key=lambda each: not each[1])
+    ]
+
+
+def _note(spec: StudySpec, name: str, changes: Sequence[tuple[Trial, VariableChange]], *, under_test: bool) -> Note:
+    trials = {trial.id: trial for trial, _ in changes}
+    values = listed(list(dict.fromkeys(f"{_shown(c.before)} became {_shown(c.after)}" for _, c in changes)))
+    whose = several(spec, list(dict.fromkeys(trial.candidate for trial in trials.values())))
+    if under_test:
+        fate = f"{'it was' if len(trials) == 1 else 'they were'} discarded and run again"
+        text = f"Somebody else changed {name} during {counted(len(trials), 'trial')} of {whose} ({values}): {fate}"
+    else:
+        text = f"{name} changed during {counted(len(trials), 'trial')} of {whose} ({values}), and is not under test"
+    data = {
+        "variable": name,
+        "under_test": under_test,
+        "trials": sorted(trials),
+        "values": [[change.before, change.after] for _, change in changes],
+    }
+    return Note(code="changed_during_trial", text=text, data=data)
+
+
+def _ends_disturbed(trials: Sequence[Trial]) -> bool:
+    last = trials[-IN_A_ROW:]
+    return len(last) == IN_A_ROW and all(trial.is_disturbed for trial in last)
+
+
+def _in_words(change: VariableChange) -> str:
+    return f"{change.variable} was {_shown(change.before)} and is {_shown(change.after)}"
+
+
+def _shown(value: str) -> str:
+    return shorten(visible(value), _LONGEST) or "empty"

@@ -1,0 +1,179 @@
+"""The race: which candidates are still in it, from the trials alone, so that a study that is resumed finds where it stood."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from itertools import count
+
+from dialin.model.study import Goal, StudySpec
+from dialin.model.trial import Purpose, Trial, TrialState
+from dialin.model.verdict import CandidateState, DecidedBy, Outcome
+from dialin.stats.blocks import levels
+from dialin.stats.decide import Decision, Rules, blocks_to_choose, decide, leaves
+from dialin.stats.figures import FIGURE_OF, Figures, observations, trial_speeds
+from dialin.stats.looks import FIRST_CUT
+from dialin.stats.safety import Failures, unsafe
+from dialin.stats.throughput import decide_throughput
+from dialin.verdict import effective_settings
+from dialin.verdict.effective_settings import Seen
+
+GIVE_UP_AFTER = 2
+"""A candidate whose first trials all failed is out after this many: the same boot would fail the same way again."""
+
+_NO_CLAIM = 0.01
+"""Leaving the race takes no interval; any error serves."""
+
+
+def rules(spec: StudySpec) -> Rules:
+    """Return what decides a study."""
+    return Rules(worthwhile=spec.worthwhile, confidence=spec.confidence, choose=not spec.aa)
+
+
+def racing(trials: Sequence[Trial]) -> list[Trial]:
+    """Return the trials that decide: those that confirm a decision come after it."""
+    return [trial for trial in trials if trial.purpose is Purpose.RACE]
+
+
+def clean(trials: Sequence[Trial]) -> list[Trial]:
+    """Return the trials that ran without costly instruments: what they show of a candidate is its own."""
+    return [trial for trial in trials if trial.purpose is not Purpose.WAITS]
+
+
+def block_of_waits(trials: Sequence[Trial]) -> int:
+    """Return the number of the block of the trials for raw waits: that which was begun, else the one after all others."""
+    begun = [trial.block for trial in trials if trial.purpose is Purpose.WAITS]
+    return max(begun) if begun else 1 + max((trial.block for trial in trials), default=0)
+
+
+def given_up(name: str, trials: Sequence[Trial]) -> bool:
+    """Tell whether a candidate could never be measured, and is not tried again."""
+    states = [trial.state for trial in trials if trial.candidate == name]
+    return TrialState.DONE not in states and states.count(TrialState.FAILED) >= GIVE_UP_AFTER
+
+
+def same_in_force(spec: StudySpec, trials: Sequence[Trial]) -> list[frozenset[str]]:
+    """Return the groups of candidates that were one setting in force from their first trials to their last.
+
+    In an A/A study they are one by design, and are compared as if they were not.
+    """
+    if spec.aa:
+        return []
+    done = [trial for trial in trials if trial.state is TrialState.DONE]
+    first = {trial.candidate: Seen(trial.in_force, trial.real) for trial in reversed(done)}
+    last = {trial.candidate: Seen(trial.in_force, trial.real) for trial in done}
+    at_first = effective_settings.same(spec, first)
+    return [group for group in effective_settings.same(spec, last) if group in at_first]
+
+
+def server_failures(spec: StudySpec, trials: Sequence[Trial]) -> dict[str, Failures]:
+    """Return how often each candidate's server failed, in trials without costly instruments.
+
+    Trials that failed for another reason, such as the load, do not count.
+    """
+    ended = [trial for trial in clean(trials) if trial.state in (TrialState.DONE, TrialState.FAILED)]
+    counts = {}
+    for candidate in spec.candidates:
+        own = [trial for trial in ended if trial.candidate == candidate.name]
+        failed = sum(trial.failure is not None and trial.failure.fault == "server" for trial in own)
+        completed = sum(trial.state is TrialState.DONE for trial in own)
+        counts[candidate.name] = Failures(failed, failed + completed)
+    return counts
+
+
+def unsafe_candidates(spec: StudySpec, trials: Sequence[Trial]) -> frozenset[str]:
+    """Return the candidates whose servers failed more often than the baseline's; none where all are one setting."""
+    return frozenset() if spec.aa else unsafe(server_failures(spec, trials), spec.baseline)
+
+
+def decide_by(
+    spec: StudySpec,
+    goal: Goal,
+    trials: Sequence[Trial],
+    found: Mapping[int, Figures],
+    *,
+    alpha: float,
+    left: Collection[str] = (),
+) -> Decision:
+    """Judge the candidates of a study by a goal; one that is unsafe is not compared with the others.
+
+    Args:
+        spec: the study.
+        goal: what decides.
+        trials: any of the study; completed ones of the race are compared.
+        found: figures of completed trials, by trial id.
+        alpha: the error that all intervals together may make at this look.
+        left: the candidates that left the race.
+    """
+    raced, out = racing(trials), unsafe_candidates(spec, trials)
+    names = [candidate.name for candidate in spec.candidates if candidate.name not in out]
+    compared = [trial for trial in raced if trial.candidate not in out]
+    inside = [name for name in names if name not in left]
+    one = same_in_force(spec, raced)
+    if goal is Goal.THROUGHPUT:
+        speeds = trial_speeds(compared, found)
+        decision = decide_throughput(speeds, names, spec.baseline, rules(spec), alpha=alpha, one=one, racing=inside)
+    else:
+        seen = observations(compared, found, FIGURE_OF[goal])
+        decision = decide(seen, names, spec.baseline, rules(spec), alpha=alpha, one=one, racing=inside)
+        decision = replace(decision, decided_by=FIGURE_OF[goal])
+    if not out:
+        return decision
+    if len(names) < 2:  # the baseline alone is left: nothing could be compared
+        failed = CandidateState.FAILED
+        states = {name: failed if state is failed else CandidateState.OPEN for name, state in decision.states.items()}
+        decision = replace(decision, outcome=Outcome.UNRESOLVED, choice=None, winners=(), states=states)
+    level = levels(observations(raced, found, FIGURE_OF[goal]), sorted(out), alpha)
+    return replace(
+        decision,
+        states=decision.states | dict.fromkeys(out, CandidateState.UNSAFE),
+        ratios=decision.ratios | dict.fromkeys(out),
+        levels=decision.levels | {name: level.get(name) for name in out},
+    )
+
+
+def left_after(spec: StudySpec, trials: Sequence[Trial], found: Mapping[int, Figures]) -> dict[str, int]:
+    """Return the candidates that have left the race, each with the block after which it did.
+
+    Args:
+        spec: the study.
+        trials: all of them.
+        found: figures of those that ended well, by trial id.
+    """
+    names = [candidate.name for candidate in spec.candidates]
+    raced = racing(trials)
+    left: dict[str, int] = {}
+    for block in count(1):
+        before = [trial for trial in raced if trial.block < block]
+        upto = [trial for trial in raced if trial.block <= block]
+        inside = [name for name in names if name not in left and not given_up(name, before)]
+        ended = {t.candidate for t in upto if t.block == block and t.state in (TrialState.DONE, TrialState.FAILED)}
+        if not inside or not ended.issuperset(inside):
+            return left
+        left |= dict.fromkeys(unsafe_candidates(spec, upto) - left.keys(), block)
+        if block >= FIRST_CUT:
+            decision = decide_by(spec, spec.goal, upto, found, alpha=_NO_CLAIM, left=left)
+            still = [name for name in inside if name not in left]
+            left |= dict.fromkeys(leaves(decision, still, spec.baseline, rules(spec)), block)
+    return left
+
+
+def blocks_to_go(spec: StudySpec, trials: Sequence[Trial], found: Mapping[int, Figures], decided_by: DecidedBy) -> int | None:
+    """Return about how many more blocks it takes until a choice is safe; None where that is not known.
+
+    Args:
+        spec: the study.
+        trials: all of them.
+        found: figures of those that ended well, by trial id.
+        decided_by: the figure that decided the last look.
+    """
+    needed = blocks_needed(spec, trials, found, decided_by)
+    return None if needed is None else max(1, needed - max(trial.block for trial in racing(trials)))
+
+
+def blocks_needed(spec: StudySpec, trials: Sequence[Trial], found: Mapping[int, Figures], decided_by: DecidedBy) -> int | None:
+    """Return after how many blocks in all a choice would be safe, about; see `blocks_to_go`."""
+    raced, out = racing(trials), unsafe_candidates(spec, trials)
+    names = [candidate.name for candidate in spec.candidates if candidate.name not in out]
+    seen = observations([trial for trial in raced if trial.candidate not in out], found, decided_by)
+    return blocks_to_choose(seen, names, spec.baseline, rules(spec), one=same_in_force(spec, raced))

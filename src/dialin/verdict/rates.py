@@ -1,0 +1,156 @@
+"""What came of a rate that was asked for: whether it was reached, what was dropped, and what throughput at it can tell."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dialin.model.evidence import Gauge, Watched
+from dialin.model.study import Goal, StudySpec
+from dialin.model.trial import Sample, Trial
+from dialin.model.verdict import Note
+from dialin.stats.figures import by_threads
+from dialin.text import counted
+from dialin.verdict.sentences import several
+
+_SHORT = 0.01
+"""The share of the rate asked for by which it may be missed."""
+_CHANCE = 3.0
+"""How many standard deviations of a Poisson count are taken for chance: transactions may be due at random moments."""
+_LATE_MS = 5.0
+"""How late a load driver's own timers are, on average, that lacks a CPU."""
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """A trial that did not reach the rate.
+
+    Attributes:
+        trial: it.
+        achieved: transactions a second where it came least near.
+        threads: with how many connections that was.
+    """
+
+    trial: Trial
+    achieved: float
+    threads: int
+
+
+def missed(asked: int, done: Sequence[Trial], samples: Mapping[int, Sequence[Sample]]) -> list[Missed]:
+    """Return the trials that did not reach the rate; each number of threads is judged by what was measured with it.
+
+    Args:
+        asked: transactions a second; 0 for no rate, which nothing misses.
+        done: trials that ended well.
+        samples: of each.
+    """
+    found = []
+    for trial in done:
+        short = [
+            (achieved, threads)
+            for threads, level in by_threads(samples.get(trial.id, ()), rate=asked).items()
+            if _is_short(achieved := statistics.fmean(level.tps), asked, len(level.tps))
+        ]
+        if short:
+            found.append(Missed(trial, *min(short)))
+    return found
+
+
+def _is_short(achieved: float, asked: int, seconds: int) -> bool:
+    due = asked * seconds
+    return due > 0 and achieved < asked * (1 - max(_SHORT, _CHANCE / math.sqrt(due)))
+
+
+def before(asked: int, goal: Goal) -> str:
+    """Return what is to be said of a rate before a study begins; nothing where the goal can tell candidates apart at it."""
+    if not asked or goal is not Goal.THROUGHPUT:
+        return ""
+    return (
+        f"Candidates that keep up with the rate of {asked} transactions/s all have that throughput, so that it cannot tell "
+        "them apart; --goal latency asks what can"
+    )
+
+
+def notes(
+    spec: StudySpec,
+    done: Sequence[Trial],
+    samples: Mapping[int, Sequence[Sample]],
+    watched: Mapping[int, Mapping[str, Watched]],
+) -> list[Note]:
+    """Return what a rate was that was not reached, or that was, and what the driver had to do with it."""
+    short = missed(spec.workload.rate, done, samples)
+    dropped = _dropped_notes(spec, done, watched)
+    return [
+        *_missed_notes(spec, done, short, dropped=bool(dropped)),
+        *dropped,
+        *_late_notes(spec, done, watched),
+        *_reached_notes(spec, done, short),
+    ]
+
+
+def _missed_notes(spec: StudySpec, done: Sequence[Trial], short: Sequence[Missed], *, dropped: bool) -> list[Note]:
+    if not short:
+        return []
+    asked, whose = spec.workload.rate, _whose([one.trial for one in short])
+    least = min(short, key=lambda one: one.achieved)
+    where = f" with {counted(least.threads, 'thread')}" if spec.workload.levels else ""
+    text = (
+        f"The rate of {asked} transactions/s was not reached in {len(short)} of {counted(len(done), 'trial')} "
+        f"({', '.join(whose)}): it was {least.achieved:.0f} at the least{where}"
+    )
+    if not dropped:  # else some never began, and have no latency
+        text += ". What could not begin in time waited, and its latency tells how long"
+    return [Note(code="rate_not_reached", text=text, data={"asked": asked, "achieved": least.achieved, "candidates": whose})]
+
+
+def _dropped_notes(spec: StudySpec, done: Sequence[Trial], watched: Mapping[int, Mapping[str, Watched]]) -> list[Note]:
+    """Return how many transactions never began; the driver counts them from its start, once for each number of threads."""
+    levels = max(1, len(spec.workload.levels))
+    hit = [(trial, gauge.mean) for trial in done if (gauge := _gauge(trial, watched, "dropped")) and gauge.mean > 0]
+    if not hit:
+        return []
+    total, whose = round(levels * sum(mean for _, mean in hit)), _whose([trial for trial, _ in hit])
+    text = (
+        f"{counted(total, 'transaction')} {'was' if total == 1 else 'were'} due and never began, in {len(hit)} of "
+        f"{counted(len(done), 'trial')} ({', '.join(whose)}), warm-up included: more waited than the load driver keeps. No "
+        "latency tells of these, so that it looks better than it was; give a lower --rate"
+    )
+    return [Note(code="transactions_dropped", text=text, data={"dropped": total, "candidates": whose})]
+
+
+def _late_notes(spec: StudySpec, done: Sequence[Trial], watched: Mapping[int, Mapping[str, Watched]]) -> list[Note]:
+    """Return how late the driver's own timers were; it has some at a rate, and where transactions pause to think."""
+    late = max((gauge.most for trial in done if (gauge := _gauge(trial, watched, "late_ms"))), default=0.0)
+    if late <= _LATE_MS:
+        return []
+    counted_in = ", which latency holds as well" if spec.workload.rate else ""
+    text = (
+        f"The load driver was itself {late:.0f} ms late on average{counted_in}: it lacks a CPU; give it its own (--load-cpus)"
+    )
+    return [Note(code="driver_late", text=text, data={"late_ms": late})]
+
+
+def _reached_notes(spec: StudySpec, done: Sequence[Trial], short: Sequence[Missed]) -> list[Note]:
+    """Return that throughput could tell nothing of candidates that kept up, where it was asked to."""
+    asked = spec.workload.rate
+    behind, measured = {one.trial.candidate for one in short}, {trial.candidate for trial in done}
+    kept_up = [one.name for one in spec.candidates if one.name in measured - behind]
+    if not asked or spec.goal is not Goal.THROUGHPUT or len(kept_up) < 2:
+        return []
+    who = "All candidates" if len(kept_up) == len(spec.candidates) else several(spec, kept_up)
+    text = (
+        f"{who} kept up with the rate of {asked} transactions/s, so that their throughput could not differ. What may differ "
+        "there is latency: start a new study with --goal latency"
+    )
+    return [Note(code="rate_reached", text=text, data={"asked": asked, "candidates": kept_up})]
+
+
+def _whose(trials: Sequence[Trial]) -> list[str]:
+    return sorted({trial.candidate for trial in trials})
+
+
+def _gauge(trial: Trial, watched: Mapping[int, Mapping[str, Watched]], name: str) -> Gauge | None:
+    seen = watched.get(trial.id, {})
+    return seen["load"].gauges.get(name) if "load" in seen else None

@@ -1,0 +1,70 @@
+"""Which server a trial of a study on sandboxes gets."""
+
+from contextlib import ExitStack, nullcontext
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from dialin.model.build import Build, Flavour
+from dialin.model.study import Switch
+from dialin.model.trial import Purpose, Trial, TrialState
+from dialin.preflight.sandboxes import Sandboxes, _check_disk
+from dialin.trials.shared_sandbox import SharedStage
+from dialin.trials.stage import SandboxStage
+
+BUILD = Build(Flavour.MYSQL, (9, 7, 4), Path("/mysqld"))
+DATASETS = {name: SimpleNamespace(data=Path("/data"), size=1) for name in ("1", "4", "16")}
+
+
+def trial(purpose):
+    return Trial(0, 1, 1, 1, "4", TrialState.RUNNING, 0.0, purpose=purpose)
+
+
+@pytest.fixture
+def sandboxes(spec, home, clock):
+    asked = spec.model_copy(update={"waits": "hash_table_locks", "switch": Switch.SET, "fixed": {"performance_schema": "OFF"}})
+    workshop = SimpleNamespace(home=home, clock=clock, ledger=None)
+    return Sandboxes(asked, {"mysql@9.7.4": BUILD}, SimpleNamespace(grows=False), workshop)
+
+
+def test_a_trial_for_waits_has_its_candidates_setting_and_instruments_whatever_was_asked(sandboxes):
+    options = sandboxes._of_its_own(trial(Purpose.WAITS), DATASETS)._options
+    assert options["innodb_buffer_pool_instances"] == 4
+    assert options["performance_schema"] == "ON"
+    assert options["performance_schema_events_waits_history_long_size"] > 0
+    plain = sandboxes._of_its_own(trial(Purpose.RACE), DATASETS)._options
+    assert plain["performance_schema"] == "OFF"
+    assert not any("waits" in name for name in plain)
+
+
+def test_where_trials_share_a_server_those_for_waits_have_their_own_and_the_shared_one_has_gone(sandboxes, monkeypatch):
+    ended = []
+
+    def end(lives):
+        ended.append(lives)
+
+    monkeypatch.setattr("dialin.preflight.sandboxes.Lives.end", end)
+    changes = SimpleNamespace(boot={})
+    stage = replace(sandboxes, changes=changes)._sharing(changes, DATASETS, ExitStack())
+    assert isinstance(stage(trial(Purpose.CONFIRM)), SharedStage)
+    assert not ended
+    own = stage(trial(Purpose.WAITS))
+    assert isinstance(own, SandboxStage)
+    assert own._options["innodb_buffer_pool_instances"] == 4
+    assert len(ended) == 1
+
+
+def test_what_trials_write_to_temporary_files_must_fit_beside_the_data(sandboxes, monkeypatch):
+    needed = []
+    monkeypatch.setattr("dialin.preflight.sandboxes.check_space", lambda directory, size, smaller: needed.append(size))
+    preparer = SimpleNamespace(prepared=lambda *asked: SimpleNamespace(size=5000), in_use=lambda dataset: nullcontext())
+    workshop = SimpleNamespace(home=sandboxes.workshop.home, preparer=SimpleNamespace(telling=lambda say: preparer))
+    for temporary in (0, 700):
+        workload = SimpleNamespace(expected_bytes=lambda: 1000, temporary_bytes=lambda much=temporary: much, smaller="")
+        _check_disk(workshop, workload, 1)
+        with replace(sandboxes, workload=workload, workshop=workshop).open(print):
+            pass
+    before_plain, trial_plain, before, trial_sorting = needed
+    assert (before - before_plain, trial_plain, trial_sorting) == (700, 5000, 5700)

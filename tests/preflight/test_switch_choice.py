@@ -1,0 +1,118 @@
+"""Which way trials follow each other, and what is said of it; no server is started."""
+
+from pathlib import Path
+
+import pytest
+
+from dialin.errors import ServerError, UserError
+from dialin.model.study import Switch
+from dialin.preflight import switch_choice
+from dialin.preflight.attached import NOTHING, check_attached
+from dialin.preflight.checked import planned
+from dialin.question.study_file import Question
+from dialin.variables.catalogue import Catalogue, Kind, Variable
+from dialin.verdict.effective_settings import Seen
+from fixtures.studies import BUILD, CAPACITY, study
+
+CATALOGUES = {
+    BUILD: Catalogue(
+        BUILD,
+        {
+            name: Variable(name, Kind.INTEGER, default="1", dynamic=can)
+            for name, can in ((CAPACITY, True), ("innodb_page_size", False))
+        },
+    )
+}
+TWO = study({"low": {CAPACITY: 300}, "high": {CAPACITY: 3000}}, minutes=5)
+AT_START = study({"a": {"innodb_page_size": 4096}, "b": {"innodb_page_size": 8192}}, minutes=5)
+SEEN = {"low": Seen({CAPACITY: "300"}, {"innodb_flush_method": "data buffered"}), "high": Seen({CAPACITY: "3000"})}
+
+
+def question(switch="auto", **others):
+    return Question.model_validate({"sweep": {CAPACITY: [300, 3000]}, "switch": switch, **others})
+
+
+@pytest.fixture
+def choose(monkeypatch):
+    """Choose the way, where a running server comes to this when it is set; an error is raised."""
+
+    def chosen(switch="auto", comes_to=SEEN, spec=TWO, seen=SEEN):
+        def look_set(workshop, build, changes):
+            if isinstance(comes_to, Exception):
+                raise comes_to
+            return {name: [one, one] for name, one in comes_to.items()}
+
+        monkeypatch.setattr(switch_choice, "look_set", look_set)
+        build = type("FakeBuild", (), {"id": BUILD})
+        return switch_choice.choose(question(switch), spec, seen, build, CATALOGUES, None, grows=False)
+
+    return chosen
+
+
+def test_dynamic_variables_that_set_leaves_as_a_start_does_share_a_life(choose):
+    found = choose()
+    assert found.changes.own == {"low": {CAPACITY: 300}, "high": {CAPACITY: 3000}}
+    assert "SET GLOBAL in one server's life" in found.told
+    assert found.seen["low"].real == {"innodb_flush_method": "data buffered"}, "what takes instruments was counted before"
+
+
+@pytest.mark.parametrize(
+    ("comes_to", "says"),
+    [
+        ({**SEEN, "low": Seen({CAPACITY: "200"})}, "for low, innodb_io_capacity is 300 after a start and 200 after SET GLOBAL"),
+        (ServerError("it refused 300"), "does not take every value: it refused 300"),
+    ],
+)
+def test_where_set_does_not_give_what_a_start_gives_each_trial_starts_a_server(choose, comes_to, says):
+    found = choose(comes_to=comes_to)
+    assert found.changes is None
+    assert found.seen is SEEN
+    assert says in found.told
+    with pytest.raises(UserError, match="--switch set cannot be") as raised:
+        choose("set", comes_to=comes_to)
+    assert says in raised.value.what
+
+
+def test_a_candidate_that_does_not_start_is_not_hidden_by_a_server_that_is_set(choose):
+    found = choose(seen={"low": SEEN["low"]}, comes_to=AssertionError("no server is asked"))
+    assert "no server could be started as high" in found.told
+
+
+def test_who_asks_for_restarts_gets_them_and_need_not_be_told(choose):
+    found = choose("restart", comes_to=AssertionError("no server is asked"))
+    assert (found.changes, found.told) == (None, "")
+
+
+@pytest.mark.parametrize(
+    ("switch", "spec", "expected"),
+    [
+        ("auto", TWO, Switch.SET),
+        ("set", TWO, Switch.SET),
+        ("restart", TWO, Switch.RESTART),
+        ("auto", AT_START, Switch.RESTART),
+        ("auto", study({"a": {}, "b": {}}), Switch.RESTART),
+        ("set", study({"a": {}, "b": {}}), Switch.SET),
+    ],
+)
+def test_the_budget_is_planned_for_the_way_that_is_likely(switch, spec, expected):
+    assert switch_choice.likely(question(switch), spec, CATALOGUES) is expected
+
+
+def test_set_that_cannot_be_is_refused_with_its_reason_before_a_server_is_asked():
+    with pytest.raises(UserError, match="innodb_page_size can be set only when the server starts"):
+        switch_choice.check(question("set"), AT_START, CATALOGUES)
+    switch_choice.check(question("auto"), AT_START, CATALOGUES)
+    switch_choice.check(question("set"), TWO, CATALOGUES)
+
+
+def test_a_study_is_planned_anew_where_its_way_turns_out_to_be_another():
+    asked = question(measure=20)
+    first, _ = planned(asked, TWO, Switch.SET)
+    again, allowed = planned(asked, first, Switch.RESTART)
+    assert (first.switch, again.switch) == (Switch.SET, Switch.RESTART)
+    assert (again.measure, again.warmup) == (20, allowed.warmup)
+
+
+def test_an_attached_server_is_not_asked_for_a_way():
+    with pytest.raises(UserError, match="--switch is for sandboxes"):
+        check_attached(question("set", attach=True), Path(), None, None, [], [], NOTHING)

@@ -1,0 +1,199 @@
+import pytest
+
+from dialin.errors import UserError
+from dialin.model.workload import Driver
+from dialin.question.candidates import candidates_of, find_baseline
+from dialin.question.study_file import question, read
+
+GOOD = """
+server = "mysql@9.7"
+workload = "oltp_read_write"
+threads = 16
+table-size = 50_000
+rand-type = "pareto"
+minutes = 6
+worthwhile = "2%"
+
+[set]
+innodb-buffer-pool-size = "1G"
+
+[sweep]
+innodb_buffer_pool_instances = [1, 4, 16]
+"""
+
+
+def written(tmp_path, text):
+    path = tmp_path / "study.toml"
+    path.write_text(text)
+    return path
+
+
+def names(asked, directory):
+    settings, _ = asked.settings(directory)
+    return [candidate.name for candidate in candidates_of(settings, asked.servers or ["mysql@9.7.4"])]
+
+
+def test_a_study_file_says_all_that_the_options_say(tmp_path):
+    asked = read(written(tmp_path, GOOD))
+    assert asked.worthwhile == 0.02
+    assert asked.table_size == 50_000
+    candidates = candidates_of(asked.settings(tmp_path)[0], ["mysql@9.7.4"])
+    spec = asked.spec(candidates, "4", tmp_path)
+    assert [candidate.setting for candidate in spec.candidates] == [{"innodb_buffer_pool_instances": v} for v in (1, 4, 16)]
+    assert spec.fixed == {"innodb_buffer_pool_size": "1G"}
+    assert spec.workload.rand_type == "pareto"
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("tabel-size = 5", "unknown key 'tabel-size'. Did you mean 'table-size'?"),
+        ("table_size = 5", "Did you mean 'table-size'?"),
+        ("threads = 0", "'threads'"),
+        ('threads = "many"', "'threads'"),
+        ('rand-type = "normal"', "'rand-type'"),
+        ("confidence = 95", "'confidence'"),
+        ('worthwhile = "a bit"', "'worthwhile'"),
+        ("minutes = -1", "'minutes'"),
+        ('server-cpus = "0-"', "'server-cpus'"),
+        ('compare = ["a.cnf"]', "cannot be given together"),
+        ("minutes 5", "is not TOML"),
+    ],
+)
+def test_a_mistake_is_one_line_that_names_the_key_and_the_remedy(tmp_path, line, says):
+    with pytest.raises(UserError) as refused:
+        read(written(tmp_path, line + "\n[sweep]\nread_buffer_size = [1, 2]\n"))
+    text = str(refused.value)
+    assert says in text
+    assert "study.toml" in text
+    assert "\n" not in text or "TOML" in text
+
+
+def test_nothing_to_compare_is_refused():
+    with pytest.raises(UserError, match="nothing is compared"):
+        question({"threads": 4})
+
+
+def test_a_missing_file_is_refused(tmp_path):
+    with pytest.raises(UserError, match="cannot be read"):
+        read(tmp_path / "none.toml")
+
+
+@pytest.mark.parametrize("values", [[1], [1, 1], ["1G", 1073741824], ["ON", "on"]])
+def test_one_value_or_the_same_twice_is_refused(values, tmp_path):
+    with pytest.raises(UserError, match=r"one value only|same value twice"):
+        question({"sweep": {"some_variable": values}}).settings(tmp_path)
+
+
+def test_a_name_that_cannot_be_a_variable_is_refused(tmp_path):
+    with pytest.raises(UserError, match="cannot be the name"):
+        question({"sweep": {"a; drop table": [1, 2]}}).settings(tmp_path)
+
+
+def test_several_variables_make_every_combination(tmp_path):
+    asked = question({"sweep": {"a_b": [1, 2], "c_d": ["ON", "OFF"]}})
+    assert names(asked, tmp_path) == ["a_b=1 c_d=ON", "a_b=1 c_d=OFF", "a_b=2 c_d=ON", "a_b=2 c_d=OFF"]
+
+
+def test_too_many_candidates_are_refused(tmp_path):
+    asked = question({"sweep": {"a_b": list(range(10)), "c_d": list(range(10))}})
+    with pytest.raises(UserError, match="100 candidates"):
+        names(asked, tmp_path)
+
+
+def test_option_files_are_compared_by_name_and_may_be_the_same_twice(tmp_path):
+    for directory in ("x", "y"):
+        (tmp_path / directory).mkdir()
+        (tmp_path / directory / "my.cnf").write_text("[mysqld]\nread-buffer-size=1M\nport=3306\n")
+    both = question({"compare": ["x/my.cnf", "y/my.cnf"]})
+    assert names(both, tmp_path) == ["x/my.cnf", "y/my.cnf"]
+    _, left_out = both.settings(tmp_path)
+    assert "port" in left_out[0]
+    assert names(question({"compare": ["x/my.cnf", "x/my.cnf"]}), tmp_path) == ["x/my.cnf", "x/my.cnf (2)"]
+
+
+def test_builds_are_compared_alone_or_with_settings(tmp_path):
+    servers = ["mysql@9.7", "mariadb@10.11"]
+    assert names(question({"server": servers}), tmp_path) == servers
+    swept = question({"server": servers, "sweep": {"a_b": [1, 2]}})
+    assert names(swept, tmp_path) == ["1 on mysql@9.7", "1 on mariadb@10.11", "2 on mysql@9.7", "2 on mariadb@10.11"]
+
+
+@pytest.mark.parametrize("asked", ["4", "innodb_buffer_pool_instances=4"])
+def test_the_baseline_may_be_named_as_the_user_thinks_of_it(asked, spec):
+    assert find_baseline(asked, spec.candidates) == "4"
+
+
+def test_a_baseline_that_is_no_candidate_is_refused(spec):
+    with pytest.raises(UserError, match="They are 1, 4, 16"):
+        find_baseline("5", spec.candidates)
+
+
+def test_a_script_path_is_relative_to_the_study_file(tmp_path):
+    asked = question({"workload": "./mine.lua", "sweep": {"a_b": [1, 2]}})
+    assert asked.workload_spec(tmp_path).name == str(tmp_path / "mine.lua")
+    for name in ("mine.toml", "dialin-load:mine.toml"):
+        load = question({"workload": name, "sweep": {"a_b": [1, 2]}}).workload_spec(tmp_path)
+        assert (load.driver, load.name) == (Driver.DIALIN_LOAD, str(tmp_path / "mine.toml"))
+
+
+@pytest.mark.parametrize(
+    ("asked", "driver", "name"),
+    [
+        ("oltp_read_only", Driver.DIALIN_LOAD, "oltp_read_only"),
+        ("sysbench:oltp_read_only", Driver.SYSBENCH, "oltp_read_only"),
+        ("scan", Driver.DIALIN, "scan"),
+    ],
+)
+def test_the_name_of_a_workload_tells_the_program_that_applies_it(tmp_path, asked, driver, name):
+    load = question({"workload": asked, "sweep": {"a_b": [1, 2]}}).workload_spec(tmp_path)
+    assert (load.driver, load.name) == (driver, name)
+    assert load.asked == asked
+
+
+def test_options_of_sysbenchs_workloads_may_be_written_with_underscores_and_sizes_of_files_are_as_written(tmp_path):
+    asked = {"sweep": {"a_b": [1, 2]}, "workload-options": {"range_size": 5}}
+    assert dict(question(asked).workload_spec(tmp_path).options) == {"range-size": "5"}
+    assert dict(question({**asked, "workload": "mine.toml"}).workload_spec(tmp_path).options) == {"range_size": "5"}
+
+
+SWEPT = {"sweep": {"a_b": [1, 2]}}
+
+
+@pytest.mark.parametrize("name", ["tables", "table_size", "threads", "rand-type"])
+@pytest.mark.parametrize("workload", ["oltp_read_write", "sysbench:oltp_read_write", "mine.lua"])
+def test_what_has_a_key_of_its_own_is_no_option_of_sysbenchs_workloads(tmp_path, workload, name):
+    asked = question({**SWEPT, "workload": workload, "workload-options": {name: 8}})
+    with pytest.raises(UserError, match=f"Give --{name.replace('_', '-')} 8"):
+        asked.workload_spec(tmp_path)
+
+
+def test_workload_files_name_their_sizes_as_they_like(tmp_path):
+    asked = question({**SWEPT, "workload": "mine.toml", "workload-options": {"tables": 8, "Goods": 5}})
+    assert asked.workload_spec(tmp_path).options == {"tables": "8", "Goods": "5"}
+
+
+def test_a_workload_of_one_table_is_given_one(tmp_path):
+    asked = question({**SWEPT, "workload": "select_random_ranges", "table-size": 7}).workload_spec(tmp_path)
+    assert asked.size == "1 table of 7 rows"
+    asked = question({**SWEPT, "workload": "select_random_ranges", "tables": 2})
+    with pytest.raises(UserError, match=r"has one table, and --tables asks for 2.*sysbench:select_random_ranges"):
+        asked.workload_spec(tmp_path)
+    asked = question({**SWEPT, "workload": "sysbench:select_random_ranges", "tables": 2})
+    assert asked.workload_spec(tmp_path).size == "2 tables of 100,000 rows"
+
+
+@pytest.mark.parametrize("workload", ["bulk_insert", "sysbench:bulk_insert"])
+@pytest.mark.parametrize("key", ["tables", "table-size"])
+def test_bulk_insert_has_a_table_for_each_thread_whatever_is_said_of_tables(tmp_path, workload, key):
+    assert question({**SWEPT, "workload": workload, "threads": 3}).workload_spec(tmp_path).size == "3 empty tables"
+    with pytest.raises(UserError, match="an empty table for each of its --threads"):
+        question({**SWEPT, "workload": workload, key: 5}).workload_spec(tmp_path)
+
+
+@pytest.mark.parametrize("key", ["tables", "table-size"])
+def test_sizes_of_tables_are_not_for_workloads_with_sizes_of_their_own(tmp_path, key):
+    asked = question({"workload": "tpcc-like", "sweep": {"a_b": [1, 2]}, key: 5})
+    with pytest.raises(UserError, match="--workload-option NAME=VALUE"):
+        asked.workload_spec(tmp_path)
+    assert question({"workload": "tpcc-like", "sweep": {"a_b": [1, 2]}}).workload_spec(tmp_path).size == ""

@@ -1,0 +1,63 @@
+import pytest
+
+from dialin.errors import UserError
+from dialin.race import lifecycle
+from dialin.store.store import Store
+from dialin.trials.tools import Workshop
+from dialin.workloads import load_identity
+from dialin.workloads.sysbench import Sysbench
+
+
+@pytest.mark.parametrize("minutes", [0.01, 20_000, float("nan"), -1])
+def test_a_budget_that_cannot_be_is_refused_and_the_study_keeps_its_own(tmp_path, spec, monkeypatch, minutes):
+    monkeypatch.setenv("DIALIN_HOME", str(tmp_path / "home"))
+    Store.create(tmp_path, spec, created=0, dialin_version="0", command="", host={}, servers={}).close()
+    with pytest.raises(UserError, match="minutes"):
+        lifecycle.check_resume(tmp_path, Workshop.open(print), minutes=minutes)
+    with Store.open(tmp_path) as store:
+        assert store.spec == spec
+
+
+@pytest.mark.parametrize("option", ["server_cpus", "load_cpus"])
+def test_a_study_whose_cpus_are_gone_is_not_resumed(tmp_path, spec, monkeypatch, option):
+    monkeypatch.setenv("DIALIN_HOME", str(tmp_path / "home"))
+    asked = spec.model_copy(update={option: "4095"})
+    Store.create(tmp_path, asked, created=0, dialin_version="0", command="", host={}, servers={}).close()
+    with pytest.raises(UserError, match="there is no CPU 4095 here"):
+        lifecycle.check_resume(tmp_path, Workshop.open(print))
+
+
+class Script(Sysbench):
+    """A script of one's own where no sysbench is needed to look at it."""
+
+    def check(self):
+        pass
+
+    def version(self):
+        return "sysbench 1.0.20"
+
+
+@pytest.fixture
+def scripted(tmp_path, spec):
+    """A study of a script of one's own that has begun, and the script."""
+    script = tmp_path / "load" / "mine.lua"
+    script.parent.mkdir()
+    script.write_text("-- one")
+    asked = spec.model_copy(update={"workload": spec.workload.model_copy(update={"name": str(script)})})
+    begun = load_identity.facts(Script(asked.workload))
+    Store.create(tmp_path, asked, created=0, dialin_version="0", command="", host=begun, servers={}).close()
+    return script
+
+
+@pytest.mark.parametrize("changed", ["mine.lua", "beside.lua"])
+def test_a_study_does_not_go_on_with_another_load_than_it_began_with(tmp_path, monkeypatch, scripted, changed):
+    monkeypatch.setenv("DIALIN_HOME", str(tmp_path / "home"))
+    (scripted.parent / changed).write_text("-- two")
+    with pytest.raises(UserError, match=r"is not what the study began with.*put it back"):
+        lifecycle.check_resume(tmp_path, Workshop.open(print), make_workload=Script)
+
+
+def test_a_load_that_is_as_it_was_does_not_keep_a_study_from_going_on(tmp_path, monkeypatch, scripted):
+    monkeypatch.setenv("DIALIN_HOME", str(tmp_path / "home"))
+    with pytest.raises(UserError, match=r"mysql@9\.7\.4"):  # its build is what is missing
+        lifecycle.check_resume(tmp_path, Workshop.open(print), make_workload=Script)

@@ -1,0 +1,177 @@
+import dataclasses
+
+import pytest
+
+from dialin.evidence.explain import explain
+from dialin.model.verdict import CandidateState, Estimate
+from dialin.recipes.expectations import Agreement, judge
+from dialin.recipes.library import Expectation
+from dialin.testing import invented_why, records
+
+
+def expecting(rule, candidates, **more):
+    told = {"agrees": "as it should", "differs": "for this reason", "open": "too little"}
+    return Expectation(study="s", claim="A claim.", rule=rule, candidates=candidates, **{**told, **more})
+
+
+def with_candidate(record, name, **changes):
+    """The record with other figures of one candidate."""
+    found = [one.model_copy(update=changes) if one.name == name else one for one in record.verdict.candidates]
+    verdict = record.verdict.model_copy(update={"candidates": found})
+    return dataclasses.replace(record, verdict=verdict)
+
+
+def found(expectation, record):
+    return judge(expectation, record, explain(record))
+
+
+def ratio(low, high):
+    return Estimate(mean=(low * high) ** 0.5, low=low, high=high)
+
+
+@pytest.fixture
+def record():
+    return invented_why.waits_moved()
+
+
+@pytest.mark.parametrize(
+    ("rule", "interval", "says"),
+    [
+        ("faster", ratio(1.1, 1.3), "agrees"),
+        ("faster", ratio(0.9, 1.3), "open"),
+        ("faster", ratio(0.7, 0.9), "differs"),
+        ("slower", ratio(0.7, 0.9), "agrees"),
+        ("slower", ratio(1.1, 1.3), "differs"),
+        ("alike", ratio(0.97, 1.04), "agrees"),
+        ("alike", ratio(0.9, 1.04), "open"),
+        ("alike", ratio(1.06, 1.2), "differs"),
+        ("faster", Estimate(mean=1.2, low=None, high=None), "open"),
+        ("faster", None, "open"),
+    ],
+)
+def test_throughput_says_what_its_whole_interval_says(record, rule, interval, says):
+    one = found(expecting(rule, ["8"]), with_candidate(record, "8", ratio=interval))
+    assert one.agreement == says
+
+
+@pytest.mark.parametrize(
+    ("interval", "says"),
+    [
+        (ratio(2.6, 3.9), "agrees"),
+        (ratio(2.4, 3.0), "open"),
+        (ratio(3.5, 4.5), "open"),
+        (ratio(1.02, 1.06), "differs"),
+        (ratio(4.1, 5.0), "differs"),
+        (ratio(0.5, 0.9), "differs"),
+        (Estimate(mean=3.0, low=None, high=None), "open"),
+    ],
+)
+def test_a_quantified_claim_is_held_against_its_whole_range_and_not_its_sign(record, interval, says):
+    one = found(expecting("faster", ["8"], low=2.5, high=4), with_candidate(record, "8", ratio=interval))
+    assert one.agreement == says
+    assert "; the same would be +150.0 % to +300.0 %: 8 " in one.figures
+
+
+def test_half_as_long_again_is_not_a_tenth_longer(record):
+    a_tenth = with_candidate(record, "8", ratio=ratio(0.88, 0.93))
+    assert found(expecting("slower", ["8"], low=0.87, high=0.95), a_tenth).agreement is Agreement.AGREES
+    half = found(expecting("slower", ["8"], low=0.6, high=0.75), a_tenth)
+    assert half.agreement is Agreement.DIFFERS
+    assert half.figures.endswith("−40.0 % to −25.0 %: 8 lies outside")
+
+
+def test_the_words_are_those_of_the_outcome_that_was_found(record):
+    expectation = expecting("faster", ["8"])
+    assert found(expectation, record).why == "as it should"
+    assert found(expectation, with_candidate(record, "8", ratio=ratio(0.5, 0.6))).why == "for this reason"
+    assert found(expectation, with_candidate(record, "8", ratio=None)).why == "too little"
+
+
+def test_one_of_several_candidates_can_contradict_a_claim_and_all_must_support_it(record):
+    several = expecting("faster", ["1", "8"])
+    assert found(several, with_candidate(record, "1", ratio=ratio(1.1, 1.2))).agreement is Agreement.AGREES
+    assert found(several, with_candidate(record, "1", ratio=ratio(0.9, 1.2))).agreement is Agreement.OPEN
+    assert found(several, with_candidate(record, "1", ratio=ratio(0.8, 0.9))).agreement is Agreement.DIFFERS
+
+
+@pytest.mark.parametrize(
+    ("mine", "says"), [(ratio(0.01, 0.02), "agrees"), (ratio(0.04, 0.06), "open"), (ratio(0.2, 0.3), "differs"), (None, "open")]
+)
+def test_a_candidate_is_steadier_where_the_intervals_of_variation_do_not_meet(record, mine, says):
+    made = with_candidate(with_candidate(record, "1", cv=ratio(0.05, 0.1)), "8", cv=mine)
+    assert found(expecting("steadier", ["8"]), made).agreement == says
+
+
+@pytest.mark.parametrize(
+    ("state", "says"),
+    [
+        (CandidateState.WINS, "agrees"),
+        (CandidateState.TIES, "open"),
+        (CandidateState.OPEN, "open"),
+        (CandidateState.BEHIND, "open"),
+        (CandidateState.LOSES, "differs"),
+    ],
+)
+def test_the_best_is_the_one_that_wins_and_only_proof_contradicts_it(record, state, says):
+    assert found(expecting("best", ["8"]), with_candidate(record, "8", state=state)).agreement == says
+
+
+def test_how_near_the_best_a_candidate_may_be_is_told(record):
+    one = found(expecting("best", ["8"]), with_candidate(record, "8", state=CandidateState.OPEN, probability=0.543))
+    assert one.figures == "8 was not told apart, within 1 % of the best with a probability of 54.3 %"
+
+
+@pytest.mark.parametrize("state", CandidateState)
+def test_each_state_has_words(record, state):
+    assert found(expecting("best", ["8"]), with_candidate(record, "8", state=state)).figures.startswith("8 ")
+
+
+def test_a_candidate_that_is_a_tenth_faster_at_every_number_of_threads_gains_nothing_by_more_of_them():
+    one = found(expecting("moves-up", ["8"]), _judged(invented_why.levels()))
+    assert one.agreement is Agreement.OPEN
+    assert "from 1 to 64" in one.figures
+
+
+def _judged(record):
+    """A record without a verdict, given one: only the baseline's name is looked at."""
+    verdict = records.no_difference().verdict.model_copy(update={"baseline": record.spec.baseline})
+    return dataclasses.replace(record, verdict=verdict)
+
+
+def waits(record, **changes):
+    """The Why of a record, whose waits have these figures by candidate."""
+    why = explain(record)
+    rows = [
+        row.model_copy(update={key: values[row.candidate] for key, values in changes.items()})
+        if row.operation == "(all)"
+        else row
+        for row in why.waits
+    ]
+    return why.model_copy(update={"waits": rows})
+
+
+@pytest.mark.parametrize(
+    ("rule", "figures", "says"),
+    [
+        ("mean-above-p99", {"mean_ns": {"1": 9.0, "8": 9.0}, "p99_ns": {"1": 5.0, "8": 6.0}}, "agrees"),
+        ("mean-above-p99", {"mean_ns": {"1": 9.0, "8": 5.0}, "p99_ns": {"1": 5.0, "8": 6.0}}, "open"),
+        ("mean-above-p99", {"mean_ns": {"1": 4.0, "8": 5.0}, "p99_ns": {"1": 5.0, "8": 6.0}}, "differs"),
+        ("tail-shrinks", {"worst_share": {"1": 0.9, "8": 0.5}}, "agrees"),
+        ("tail-shrinks", {"worst_share": {"1": 0.5, "8": 0.9}}, "differs"),
+        ("p90-alike", {"p90_ns": {"1": 100.0, "8": 104.0}}, "agrees"),
+        ("p90-alike", {"p90_ns": {"1": 100.0, "8": 140.0}}, "differs"),
+    ],
+)
+def test_waits_say_what_their_figures_say(record, rule, figures, says):
+    one = judge(expecting(rule, ["1", "8"]), record, waits(record, **figures))
+    assert one.agreement == says
+    assert one.one_trial
+
+
+@pytest.mark.parametrize("rule", ["mean-above-p99", "tail-shrinks", "p90-alike", "moves-up"])
+def test_what_was_not_measured_is_open(rule):
+    assert found(expecting(rule, ["1", "16"]), records.no_difference()).agreement is Agreement.OPEN
+
+
+def test_a_study_without_a_verdict_says_nothing():
+    assert found(expecting("faster", ["4"]), records.unfinished()).agreement is Agreement.OPEN

@@ -1,0 +1,41 @@
+import pytest
+
+from dialin.servers.connection import RefusedError
+from dialin.trials.build_catalogue import _keep, _setting_again
+from dialin.variables.catalogue import Catalogue, Kind, Variable
+
+
+def refusing(number):
+    def query(statement):
+        assert statement == "SET GLOBAL read_only = @@GLOBAL.read_only"
+        raise RefusedError("refused", "", number)
+
+    return query
+
+
+def test_setting_again_tells_the_servers_error():
+    assert _setting_again(lambda statement: [])("read_only") == 0
+    assert _setting_again(refusing(1238))("read_only") == 1238
+
+
+@pytest.mark.parametrize("number", [0, 2006, 2013])
+def test_a_lost_connection_tells_nothing_of_a_variable(number):
+    with pytest.raises(RefusedError):
+        _setting_again(refusing(number))("read_only")
+
+
+KNOWN = {"read_only": Variable("read_only", Kind.BOOLEAN, default="OFF")}
+
+
+def test_what_a_build_told_is_kept(tmp_path):
+    said = []
+    _keep(Catalogue("mysql@9.7.4", KNOWN), tmp_path / "catalogues" / "one.json", said.append)
+    kept = Catalogue.from_json((tmp_path / "catalogues" / "one.json").read_text())
+    assert (kept.variables, said) == (KNOWN, [])
+
+
+def test_what_did_not_come_in_time_is_not_kept_and_said(tmp_path):
+    said = []
+    _keep(Catalogue("mysql@9.7.4", KNOWN, complete=False), tmp_path / "one.json", said.append)
+    assert not list(tmp_path.iterdir())
+    assert "mysql@9.7.4 did not answer everything in time" in said[0]

@@ -1,0 +1,122 @@
+"""Loads of which no transaction succeeds, and servers that stand still; servers, load and host are invented."""
+
+import pytest
+
+from dialin.errors import ServerError, WorkloadError
+from dialin.model.progress import Silent
+from dialin.model.trial import Step, Trial, TrialState
+from dialin.question.plan import plan
+from dialin.store.store import Store
+from dialin.trials.hang_detector import FAILING_PATIENCE, STALL_PATIENCE, Standstill
+from dialin.trials.trial import Laboratory, run
+from dialin.workloads.base import Second
+from trials.test_trial_hiccups import FakeLoad, FakeProbe, FakeStage
+
+
+def second(tps=0.0, **codes):
+    told = {int(code.removeprefix("e")): rate for code, rate in codes.items()}
+    return Second(1, tps, 0.0, 0.0, 0.0, 0.0, sum(told.values()), 0.0, codes=told)
+
+
+def watched(seconds):
+    """Let these seconds pass; returns how many did before it was too much, and what was said then."""
+    standstill = Standstill()
+    for number, each in enumerate(seconds, 1):
+        try:
+            standstill.saw(each, lambda: "[ERROR] the log's last line")
+        except (ServerError, WorkloadError) as error:
+            return number, error
+    return number, None
+
+
+def test_a_load_of_which_every_transaction_fails_is_told_with_the_commonest_error_and_what_to_do():
+    after, error = watched([second(e1062=40, e1213=2)] * 100)
+    assert after == FAILING_PATIENCE
+    assert isinstance(error, WorkloadError)
+    assert error.what == "Every transaction failed for 10 s: 400 times error 1062 (DUP_ENTRY), and 20 others"
+    assert "inserts keys that are taken" in error.remedy
+    assert error.log_tail == "error 1062 (DUP_ENTRY): 400 times\nerror 1213 (LOCK_DEADLOCK): 20 times"
+
+
+def test_errors_beside_transactions_are_no_failure_however_many():
+    assert watched([second(1.0, e1213=5000)] * 1000) == (1000, None)
+    nearly = [second(e1062=9)] * (FAILING_PATIENCE - 1)
+    assert watched([*nearly, second(1.0), *nearly]) == (2 * len(nearly) + 1, None)
+
+
+def test_a_server_that_stands_still_is_called_hung_and_not_one_that_answers_with_errors_now_and_then():
+    after, error = watched([second()] * 100)
+    assert (after, error.what, error.log_tail) == (
+        STALL_PATIENCE,
+        f"The server hung: no transaction for {STALL_PATIENCE} s",
+        "[ERROR] the log's last line",
+    )
+    after, error = watched(([second()] * 19 + [second(e1205=4)]) * 5)
+    assert (after, type(error)) == (STALL_PATIENCE, WorkloadError)
+    assert "12 times error 1205 (LOCK_WAIT_TIMEOUT)" in error.what
+
+
+def test_errors_that_a_driver_does_not_tell_apart_are_counted():
+    _, error = watched([Second(1, 0.0, 0.0, 0.0, 0.0, 0.0, 3.0, 0.0)] * 100)
+    assert "30 errors that its driver counts without telling them apart" in error.what
+    _, error = watched([second(e4999=1)] * 100)
+    assert "10 times error 4999;" in f"{error.what};"
+
+
+class FailingLoad(FakeLoad):
+    """A load whose seconds have no transaction from some on, and so many errors."""
+
+    def __init__(self, clock, begins, errors):
+        super().__init__(clock, 1000, lambda number: 100.0 if number < begins else 0.0)
+        self.errors = errors
+
+    def read(self, timeout):
+        came = super().read(timeout)
+        return came if came.tps else second(e1062=self.errors)
+
+
+@pytest.fixture
+def ended(tmp_path, spec, clock):
+    """Run one trial whose load fails from a second on; how it ended, and its samples."""
+
+    def call(begins, errors, **changes):
+        asked = spec.model_copy(update=changes)
+        load = FailingLoad(clock, begins, errors)
+        with Store.create(tmp_path, asked, created=0, dialin_version="0", command="", host={}, servers={}) as store:
+            laboratory = Laboratory(
+                spec=asked,
+                plan=plan(asked),
+                clock=clock,
+                store=store,
+                watcher=Silent(),
+                workload=load,
+                stage=lambda candidate: FakeStage(),
+                hiccups=lambda clock: FakeProbe(lambda asked: 0.0),
+            )
+            trial = run(laboratory, Trial(0, 1, 1, 1, "4", TrialState.RUNNING, 0.0))
+            return trial, store.samples()[1]
+
+    return call
+
+
+def test_a_trial_in_which_every_transaction_fails_has_failed_by_its_workload(ended):
+    trial, samples = ended(begins=1, errors=500.0)
+    assert trial.state is TrialState.FAILED
+    assert (trial.failure.fault, trial.failure.step) == ("workload", Step.WARM_UP)
+    assert "5,000 times error 1062 (DUP_ENTRY). It inserts keys that are taken" in trial.failure.reason
+    assert len(samples) == FAILING_PATIENCE
+
+
+@pytest.mark.parametrize(
+    ("errors", "says"), [(7.0, "28 times error 1062"), (0.0, "No transaction ended while it was measured. Measure for longer")]
+)
+def test_a_trial_that_measured_no_transaction_is_not_done_however_short(ended, errors, says):
+    trial, _ = ended(begins=1, errors=errors, measure=2.0, warmup=2.0)
+    assert trial.state is TrialState.FAILED
+    assert trial.failure.step is Step.MEASURE
+    assert says in trial.failure.reason
+
+
+def test_a_trial_whose_transactions_end_early_on_keeps_its_score(ended):
+    trial, _ = ended(begins=4, errors=0.0, measure=4.0, warmup=2.0)
+    assert trial.state is TrialState.DONE

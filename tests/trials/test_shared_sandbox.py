@@ -1,0 +1,146 @@
+"""How long a server lives that serves trials one after another; servers are fakes."""
+
+from contextlib import contextmanager
+
+import pytest
+
+from dialin.errors import ServerError
+from dialin.model.build import Build, Flavour
+from dialin.model.trial import Step, Trial, TrialState
+from dialin.trials import switch_mode
+from dialin.trials.shared_sandbox import Lives, SharedStage
+from dialin.variables.catalogue import Catalogue, Kind, Variable
+from dialin.verdict.changed_during_trial import ChangeDetector
+from fixtures.studies import BUILD, CAPACITY, FakeInstance, study
+
+CHANGES = switch_mode.changes(
+    study({"a": {CAPACITY: 200}, "b": {CAPACITY: 400}, "refused": {"back_log": 90}}),
+    {},
+    Catalogue(BUILD, {CAPACITY: Variable(CAPACITY, Kind.INTEGER, default="1", dynamic=True)}),
+)
+
+
+class FakeSandbox:
+    """A stage of a server of its own; `starts` is false where it does not start."""
+
+    def __init__(self, *, starts=True):
+        self.starts, self.server, self.ended, self.detector = starts, None, 0, ChangeDetector([CAPACITY])
+
+    def ready(self, timed):
+        with timed(Step.RESTORE):
+            pass
+        with timed(Step.BOOT):
+            if not self.starts:
+                raise ServerError("it did not start")
+        self.server = FakeInstance()
+        return self.server
+
+    def instance(self):
+        return self.server
+
+    def target(self):
+        return self
+
+    def hide(self, value):
+        return value.replace("/private", "{sandbox}")
+
+    def end(self, *, well):
+        self.ended += 1
+
+
+class Site:
+    """Runs trials as a study does: `ready`, then `end`."""
+
+    def __init__(self, clock, *, grows=False):
+        self.begun, self.steps, self.next = [], [], {}
+        self.lives = Lives(self._begin, CHANGES, clock, for_one_block=grows)
+
+    def _begin(self):
+        self.begun.append(FakeSandbox(**self.next))
+        return self.begun[-1]
+
+    @contextmanager
+    def _timed(self, step):
+        self.steps.append(step)
+        yield
+
+    def trial(self, candidate, block=1, *, well=True):
+        trial = Trial(id=0, block=block, session=1, position=1, candidate=candidate, state=TrialState.RUNNING, started=0.0)
+        stage = SharedStage(self.lives, trial, Build(Flavour.MYSQL, (9, 7, 4), binary=None))
+        self.steps = []
+        try:
+            server = stage.ready(self._timed)
+            assert server is stage.instance()
+            assert server.values[CAPACITY] == str(CHANGES.own[candidate][CAPACITY])
+        except ServerError:
+            stage.end(well=False)
+            raise
+        stage.end(well=well)
+        return self.steps
+
+    def servers(self):
+        return [one for one in self.begun if one.server is not None]
+
+
+@pytest.fixture
+def site(clock):
+    return Site(clock)
+
+
+def test_one_life_serves_the_trials_of_all_blocks_and_only_the_first_restores_and_boots(site):
+    assert site.trial("a") == [Step.RESTORE, Step.BOOT, Step.SET]
+    assert [site.trial(name, block) for name, block in (("b", 1), ("b", 2), ("a", 2))] == [[Step.SET]] * 3
+    assert [one.ended for one in site.servers()] == [0]
+    site.lives.end()
+    assert [one.ended for one in site.servers()] == [1]
+
+
+def test_a_life_lasts_one_block_where_the_load_changes_how_much_data_there_is(clock):
+    site = Site(clock, grows=True)
+    steps = [site.trial(name, block) for name, block in (("a", 1), ("b", 1), ("b", 2), ("a", 2))]
+    assert [Step.BOOT in found for found in steps] == [True, False, True, False]
+    assert [one.ended for one in site.servers()] == [1, 0]
+
+
+def test_a_trial_that_failed_ends_the_life_and_the_next_one_begins_another(site):
+    site.trial("a", well=False)
+    assert site.servers()[0].ended == 1
+    assert Step.BOOT in site.trial("b")
+    assert len(site.servers()) == 2
+
+
+def test_a_server_that_died_meanwhile_is_replaced(site):
+    site.trial("a")
+    site.servers()[0].server.gone = True
+    assert Step.BOOT in site.trial("b")
+    assert [one.ended for one in site.servers()] == [1, 0]
+
+
+def test_a_refused_value_fails_its_trial_alone(site):
+    site.trial("a")
+    with pytest.raises(ServerError, match="back_log"):
+        site.trial("refused")
+    assert Step.BOOT in site.trial("b"), "nobody knows what the refused statement left"
+
+
+def test_a_server_that_does_not_start_is_taken_away_and_tried_anew(site):
+    site.next = {"starts": False}
+    with pytest.raises(ServerError, match="did not start"):
+        site.trial("a")
+    assert site.begun[-1].ended == 1
+    site.next = {}
+    assert Step.BOOT in site.trial("a")
+
+
+def test_a_trial_sees_the_sandbox_that_lives(site, clock):
+    trial = Trial(id=0, block=1, session=1, position=1, candidate="a", state=TrialState.RUNNING, started=0.0)
+    stage = SharedStage(site.lives, trial, Build(Flavour.MYSQL, (9, 7, 4), binary=None))
+    assert stage.instance() is None
+    stage.ready(site._timed)
+    assert stage.target() is site.begun[-1]
+    assert stage.hide("/private/s.sock") == "{sandbox}/s.sock"
+
+
+def test_nothing_is_left_to_end_where_nothing_was_begun(site):
+    site.lives.end()
+    assert site.servers() == []

@@ -1,0 +1,67 @@
+"""What a verdict's figures rest on is told in what the load is measured by: seconds, or runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from dialin.model.trial import Sample, Step, Trial, TrialState
+from dialin.model.workload import WorkloadSpec
+from dialin.stats.figures import figures
+from dialin.verdict.caveats import lost_notes, steadiness_notes
+from fixtures.studies import study
+
+SECONDS = study({"a": {}, "b": {}})
+RUNS = study({"a": {}, "b": {}}, workload=WorkloadSpec(name="scan", tables=1, threads=1, table_size=1000))
+
+
+def measured(tps, *, took=1.0, lost=()):
+    """Return a trial, and its figures, of which some samples were lost to the host."""
+    samples = [
+        Sample(number, number * took, Step.MEASURE, rate, 0, 0, 0, 1.0, 0, 0, gap=took if number in lost else 0.0, seconds=took)
+        for number, rate in enumerate(tps, 1)
+    ]
+    trial = Trial(id=1, block=1, session=1, position=1, candidate="a", state=TrialState.DONE, started=0.0)
+    return [trial], {1: figures(samples)}
+
+
+@pytest.mark.parametrize(
+    ("spec", "took", "told"),
+    [
+        (SECONDS, 1.0, "in 2 measured seconds (20.0 %), in 1 trial: they are left out"),
+        (RUNS, 30.0, "during runs of 1 trial, which took 60 seconds (20.0 %): these runs are left out"),
+    ],
+)
+def test_what_the_host_spoiled_is_counted_in_seconds_or_named_as_runs(spec, took, told):
+    (note,) = lost_notes(spec, *measured([100.0] * 10, took=took, lost=(3, 7)))
+    assert told in note.text
+    assert note.data["seconds"] == 2 * took
+
+
+@pytest.mark.parametrize(("spec", "option"), [(SECONDS, "--warmup"), (RUNS, "--workload-option runs=N")])
+def test_what_is_advised_where_trials_are_not_steady_can_be_given(spec, option):
+    (note,) = steadiness_notes(spec, *measured([100.0 + 5 * second for second in range(60)]))
+    assert option in note.text
+
+
+def test_at_a_rate_it_is_said_that_latency_was_not_steady_and_a_rate_that_was_missed_is_what_to_mend():
+    spec = study({"a": {}, "b": {}}, workload=WorkloadSpec(rate=100))
+    trials, found = measured([100.0 + 5 * second for second in range(60)])
+    (note,) = steadiness_notes(spec, trials, found)
+    assert "did not become steady in latency (a)" in note.text
+    assert "--warmup" in note.text
+    (note,) = steadiness_notes(spec, trials, found, short=[1])
+    assert note.text.endswith("start a new study with a lower --rate")
+
+
+@pytest.mark.parametrize(
+    ("tps", "said"),
+    [
+        ([100.0] * 40 + [3.0] * 20, "1 fell and did not recover (−97.0 % at most)"),
+        (([100.0] * 15 + [10.0] * 15) * 2, "1 switched between two levels (−90.0 % from the higher to the lower one at most)"),
+        ([100.0, 300.0, 20.0, 200.0, 10.0, 250.0] * 10, "1 varied too much (coefficient of variation"),
+    ],
+)
+def test_a_trial_that_did_not_keep_a_level_has_its_course_named(tps, said):
+    (note,) = steadiness_notes(SECONDS, *measured(tps))
+    assert said in note.text
+    assert "a longer warm-up does not help" in note.text

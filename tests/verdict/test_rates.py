@@ -1,0 +1,105 @@
+"""What a rate that was asked for came to is told, each number of threads by what was measured with it."""
+
+from __future__ import annotations
+
+import pytest
+
+from dialin.model.evidence import Gauge, Watched
+from dialin.model.study import Goal
+from dialin.model.trial import Sample, Step, Trial, TrialState
+from dialin.model.workload import WorkloadSpec
+from dialin.verdict import rates
+from fixtures.studies import study
+
+
+def at_rate(rate, goal=Goal.LATENCY, levels=()):
+    load = WorkloadSpec(rate=rate, levels=levels, threads=max(levels, default=16))
+    return study({"a": {}, "b": {}, "c": {}}, workload=load, goal=goal)
+
+
+def trial(number, candidate):
+    return Trial(id=number, block=1, session=1, position=1, candidate=candidate, state=TrialState.DONE, started=0.0)
+
+
+def seconds(tps, *, count=60, threads=16, begin=0):
+    return [Sample(begin + n, 0.0, Step.MEASURE, tps, 0, 0, 0, 5.0, 0, 0, threads=threads) for n in range(1, count + 1)]
+
+
+def told(spec, reached, watched=None):
+    """Return the notes on a trial of each candidate, which came to so many transactions a second."""
+    trials = [trial(number, name) for number, name in enumerate(reached, 1)]
+    samples = {one.id: seconds(reached[one.candidate]) for one in trials}
+    return {note.code: note for note in rates.notes(spec, trials, samples, watched or {})}
+
+
+def load_told(**figures):
+    return {1: {"load": Watched("load", 60.0, gauges={name: Gauge(f, f, f, f, f) for name, f in figures.items()})}}
+
+
+def test_a_rate_that_was_reached_or_never_asked_for_is_not_told_of():
+    assert told(at_rate(1000), {"a": 995, "b": 1000}) == {}
+    assert told(at_rate(0), {"a": 995, "b": 1000}) == {}
+
+
+def test_a_rate_that_was_not_reached_is_told_with_what_was():
+    note = told(at_rate(1000), {"a": 900, "b": 1000})["rate_not_reached"]
+    assert "The rate of 1000 transactions/s was not reached in 1 of 2 trials (a): it was 900 at the least" in note.text
+    assert "its latency tells how long" in note.text
+    assert note.data == {"asked": 1000, "achieved": 900, "candidates": ["a"]}
+
+
+@pytest.mark.parametrize(
+    ("rate", "achieved", "missed"), [(10, 9.5, False), (10, 8.0, True), (5000, 4970, False), (5000, 4900, True)]
+)
+def test_what_chance_takes_from_a_low_rate_is_no_miss(rate, achieved, missed):
+    assert ("rate_not_reached" in told(at_rate(rate), {"a": achieved})) is missed
+
+
+def test_each_number_of_threads_is_judged_by_its_own_seconds():
+    spec, one = at_rate(1000, levels=(1, 16)), trial(1, "a")
+    samples = {1: [*seconds(250, threads=1), *seconds(1000, threads=16, begin=60)]}
+    (note,) = rates.notes(spec, [one], samples, {})
+    assert "it was 250 at the least with 1 thread" in note.text
+    # 1000 and 250 have a geometric mean of 500, which nothing measured.
+    assert note.data["achieved"] == 250
+
+
+def test_what_was_dropped_is_counted_and_latency_is_not_said_to_tell_of_it():
+    notes = told(at_rate(1000), {"a": 900}, load_told(dropped=1234.0, late_ms=0.1))
+    assert (
+        "1,234 transactions were due and never began, in 1 of 1 trial (a), warm-up included"
+        in notes["transactions_dropped"].text
+    )
+    assert "latency tells how long" not in notes["rate_not_reached"].text
+
+
+def test_what_was_dropped_with_each_number_of_threads_is_summed_up():
+    spec = at_rate(1000, levels=(1, 16))
+    gauges = {"dropped": Gauge(100.0, 0.0, 0.0, 100.0, 50.0)}
+    notes = rates.notes(spec, [trial(1, "a")], {1: seconds(1000)}, {1: {"load": Watched("load", 60.0, gauges=gauges)}})
+    assert [note.data["dropped"] for note in notes] == [100]
+
+
+@pytest.mark.parametrize("achieved", [900, 1000])
+@pytest.mark.parametrize(("late", "named"), [(0.4, False), (12.0, True)])
+def test_a_driver_that_was_late_itself_is_named_whether_the_rate_was_reached_or_not(achieved, late, named):
+    notes = told(at_rate(1000), {"a": achieved}, load_told(late_ms=late))
+    assert ("driver_late" in notes) is named
+    if named:
+        assert "The load driver was itself 12 ms late on average" in notes["driver_late"].text
+
+
+def test_throughput_is_said_to_tell_nothing_of_candidates_that_kept_up():
+    spec = at_rate(1000, Goal.THROUGHPUT)
+    all_of_them = told(spec, {"a": 1000, "b": 1000, "c": 1000})["rate_reached"]
+    assert all_of_them.text.startswith("All candidates kept up with the rate of 1000 transactions/s")
+    assert "--goal latency" in all_of_them.text
+    some = told(spec, {"a": 1000, "b": 1000, "c": 900})["rate_reached"]
+    assert some.text.startswith("a and b kept up")
+    assert "rate_reached" not in told(spec, {"a": 1000, "b": 900, "c": 900})
+    assert "rate_reached" not in told(at_rate(1000), {"a": 1000, "b": 1000, "c": 1000})
+
+
+def test_it_is_said_before_a_study_begins_that_a_rate_and_throughput_do_not_go_together():
+    assert "--goal latency" in rates.before(500, Goal.THROUGHPUT)
+    assert rates.before(500, Goal.LATENCY) == rates.before(0, Goal.THROUGHPUT) == ""

@@ -1,0 +1,144 @@
+"""Whatever trials are called, in which order they stand, and in which unit: the verdict is the same."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dialin.model.study import Goal
+from dialin.model.trial import Purpose
+from dialin.testing.invented import VARIABLE, Plan, Shape, build
+from dialin.verdict.verdict import judge
+
+ALPHA = 0.02
+
+
+@st.composite
+def studies(draw):
+    """A study of two to four candidates, of one goal; the last candidate may have left after the second block."""
+    count, blocks = draw(st.integers(2, 4)), draw(st.integers(2, 4))
+    levels = draw(st.lists(st.sampled_from([1000.0, 1004.0, 1015.0, 1040.0, 1200.0]), min_size=count, max_size=count))
+    steady = draw(st.lists(st.sampled_from([0.02, 0.03, 0.08]), min_size=count, max_size=count))
+    shapes = [
+        Shape(f"pool {value}", {VARIABLE: value}, level, noise=noise, stalls=draw(st.sampled_from([0, 0, 1])))
+        for value, level, noise in zip((1, 8, 16, 64), levels, steady, strict=False)
+    ]
+    if count > 2 and draw(st.booleans()):
+        shapes[-1] = replace(shapes[-1], level=700.0, left_after=2)
+    plan = Plan(
+        blocks=blocks,
+        warm_up=2,
+        measure=20,
+        seed=draw(st.integers(0, 50)),
+        between=draw(st.sampled_from([0.001, 0.006, 0.03])),
+        goal=draw(st.sampled_from(list(Goal))),
+        aa=draw(st.sampled_from([False, False, True])),
+    )
+    return build(shapes, None, plan)
+
+
+def changed(record, change):
+    """The record with each second of each trial changed."""
+    return replace(
+        record,
+        samples={trial.id: [change(trial, sample) for sample in record.samples[trial.id]] for trial in record.trials},
+    )
+
+
+def renamed(record, names, order):
+    """The record with other names for its candidates, which also stand in another order."""
+    candidates = [one.model_copy(update={"name": names[one.name]}) for one in record.spec.candidates]
+    spec = record.spec.model_copy(
+        update={"candidates": tuple(candidates[index] for index in order), "baseline": names[record.spec.baseline]}
+    )
+    return replace(record, spec=spec, trials=[replace(trial, candidate=names[trial.candidate]) for trial in record.trials])
+
+
+def interval(estimate):
+    return (
+        None if estimate is None else tuple(0 if one is None else one for one in (estimate.mean, estimate.low, estimate.high))
+    )
+
+
+def of(verdict, names=None):
+    """All that a verdict decides and compares, by the candidates' first names; what it rounds nowhere."""
+    first = {new: old for old, new in (names or {}).items()}
+    return {
+        "verdict": verdict.verdict,
+        "recommended": first.get(verdict.recommended_candidate, verdict.recommended_candidate),
+        "winners": {first.get(name, name) for name in verdict.winners},
+        "blocks": verdict.blocks,
+        "warnings": {note.code for note in verdict.warnings},
+        "candidates": {
+            first.get(one.name, one.name): (one.state, one.probability, one.left_after, one.trials, one.unsteady)
+            for one in verdict.candidates
+        },
+    }
+
+
+def figures(verdict, names=None):
+    """Its comparisons, as figures."""
+    first = {new: old for old, new in (names or {}).items()}
+    found = {"detectable": verdict.detectable or 0, "noise": verdict.trial_noise or 0}
+    for one in verdict.candidates:
+        for what in ("ratio", "goal_ratio", "cv", "stall_seconds_per_1000"):
+            for part, value in zip(("mean", "low", "high"), interval(getattr(one, what)), strict=True):
+                found[first.get(one.name, one.name), what, part] = value
+    return found
+
+
+def assert_same(found, again, names=None):
+    assert of(again, names) == of(found)
+    assert figures(again, names) == pytest.approx(figures(found), rel=1e-6, abs=1e-9)
+
+
+@settings(max_examples=8)
+@given(studies(), st.data())
+def test_names_and_the_order_of_candidates_and_of_trials_change_no_verdict(record, data):
+    names = dict(zip([one.name for one in record.spec.candidates], data.draw(st.permutations("pqrs")), strict=False))
+    order = data.draw(st.permutations(range(len(names))))
+    other = renamed(record, names, order)
+    other = replace(other, trials=data.draw(st.permutations(other.trials)))
+    found, again = judge(record, ALPHA), judge(other, ALPHA)
+    assert again.decided == found.decided
+    assert_same(found.verdict, again.verdict, names)
+    pareto = [{names.get(one.name, one.name) for one in v.verdict.candidates if one.pareto} for v in (found, again)]
+    assert pareto[0] == pareto[1]
+
+
+@settings(max_examples=8)
+@given(studies(), st.sampled_from([60.0, 0.001, 7.3]), st.sampled_from([1000.0, 0.001]))
+def test_the_unit_changes_no_verdict_and_no_word_of_it(record, unit, other_unit):
+    scaled = changed(record, lambda _, one: replace(one, tps=unit * one.tps, latency_ms=other_unit * one.latency_ms))
+    found, again = judge(record, ALPHA).verdict, judge(scaled, ALPHA).verdict
+    assert_same(found, again)
+    assert (again.headline, again.reason) == (found.headline, found.reason)
+    for one, other in zip(found.candidates, again.candidates, strict=True):
+        assert interval(other.tps) == pytest.approx([unit * part for part in interval(one.tps)])
+        assert interval(other.latency_ms) == pytest.approx([other_unit * part for part in interval(one.latency_ms)])
+
+
+@settings(max_examples=8)
+@given(studies(), st.floats(0.3, 3), st.lists(st.floats(0.5, 2), min_size=4, max_size=4))
+def test_a_drift_that_all_trials_share_changes_no_comparison(record, always, by_block):
+    def drifted(trial, one):
+        return replace(one, tps=always * by_block[trial.block - 1] * one.tps)
+
+    found, again = judge(record, ALPHA).verdict, judge(changed(record, drifted), ALPHA).verdict
+    assert_same(found, again)
+    assert (again.headline, again.reason) == (found.headline, found.reason)
+
+
+@pytest.mark.parametrize("goal", Goal)
+def test_fresh_trials_confirm_and_change_nothing_else(goal):
+    shapes = [Shape("1", {VARIABLE: 1}, 1000), Shape("8", {VARIABLE: 8}, 1200, noise=0.005)]
+    record = build(shapes, None, Plan(blocks=4, warm_up=2, measure=20, goal=goal))
+    fresh = [replace(t, id=t.id + 100, block=t.block + 4, purpose=Purpose.CONFIRM) for t in record.trials]
+    slower = {t.id: [replace(one, tps=0.9 * one.tps) for one in record.samples[t.id - 100]] for t in fresh}
+    more = replace(record, trials=[*record.trials, *fresh], samples={**record.samples, **slower})
+    plain, confirmed = judge(record, ALPHA).verdict, judge(more, ALPHA).verdict
+    assert_same(plain, confirmed)
+    assert plain.confirmed is None
+    assert (confirmed.confirmed.candidate, confirmed.confirmed.blocks) == ("8", 4)
+    assert confirmed.confirmed.ratio.mean == pytest.approx(plain.candidates[1].goal_ratio.mean)

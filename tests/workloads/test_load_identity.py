@@ -1,0 +1,63 @@
+"""Two loads never enter one verdict unnoticed."""
+
+from __future__ import annotations
+
+import pytest
+
+from dialin.errors import UserError
+from dialin.model.workload import Driver, WorkloadSpec
+from dialin.workloads import load_identity
+from dialin.workloads.dialin_load import DialinLoad
+from fixtures.studies import study
+
+OLD, NEW = "dialin-load 0.1.0", "dialin-load 0.2.0"
+
+
+@pytest.fixture
+def mine(tmp_path):
+    """A study of a workload file, its load, and the file."""
+    file = tmp_path / "mine.toml"
+    file.write_text("a = 1")
+    spec = study({"a": {}, "b": {}}, workload=WorkloadSpec(name=str(file), driver=Driver.DIALIN_LOAD))
+    return spec, DialinLoad(spec.workload), file
+
+
+def test_a_workload_file_that_was_edited_is_refused_until_it_is_back(mine):
+    spec, load, file = mine
+    begun = {"load_file_digest": load.digest()}
+    load_identity.check(spec, begun, load)
+    file.write_text("a = 2")
+    with pytest.raises(UserError, match=r"mine\.toml is not what the study began with"):
+        load_identity.check(spec, begun, load)
+    file.write_text("a = 1")
+    load_identity.check(spec, begun, load)
+
+
+def test_a_workload_file_that_is_gone_is_refused(mine):
+    spec, load, file = mine
+    begun = {"load_file_digest": load.digest()}
+    file.unlink()
+    with pytest.raises(UserError, match=r"mine\.toml cannot be read"):
+        load_identity.check(spec, begun, load)
+
+
+def test_a_study_that_an_older_dialin_began_goes_on(mine):
+    spec, load, file = mine
+    file.write_text("a = 2")
+    load_identity.check(spec, {"load_driver": OLD}, load)
+
+
+def test_the_same_driver_is_not_told_of():
+    begun = {"load_driver": OLD}
+    assert load_identity.later(begun, OLD) == load_identity.later({}, NEW) == {}
+    assert load_identity.notes(begun) == []
+
+
+def test_each_driver_that_went_on_is_told_in_its_order():
+    begun = {"load_driver": OLD}
+    begun |= load_identity.later(begun, NEW)
+    assert load_identity.later(begun, NEW) == {}
+    (note,) = load_identity.notes(begun)
+    assert f"by {OLD} at first, and after the study was resumed by {NEW}" in note.text
+    begun |= load_identity.later(begun, OLD)
+    assert load_identity.notes(begun)[0].data["drivers"] == [OLD, NEW, OLD]
