@@ -14,6 +14,7 @@ from rich.markup import escape
 from typer.exceptions import TyperException
 
 from dialin import __version__
+from dialin.cli.closed_pipe import outlive_readers
 from dialin.cli.commands import OnDemand
 from dialin.cli.console import errors
 from dialin.errors import DialinError, ExitCode
@@ -60,6 +61,7 @@ def before(
 
 def main() -> None:
     """Run the command line; every error that dialin means ends in one line with its remedy."""
+    outlive_readers()
     try:
         sys.exit(app(standalone_mode=False) or ExitCode.VERDICT)
     except typer.Abort:

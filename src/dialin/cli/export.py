@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 from pathlib import Path
@@ -12,7 +11,7 @@ import typer
 
 from dialin.cli.console import say
 from dialin.cli.studies import Directory
-from dialin.errors import ExitCode, UserError
+from dialin.errors import UserError
 from dialin.frames import Format
 
 if TYPE_CHECKING:
@@ -69,12 +68,8 @@ def _print(directory: Path, form: Format) -> None:
 
         reading.read(directory, written)
         whole.seek(0)
-        try:
-            shutil.copyfileobj(whole, sys.stdout.buffer)
-            sys.stdout.buffer.flush()
-        except BrokenPipeError:  # whoever read has seen enough, as `head` does
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(ExitCode.NO_VERDICT) from None
+        shutil.copyfileobj(whole, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
 
 
 def _named_after(out: Path | None) -> Format:
