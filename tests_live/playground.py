@@ -16,6 +16,37 @@ from dialin.servers.ledger import Ledger
 from dialin.variables import rules
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "attached.md"
+_RESTART = """
+import os, signal, subprocess, sys, time
+from pathlib import Path
+directory = Path(sys.argv[1])
+pid = int((directory / "server.pid").read_text())
+try:
+    shown = Path(f"/proc/{pid}/cmdline").read_bytes()
+    inherited = Path(f"/proc/{pid}/environ").read_bytes()
+except OSError:
+    shown = b""
+kept = directory / "words"
+if shown:
+    kept.write_bytes(shown)
+    (directory / "environ").write_bytes(inherited)
+else:
+    pid = None  # it is gone, or a zombie
+words = [word for word in kept.read_bytes().split(b"\\0")[:-1] if b"persisted" not in word]
+words += [word.encode() for word in sys.argv[2:]]
+environment = dict(part.split(b"=", 1) for part in (directory / "environ").read_bytes().split(b"\\0") if b"=" in part)
+options = directory / "my.cnf"
+options.write_text("".join(line for line in options.read_text().splitlines(True) if "init_file" not in line))
+if pid:
+    os.kill(pid, signal.SIGTERM)
+while pid and Path(f"/proc/{pid}/stat").exists() and Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z":
+    time.sleep(0.05)
+with open(os.devnull, "wb") as nothing:
+    process = subprocess.Popen(words, env=environment, cwd=directory, start_new_session=True, stdin=subprocess.DEVNULL)
+(directory / "server.pid").write_text(str(process.pid))
+"""
+"""Restarts a server as it was started, without what only its first start needed."""
+
 PASSWORD = "s3cret, #'no\\one= sees"
 
 
@@ -87,3 +118,10 @@ def option_file(server, path, **more):
 
 def attach(attachment):
     return Attached(find_account(Path(attachment.defaults_file), None, {}), SystemClock())
+
+
+def command_that_restarts(server, directory):
+    """A --restart-command for a playground."""
+    script = directory / "restart.py"
+    script.write_text(_RESTART)
+    return f"{sys.executable} {script} '{server.directory}'"

@@ -2,7 +2,6 @@
 
 import shlex
 import subprocess
-import sys
 
 import pytest
 
@@ -11,44 +10,12 @@ from dialin.model.study import Attachment
 from dialin.servers.attached.undo import UndoLog
 from dialin.servers.capabilities import Capability, has
 from live import until
-from playground import attach, option_file
-
-RESTART = """
-import os, signal, subprocess, sys, time
-from pathlib import Path
-directory = Path(sys.argv[1])
-pid = int((directory / "server.pid").read_text())
-try:
-    shown = Path(f"/proc/{pid}/cmdline").read_bytes()
-    inherited = Path(f"/proc/{pid}/environ").read_bytes()
-except OSError:
-    shown = b""
-kept = directory / "words"
-if shown:
-    kept.write_bytes(shown)
-    (directory / "environ").write_bytes(inherited)
-else:
-    pid = None  # it is gone, or a zombie
-words = [word for word in kept.read_bytes().split(b"\\0")[:-1] if b"persisted" not in word]
-words += [word.encode() for word in sys.argv[2:]]
-environment = dict(part.split(b"=", 1) for part in (directory / "environ").read_bytes().split(b"\\0") if b"=" in part)
-options = directory / "my.cnf"
-options.write_text("".join(line for line in options.read_text().splitlines(True) if "init_file" not in line))
-if pid:
-    os.kill(pid, signal.SIGTERM)
-while pid and Path(f"/proc/{pid}/stat").exists() and Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z":
-    time.sleep(0.05)
-with open(os.devnull, "wb") as nothing:
-    process = subprocess.Popen(words, env=environment, cwd=directory, start_new_session=True, stdin=subprocess.DEVNULL)
-(directory / "server.pid").write_text(str(process.pid))
-"""
+from playground import attach, command_that_restarts, option_file
 
 
 @pytest.fixture
 def restart_command(modern, tmp_path):
-    script = tmp_path / "restart.py"
-    script.write_text(RESTART)
-    return f"{sys.executable} {script} '{modern.directory}'"
+    return command_that_restarts(modern, tmp_path)
 
 
 def test_a_variable_of_the_start_is_set_by_a_restart_and_put_back_by_another(modern, tmp_path, log, restart_command):
@@ -88,6 +55,35 @@ def test_what_was_persisted_before_is_persisted_again(modern, tmp_path, log, res
     attached.restart(restart_command)
 
 
+@pytest.mark.parametrize(
+    ("theirs", "left"),
+    [
+        ("SET PERSIST_ONLY back_log = 95", "left persisted as 95, which dialin did not do; it was persisted as 90 before"),
+        ("RESET PERSIST back_log", "left not persisted, which dialin did not do; it was persisted as 90 before"),
+    ],
+)
+def test_what_somebody_else_persists_meanwhile_is_left_to_them(modern, tmp_path, log, restart_command, theirs, left):
+    attachment = Attachment(defaults_file=str(option_file(modern, tmp_path / "my.cnf")))
+    attached = attach(attachment)
+    modern.query("SET PERSIST_ONLY back_log = 90")
+    attached.restart(restart_command)
+    entry = log.begin(attached, attachment, ["back_log", "innodb_log_write_ahead_size"], restart=True)
+    attached.persist_only({"back_log": 70})
+    assert attached.persisted_by_others() == {}
+    attached.restart(restart_command)
+    modern.query(theirs)
+    persisted = attached.persisted()
+    assert list(attached.persisted_by_others()) == ["back_log"]
+    assert attached.persisted_by_others() == {}, "a change is reported once"
+    lines = log.undo(entry, attached, restart_command=restart_command)
+    assert f"back_log: {left}" in lines
+    assert attached.persisted() == persisted
+    assert modern.variables()["back_log"] != "70", "what dialin set is in force no longer"
+    assert log.entries() == []
+    modern.query("RESET PERSIST")
+    attached.restart(restart_command)
+
+
 def test_run_time_values_that_a_restart_loses_are_set_again(modern, tmp_path, log, restart_command):
     attachment = Attachment(defaults_file=str(option_file(modern, tmp_path / "my.cnf")))
     names = ("general_log_file", "max_connections", "long_query_time")
@@ -117,6 +113,7 @@ def test_a_server_that_cannot_start_with_what_was_persisted_is_got_back_as_it_is
     attached.persist_only({"back_log": 70})
     path = modern.directory / "data" / "mysqld-auto.cnf"
     path.write_text(path.read_text().replace('"70"', '"oops"'))  # no value that SET takes ends every version
+    attached.journal.was_persisted({"back_log": "oops"}, {"back_log": "oops"})  # as if dialin had persisted that
     attached.patience = 8.0  # a server that is down for long is taken for one that nobody needs by the next dialin
     words = r"what dialin persisted for it \(\w+\).*--persisted-globals-load=OFF.*dialin restore"
     with pytest.raises(ServerError, match=words):

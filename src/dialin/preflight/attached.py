@@ -15,7 +15,7 @@ from typing import Any
 from dialin.errors import DialinError, ServerError, UserError
 from dialin.model.setting import Value
 from dialin.model.study import Attachment, StudySpec
-from dialin.model.trial import Step, Trial
+from dialin.model.trial import Step, Trial, VariableChange
 from dialin.preflight.checked import Ready, settle
 from dialin.question.candidates import Variables, candidates_of
 from dialin.question.plan import Plan
@@ -30,7 +30,7 @@ from dialin.trials.tools import Workshop
 from dialin.variables import catalogue, rules
 from dialin.variables.catalogue import Catalogue
 from dialin.verdict import effective_settings
-from dialin.verdict.changed_during_trial import ChangeDetector
+from dialin.verdict.changed_during_trial import ChangeDetector, VariablesChangedError
 from dialin.workloads.base import Target, Workload
 
 
@@ -184,6 +184,13 @@ class AttachedStage:
                 self._restore()
         with timed(Step.SET):
             self.detector.check(attached.variables(), Step.SET)
+            if others := attached.persisted_by_others():
+                raise VariablesChangedError(
+                    [
+                        VariableChange(name, left, found, under_test=True, step=Step.SET)
+                        for name, (left, found) in others.items()
+                    ]
+                )
             self.detector.forget()
             try:
                 later = {name: wanted.pop(name) for name in self._site.at_start if name in wanted}

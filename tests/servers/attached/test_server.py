@@ -30,6 +30,9 @@ class Journal:
     def about_to_persist(self, setting):
         self.events.append(("about to persist", dict(setting), dict(self.server.persisted)))
 
+    def was_persisted(self, setting, persisted):
+        self.events.append(("was persisted", dict(setting), dict(persisted)))
+
     def about_to_restart(self):
         self.events.append(("about to restart",))
 
@@ -120,7 +123,8 @@ def test_each_change_is_written_down_before_it_is_made(attached, server):
     assert (about, setting, then["max_connections"]) == ("about to set", {"max_connections": 77}, "151")
     assert (was, in_force) == ("was set", {"max_connections": "77"})
     attached.persist_only({"back_log": 90})
-    assert attached.journal.events[-1] == ("about to persist", {"back_log": 90}, {})
+    assert attached.journal.events[-2] == ("about to persist", {"back_log": 90}, {})
+    assert attached.journal.events[-1] == ("was persisted", {"back_log": 90}, {"back_log": "90"})
     assert server.persisted == {"back_log": "90"}
 
 

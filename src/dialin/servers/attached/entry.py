@@ -35,6 +35,8 @@ class Entry:
         others: what others had changed by then, and is not dialin's.
         persisted: variables with values for the next start, and what those were before; None for those that had none.
         at_start: those of them that dialin gave one.
+        persisted_here: the value that dialin persisted last, by variable; empty where it took one out. While that is not read
+            back, what stood there before is there too.
         restarted: whether dialin restarted the server, so that values which were set at run time before are lost.
         as_started: what differed from `before` just after its last restart; None where that is not known.
         schema: the schema that dialin makes.
@@ -55,6 +57,7 @@ class Entry:
     others: dict[str, str] = field(default_factory=dict)
     persisted: dict[str, str | None] = field(default_factory=dict)
     at_start: list[str] = field(default_factory=list)
+    persisted_here: dict[str, list[str]] = field(default_factory=dict)
     restarted: bool = False
     as_started: dict[str, str] | None = None
     schema: str | None = None

@@ -42,6 +42,21 @@ class Journal(Protocol):
         """
         ...
 
+    def was_persisted(self, wanted: Wanted, persisted: Mapping[str, str]) -> None:
+        """Note what came of that; `persisted` is all that the next start is given."""
+        ...
+
+    def persisted_by_others(self, persisted: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+        """Return the variables that somebody else persisted or took out since dialin persisted them.
+
+        Args:
+            persisted: all that the next start is given.
+
+        Returns:
+            By variable, what dialin left there and what is there; empty for nothing.
+        """
+        ...
+
     def about_to_restart(self) -> None:
         """Note that values which were set at run time are about to be lost."""
         ...

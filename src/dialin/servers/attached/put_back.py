@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from dialin.errors import DialinError
 from dialin.model.setting import Value
@@ -31,25 +31,36 @@ def put_back(journal: WrittenJournal, attached: Attached, lines: list[str], rest
         ServerError: the server does not answer, or another one does.
     """
     faults: list[str] = []
-    _put_back_persisted(journal.entry, attached, lines, faults, restart_command)
-    _put_back_variables(journal.entry, attached, lines, faults)
+    left = _put_back_persisted(journal, attached, lines, faults, restart_command)
+    _put_back_variables(journal.entry, attached, lines, faults, left)
     _drop_schema(journal.entry, attached, lines, faults)
     return faults
 
 
 def _put_back_persisted(
-    entry: Entry, attached: Attached, lines: list[str], faults: list[str], restart_command: str | None
-) -> None:
-    """Put back what the next start is given, and restart the server where it runs with something else."""
+    journal: WrittenJournal, attached: Attached, lines: list[str], faults: list[str], restart_command: str | None
+) -> Collection[str]:
+    """Put back what the next start is given, and restart the server where it runs with something else.
+
+    Returns:
+        The variables that somebody else persisted or took out meanwhile: theirs is left alone.
+    """
+    entry = journal.entry
     if not entry.at_start:
-        return
+        return ()
     now = attached.persisted()
-    wanted = {name: entry.persisted[name] for name in entry.at_start if now.get(name) != entry.persisted[name]}
+    changed = [name for name in entry.at_start if now.get(name) != entry.persisted[name]]
+    others = journal.persisted_by_others(now)
+    left = [name for name in changed if name in others]
+    for name in left:
+        there, before = _as_persisted(now.get(name)), _as_persisted(entry.persisted[name])
+        lines.append(f"{name}: left {there}, which dialin did not do; it was {before} before")
+    wanted = {name: entry.persisted[name] for name in changed if name not in others}
     try:
         attached.bring_back_persisted(wanted)
     except DialinError as error:
         faults.append(error.what)
-        return
+        return left
     lines += [
         f"{name}: {'no longer persisted' if was is None else f'persisted as {was} again'}" for name, was in wanted.items()
     ]
@@ -62,6 +73,11 @@ def _put_back_persisted(
             faults.append(error.what)
         else:
             lines.append("the server: restarted")
+    return left
+
+
+def _as_persisted(value: str | None) -> str:
+    return "not persisted" if value is None else f"persisted as {_shown(value)}"
 
 
 def _runs_with_ours(entry: Entry, attached: Attached) -> bool:
@@ -69,12 +85,12 @@ def _runs_with_ours(entry: Entry, attached: Attached) -> bool:
     return any(not same(entry.before[name], values.get(name, "")) for name in entry.at_start)
 
 
-def _put_back_variables(entry: Entry, attached: Attached, lines: list[str], faults: list[str]) -> None:
+def _put_back_variables(entry: Entry, attached: Attached, lines: list[str], faults: list[str], left: Collection[str]) -> None:
     now = attached.variables()
     wanted: dict[str, Value | None] = {}
     for name in _to_look_at(entry, now):
         was = entry.before[name]
-        if same(was, now[name]):
+        if name in left or same(was, now[name]):
             continue
         if _is_ours(entry, name, now[name]):
             wanted[name] = entry.exact.get(name, was)

@@ -48,6 +48,7 @@ class Attached:
         self._timeout = timeout
         self._process: tuple[int, str] | None = None
         self._persisted_here: dict[str, None] = {}
+        self._noticed: dict[str, str] = {}
         self._bound: Facts | None = None
         self.patience = patience
         self.journal: Journal | None = None
@@ -260,6 +261,23 @@ class Attached:
             journal.about_to_persist(wanted)
             self._persisted_here |= dict.fromkeys(wanted)
             _persist(query, wanted)
+            journal.was_persisted(wanted, _persisted(query))
+
+    def persisted_by_others(self) -> dict[str, tuple[str, str]]:
+        """Return what somebody else persisted or took out since dialin persisted it; each change is returned once.
+
+        Returns:
+            By variable, what dialin left there and what is there; empty for nothing.
+
+        Raises:
+            ServerError: the server does not answer.
+        """
+        if not self._persisted_here:
+            return {}
+        found = self._must_have_journal().persisted_by_others(self.persisted())
+        fresh = {name: values for name, values in found.items() if self._noticed.get(name) != values[1]}
+        self._noticed |= {name: theirs for name, (_, theirs) in fresh.items()}
+        return fresh
 
     def check_persists(self) -> None:
         """Make sure that the server can be told values for its next start.
@@ -284,7 +302,7 @@ class Attached:
         if not has(self.build, Capability.PERSIST):
             return {}
         with self.connect() as query:
-            return {str(name): str(value) for name, value in query("SELECT * FROM performance_schema.persisted_variables")}
+            return _persisted(query)
 
     def bring_back_persisted(self, wanted: Mapping[str, str | None]) -> None:
         """Give variables the values for the next start that they had; None takes them out.
@@ -358,6 +376,10 @@ class Attached:
         if self.journal is None:
             raise RuntimeError("an attached server is changed only when its undo is written down")
         return self.journal
+
+
+def _persisted(query: Query) -> dict[str, str]:
+    return {str(name): str(value) for name, value in query("SELECT * FROM performance_schema.persisted_variables")}
 
 
 def _persist(query: Query, wanted: Wanted) -> None:

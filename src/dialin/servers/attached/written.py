@@ -59,7 +59,23 @@ class WrittenJournal:
     def about_to_persist(self, wanted: Wanted) -> None:
         """See `journal.Journal`."""
         self._must_cover(wanted, self.entry.persisted)
-        self._save(given=_joined(self.entry.given, wanted), at_start=sorted({*self.entry.at_start, *wanted}))
+        self._save(
+            given=_joined(self.entry.given, wanted),
+            at_start=sorted({*self.entry.at_start, *wanted}),
+            persisted_here=_joined(self.entry.persisted_here, wanted),
+        )
+
+    def was_persisted(self, wanted: Wanted, persisted: Mapping[str, str]) -> None:
+        """See `journal.Journal`."""
+        self._save(persisted_here={**self.entry.persisted_here, **{name: [persisted.get(name, "")] for name in wanted}})
+
+    def persisted_by_others(self, persisted: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+        """See `journal.Journal`."""
+        return {
+            name: (values[-1], persisted.get(name, ""))
+            for name, values in self.entry.persisted_here.items()
+            if not any(same(value, persisted.get(name, "")) for value in values)
+        }
 
     def about_to_restart(self) -> None:
         """See `journal.Journal`."""
