@@ -264,3 +264,12 @@ def test_beside_the_published_logs_an_option_of_the_later_runs_is_named(tmp_path
     found = analyze(folder, Request(rule=Rule(by=BY, ignored=("wording",))), options)
     named = [note.text for note in found.confounds if note.code == "options_differ"]
     assert ["innodb_log_file_size: 20GB, none" in one for one in named] == ([True] if size else [])
+
+
+def test_a_number_of_threads_without_a_key_has_its_name_from_the_log(analyzed):
+    logs = {
+        f"bpi{value}/RW_{threads}th.log": csv(series(100 * threads, seed=value + threads), threads=threads)
+        for value in (8, 32)
+        for threads in (1, 16, 64)
+    }
+    assert [factor.name for factor in analyzed(logs).factors] == ["threads"]

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from dialin.logs.reading import natural
-from dialin.logs.run_names import NONE, WORDING
+from dialin.logs.run_names import NONE, NUMBER, WORDING
 from dialin.logs.stamps import Stamp, take_stamps
 
 THREADS = "threads"
@@ -47,8 +47,14 @@ def with_threads(
     ):
         return found
     named = column(factors, THREADS)
-    if any(_groups(column(factors, key)) == _groups(threads) for key in keys(factors)):
+    twin = next((key for key in keys(factors) if _groups(column(factors, key)) == _groups(threads)), None)
+    if twin is not None and not twin.startswith((NUMBER, WORDING)):
         return found
+    if twin is not None:  # a name without a key, such as `64th`: the log says what it is
+        return {
+            name: {THREADS if key == twin else key: threads[name] if key == twin else value for key, value in values.items()}
+            for name, values in factors.items()
+        }
     key = f"{THREADS} (log)" if named else THREADS
     for name, value in threads.items():
         found[name][key] = value

@@ -105,11 +105,12 @@ def _print_cells(page: Page, analysis: Analysis) -> None:
     """Print each cell: the baseline's throughput, and the ratio of every other candidate to it."""
     others = [one.name for one in analysis.candidates if one.name != analysis.baseline and one.compared]
     shown = analysis.cells[:_CELLS]
+    keys = [key for key in shown[0].where if len({cell.where[key] for cell in analysis.cells}) > 1]
     measure = "" if analysis.goal is Goal.THROUGHPUT else f", by {_MEASURE[analysis.goal].partition(' ')[0]}"
     page.text(f"Each cell: {visible(analysis.baseline)}, and the others against it{measure}", "dim")
     page.table(
         [
-            *(Column(visible(key), [visible(cell.where[key]) for cell in shown], left=True) for key in analysis.cells[0].where),
+            *(Column(visible(key), [visible(cell.where[key]) for cell in shown], left=True) for key in keys),
             Column(f"{visible(analysis.baseline)} tps", [_cell_tps(cell, analysis.baseline) for cell in shown], rank=2),
             *(
                 Column(
