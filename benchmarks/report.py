@@ -1,6 +1,6 @@
 """Prints how large the report of a long study is, and how soon a browser shows it.
 
-    python benchmarks/report.py [--repeat 5] [--keep FILE] [--check]
+    PYTHONPATH=tests python benchmarks/report.py [--repeat 5] [--keep FILE] [--check]
 
 The study has 7 candidates, 5 blocks and 10,000 measured seconds in each trial, each with stalls and peaks. Told are the file's
 size, how long writing it took, and in headless Chromium, each time in a new profile: when its text stood there (first
@@ -25,7 +25,7 @@ import numpy as np
 from dialin.model.record import StudyRecord
 from dialin.model.trial import Sample, Step
 from dialin.report import html
-from dialin.testing import invented_whys, records
+from fixtures import example_reasons, example_studies
 
 CANDIDATES, BLOCKS, WARM_UP, SECONDS = 7, 5, 600, 10_000
 LIMIT_MIB, LIMIT_SECONDS = 6.0, 2.0
@@ -47,7 +47,7 @@ def long_study() -> StudyRecord:
     """Return the winner's study as if each trial had been measured for hours."""
 
     rng = np.random.default_rng(1)
-    record = records.winner()
+    record = example_studies.winner()
     trials = [
         replace(
             trial, steps={**trial.steps, Step.WARM_UP: float(WARM_UP), Step.MEASURE: float(SECONDS)}, started=20_000.0 * place
@@ -102,7 +102,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     record = long_study()
-    why = invented_whys.full(record)
+    why = example_reasons.full(record)
     html.assets()
     began = time.perf_counter()
     text = html.render(record, why).encode()

@@ -1,6 +1,6 @@
 """Writes the samples of `dialin analyze --json` in schema/: good ones from made logs, and bad ones with one fault each.
 
-PYTHONPATH=src:tests python scripts/analysis_samples.py
+PYTHONPATH=tests python scripts/analysis_samples.py
 """
 
 from __future__ import annotations

@@ -7,5 +7,5 @@
 for file in benchmarks/*.py; do
     case $file in */world.py | */folders.py | */driver.py) continue ;; esac
     say "$file"
-    .venv/bin/python "$file"
+    PYTHONPATH=tests .venv/bin/python "$file"
 done

@@ -9,8 +9,8 @@ from dialin.model.build import Flavour
 from dialin.report import limits
 from dialin.report.files import recommendation
 from dialin.servers.capabilities import Capability, has
-from dialin.testing import records
 from dialin.variables.catalogue import Catalogue, Kind, Variable
+from fixtures import example_studies
 
 
 def sql_of(record):
@@ -29,7 +29,7 @@ WANTED = {"max_connections": 77, "init_connect": TRICKY, "sort_buffer_size": "1M
 
 def recommending(build, before, *, is_stated=True):
     """Return a study of a build that recommends what is wanted over what its server has: its baseline sets that, or nothing."""
-    record = records.winner()
+    record = example_studies.winner()
     base, best = (one.model_copy(update={"server": build}) for one in record.spec.candidates[3:5])
     base = base.model_copy(update={"setting": {name: before[name] for name in WANTED} if is_stated else {}})
     best = best.model_copy(update={"setting": WANTED})

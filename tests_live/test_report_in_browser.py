@@ -4,7 +4,7 @@ import pytest
 
 from browser import SCHEMES, WIDTHS, needs_chromium
 from dialin.report import html
-from dialin.testing import invented_whys, records
+from fixtures import example_reasons, example_studies
 from live import only_with_all
 
 pytestmark = [needs_chromium, pytest.mark.timeout(180)]
@@ -22,7 +22,7 @@ INK = "getComputedStyle(document.querySelector('#forest .xtick text')).fill"
 @pytest.fixture
 def report(tmp_path):
     def written(name, why=None):
-        record = records.EVERY[name]()
+        record = example_studies.EVERY[name]()
         path = tmp_path / f"{name}.html"
         path.write_text(html.render(record, why(record) if why else None), encoding="utf-8")
         return path
@@ -39,7 +39,7 @@ def winner(opened, report):
 
 
 @pytest.mark.parametrize(("width", "scheme"), EVERYWHERE)
-@pytest.mark.parametrize(("name", "why"), [("winner", invented_whys.full), ("hostile", invented_whys.hostile)])
+@pytest.mark.parametrize(("name", "why"), [("winner", example_reasons.full), ("hostile", example_reasons.hostile)])
 def test_every_chart_is_drawn_quietly_and_nobody_is_shut_out(opened, report, name, why, width, scheme):
     one = opened(report(name, why), width, scheme)
     one.drawn()
@@ -50,7 +50,7 @@ def test_every_chart_is_drawn_quietly_and_nobody_is_shut_out(opened, report, nam
     assert one.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "the page is wider than the screen"
 
 
-@pytest.mark.parametrize("name", sorted(set(records.EVERY) - {"winner", "hostile"}))
+@pytest.mark.parametrize("name", sorted(set(example_studies.EVERY) - {"winner", "hostile"}))
 def test_the_report_of_every_kind_of_study_is_drawn(opened, report, name):
     one = opened(report(name))
     one.drawn()

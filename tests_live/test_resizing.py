@@ -23,8 +23,8 @@ import sys, time
 from rich.console import Console
 from dialin.clock import SystemClock
 from dialin.report.screen import LiveScreen
-from dialin.testing import records
-from dialin.testing.driven import drive
+from fixtures import example_studies
+from fixtures.event_replay import drive
 
 class EndError(Exception):
     pass

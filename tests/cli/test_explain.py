@@ -8,7 +8,7 @@ import pytest
 
 from dialin.evidence import explain as evidence
 from dialin.store.store import Store
-from dialin.testing import invented_whys, records
+from fixtures import example_reasons, example_studies
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def dialin(dialin):
 def stored(monkeypatch):
     """Return what makes any directory hold an invented study, with invented reasons."""
 
-    def store(record, make=invented_whys.full):
+    def store(record, make=example_reasons.full):
         monkeypatch.setattr(Store, "open", lambda directory: nullcontext(SimpleNamespace(read=lambda: record)))
         monkeypatch.setattr(evidence, "explain", make)
 
@@ -28,7 +28,7 @@ def stored(monkeypatch):
 
 
 def test_reasons_costs_and_all_else_are_printed_and_the_verdict_decides_the_exit_code(dialin, stored):
-    stored(records.winner())
+    stored(example_studies.winner())
     code, out, err = dialin("study")
     assert (code, err) == (0, "")
     assert out.startswith("innodb_buffer_pool_instances = 16 wins")
@@ -36,13 +36,13 @@ def test_reasons_costs_and_all_else_are_printed_and_the_verdict_decides_the_exit
 
 
 def test_json_is_the_published_form_alone(dialin, stored):
-    stored(records.winner())
+    stored(example_studies.winner())
     code, out, err = dialin("study", "--json")
     assert (code, err) == (0, "")
     assert json.loads(out)["schema"] == "dialin/why/1"
 
 
-@pytest.mark.parametrize("make", [records.unfinished, records.unresolved])
+@pytest.mark.parametrize("make", [example_studies.unfinished, example_studies.unresolved])
 def test_without_a_verdict_it_says_what_it_can_and_ends_with_1(dialin, stored, make):
     stored(make())
     code, out, _ = dialin("study")
@@ -51,7 +51,7 @@ def test_without_a_verdict_it_says_what_it_can_and_ends_with_1(dialin, stored, m
 
 
 def test_a_study_that_nothing_watched_is_no_error(dialin, stored):
-    stored(records.winner(), invented_whys.unknown)
+    stored(example_studies.winner(), example_reasons.unknown)
     code, out, err = dialin("study")
     assert (code, err) == (0, "")
     assert "nothing was watched" in " ".join(out.split())

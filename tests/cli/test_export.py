@@ -7,14 +7,14 @@ import polars as pl
 import pytest
 
 from dialin.frames import columns
-from dialin.testing import records, stored
+from fixtures import example_studies, stored_study
 
 
 @pytest.fixture
 def study(tmp_path):
     directory = tmp_path / "study"
     directory.mkdir()
-    stored.keep(records.unresolved(), directory)
+    stored_study.keep(example_studies.unresolved(), directory)
     return directory
 
 

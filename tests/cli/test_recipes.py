@@ -10,7 +10,7 @@ from dialin.preflight.attached import NOTHING, Permission
 from dialin.recipes import execution, library
 from dialin.recipes.library import ScaleName
 from dialin.store.store import Store
-from dialin.testing import records
+from fixtures import example_studies
 
 NAME = "read-buffer-size"
 
@@ -87,7 +87,7 @@ def quick(monkeypatch, tmp_path):
 
 
 def keep(directory):
-    record = records.winner()
+    record = example_studies.winner()
     directory.mkdir(parents=True)
     with Store.create(
         directory, record.spec, created=record.created, dialin_version="1", command="", host=record.host, servers=record.servers
@@ -125,9 +125,9 @@ def test_json_is_a_list_with_each_studys_verdict_alone(quick, tmp_path, capsys):
 
 def test_json_of_a_hostile_study_does_not_act_on_a_terminal(quick, tmp_path, monkeypatch, capsys):
     headline = "a\x1b[2Jb\x7fc\u202ed\x9be"
-    record = records.winner()
+    record = example_studies.winner()
     verdict = record.verdict.model_copy(update={"headline": headline})
-    monkeypatch.setattr(records, "winner", lambda: dataclasses.replace(record, verdict=verdict))
+    monkeypatch.setattr(example_studies, "winner", lambda: dataclasses.replace(record, verdict=verdict))
     run(tmp_path / "out", as_json=True)
     out = capsys.readouterr().out
     assert all(" " <= character <= "~" or character == "\n" for character in out)

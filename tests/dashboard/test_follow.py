@@ -12,7 +12,7 @@ from dialin.model.record import Look
 from dialin.model.trial import TrialState
 from dialin.store import requests
 from dialin.store.lock import CHECKS, Holder, sole_runner
-from dialin.testing import records
+from fixtures import example_studies
 
 HELD = Holder(1234, "boot/42")
 
@@ -210,9 +210,9 @@ def test_the_verdict_is_read_when_it_comes(study, follower):
     follower.look()
     look = Look(1, 3, 0.025)
     study.store.add_look(look)
-    study.store.save_verdict_of(look, records.winner().verdict, decided=True)
+    study.store.save_verdict_of(look, example_studies.winner().verdict, decided=True)
     study.stands(session=Session.FINISHED)
-    assert follower.look().board.verdict.headline == records.winner().verdict.headline
+    assert follower.look().board.verdict.headline == example_studies.winner().verdict.headline
 
 
 def test_a_study_that_is_being_made_is_awaited_and_one_that_is_damaged_is_told(tmp_path):

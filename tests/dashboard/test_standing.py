@@ -2,9 +2,9 @@ import pytest
 
 from dialin.dashboard.standing import State, state_of, takes_up, words_of
 from dialin.model.progress import Progress, Session
-from dialin.testing import records
+from fixtures import example_studies
 
-VERDICT, UNRESOLVED = records.winner().verdict, records.unresolved().verdict
+VERDICT, UNRESOLVED = example_studies.winner().verdict, example_studies.unresolved().verdict
 COMMAND = "dialin resume DIR"
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from dialin.evidence.cost import ITEMS, costs
 from dialin.model.trial import Step, TrialState
-from dialin.testing.invented_why import ORDINARY, Per, Told, nothing_moved, unseen, watched
+from fixtures.example_evidence import ORDINARY, Per, Told, nothing_moved, unseen, watched
 
 QUERIES = 20
 """Of each transaction of an invented study."""

@@ -10,7 +10,7 @@ from dialin.evidence.probe_costs import probe_costs
 from dialin.evidence.scaling import scaling
 from dialin.evidence.waits import summaries, trials
 from dialin.model.trial import Purpose, TrialState
-from dialin.testing.invented_why import LAW, LOCKS, levels, nothing_moved, waits_moved
+from fixtures.example_evidence import LAW, LOCKS, levels, nothing_moved, waits_moved
 
 
 def test_each_candidate_has_its_points_and_its_law() -> None:

@@ -16,8 +16,8 @@ from dialin.model.record import StudyRecord
 from dialin.probes.base import Reading
 from dialin.probes.watch import Watch
 from dialin.testing.clock import FakeClock
-from dialin.testing.invented import HOSTILE
-from dialin.testing.invented_why import levels, nothing_moved, waits_moved
+from fixtures.example_evidence import levels, nothing_moved, waits_moved
+from fixtures.study_builder import HOSTILE
 
 PLACE = "semaphore_seen/btr0sea.cc:122/S-lock"
 SPINS = {f"spin/mutex/{figure}": value for figure, value in (("spins", 400.0), ("rounds", 9000.0), ("os_waits", 20.0))}

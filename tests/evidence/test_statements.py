@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from dialin.evidence.statements import MOST, percentile, statement_times, statements
 from dialin.model.evidence import Watched
 from dialin.model.record import StudyRecord
-from dialin.testing.invented import HOSTILE
-from dialin.testing.invented_why import nothing_moved, waits_moved
+from fixtures.example_evidence import nothing_moved, waits_moved
+from fixtures.study_builder import HOSTILE
 
 READ = "SELECT `c` FROM `sbtest1` WHERE `id` = ? / ?"
 

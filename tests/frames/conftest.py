@@ -1,6 +1,6 @@
 import pytest
 
-from dialin.testing import invented_why, records, stored
+from fixtures import example_evidence, example_studies, stored_study
 
 
 @pytest.fixture
@@ -13,14 +13,14 @@ def kept(tmp_path):
         number += 1
         directory = tmp_path / f"study-{number}"
         directory.mkdir()
-        stored.keep(record, directory)
+        stored_study.keep(record, directory)
         return directory
 
     return keep
 
 
-@pytest.fixture(params=sorted([*records.EVERY, "waits_moved", "unseen"]))
+@pytest.fixture(params=sorted([*example_studies.EVERY, "waits_moved", "unseen"]))
 def record(request):
     """Every invented study in turn, two of them made for what probes see."""
-    make = records.EVERY.get(request.param) or getattr(invented_why, request.param)
+    make = example_studies.EVERY.get(request.param) or getattr(example_evidence, request.param)
     return make()

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 import pytest
 
 from dialin.frames import columns
-from dialin.testing import invented_why
+from fixtures import example_evidence
 
 ROOT = Path(__file__).parents[2]
 
@@ -30,7 +30,7 @@ def test_the_code_of_the_document_runs_as_it_stands_there(kept, tmp_path, monkey
     code = "\n".join(re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL))
     name = re.search(r'open_study\("(.*?)"\)', code)[1]
     shown = []
-    kept(invented_why.waits_moved()).rename(tmp_path / name)
+    kept(example_evidence.waits_moved()).rename(tmp_path / name)
     monkeypatch.chdir(tmp_path)
 
     def show(figure):

@@ -12,7 +12,7 @@ import dialin
 from dialin.errors import UserError
 from dialin.frames import Format, columns, export, samples
 from dialin.store import reading
-from dialin.testing import records
+from fixtures import example_studies
 
 
 def written(directory, path, form):
@@ -29,7 +29,7 @@ def test_parquet_holds_what_the_frame_holds(kept, record, tmp_path):
 
 
 def test_the_study_s_own_directories_are_no_place_for_samples(kept):
-    directory = kept(records.unresolved())
+    directory = kept(example_studies.unresolved())
     for place in reading.read(directory, lambda store: (store.directory_of_series, store.directory_of_waits)):
         with pytest.raises(UserError, match="belongs to the study itself"):
             export.check_place(place / "trial-1.parquet", directory)
@@ -37,7 +37,7 @@ def test_the_study_s_own_directories_are_no_place_for_samples(kept):
 
 
 def test_csv_has_a_header_and_a_row_for_each_second(kept, tmp_path):
-    record = records.winner()
+    record = example_studies.winner()
     path = tmp_path / "samples.csv"
     count = written(kept(record), path, Format.CSV)
     rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))
@@ -50,7 +50,7 @@ def test_csv_has_a_header_and_a_row_for_each_second(kept, tmp_path):
 
 
 def test_a_study_without_a_second_is_a_table_without_rows(kept, tmp_path):
-    record = replace(records.unfinished(), samples={})
+    record = replace(example_studies.unfinished(), samples={})
     directory = kept(record)
     assert written(directory, tmp_path / "a.csv", Format.CSV) == 0
     assert (tmp_path / "a.csv").read_text().strip() == ",".join(columns.SAMPLES)
@@ -59,7 +59,7 @@ def test_a_study_without_a_second_is_a_table_without_rows(kept, tmp_path):
 
 
 def test_samples_that_come_in_many_pieces_are_all_there_once(kept):
-    record = records.winner()
+    record = example_studies.winner()
     directory = kept(record)
     parts = reading.read(directory, lambda store: list(samples.pieces(store, rows=333)))
     assert len(parts) > 5
@@ -97,7 +97,7 @@ def test_no_text_is_obeyed_by_a_spreadsheet_or_breaks_a_row(text):
 
 
 def test_parquet_keeps_names_as_they_are_and_csv_makes_them_harmless(kept, tmp_path):
-    record = records.hostile()
+    record = example_studies.hostile()
     directory = kept(record)
     written(directory, tmp_path / "a.parquet", Format.PARQUET)
     written(directory, tmp_path / "a.csv", Format.CSV)
@@ -110,7 +110,7 @@ def test_parquet_keeps_names_as_they_are_and_csv_makes_them_harmless(kept, tmp_p
 
 @pytest.mark.parametrize("form", Format)
 def test_a_write_that_fails_leaves_the_old_file_and_no_debris(kept, tmp_path, monkeypatch, form):
-    directory = kept(records.unresolved())
+    directory = kept(example_studies.unresolved())
     place = tmp_path / "out"
     place.mkdir()
     (place / "samples").write_text("old")
@@ -126,4 +126,4 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_debris(kept, tmp_path, mo
 
 def test_a_directory_that_is_not_there_is_one_line(kept, tmp_path):
     with pytest.raises(UserError, match="cannot be written: No such file or directory"):
-        written(kept(records.unresolved()), tmp_path / "gone" / "samples.csv", Format.CSV)
+        written(kept(example_studies.unresolved()), tmp_path / "gone" / "samples.csv", Format.CSV)

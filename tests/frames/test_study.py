@@ -14,7 +14,7 @@ from dialin.model.setting import describe
 from dialin.model.trial import Step
 from dialin.store import waits_file
 from dialin.store.store import Store
-from dialin.testing import invented_why, records
+from fixtures import example_evidence, example_studies
 
 FRAMES = [name for name in columns.EVERY if name != "raw_waits"]
 
@@ -28,7 +28,7 @@ def test_importing_dialin_loads_nothing_heavy():
 
 @pytest.mark.parametrize("name", FRAMES)
 def test_every_frame_has_the_columns_that_are_documented_and_their_types(kept, name):
-    for record in (records.failed_candidate(), records.unfinished(), invented_why.waits_moved()):
+    for record in (example_studies.failed_candidate(), example_studies.unfinished(), example_evidence.waits_moved()):
         study = dialin.open_study(kept(record))
         found = dict(getattr(study, name).schema)
         promised = columns.schema(columns.EVERY[name])
@@ -58,14 +58,14 @@ def test_samples_are_those_of_the_record_with_whose_they_are(kept, record):
     [(0.3, None, 1.0), (0.29, 0.25, 1.0), (0.29, 0.24, 1.0), (0.4, None, 30.0), (0.7, None, 30.0), (0.0, 0.0, 1.0)],
 )
 def test_a_second_is_lost_where_the_model_says_so(kept, gap, stolen, seconds):
-    record = records.unresolved()
+    record = example_studies.unresolved()
     sample = replace(record.samples[1][0], gap=gap, stolen=stolen, seconds=seconds)
     found = dialin.open_study(kept(replace(record, samples={1: [sample]}))).samples
     assert found["lost"].to_list() == [sample.lost]
 
 
 def test_the_mean_of_a_trial_is_one_line_of_polars(kept):
-    study = dialin.open_study(kept(records.winner()))
+    study = dialin.open_study(kept(example_studies.winner()))
     counted = study.samples.filter(purpose="race", state="done", step="measure", lost=False)
     means = counted.group_by("candidate").agg(pl.col("tps").mean())
     best = means.sort("tps", descending=True)["candidate"][0]
@@ -73,7 +73,7 @@ def test_the_mean_of_a_trial_is_one_line_of_polars(kept):
 
 
 def test_the_verdict_has_every_interval(kept):
-    record = records.safe_choice()
+    record = example_studies.safe_choice()
     found = dialin.open_study(kept(record)).verdict
     for row, one in zip(found.iter_rows(named=True), record.verdict.candidates, strict=True):
         assert (row["candidate"], row["state"], row["probability"]) == (one.name, one.state, one.probability)
@@ -84,7 +84,7 @@ def test_the_verdict_has_every_interval(kept):
 
 
 def test_candidates_have_a_column_of_numbers_for_each_variable_that_is_studied(kept):
-    found = dialin.open_study(kept(records.failed_candidate())).candidates
+    found = dialin.open_study(kept(example_studies.failed_candidate())).candidates
     assert found["innodb_buffer_pool_size"].to_list() == [size * 2**30 for size in (8, 16, 90, 900)]
     assert found["done"].to_list() == [4, 4, 0, 0]
     assert found["failed"].to_list() == [0, 0, 4, 4]
@@ -92,14 +92,14 @@ def test_candidates_have_a_column_of_numbers_for_each_variable_that_is_studied(k
 
 
 def test_values_that_are_no_numbers_stay_as_they_were_asked_for_and_what_is_left_alone_is_null(kept):
-    record = records.hostile()
+    record = example_studies.hostile()
     found = dialin.open_study(kept(record)).candidates
-    assert found["init_connect"].to_list() == [None, records.HOSTILE, None]
+    assert found["init_connect"].to_list() == [None, example_studies.HOSTILE, None]
     assert found["setting"].to_list() == [describe(one.setting) for one in record.spec.candidates]
 
 
 def test_a_trial_tells_its_steps_its_cpu_and_why_it_failed(kept):
-    record = records.failed_candidate()
+    record = example_studies.failed_candidate()
     found = dialin.open_study(kept(record)).trials
     for row, trial in zip(found.iter_rows(named=True), record.trials, strict=True):
         assert row["measure_s"] == trial.steps.get(Step.MEASURE)
@@ -109,14 +109,14 @@ def test_a_trial_tells_its_steps_its_cpu_and_why_it_failed(kept):
 
 
 def test_variables_stand_beside_what_was_asked_for(kept):
-    found = dialin.open_study(kept(records.winner())).variables
+    found = dialin.open_study(kept(example_studies.winner())).variables
     asked = found.filter(pl.col("variable") == "innodb_buffer_pool_instances", candidate="16")
     assert set(asked["asked"]) == set(asked["in_force"]) == {"16"}
     assert found.filter(pl.col("variable") == "version")["asked"].null_count() == 35
 
 
 def test_what_probes_saw_is_there_by_trial_and_over_time(kept):
-    record = invented_why.waits_moved()
+    record = example_evidence.waits_moved()
     directory = kept(record)
     one = next(iter(record.watched[1].values()))
     with Store.open(directory) as store:
@@ -133,7 +133,7 @@ def test_what_probes_saw_is_there_by_trial_and_over_time(kept):
 
 
 def test_raw_waits_are_summed_up_and_there_one_by_one(kept, tmp_path):
-    record = invented_why.waits_moved()
+    record = example_evidence.waits_moved()
     directory = kept(record)
     number, raw = next(iter(record.waits.items()))
     file = tmp_path / "ring"
@@ -152,7 +152,7 @@ def test_raw_waits_are_summed_up_and_there_one_by_one(kept, tmp_path):
 
 
 def test_a_study_without_a_verdict_has_all_frames_and_no_rows_in_that_of_the_verdict(kept):
-    study = dialin.open_study(kept(records.unfinished()))
+    study = dialin.open_study(kept(example_studies.unfinished()))
     assert study.result is None
     assert study.verdict.is_empty()
     assert study.headline.startswith("No verdict yet")
@@ -160,14 +160,14 @@ def test_a_study_without_a_verdict_has_all_frames_and_no_rows_in_that_of_the_ver
 
 
 def test_what_a_frame_s_user_does_to_it_stays_with_that_frame(kept):
-    study = dialin.open_study(kept(records.unresolved()))
+    study = dialin.open_study(kept(example_studies.unresolved()))
     mine = study.samples
     mine[0, "tps"] = -1.0
     assert study.samples["tps"].min() >= 0
 
 
 def test_a_running_study_gives_what_has_come_since(kept):
-    record = records.unresolved()
+    record = example_studies.unresolved()
     directory = kept(record)
     study = dialin.open_study(directory)
     before = study.samples.height
@@ -179,7 +179,7 @@ def test_a_running_study_gives_what_has_come_since(kept):
 
 
 def test_its_words_in_a_notebook_tell_what_is_there(kept):
-    text = repr(dialin.open_study(kept(records.winner())))
+    text = repr(dialin.open_study(kept(example_studies.winner())))
     assert "Winner, by throughput" in text
     assert "innodb_buffer_pool_instances = 16 wins" in text
     assert "7 candidates, 35 trials (35 done), 4 looks" in text
@@ -187,7 +187,7 @@ def test_its_words_in_a_notebook_tell_what_is_there(kept):
 
 
 def test_its_words_are_harmless_whatever_a_study_holds_and_even_if_it_is_gone(kept):
-    directory = kept(records.hostile())
+    directory = kept(example_studies.hostile())
     study = dialin.open_study(directory)
     assert not set(repr(study)) & {"\x1b", "\x07", "\u202e"}
     (directory / "study.db").unlink()
@@ -195,7 +195,7 @@ def test_its_words_are_harmless_whatever_a_study_holds_and_even_if_it_is_gone(ke
 
 
 def test_the_columns_of_each_frame_are_told_with_their_meaning(kept):
-    study = dialin.open_study(kept(records.unresolved()))
+    study = dialin.open_study(kept(example_studies.unresolved()))
     told = study.columns("samples")
     assert told["column"].to_list() == list(columns.SAMPLES)
     assert "milliseconds" in told.filter(pl.col("column") == "latency_ms")["meaning"].item()
@@ -209,4 +209,4 @@ def test_a_directory_without_a_study_is_one_line(tmp_path):
 
 
 def test_a_path_may_be_text(kept):
-    assert dialin.open_study(str(kept(records.unresolved()))).spec.baseline == "1"
+    assert dialin.open_study(str(kept(example_studies.unresolved()))).spec.baseline == "1"

@@ -11,7 +11,7 @@ from dialin.preflight import machine_noise
 from dialin.preflight.machine_noise import Known
 from dialin.question.plan import plan
 from dialin.stats.noise import Noise
-from dialin.testing import records
+from fixtures import example_studies
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_a_memory_that_cannot_be_read_is_none(tmp_path, spec):
 
 def test_a_study_that_other_programs_disturbed_is_not_remembered(tmp_path):
     path = tmp_path / "noise.json"
-    record = records.winner()
+    record = example_studies.winner()
     note = Note(code="other_load", text="")
     disturbed = record.verdict.model_copy(update={"warnings": [note]})
     machine_noise.remember(path, replace(record, verdict=disturbed))

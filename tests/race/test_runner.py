@@ -10,8 +10,8 @@ from dialin.model.trial import TrialState
 from dialin.model.verdict import CandidateState, Outcome
 from dialin.question.plan import block_order
 from dialin.race.runner import MAY_OVERRUN
-from dialin.testing.trials import SimulatedTrials
 from fixtures.simulated_runs import FORCED, Killed, kill_at, raced, shorter, simulated
+from fixtures.simulated_trials import SimulatedTrials
 
 
 class Listening(Silent):

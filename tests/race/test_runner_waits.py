@@ -10,9 +10,9 @@ from dialin.model.trial import Purpose, Step, TrialState
 from dialin.preflight import machine_noise
 from dialin.question.plan import WAIT_TRIALS, plan
 from dialin.race.runner import MAY_OVERRUN
-from dialin.testing.trials import SimulatedTrials
 from dialin.verdict.verdict import judge
 from fixtures.simulated_runs import FORCED, Killed
+from fixtures.simulated_trials import SimulatedTrials
 
 FOUND = RawWaits("hash_table_locks", 10.0, 1_234_567, 0, "CYCLE", 2.6e9)
 

@@ -6,7 +6,7 @@ from dialin.evidence.explain import explain
 from dialin.model.verdict import CandidateState, Estimate
 from dialin.recipes.expectations import Agreement, judge
 from dialin.recipes.library import Expectation
-from dialin.testing import invented_why, records
+from fixtures import example_evidence, example_studies
 
 
 def expecting(rule, candidates, **more):
@@ -31,7 +31,7 @@ def ratio(low, high):
 
 @pytest.fixture
 def record():
-    return invented_why.waits_moved()
+    return example_evidence.waits_moved()
 
 
 @pytest.mark.parametrize(
@@ -127,14 +127,14 @@ def test_each_state_has_words(record, state):
 
 
 def test_a_candidate_that_is_a_tenth_faster_at_every_number_of_threads_gains_nothing_by_more_of_them():
-    one = found(expecting("moves-up", ["8"]), _judged(invented_why.levels()))
+    one = found(expecting("moves-up", ["8"]), _judged(example_evidence.levels()))
     assert one.agreement is Agreement.OPEN
     assert "from 1 to 64" in one.figures
 
 
 def _judged(record):
     """A record without a verdict, given one: only the baseline's name is looked at."""
-    verdict = records.no_difference().verdict.model_copy(update={"baseline": record.spec.baseline})
+    verdict = example_studies.no_difference().verdict.model_copy(update={"baseline": record.spec.baseline})
     return dataclasses.replace(record, verdict=verdict)
 
 
@@ -170,8 +170,8 @@ def test_waits_say_what_their_figures_say(record, rule, figures, says):
 
 @pytest.mark.parametrize("rule", ["mean-above-p99", "tail-shrinks", "p90-alike", "moves-up"])
 def test_what_was_not_measured_is_open(rule):
-    assert found(expecting(rule, ["1", "16"]), records.no_difference()).agreement is Agreement.OPEN
+    assert found(expecting(rule, ["1", "16"]), example_studies.no_difference()).agreement is Agreement.OPEN
 
 
 def test_a_study_without_a_verdict_says_nothing():
-    assert found(expecting("faster", ["4"]), records.unfinished()).agreement is Agreement.OPEN
+    assert found(expecting("faster", ["4"]), example_studies.unfinished()).agreement is Agreement.OPEN

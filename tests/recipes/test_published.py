@@ -10,8 +10,8 @@ from dialin.probes import host
 from dialin.recipes import library
 from dialin.recipes.library import ScaleName
 from dialin.recipes.published import MACHINE, Done, Reproduction, page
-from dialin.testing import invented_why, records
-from dialin.testing.invented import HOSTILE
+from fixtures import example_evidence, example_studies
+from fixtures.study_builder import HOSTILE
 
 
 def reproduction(name, record, **changes):
@@ -22,7 +22,7 @@ def reproduction(name, record, **changes):
 
 @pytest.fixture
 def waited():
-    return reproduction("hash-table-locks", invented_why.waits_moved())
+    return reproduction("hash-table-locks", example_evidence.waits_moved())
 
 
 def test_the_page_sets_what_was_published_beside_what_was_found(waited):
@@ -45,13 +45,13 @@ def test_a_published_wait_stands_beside_ours_in_the_same_unit(waited):
 
 def test_what_one_trial_each_says_is_marked_so(waited):
     expect = [one.model_copy(update={"candidates": ["1", "8"]}) for one in waited.recipe.expect if one.rule == "p90-alike"]
-    text = page([reproduction("hash-table-locks", invented_why.waits_moved(), expect=expect)])
+    text = page([reproduction("hash-table-locks", example_evidence.waits_moved(), expect=expect)])
     assert re.search(r"\| (the same|something else), in one trial each \|", text)
     assert re.search(r"\*\* (The same|Something else), in one trial each: 90th percentile", text)
 
 
 def test_seconds_a_run_are_those_of_a_thread_also_where_several_scan_at_once():
-    record = on_a_scan(records.winner(), threads=4)
+    record = on_a_scan(example_studies.winner(), threads=4)
     (rate,) = [one.tps.mean for one in record.verdict.candidates if one.name == "4"]
     rows = table_with(page([reproduction("buffer-pool-instances", record)]), "here, s a run")
     (row,) = [line for line in rows if line.startswith("| 4 |")]
@@ -76,7 +76,7 @@ def test_the_machine_is_told_by_keys_that_an_inventory_has(monkeypatch, tmp_path
     monkeypatch.setattr(host.Path, "resolve", lambda *_, **__: disk)
     known = host.inventory(tmp_path)
     assert set(MACHINE) <= known.keys()
-    text = page([reproduction("buffer-pool-instances", dataclasses.replace(records.winner(), host=known))])
+    text = page([reproduction("buffer-pool-instances", dataclasses.replace(example_studies.winner(), host=known))])
     assert f"file system: {known['file_system']}; disk: block; disk rotational: no" in text
 
 
@@ -97,7 +97,9 @@ def test_each_expectation_of_a_study_that_was_run_is_answered_once(waited):
 
 
 def test_every_row_of_every_table_has_as_many_cells_as_its_head(waited):
-    tables = re.findall(r"(?:^\|.*\n)+", page([waited, reproduction("buffer-pool-instances", records.winner())]), re.MULTILINE)
+    tables = re.findall(
+        r"(?:^\|.*\n)+", page([waited, reproduction("buffer-pool-instances", example_studies.winner())]), re.MULTILINE
+    )
     assert len(tables) >= 4
     for table in tables:
         assert len({line.count(" | ") for line in table.splitlines() if "---" not in line}) == 1, table
@@ -107,14 +109,14 @@ def test_published_figures_stand_beside_ours_as_figures_and_as_speeds():
     figures = (
         library.find("read-buffer-size").figures[0].model_copy(update={"study": "io-bound", "values": {"1": 40.0, "4": 50.0}})
     )
-    text = page([reproduction("buffer-pool-instances", records.winner(), figures=[figures])])
+    text = page([reproduction("buffer-pool-instances", example_studies.winner(), figures=[figures])])
     row = next(line for line in text.splitlines() if line.startswith("| 4 |"))
     assert "| 50" in row
     assert "−20.0 %" in row
 
 
 def test_the_places_at_which_threads_were_seen_waiting_stand_side_by_side():
-    record = invented_why.waits_moved()
+    record = example_evidence.waits_moved()
     counters = {"1": 33.0, "8": 0.0}
     seen = {
         trial.id: {
@@ -128,7 +130,7 @@ def test_the_places_at_which_threads_were_seen_waiting_stand_side_by_side():
 
 
 def test_hostile_names_are_text():
-    text = page([reproduction("buffer-pool-instances", records.hostile())])
+    text = page([reproduction("buffer-pool-instances", example_studies.hostile())])
     assert "<script>" not in text
     assert HOSTILE not in text
 

@@ -1,7 +1,7 @@
 from dialin.model.verdict import Estimate
 from dialin.model.why import CostRow
 from dialin.report import costs
-from dialin.testing import invented_whys, records
+from fixtures import example_reasons, example_studies
 
 ROW = CostRow(
     name="server CPU",
@@ -30,6 +30,6 @@ def test_the_baseline_has_no_change_and_what_is_not_known_is_not_invented():
 
 
 def test_columns_tell_their_unit_and_candidates_stand_in_the_study_s_order():
-    why = invented_whys.full(records.winner())
+    why = example_reasons.full(example_studies.winner())
     assert costs.titles(why)[:3] == ["server CPU µs", "client CPU µs", "context switches"]
     assert costs.candidates(why, ["64", "1", "unseen"]) == ["64", "1"]

@@ -2,7 +2,7 @@ import pytest
 
 from dialin.model.verdict import Estimate
 from dialin.report.figures import columns
-from dialin.testing import records
+from fixtures import example_studies
 
 
 def figure(verdict, title, name):
@@ -11,22 +11,22 @@ def figure(verdict, title, name):
 
 
 def changed(**update):
-    verdict = records.winner().verdict
+    verdict = example_studies.winner().verdict
     candidates = [one.model_copy(update=update) if one.name == "16" else one for one in verdict.candidates]
     return verdict.model_copy(update={"candidates": candidates})
 
 
 def test_what_decides_stands_first_where_it_is_not_throughput():
-    assert [column.title for column in columns(records.winner().verdict)][:2] == ["tps", "to baseline"]
-    assert [column.title for column in columns(records.by_stability().verdict)][:4] == [
+    assert [column.title for column in columns(example_studies.winner().verdict)][:2] == ["tps", "to baseline"]
+    assert [column.title for column in columns(example_studies.by_stability().verdict)][:4] == [
         "CV to baseline", "CV", "tps", "tps to baseline",
     ]  # fmt: skip
-    assert [column.title for column in columns(records.by_latency().verdict)][:2] == ["p99 to baseline", "p99 ms"]
+    assert [column.title for column in columns(example_studies.by_latency().verdict)][:2] == ["p99 to baseline", "p99 ms"]
 
 
 @pytest.mark.parametrize("name", ["winner", "by_stability", "by_latency"])
 def test_one_column_decides_and_every_rank_is_its_own(name):
-    every = columns(records.EVERY[name]().verdict)
+    every = columns(example_studies.EVERY[name]().verdict)
     assert [column.rank for column in every if column.decides] == [0]
     assert len({column.rank for column in every}) == len(every)
 

@@ -1,7 +1,7 @@
 import pytest
 
 from dialin.report import forest
-from dialin.testing import records
+from fixtures import example_studies
 
 
 @pytest.mark.parametrize("width", [16, 40, 80])
@@ -12,7 +12,7 @@ def test_every_line_is_as_wide_as_it_was_given_room(judged, width, marks):
 
 
 def test_intervals_stand_where_their_figures_are():
-    verdict = records.winner().verdict
+    verdict = example_studies.winner().verdict
     lines = forest.rows(verdict, 81, forest.UNICODE)
     points = [line.index("●") for line in lines[1:-1]]
     means = [candidate.ratio.mean for candidate in verdict.candidates[1:]]
@@ -22,25 +22,25 @@ def test_intervals_stand_where_their_figures_are():
 
 
 def test_a_figure_without_an_interval_is_a_bare_point():
-    line = forest.rows(records.unresolved().verdict, 60, forest.UNICODE)[1]
+    line = forest.rows(example_studies.unresolved().verdict, 60, forest.UNICODE)[1]
     assert "●" in line
     assert "├" not in line
 
 
 def test_a_failed_candidate_has_an_empty_line():
-    lines = forest.rows(records.failed_candidate().verdict, 60, forest.ASCII)
+    lines = forest.rows(example_studies.failed_candidate().verdict, 60, forest.ASCII)
     assert not set(lines[3]) & {"o", "[", "-"}
 
 
 def test_the_ratio_that_decides_is_drawn():
-    verdict = records.by_stability().verdict
+    verdict = example_studies.by_stability().verdict
     line = forest.rows(verdict, 61, forest.ASCII)[1]
     assert line.index("o") < line.index("|")
     assert verdict.candidates[1].ratio.mean > 1
 
 
 def test_an_interval_that_dwarfs_all_figures_is_cut_off_without_an_end():
-    verdict = records.winner().verdict
+    verdict = example_studies.winner().verdict
     one = verdict.candidates[1]
     wide = one.model_copy(update={"ratio": one.ratio.model_copy(update={"high": 900.0})})
     candidates = [wide if each is one else each for each in verdict.candidates]

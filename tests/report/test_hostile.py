@@ -26,11 +26,11 @@ from dialin.report.screen import LiveScreen, draw
 from dialin.report.terminal import print_verdict
 from dialin.report.terminal_why import print_why
 from dialin.store import reading
-from dialin.testing import invented_whys, records, stored
 from dialin.testing.clock import FakeClock
-from dialin.testing.driven import drive
 from dialin.variables import optionfile as servers_own
 from dialin.variables.catalogue import Catalogue, Kind, Variable
+from fixtures import example_reasons, example_studies, stored_study
+from fixtures.event_replay import drive
 
 
 def cnf_of(record):
@@ -56,7 +56,7 @@ HOSTILE_VARIABLE = Variable("init_connect", Kind.STRING, dynamic=True)
 @cache
 def record():
     """A study in which every text that a server or a file gives is hostile, and the recommendation is, too."""
-    made = records.winner()
+    made = example_studies.winner()
     names = {one.name: f"{one.name} {NASTY}" for one in made.spec.candidates}
     one_line = TRICKS.strip()
     candidates = [
@@ -72,7 +72,7 @@ def record():
             "workload": made.spec.workload.model_copy(update={"options": {"tables": NASTY}}),
         }
     )
-    failure = records.failed_candidate().trials[0].failure
+    failure = example_studies.failed_candidate().trials[0].failure
     trials = [
         replace(
             trial,
@@ -129,9 +129,9 @@ def record():
 @cache
 def why():
     """Reasons whose every text is hostile."""
-    found = invented_whys.hostile(record())
+    found = example_reasons.hostile(record())
     text = json.dumps(found.model_dump(mode="json", by_alias=True))
-    plain, nasty = (json.dumps(each)[1:-1] for each in (records.HOSTILE, NASTY))
+    plain, nasty = (json.dumps(each)[1:-1] for each in (example_studies.HOSTILE, NASTY))
     return type(found).model_validate_json(text.replace(plain, nasty))
 
 
@@ -173,7 +173,7 @@ def assert_harmless(page, scripts):
 def test_the_html_report_shows_it():
     text = html.render(record(), why())
     page = Page(text)
-    assert_harmless(page, scripts=len(Page(html.render(records.winner())).scripts))
+    assert_harmless(page, scripts=len(Page(html.render(example_studies.winner())).scripts))
     own = text.replace(html.assets().library, "").replace(html.assets().script, "")
     assert not ACTING.search(own)
     assert all("alert(1)" not in script or json.loads(script) for script in page.scripts)
@@ -243,7 +243,7 @@ def test_the_live_screen_and_the_plain_lines_show_it():
 
 
 def test_the_live_page_shows_it(tmp_path):
-    stored.keep(record(), tmp_path)
+    stored_study.keep(record(), tmp_path)
     follower = Follower(tmp_path)
     told = view(follower.look(), tmp_path / TRICKS.replace("/", ""), record().created + 60, trouble=NASTY)
     assert not [text for text in texts(json.loads(told)) if ACTING.search(text)]
@@ -280,7 +280,7 @@ def test_sql_holds_it_in_comments_and_quotes_alone():
 
 
 def test_csv_holds_it_in_one_cell(tmp_path):
-    stored.keep(record(), tmp_path)
+    stored_study.keep(record(), tmp_path)
     stream = io.BytesIO()
     reading.read(tmp_path, lambda store: export.write_csv(store, stream))
     text = stream.getvalue().decode()
@@ -302,6 +302,6 @@ def test_json_holds_it_whole_and_it_acts_nowhere():
 @pytest.mark.parametrize("render", [html.render, markdown.render])
 def test_a_password_in_the_command_that_restarts_a_server_is_in_no_report(render):
     command = "dialin run a.toml --restart-command 'mysqladmin --password=hunter2 shutdown' --minutes 5"
-    page = render(replace(records.winner(), command=command))
+    page = render(replace(example_studies.winner(), command=command))
     assert "hunter2" not in page
     assert "--minutes 5" in page

@@ -16,7 +16,7 @@ from dialin.report import facts, html
 from dialin.report.markup import asset, embedded
 from dialin.report.series import all_series
 from dialin.report.style import HUES, styles
-from dialin.testing import records
+from fixtures import example_studies
 
 VOID = {"meta", "br", "wbr", "link", "img", "input", "hr"}
 
@@ -61,10 +61,10 @@ class Page(HTMLParser):
 
 @cache
 def page_of(name):
-    return Page(html.render(records.EVERY[name]()))
+    return Page(html.render(example_studies.EVERY[name]()))
 
 
-@pytest.fixture(params=sorted(records.EVERY))
+@pytest.fixture(params=sorted(example_studies.EVERY))
 def page(request):
     """The report of every invented study in turn."""
     return page_of(request.param)
@@ -201,26 +201,26 @@ def test_a_study_without_a_verdict_shows_what_there_is():
 
 
 def test_a_study_of_which_nothing_ran_has_a_page_too():
-    empty = replace(records.unfinished(), trials=(), samples={}, log=(), host={}, servers={}, looks=())
+    empty = replace(example_studies.unfinished(), trials=(), samples={}, log=(), host={}, servers={}, looks=())
     words = Page(html.render(empty)).words
     assert "No second was measured yet." in words
     assert "Nothing was logged." in words
 
 
 def test_the_most_candidates_still_look_different():
-    spec = records.winner().spec
+    spec = example_studies.winner().spec
     many = tuple(
         Candidate(name=str(value), setting={"innodb_buffer_pool_instances": value}, server="mysql@9.7.4")
         for value in range(1, 50)
     )
-    record = replace(records.winner(), spec=spec.model_copy(update={"candidates": many, "baseline": "1"}))
+    record = replace(example_studies.winner(), spec=spec.model_copy(update={"candidates": many, "baseline": "1"}))
     looks = {(style.colour, style.symbol) for style in styles(record).values()}
     assert len(looks) == 49
     assert all(f"--c{hue}:" in asset("report.css") for hue in range(1, HUES + 1))
 
 
 def test_the_same_record_gives_the_same_page():
-    assert html.render(records.no_difference()) == html.render(records.no_difference())
+    assert html.render(example_studies.no_difference()) == html.render(example_studies.no_difference())
 
 
 def traces(name, chart):
@@ -257,7 +257,7 @@ def test_throughput_against_steadiness_has_both_intervals_and_tells_the_front():
 
 
 def test_where_one_is_best_at_both_nothing_is_joined():
-    record = records.by_stability()
+    record = example_studies.by_stability()
     best = [one.model_copy(update={"pareto": one.name == "8"}) for one in record.verdict.candidates]
     page = Page(html.render(replace(record, verdict=record.verdict.model_copy(update={"candidates": best}))))
     assert "8 has both the highest throughput and the lowest CV." in page.words
@@ -265,7 +265,7 @@ def test_where_one_is_best_at_both_nothing_is_joined():
 
 
 def test_one_measured_candidate_alone_has_no_chart_against_another():
-    record = records.failed_candidate()
+    record = example_studies.failed_candidate()
     none = {"tps": None, "ratio": None, "goal_ratio": None, "cv": None, "stall_seconds_per_1000": None, "latency_ms": None}
     alone = [one if place == 0 else one.model_copy(update=none) for place, one in enumerate(record.verdict.candidates)]
     page = Page(html.render(replace(record, verdict=record.verdict.model_copy(update={"candidates": alone}))))
@@ -273,7 +273,7 @@ def test_one_measured_candidate_alone_has_no_chart_against_another():
 
 
 def test_an_interval_that_dwarfs_all_figures_does_not_hide_them():
-    record = records.by_stability()
+    record = example_studies.by_stability()
     one = record.verdict.candidates[1]
     wide = {
         "cv": one.cv.model_copy(update={"high": 900.0}),
@@ -299,7 +299,7 @@ def test_seconds_that_the_host_lost_are_marked_and_told():
     embedded = {int(trial): data["l"] for trial, data in page.data["trials"].items() if "l" in data}
     assert set(embedded) == marked
     assert sum(map(len, embedded.values())) == 5
-    record = records.safe_choice()
+    record = example_studies.safe_choice()
     lost = {trial: [s.second for s in samples if s.lost] for trial, samples in record.samples.items()}
     assert {trial: [second for second, *_ in points] for trial, points in embedded.items()} == {
         t: s for t, s in lost.items() if s
@@ -308,7 +308,7 @@ def test_seconds_that_the_host_lost_are_marked_and_told():
 
 def test_fresh_trials_are_told_apart_from_those_of_the_race():
     page = page_of("safe_choice")
-    record = records.safe_choice()
+    record = example_studies.safe_choice()
     fresh = {trial.id for trial in record.trials if trial.purpose is Purpose.CONFIRM}
     dotted = {
         trial
@@ -343,7 +343,7 @@ def test_who_left_the_race_and_how_probable_each_is_are_told():
 
 
 def test_every_trial_is_told_with_what_it_is_for_and_what_the_host_took_of_it():
-    rows = facts.trial_rows(all_series(records.safe_choice()))
+    rows = facts.trial_rows(all_series(example_studies.safe_choice()))
     assert {row.purpose for row in rows} == {"race", "confirm"}
     assert sorted(row.lost for row in rows if row.lost) == ["2", "3"]
 
@@ -355,7 +355,7 @@ def test_the_percentile_of_latency_is_the_verdict_s_own():
 
 
 def test_trials_that_collect_waits_are_told_apart_and_not_drawn_beside_clean_ones():
-    record = records.no_difference()
+    record = example_studies.no_difference()
     slow = replace(record.trials[-1], id=99, purpose=Purpose.WAITS)
     page = Page(html.render(replace(record, trials=[*record.trials, slow], samples={**record.samples, 99: record.samples[1]})))
     assert "99" not in page.data["trials"]
@@ -364,7 +364,7 @@ def test_trials_that_collect_waits_are_told_apart_and_not_drawn_beside_clean_one
 
 
 def test_an_option_is_never_broken_after_its_dashes():
-    record = records.no_difference()
+    record = example_studies.no_difference()
     reason = "It is not recommended; --accept-weaker-durability recommends it <all> the same"
     page = Page(html.render(replace(record, verdict=record.verdict.model_copy(update={"reason": reason}))))
     assert ("span", {"class": "option"}) in page.elements

@@ -7,7 +7,7 @@ import pytest
 from dialin.model.trial import Step, TrialState
 from dialin.report import html
 from dialin.report.charts_windows import MOST_BOXES
-from dialin.testing import records
+from fixtures import example_studies
 from report.test_html import Page, page_of
 from report.test_series import long_study
 
@@ -22,7 +22,7 @@ def buttons(page, chart):
 
 def by_threads():
     """The study of three alike candidates, as if each trial had measured 1 and 64 threads, one after the other."""
-    record = records.no_difference()
+    record = example_studies.no_difference()
     workload = record.spec.workload.model_copy(update={"threads": 64, "levels": (1, 64)})
     samples = {
         trial: [
@@ -35,8 +35,8 @@ def by_threads():
 
 def test_every_trial_of_a_candidate_can_be_switched_off_by_a_button_that_says_which_it_is():
     page = page_of("safe_choice")
-    own = [trial for trial in records.safe_choice().trials if trial.candidate == "16"]
-    place = [candidate.name for candidate in records.safe_choice().spec.candidates].index("16") + 1
+    own = [trial for trial in example_studies.safe_choice().trials if trial.candidate == "16"]
+    place = [candidate.name for candidate in example_studies.safe_choice().spec.candidates].index("16") + 1
     found = buttons(page, f"over-time-{place}")
     assert [attrs["data-trials"] for attrs in found] == [str(trial.id) for trial in own]
     assert found[0]["aria-label"] == f"trial {own[0].id}, block {own[0].block}"
@@ -46,7 +46,7 @@ def test_every_trial_of_a_candidate_can_be_switched_off_by_a_button_that_says_wh
 
 
 def test_the_combined_chart_is_switched_by_candidate():
-    record, page = records.winner(), page_of("winner")
+    record, page = example_studies.winner(), page_of("winner")
     found = buttons(page, "combined")
     own = [[trial.id for trial in record.trials if trial.candidate == one.name] for one in record.spec.candidates]
     assert [list(map(int, attrs["data-trials"].split())) for attrs in found] == own
@@ -121,7 +121,7 @@ def test_a_study_of_very_many_trials_has_a_box_for_each_candidate():
 
 
 def test_a_body_is_what_stands_inside_the_report_s_main():
-    record = records.tie()
+    record = example_studies.tie()
     body = html.body(record)
     assert str(body.main) in html.render(record)
     assert body.title == record.verdict.headline
@@ -130,7 +130,7 @@ def test_a_body_is_what_stands_inside_the_report_s_main():
 
 @pytest.mark.parametrize("seconds", [0, 1, 12, 30])
 def test_a_study_whose_first_trial_runs_has_a_body(seconds):
-    record = records.unfinished()
+    record = example_studies.unfinished()
     trial = replace(record.trials[0], state=TrialState.RUNNING, steps={Step.BOOT: 2.0}, costs=None, warm_up_end=None)
     body = html.body(replace(record, trials=[trial], samples={trial.id: record.samples[trial.id][:seconds]}, looks=()))
     page = Page(str(body.main))
@@ -140,7 +140,7 @@ def test_a_study_whose_first_trial_runs_has_a_body(seconds):
 
 
 def test_a_study_of_which_nothing_began_has_a_body():
-    empty = replace(records.unfinished(), trials=(), samples={}, log=(), host={}, servers={}, looks=())
+    empty = replace(example_studies.unfinished(), trials=(), samples={}, log=(), host={}, servers={}, looks=())
     assert "over-time-1" in html.body(empty).data["charts"]
 
 

@@ -9,15 +9,15 @@ from dialin.report import html
 from dialin.report.html_why import shown
 from dialin.report.markup import asset
 from dialin.report.style import styles
-from dialin.testing import invented_whys, records
+from fixtures import example_reasons, example_studies
 from report.test_html import Page
 
-MAKERS = {make.__name__: make for make in (invented_whys.full, invented_whys.nothing_moved, invented_whys.hostile)}
+MAKERS = {make.__name__: make for make in (example_reasons.full, example_reasons.nothing_moved, example_reasons.hostile)}
 
 
 @cache
 def page_of(name, kind="full"):
-    record = records.EVERY[name]()
+    record = example_studies.EVERY[name]()
     return Page(html.render(record, MAKERS[kind](record)))
 
 
@@ -51,8 +51,8 @@ def test_why_stands_between_the_candidates_and_the_charts_over_time():
 
 
 def test_three_reasons_stand_open_and_the_others_are_folded():
-    record = records.winner()
-    view = shown(record, invented_whys.full(record), styles(record))
+    record = example_studies.winner()
+    view = shown(record, example_reasons.full(record), styles(record))
     assert [len(view.strongest), len(view.others)] == [3, 2]
     assert view.others_summary == "1 room hardly used, 1 limit hit"
     assert "More: 1 room hardly used, 1 limit hit" in page_of("winner").words
@@ -114,7 +114,7 @@ def test_hostile_text_is_text_wherever_it_stands():
 
 
 def test_a_study_that_nothing_watched_says_so_in_a_plain_sentence():
-    page = Page(html.render(records.winner()))
+    page = Page(html.render(example_studies.winner()))
     assert "Why Nothing is known of why: nothing was watched while the load was measured." in page.words
     assert "Cost per query" not in page.words
     assert {"scaling", "waits-1"}.isdisjoint(page.data["charts"])

@@ -6,7 +6,7 @@ import pytest
 
 from dialin.model.verdict import Verdict
 from dialin.report import jsonfile
-from dialin.testing import records
+from fixtures import example_studies
 
 SCHEMA = Path(__file__).parents[2] / "schema"
 GOOD = {
@@ -64,18 +64,18 @@ def test_every_verdict_fits_the_schema_and_comes_back_whole(judged):
 
 
 def test_it_ends_in_a_newline_and_is_indented_for_people():
-    text = jsonfile.render(records.winner().verdict)
+    text = jsonfile.render(example_studies.winner().verdict)
     assert text.startswith('{\n  "schema": "dialin/verdict/2",\n  "verdict": "winner"')
     assert text.endswith("}\n")
 
 
 def test_a_figure_without_an_interval_has_null_ends():
-    found = json.loads(jsonfile.render(records.unresolved().verdict))
+    found = json.loads(jsonfile.render(example_studies.unresolved().verdict))
     assert found["candidates"][1]["ratio"]["low"] is None
 
 
 def test_every_measure_has_its_interval_and_the_verdict_says_which_percentile_it_is():
-    found = json.loads(jsonfile.render(records.by_latency().verdict))
+    found = json.loads(jsonfile.render(example_studies.by_latency().verdict))
     one = found["candidates"][1]
     for measure in ("tps", "ratio", "goal_ratio", "cv", "stall_seconds_per_1000", "latency_ms"):
         assert one[measure]["low"] <= one[measure]["mean"] <= one[measure]["high"]
@@ -83,9 +83,9 @@ def test_every_measure_has_its_interval_and_the_verdict_says_which_percentile_it
 
 
 def test_hostile_text_cannot_act_where_json_is_printed():
-    text = jsonfile.render(records.hostile().verdict)
+    text = jsonfile.render(example_studies.hostile().verdict)
     assert not set(text) & {"\x1b", "\x07", "\u202e", "\x7f", "\x9b"}
-    assert json.loads(text)["warnings"][0]["data"]["line"] == records.HOSTILE
+    assert json.loads(text)["warnings"][0]["data"]["line"] == example_studies.HOSTILE
 
 
 @pytest.mark.parametrize("path", sorted((SCHEMA / "good").glob("verdict-*.json")), ids=lambda path: path.stem)

@@ -6,7 +6,7 @@ from markdown_it import MarkdownIt
 from dialin.apply.option_file import Change
 from dialin.report import markdown
 from dialin.report.figures import columns
-from dialin.testing import records
+from fixtures import example_studies
 
 
 def as_html(text):
@@ -14,7 +14,7 @@ def as_html(text):
 
 
 def test_the_verdict_what_to_set_and_the_table_come_in_that_order():
-    text = markdown.render(records.winner())
+    text = markdown.render(example_studies.winner())
     assert text.startswith("# innodb_buffer_pool_instances = 16 wins")
     assert text.index("# innodb") < text.index("```ini") < text.index("| innodb_buffer_pool_instances | tps")
     assert "| **16** | 1,403 (1,369 to 1,437) | +25.2 % (+21.4 % to +29.1 %) |" in text
@@ -32,7 +32,7 @@ def test_every_row_of_the_table_has_as_many_cells_as_its_head(judged):
 
 
 def test_the_top_is_short_and_all_else_is_folded_away():
-    text = markdown.render(records.winner())
+    text = markdown.render(example_studies.winner())
     top, _, rest = text.partition("**Why:**")
     assert all(
         title in top.splitlines()[top.splitlines().index("|---|---:|---:|---:|---:|---|") - 1] for title in ("tps", "CV", "p95")
@@ -43,16 +43,16 @@ def test_the_top_is_short_and_all_else_is_folded_away():
 
 
 def test_the_statements_for_a_running_server_are_folded_below_the_lines():
-    text = markdown.render(records.winner())
+    text = markdown.render(example_studies.winner())
     before, _, after = text.partition("<details><summary>As statements for a running server</summary>")
     assert "```ini\n[mysqld]\n" in before
     assert "```sql\nSET PERSIST innodb_buffer_pool_instances = 16;\n```" in after
     assert "undo.sql takes these back" in after
-    assert "```sql" not in markdown.render(records.no_difference())
+    assert "```sql" not in markdown.render(example_studies.no_difference())
 
 
 def test_hostile_text_is_text():
-    text = markdown.render(records.hostile())
+    text = markdown.render(example_studies.hostile())
     page = as_html(text)
     assert "<script" not in page
     assert "&lt;script&gt;" in page
@@ -84,12 +84,12 @@ def test_the_line_that_folds_refers_to_nothing_and_mentions_nobody():
 def test_why_a_value_has_no_line_is_text(monkeypatch):
     refused = Change("init_file", 1, None, None, "<b> *of* @all #1")
     monkeypatch.setattr(markdown, "changes", lambda _: [refused])
-    page = as_html(markdown.render(records.winner()))
+    page = as_html(markdown.render(example_studies.winner()))
     assert "<p>init_file cannot be written as a line: &lt;b&gt; *of* @\u2060all #\u20601.</p>" in page
 
 
 def test_warnings_confounds_and_failures_are_in_it():
-    text = markdown.render(records.failed_candidate())
+    text = markdown.render(example_studies.failed_candidate())
     assert "- Confound: innodb_buffer_pool_chunk_size differs" in text
     assert "- Warning: pool 90G failed in all 4 trials." in text
     assert "pool 900G failed in trial 1, 5, 10, 16: the server did not start" in text
@@ -97,11 +97,11 @@ def test_warnings_confounds_and_failures_are_in_it():
 
 
 def test_a_study_without_a_verdict_has_a_report_too():
-    assert markdown.render(records.unfinished()).startswith("# No verdict yet: 6 trials")
+    assert markdown.render(example_studies.unfinished()).startswith("# No verdict yet: 6 trials")
 
 
 def test_what_is_to_be_chosen_between_who_left_and_what_fresh_trials_say_are_in_it():
-    text = markdown.render(records.safe_choice())
+    text = markdown.render(example_studies.safe_choice())
     assert "Fresh trials (6 blocks) confirm +19.2 % (+15.1 % to +23.3 %) throughput against the baseline." in text
     assert "**Trade-off:** Fastest: 16; steadiest: 8; between: 32." in text
     assert "**Left the race:** 2 after block 3; 4 after block 4; 64 after block 5; 8 after block 6." in text
@@ -109,6 +109,6 @@ def test_what_is_to_be_chosen_between_who_left_and_what_fresh_trials_say_are_in_
 
 
 def test_the_goal_s_ratio_stands_first_with_its_direction():
-    text = markdown.render(records.by_latency())
+    text = markdown.render(example_studies.by_latency())
     assert "| innodb_io_capacity | p99 to baseline (lower is better) | p99 ms | tps |" in text
-    assert "Latency" not in markdown.render(records.winner())
+    assert "Latency" not in markdown.render(example_studies.winner())

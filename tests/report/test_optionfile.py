@@ -5,8 +5,8 @@ import pytest
 from dialin.apply import option_file
 from dialin.model.study import Attachment
 from dialin.report.files import recommendation
-from dialin.testing import records
 from dialin.variables import optionfile as servers_own
+from fixtures import example_studies
 
 
 def cnf_of(record):
@@ -24,13 +24,13 @@ def options(text):
 
 
 def test_only_what_differs_from_the_baseline_is_written(tmp_path):
-    text = cnf_of(records.winner())
+    text = cnf_of(example_studies.winner())
     assert options(text) == ["innodb_buffer_pool_instances = 16"]
     assert read_back(text, tmp_path) == {"innodb_buffer_pool_instances": 16}
 
 
 def test_the_line_is_told_with_what_it_replaces_its_figure_and_the_reason():
-    text = " ".join(cnf_of(records.winner()).replace("\n#  ", "").split())
+    text = " ".join(cnf_of(example_studies.winner()).replace("\n#  ", "").split())
     assert "# innodb_buffer_pool_instances (was 1). Gives +25.2 % throughput against the baseline" in text
     assert "between +21.4 % and +29.1 % at 95 % confidence" in text
     assert "# innodb_buffer_pool_instances = 16 gives +25 %" in text
@@ -39,21 +39,21 @@ def test_the_line_is_told_with_what_it_replaces_its_figure_and_the_reason():
 
 @pytest.mark.parametrize("name", ["no_difference", "unresolved", "weaker_durability", "builds"])
 def test_where_nothing_is_recommended_nothing_is_set(name, tmp_path):
-    text = cnf_of(records.EVERY[name]())
+    text = cnf_of(example_studies.EVERY[name]())
     assert "[mysqld]" in text
     assert read_back(text, tmp_path) == {}
 
 
 def test_a_build_that_wins_is_named():
-    assert "what is recommended is the build mysql@9.7.4" in cnf_of(records.builds())
+    assert "what is recommended is the build mysql@9.7.4" in cnf_of(example_studies.builds())
 
 
 def test_confounds_stand_in_the_file_too():
-    assert "# Confound: innodb_buffer_pool_chunk_size differs" in cnf_of(records.failed_candidate())
+    assert "# Confound: innodb_buffer_pool_chunk_size differs" in cnf_of(example_studies.failed_candidate())
 
 
 def test_accepted_loss_of_durability_is_written_above_the_line():
-    record = records.weaker_durability()
+    record = example_studies.weaker_durability()
     accepted = record.verdict.model_copy(
         update={"recommended_candidate": "2", "recommended": {"innodb_flush_log_at_trx_commit": 2}}
     )
@@ -70,13 +70,13 @@ def test_hostile_text_stays_in_comments_and_values(record, tmp_path):
 
 
 def test_a_value_that_cannot_be_written_is_left_out_and_said():
-    text = cnf_of(records.hostile())
+    text = cnf_of(example_studies.hostile())
     assert "# init_connect is not written here" in text
     assert options(text) == ['ft_stopword_file = "a#b \'c\' \\"d\\" \\\\e"']
 
 
 def test_a_variable_that_the_baseline_alone_sets_is_to_be_removed():
-    record = records.winner()
+    record = example_studies.winner()
     base = record.spec.candidates[0].model_copy(update={"setting": {"innodb_buffer_pool_instances": 1, "sync_binlog": 0}})
     spec = record.spec.model_copy(update={"candidates": (base, *record.spec.candidates[1:])})
     text = cnf_of(replace(record, spec=spec))
@@ -85,7 +85,7 @@ def test_a_variable_that_the_baseline_alone_sets_is_to_be_removed():
 
 
 def test_a_value_that_only_a_sandbox_reported_is_told_apart_from_one_that_the_baseline_sets():
-    record = records.winner()
+    record = example_studies.winner()
     assert [item.reported for item in option_file.changes(record)] == [False]
     base = record.spec.candidates[0].model_copy(update={"setting": {}})
     spec = record.spec.model_copy(update={"candidates": (base, *record.spec.candidates[1:])})
@@ -95,7 +95,7 @@ def test_a_value_that_only_a_sandbox_reported_is_told_apart_from_one_that_the_ba
 
 
 def test_a_value_spelled_otherwise_is_no_change():
-    record = records.winner()
+    record = example_studies.winner()
     base = record.spec.candidates[0].model_copy(update={"setting": {"innodb_buffer_pool_instances": "16"}})
     spec = record.spec.model_copy(update={"candidates": (base, *record.spec.candidates[1:])})
     assert option_file.changes(replace(record, spec=spec)) == []

@@ -2,13 +2,13 @@ from dataclasses import replace
 
 from dialin.model.verdict import Estimate
 from dialin.report import html, markdown, scaling
-from dialin.testing import invented_whys, records
+from fixtures import example_reasons, example_studies
 
 LABELS = {str(2**power): str(2**power) for power in range(7)}
 
 
 def full():
-    return invented_whys.full(records.winner())
+    return example_reasons.full(example_studies.winner())
 
 
 def test_each_candidate_has_its_throughput_at_each_thread_count_and_the_curve_s_figures():
@@ -59,7 +59,7 @@ def test_where_a_rate_was_asked_for_it_is_said_why_there_is_no_curve():
     assert scaling.reading(flat, 0) == ""
     assert scaling.reading(why, 0) == scaling.CURVE
     for rate, said in ((200, True), (0, False)):
-        record = records.winner()
+        record = example_studies.winner()
         workload = record.spec.workload.model_copy(update={"rate": rate})
         record = replace(record, spec=record.spec.model_copy(update={"workload": workload}))
         for page in (html.render(record, flat), markdown.render(record, flat)):

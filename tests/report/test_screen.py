@@ -9,8 +9,8 @@ from dialin.model.progress import Standing
 from dialin.model.trial import Purpose, Step
 from dialin.report import screen
 from dialin.report.board import Board, sparkline
-from dialin.testing import records
-from dialin.testing.driven import drive
+from fixtures import example_studies
+from fixtures.event_replay import drive
 
 
 class Moved:
@@ -55,7 +55,7 @@ def shown_after(record, events, width=100, height=30, plain=False):
 
 
 def test_the_screen_tells_block_phase_time_left_and_the_last_minute():
-    text = "\n".join(shown_after(records.winner(), 800))
+    text = "\n".join(shown_after(example_studies.winner(), 800))
     assert "block 2 of about 5, about 38 min left, 14 min 21 s so far" in text
     assert "Trial 3 of 7: innodb_buffer_pool_instances = 16, warming up for 12 s" in text
     assert "transactions/s, p95" in text
@@ -64,7 +64,7 @@ def test_the_screen_tells_block_phase_time_left_and_the_last_minute():
 
 
 def test_candidates_stand_with_their_figures_so_far():
-    lines = shown_after(records.winner(), 800)
+    lines = shown_after(example_studies.winner(), 800)
     row = next(line for line in lines if line.startswith("16 "))
     assert row.split() == ["16", "1", "1,412", "+24.8", "%"]
     assert any(line.startswith("1 ") and line.endswith("baseline") for line in lines)
@@ -75,20 +75,20 @@ def test_candidates_stand_with_their_figures_so_far():
 @pytest.mark.parametrize("name", ["winner", "hostile"])
 def test_the_screen_fits_whatever_size_the_terminal_takes(name, width, height):
     for events in (0, 1, 60, 150, 100_000):
-        lines = shown_after(records.EVERY[name](), events, width, height)
+        lines = shown_after(example_studies.EVERY[name](), events, width, height)
         assert len(lines) <= height
         assert all(len(line) <= width for line in lines)
 
 
 def test_a_low_terminal_keeps_the_baseline_and_the_candidate_that_runs():
-    lines = shown_after(records.winner(), 800, height=15)
+    lines = shown_after(example_studies.winner(), 800, height=15)
     labels = [line.split()[0] for line in lines if line.split()]
     assert {"1", "16"} < set(labels)
     assert "and 5 more" in lines
 
 
 def test_a_terminal_of_a_few_rows_shows_what_runs_now():
-    lines = shown_after(records.winner(), 800, width=60, height=5)
+    lines = shown_after(example_studies.winner(), 800, width=60, height=5)
     assert lines[0].startswith("dialin  innodb_buffer_pool_instances")
     assert lines[1].startswith("block 2 of about 5, about 38 min left")
     assert lines[2].startswith("Trial 3 of 7: innodb_buffer_pool_instances = 16")
@@ -96,7 +96,7 @@ def test_a_terminal_of_a_few_rows_shows_what_runs_now():
 
 
 def test_time_goes_on_between_events():
-    record = records.winner()
+    record = example_studies.winner()
     board = Board()
     board.begin(record.spec, 5, 600, now=1000)
     assert board.seconds_left(1060) == 540
@@ -105,18 +105,18 @@ def test_time_goes_on_between_events():
 
 
 def test_hostile_text_cannot_act_on_the_screen():
-    text = "\n".join(shown_after(records.hostile(), 200, width=160))
+    text = "\n".join(shown_after(example_studies.hostile(), 200, width=160))
     assert "\x1b" not in text
     assert "\\x1b[31m" in text
 
 
 def test_an_ascii_terminal_gets_ascii_bars():
-    text = "\n".join(shown_after(records.winner(), 800, plain=True))
+    text = "\n".join(shown_after(example_studies.winner(), 800, plain=True))
     assert text.isascii()
 
 
 def test_the_verdict_is_the_last_thing_shown():
-    assert "wins: +25 %" in "\n".join(shown_after(records.winner(), 1_000_000))
+    assert "wins: +25 %" in "\n".join(shown_after(example_studies.winner(), 1_000_000))
 
 
 def test_the_terminal_is_left_as_it_was_found():
@@ -125,7 +125,7 @@ def test_the_terminal_is_left_as_it_was_found():
 
     def interrupted():
         with screen.LiveScreen(console, Moved()) as watcher:
-            drive(records.no_difference(), watcher)
+            drive(example_studies.no_difference(), watcher)
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -144,7 +144,7 @@ def test_a_sparkline_starts_at_zero_so_that_noise_looks_like_noise():
 
 
 def test_candidates_that_left_the_race_are_marked_and_dimmed():
-    record = records.safe_choice()
+    record = example_studies.safe_choice()
     clock = Moved()
     live = screen.LiveScreen(Console(file=io.StringIO()), clock)
     drive(record, live, clock.to)
@@ -157,7 +157,7 @@ def test_candidates_that_left_the_race_are_marked_and_dimmed():
 
 
 def test_a_low_terminal_keeps_those_in_the_race_before_those_that_left():
-    record = records.safe_choice()
+    record = example_studies.safe_choice()
     board = Board()
     board.begin(record.spec, 7, 600, now=0)
     board.end_trial(
@@ -170,7 +170,7 @@ def test_a_low_terminal_keeps_those_in_the_race_before_those_that_left():
 
 
 def test_a_fresh_trial_is_called_so_and_the_last_minute_tells_what_the_host_lost():
-    record = records.safe_choice()
+    record = example_studies.safe_choice()
     fresh = next(trial for trial in record.trials if trial.purpose is Purpose.CONFIRM)
     board = Board()
     board.begin(record.spec, 7, 600, now=0)
@@ -182,7 +182,7 @@ def test_a_fresh_trial_is_called_so_and_the_last_minute_tells_what_the_host_lost
 
 
 def test_a_trial_that_collects_waits_is_called_so():
-    record = records.no_difference()
+    record = example_studies.no_difference()
     board = Board()
     board.begin(record.spec, 6, 600, now=0)
     trial = replace(record.trials[0], purpose=Purpose.WAITS)
@@ -195,7 +195,7 @@ def test_a_trial_that_collects_waits_is_called_so():
 
 
 def test_where_several_numbers_of_threads_are_measured_the_step_tells_which():
-    record = records.no_difference()
+    record = example_studies.no_difference()
     workload = record.spec.workload.model_copy(update={"levels": (1, 16)})
     board = Board()
     board.begin(record.spec.model_copy(update={"workload": workload}), 6, 600, now=0)

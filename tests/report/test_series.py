@@ -4,7 +4,7 @@ import pytest
 
 from dialin.model.trial import Sample, Step, TrialState
 from dialin.report import series
-from dialin.testing import records
+from fixtures import example_studies
 
 
 def seconds(count, stall_at=None):
@@ -17,7 +17,7 @@ def seconds(count, stall_at=None):
 
 
 def long_study(trials=35, length=10_000):
-    record = records.winner()
+    record = example_studies.winner()
     own = [replace(trial, id=n) for n, trial in enumerate(record.trials[:trials], start=1)]
     return replace(record, trials=own, samples={trial.id: seconds(length, stall_at=length // 2) for trial in own})
 
@@ -41,13 +41,13 @@ def test_a_box_holds_the_percentiles_of_all_seconds_not_of_those_drawn():
 
 
 def test_a_failed_trial_has_no_box_for_it_is_never_a_low_score():
-    found = series.all_series(records.failed_candidate())
+    found = series.all_series(example_studies.failed_candidate())
     assert all((not one.boxes) == (one.trial.state is TrialState.FAILED) for one in found)
     assert all((one.mean is None) == (one.trial.state is TrialState.FAILED) for one in found)
 
 
 def test_the_days_between_two_sessions_are_left_out_of_the_clock():
-    record = records.no_difference()
+    record = example_studies.no_difference()
     later = [
         replace(trial, session=2, started=trial.started + 3 * 86_400) if trial.block > 3 else trial for trial in record.trials
     ]
@@ -57,13 +57,13 @@ def test_the_days_between_two_sessions_are_left_out_of_the_clock():
 
 
 def test_a_trial_without_samples_is_still_placed_on_the_clock():
-    record = records.failed_candidate()
+    record = example_studies.failed_candidate()
     found = next(one for one in series.all_series(record) if not one.tps.points)
     assert found.base == pytest.approx(found.trial.started - record.trials[0].started, abs=0.1)
 
 
 def test_what_the_host_lost_is_kept_apart_and_enters_no_box():
-    record = records.safe_choice()
+    record = example_studies.safe_choice()
     for one in series.all_series(record):
         lost = [sample for sample in record.samples[one.trial.id] if sample.lost]
         assert one.lost_seconds == len(lost)
@@ -81,7 +81,7 @@ def test_very_many_lost_seconds_are_thinned_and_still_counted():
 
 
 def test_a_warning_s_data_that_names_no_trials_marks_none():
-    record = records.by_stability()
+    record = example_studies.by_stability()
     for odd in ("8", 8, [8.5, "8", None], {"8": 1}):
         note = record.verdict.warnings[0].model_copy(update={"data": {"trials": odd}})
         found = replace(record, verdict=record.verdict.model_copy(update={"warnings": [note]}))
@@ -90,7 +90,7 @@ def test_a_warning_s_data_that_names_no_trials_marks_none():
 
 
 def with_levels():
-    record = records.no_difference()
+    record = example_studies.no_difference()
     steps = [Step.WARM_UP] * 3 + [Step.MEASURE] * 4
     samples = [
         Sample(n, 1000.0 + n, step, 100.0 * threads, 0, 0, 0, 1, 0, 0, threads=threads)
@@ -113,12 +113,12 @@ def test_numbers_of_threads_are_never_mixed_in_a_box_and_meet_in_a_geometric_mea
 
 
 def test_rolling_means_are_taken_over_the_same_seconds_in_every_trial():
-    assert {one.window for one in series.all_series(records.winner())} == {5}
+    assert {one.window for one in series.all_series(example_studies.winner())} == {5}
     assert {one.window for one in series.all_series(with_levels())} == {None}
 
 
 def test_latency_is_embedded_beside_throughput_and_left_out_where_there_is_none():
-    record = records.no_difference()
+    record = example_studies.no_difference()
     one = series.all_series(record)[0].embedded()
     assert one["latency"].keys() == one["tps"].keys() == {"w", "m", "a"}
     none = {trial: [replace(sample, latency_ms=0.0) for sample in own] for trial, own in record.samples.items()}

@@ -9,8 +9,8 @@ from dialin.apply import limits, sql_file
 from dialin.model.study import Attachment
 from dialin.report import html
 from dialin.report.files import recommendation
-from dialin.testing import records
 from dialin.variables.catalogue import Catalogue, Kind, Variable
+from fixtures import example_studies
 
 
 def sql_of(record):
@@ -56,7 +56,7 @@ def string(text, place):
 
 def recommending(build="mysql@9.7.4", known=(), before=None, **setting):
     """Return a study whose baseline has some values, and whose recommendation has others."""
-    record = records.winner()
+    record = example_studies.winner()
     base, best = record.spec.candidates[0], record.spec.candidates[4]
     base = base.model_copy(update={"setting": before or {}, "server": build})
     best = best.model_copy(update={"setting": setting, "server": build})
@@ -136,7 +136,7 @@ def test_what_no_statement_can_set_leaves_no_file():
 
 @pytest.mark.parametrize("name", ["no_difference", "unresolved", "weaker_durability", "builds", "a_a"])
 def test_where_nothing_is_recommended_there_are_no_statements(name):
-    record = records.EVERY[name]()
+    record = example_studies.EVERY[name]()
     assert sql_of(record) is None
     assert sql_file.render_undo(record) is None
     assert sql_file.told(record) == ""
@@ -149,7 +149,7 @@ def test_it_shows_what_is_there_before_anything_is_changed_and_at_the_end():
 
 
 def test_the_reasons_stand_above_it_and_what_is_given_up():
-    record = records.weaker_durability()
+    record = example_studies.weaker_durability()
     accepted = record.verdict.model_copy(
         update={"recommended_candidate": "2", "recommended": {"innodb_flush_log_at_trx_commit": 2}}
     )
@@ -314,10 +314,10 @@ def test_a_variable_that_changes_without_its_limit_is_told_with_it_and_both_are_
 
 
 def test_the_html_report_has_the_statements_and_names_the_files():
-    text = html.render(records.winner())
+    text = html.render(example_studies.winner())
     assert "SET PERSIST innodb_buffer_pool_instances = 16;" in text
     assert "undo.sql takes these back" in text
-    assert "undo.sql" not in html.render(records.no_difference())
+    assert "undo.sql" not in html.render(example_studies.no_difference())
 
 
 def test_every_line_of_a_script_is_a_comment_or_one_whole_statement(record):

@@ -1,5 +1,5 @@
 from dialin.report import semaphores, statements
-from dialin.testing import invented_whys, records
+from fixtures import example_reasons, example_studies
 
 
 def names(record):
@@ -7,15 +7,15 @@ def names(record):
 
 
 def test_a_percentile_in_a_bucket_without_end_has_no_figure():
-    record = records.winner()
-    first, second, *_ = statements.times(invented_whys.full(record), names(record))
+    record = example_studies.winner()
+    first, second, *_ = statements.times(example_reasons.full(record), names(record))
     assert first.cells == ["2,106,220", "91.2 µs", "436 µs", "1.05 ms"]
     assert second.cells[-1] == "–"
 
 
 def test_a_candidate_that_never_ran_a_statement_has_no_row():
-    record = records.winner()
-    why = invented_whys.full(record)
+    record = example_studies.winner()
+    why = example_reasons.full(record)
     row = why.statements[0]
     only = row.model_copy(update={"candidates": {"4": row.candidates["4"]}})
     (told,) = statements.statements(why.model_copy(update={"statements": [only]}), names(record))
@@ -23,8 +23,8 @@ def test_a_candidate_that_never_ran_a_statement_has_no_row():
 
 
 def test_what_no_thread_did_is_no_line_and_what_a_server_does_not_tell_is_no_zero():
-    record = records.winner()
-    why = invented_whys.full(record)
+    record = example_studies.winner()
+    why = example_reasons.full(record)
     place, spin = why.semaphores.places[0], why.semaphores.spins[0]
     told = why.semaphores.model_copy(
         update={
@@ -40,8 +40,8 @@ def test_what_no_thread_did_is_no_line_and_what_a_server_does_not_tell_is_no_zer
 
 
 def test_no_character_of_a_digest_or_place_acts():
-    why = invented_whys.hostile(records.hostile())
-    own = names(records.hostile())
+    why = example_reasons.hostile(example_studies.hostile())
+    own = names(example_studies.hostile())
     texts = [one.digest for one in statements.statements(why, own)]
     texts += [line.name for line in (*semaphores.places(why, own), *semaphores.spins(why, own))] + semaphores.notes(why)
     assert len(texts) == 6

@@ -7,7 +7,7 @@ from dialin.model.study import Attachment, Candidate, Switch
 from dialin.question.candidates import candidates_of, find_baseline
 from dialin.question.study_file import question
 from dialin.report.studyfile import study_file
-from dialin.testing import records
+from fixtures import example_studies
 
 HERE = Path("/nowhere")
 
@@ -28,9 +28,9 @@ def compared(spec):
     ).model_dump()
 
 
-@pytest.mark.parametrize("name", sorted(records.EVERY))
+@pytest.mark.parametrize("name", sorted(example_studies.EVERY))
 def test_a_study_file_asks_the_same_question(name):
-    spec = records.EVERY[name]().spec
+    spec = example_studies.EVERY[name]().spec
     if spec.aa:
         spec = spec.model_copy(
             update={
@@ -43,37 +43,37 @@ def test_a_study_file_asks_the_same_question(name):
 
 def test_a_scan_is_asked_for_again_though_its_seconds_were_reckoned():
     load = question({"aa": 2, "workload": "scan", "workload-options": {"runs": "3"}}).workload_spec(HERE)
-    spec = records.winner().spec.model_copy(update={"workload": load, "measure": 30.0, "warmup": 10.0})
+    spec = example_studies.winner().spec.model_copy(update={"workload": load, "measure": 30.0, "warmup": 10.0})
     assert compared(read_back(spec)) == compared(spec.model_copy(update={"measure": None, "warmup": None}))
 
 
 def test_a_sweep_is_written_as_one():
-    text = study_file(records.winner().spec)
+    text = study_file(example_studies.winner().spec)
     assert "[sweep]\ninnodb_buffer_pool_instances = [1, 2, 4, 8, 16, 32, 64]" in text
     assert '[set]\ninnodb_buffer_pool_size = "8G"' in text
     assert "[candidates" not in text
 
 
 def test_what_is_held_still_is_set_alike_for_all():
-    spec = records.winner().spec.model_copy(update={"held": {"innodb_page_cleaners": 4}})
+    spec = example_studies.winner().spec.model_copy(update={"held": {"innodb_page_cleaners": 4}})
     assert tomllib.loads(study_file(spec))["set"] == {"innodb_buffer_pool_size": "8G", "innodb_page_cleaners": 4}
 
 
 def test_values_that_try_to_be_more_than_values_are_strings_with_nothing_in_them_that_acts():
-    text = study_file(records.hostile().spec)
+    text = study_file(example_studies.hostile().spec)
     assert not set(text) & {"\x1b", "\x07", "\u202e"}
     tables = tomllib.loads(text)["candidates"]
-    assert [dict(candidate.setting) for candidate in records.hostile().spec.candidates] == list(tables.values())
+    assert [dict(candidate.setting) for candidate in example_studies.hostile().spec.candidates] == list(tables.values())
 
 
 def test_an_attached_server_is_named_by_where_its_account_is_and_never_by_the_account():
-    spec = records.winner().spec
+    spec = example_studies.winner().spec
     told = tomllib.loads(study_file(spec.model_copy(update={"attachment": Attachment(login_path="lab", database="bench")})))
     assert (told["attach"], told["login-path"], told["database"]) == (True, "lab", "bench")
     assert "server" not in told
 
 
 def test_several_numbers_of_threads_are_all_written():
-    spec = records.winner().spec
+    spec = example_studies.winner().spec
     workload = spec.workload.model_copy(update={"threads": 64, "levels": (1, 16, 64)})
     assert read_back(spec.model_copy(update={"workload": workload})).workload == workload

@@ -8,7 +8,7 @@ from dialin.apply.option_file import Change
 from dialin.model.setting import Value
 from dialin.report import terminal
 from dialin.report.terminal import print_verdict
-from dialin.testing import records
+from fixtures import example_studies
 
 
 def printed(record, width=100, encoding="utf-8", **options):
@@ -24,7 +24,7 @@ def flat(text):
 
 
 def test_the_verdict_comes_first_then_why_then_what_to_set():
-    lines = printed(records.winner()).splitlines()
+    lines = printed(example_studies.winner()).splitlines()
     assert lines[0] == "innodb_buffer_pool_instances = 16 wins: +25 % (+21 % to +29 %) against the baseline."
     assert lines[1].startswith("innodb_buffer_pool_instances = 16 gives")
     assert lines[3:6] == ["Set, under [mysqld] in my.cnf:", "    innodb_buffer_pool_instances = 16", ""]
@@ -37,7 +37,7 @@ def test_no_line_of_the_plot_or_the_table_is_wider_than_the_terminal(record, wid
 
 
 def test_a_wide_terminal_shows_every_figure_with_its_interval():
-    text = printed(records.winner(), 220)
+    text = printed(example_studies.winner(), 220)
     assert "1,403 (1,369 to 1,437)" in text
     assert "3.8 % (3.4 % to 4.2 %)" in text
     assert "5 (63.0 effective s)" in text
@@ -46,44 +46,44 @@ def test_a_wide_terminal_shows_every_figure_with_its_interval():
 
 
 def test_a_narrow_terminal_drops_columns_says_which_and_keeps_who_wins():
-    text = printed(records.winner(), 44)
+    text = printed(example_studies.winner(), 44)
     assert "Left out at this width:" in text
     assert any("16" in line and "+25.2 %" in line and line.endswith("wins") for line in text.splitlines())
 
 
 def test_warnings_and_confounds_are_told_in_full():
-    text = " ".join(printed(records.failed_candidate()).split())
+    text = " ".join(printed(example_studies.failed_candidate()).split())
     assert "Confound: innodb_buffer_pool_chunk_size differs between candidates too" in text
     assert "Warning: pool 900G failed in all 4 trials." in text
 
 
 def test_how_long_it_took_is_told():
-    assert "Took: 35 min of measured load in 52 min 44 s of wall clock." in flat(printed(records.winner()))
+    assert "Took: 35 min of measured load in 52 min 44 s of wall clock." in flat(printed(example_studies.winner()))
 
 
 def test_nothing_to_set_is_said_so():
-    text = flat(printed(records.no_difference()))
+    text = flat(printed(example_studies.no_difference()))
     assert "Set: Keep the options as the baseline has them" in text
     assert "[mysqld]" not in text
 
 
 def test_the_files_that_set_it_and_take_it_back_are_named():
-    text = " ".join(printed(records.winner()).split())
+    text = " ".join(printed(example_studies.winner()).split())
     assert (
         "Apply: recommended.cnf has the lines for the option file, recommended.sql the statements for a running server" in text
     )
-    assert "undo.sql" not in printed(records.no_difference())
+    assert "undo.sql" not in printed(example_studies.no_difference())
 
 
 def test_a_line_that_goes_is_told_too():
-    record = records.winner()
+    record = example_studies.winner()
     base = record.spec.candidates[0].model_copy(update={"setting": {"innodb_buffer_pool_instances": 1, "sync_binlog": 0}})
     changed = record.spec.model_copy(update={"candidates": (base, *record.spec.candidates[1:])})
     assert "remove the line that sets sync_binlog" in printed(replace(record, spec=changed))
 
 
 def test_hostile_text_is_shown_and_nothing_of_it_is_obeyed():
-    text = printed(records.hostile(), 160, force_terminal=True, no_color=True)
+    text = printed(example_studies.hostile(), 160, force_terminal=True, no_color=True)
     assert "<script>alert('x')</script>" in text
     assert "[bold]" in text
     assert "\\x1b[31m\\x07\\u202e" in text
@@ -93,10 +93,10 @@ def test_hostile_text_is_shown_and_nothing_of_it_is_obeyed():
 
 
 def test_no_color_has_no_colour_and_a_pipe_has_no_escape_at_all(monkeypatch):
-    assert "\x1b" not in printed(records.winner())
-    coloured = printed(records.winner(), force_terminal=True, color_system="truecolor")
+    assert "\x1b" not in printed(example_studies.winner())
+    coloured = printed(example_studies.winner(), force_terminal=True, color_system="truecolor")
     monkeypatch.setenv("NO_COLOR", "1")
-    plain = printed(records.winner(), force_terminal=True, color_system="truecolor")
+    plain = printed(example_studies.winner(), force_terminal=True, color_system="truecolor")
     assert "\x1b[1;32m" in coloured
     assert "32m" not in plain
 
@@ -107,25 +107,25 @@ def test_a_terminal_that_knows_ascii_only_gets_a_whole_verdict(record, width):
 
 
 def test_a_study_without_a_verdict_prints_how_to_go_on():
-    text = printed(records.unfinished())
+    text = printed(example_studies.unfinished())
     assert text.startswith("No verdict yet")
     assert "dialin resume /srv/bench/dialin-pool-instances" in text
 
 
 def test_a_value_that_no_option_file_holds_is_said_so():
     setting: dict[str, Value] = {"init_file": "a\nb"}
-    record = records.winner()
+    record = example_studies.winner()
     verdict = record.verdict.model_copy(update={"recommended": setting})
     assert "init_file cannot be written as a line" in printed(replace(record, verdict=verdict))
 
 
 def test_why_a_value_has_no_line_is_shown_and_not_obeyed(monkeypatch):
     monkeypatch.setattr(terminal, "changes", lambda _: [Change("init_file", 1, None, None, "no \x1b[2J")])
-    assert r"init_file cannot be written as a line: no \x1b[2J" in printed(records.winner())
+    assert r"init_file cannot be written as a line: no \x1b[2J" in printed(example_studies.winner())
 
 
 def test_eighty_columns_hold_the_intervals_of_what_varies_and_the_chance_of_each():
-    text = printed(records.safe_choice(), 80)
+    text = printed(example_studies.safe_choice(), 80)
     head = next(line for line in text.splitlines() if line.startswith("value"))
     row = next(line for line in text.splitlines() if line.startswith("16 ") and "open" in line)
     assert head.split() == ["value", "tps", "CV", "stalls/1000", "s", "p95", "ms", "chance", "state"]
@@ -136,13 +136,13 @@ def test_eighty_columns_hold_the_intervals_of_what_varies_and_the_chance_of_each
 
 
 def test_the_ratio_that_a_narrow_table_has_no_room_for_is_in_the_plot_with_its_interval():
-    lines = printed(records.safe_choice(), 80).splitlines()
+    lines = printed(example_studies.safe_choice(), 80).splitlines()
     assert any(line.startswith("16") and line.endswith("+15.1 % (+11.9 % to +18.3 %)") for line in lines)
     assert not any("Left out" in line and "baseline" in line for line in lines)
 
 
 def test_who_left_the_race_what_fresh_trials_say_and_what_the_host_took_are_told():
-    text = " ".join(printed(records.safe_choice(), 80).split())
+    text = " ".join(printed(example_studies.safe_choice(), 80).split())
     assert "Left the race: 2 after block 3; 4 after block 4; 64 after block 5; 8 after block 6." in text
     assert "Fresh trials (6 blocks) confirm +19.2 % (+15.1 % to +23.3 %) throughput against the baseline." in text
     assert "5 s lost to the host and left out." in text
@@ -151,7 +151,7 @@ def test_who_left_the_race_what_fresh_trials_say_and_what_the_host_took_are_told
 
 
 def test_a_goal_where_lower_is_better_says_so_and_its_ratio_is_plotted():
-    text = printed(records.by_stability(), 100)
+    text = printed(example_studies.by_stability(), 100)
     assert "Goal: stability, by the variation (CV) of seconds; lower is better." in flat(text)
     plot = text[text.index("Variation (CV) against the baseline") :]
     assert "lower is better; shaded" in plot
@@ -161,27 +161,27 @@ def test_a_goal_where_lower_is_better_says_so_and_its_ratio_is_plotted():
 
 
 def test_candidates_out_of_the_race_are_dimmed():
-    text = printed(records.safe_choice(), 80, force_terminal=True, color_system="standard")
+    text = printed(example_studies.safe_choice(), 80, force_terminal=True, color_system="standard")
     dim = [line for line in text.splitlines() if line.startswith("\x1b[2m")]
     assert {"2", "4", "8", "64"} <= {line.removeprefix("\x1b[2m").split()[0] for line in dim}
 
 
 def test_no_trade_off_is_told_where_all_of_it_may_be_chance():
-    assert "Trade-off" not in printed(records.a_a(), 80)
+    assert "Trade-off" not in printed(example_studies.a_a(), 80)
 
 
 @pytest.mark.parametrize("width", [40, 80, 120, 200])
 def test_a_paragraph_is_never_so_wide_that_it_is_hard_to_read(width):
-    lines = printed(records.safe_choice(), width).splitlines()
+    lines = printed(example_studies.safe_choice(), width).splitlines()
     prose = lines[[line.startswith("Warning:") for line in lines].index(True) :]
     assert max(map(len, prose)) <= min(width, 100)
 
 
 def test_labels_stand_in_a_column_of_their_own_where_there_is_room():
-    wide = printed(records.winner(), 80).splitlines()
+    wide = printed(example_studies.winner(), 80).splitlines()
     begins = [line.index(line.split(":", 1)[1].lstrip()) for line in wide if line.startswith(("Goal:", "Took:", "How sure:"))]
     assert begins == [15, 15, 15]
-    assert any(line.startswith("Goal: throughput") for line in printed(records.winner(), 40).splitlines())
+    assert any(line.startswith("Goal: throughput") for line in printed(example_studies.winner(), 40).splitlines())
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])

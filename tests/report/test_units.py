@@ -8,15 +8,15 @@ from dialin.report import facts, html, markdown, units
 from dialin.report.figures import columns
 from dialin.report.screen import PlainLines
 from dialin.report.series import all_series
-from dialin.testing import records
-from dialin.testing.driven import drive
+from fixtures import example_studies
+from fixtures.event_replay import drive
 
 MIB = 1024**2
 
 
 def timed(**workload):
     """The winner's study, as if it had been a scan of 512 MiB of which a run takes three seconds or so."""
-    record = records.winner()
+    record = example_studies.winner()
     spec = record.spec.model_copy(update={"workload": record.spec.workload.model_copy(update={"name": "scan", "threads": 1})})
     slow = {trial: [replace(one, tps=one.tps / 1000, seconds=3.0) for one in own] for trial, own in record.samples.items()}
     candidates = [

@@ -2,10 +2,10 @@ from dataclasses import replace
 
 from dialin.report import html
 from dialin.report.variables_shown import differing, not_default
-from dialin.testing import records
-from dialin.testing.invented import HOSTILE, VARIABLE
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 from dialin.verdict.effective_settings import excerpt
+from fixtures import example_studies
+from fixtures.study_builder import HOSTILE, VARIABLE
 from report.test_html import Page
 
 FILLER = {f"filler_{number}": str(number) for number in range(80)}
@@ -24,7 +24,7 @@ def in_force(record, **values):
 
 
 def test_what_was_asked_for_stands_before_what_differed_besides():
-    record = records.no_difference()
+    record = example_studies.no_difference()
     trials = [
         replace(trial, in_force={**trial.in_force, "innodb_page_cleaners": "4" if trial.candidate == "16" else "1"})
         for trial in record.trials
@@ -35,7 +35,7 @@ def test_what_was_asked_for_stands_before_what_differed_besides():
 
 
 def test_only_what_is_not_at_its_default_is_told():
-    record = in_force(records.winner(), innodb_log_buffer_size="16777216")
+    record = in_force(example_studies.winner(), innodb_log_buffer_size="16777216")
     catalogue = known(
         innodb_log_buffer_size="67108864", innodb_flush_log_at_trx_commit="1", innodb_buffer_pool_size="134217728"
     )
@@ -48,7 +48,7 @@ def test_only_what_is_not_at_its_default_is_told():
 
 
 def test_an_instance_s_own_directories_are_no_change():
-    record = in_force(records.winner(), datadir="/home/x/.cache/dialin/sandboxes/7/data/", port="3999")
+    record = in_force(example_studies.winner(), datadir="/home/x/.cache/dialin/sandboxes/7/data/", port="3999")
     catalogue = known(datadir="/home/x/.cache/dialin/sandboxes/1/data/", port="3306")
     (found,) = not_default(replace(record, catalogues={"mysql@9.7.4": catalogue}))
     assert found.rows == []
@@ -56,12 +56,12 @@ def test_an_instance_s_own_directories_are_no_change():
 
 def test_a_store_that_kept_a_few_defaults_only_says_nothing_of_them():
     few = Catalogue("mysql@9.7.4", {VARIABLE: Variable(VARIABLE, Kind.INTEGER, default="8")}).to_json()
-    assert not_default(replace(records.winner(), catalogues={"mysql@9.7.4": few})) == []
-    assert not_default(replace(records.winner(), catalogues={"mysql@9.7.4": "{"})) == []
+    assert not_default(replace(example_studies.winner(), catalogues={"mysql@9.7.4": few})) == []
+    assert not_default(replace(example_studies.winner(), catalogues={"mysql@9.7.4": "{"})) == []
 
 
 def test_hostile_values_are_text():
-    record = in_force(records.hostile(), init_connect=HOSTILE)
+    record = in_force(example_studies.hostile(), init_connect=HOSTILE)
     page = Page(html.render(replace(record, catalogues={"mysql@9.7.4": known(init_connect="")})))
     assert page.misnested == []
     assert "Variables not at their default" in page.words
@@ -69,5 +69,5 @@ def test_hostile_values_are_text():
 
 
 def test_a_study_of_which_nothing_ran_differed_in_nothing():
-    assert differing(replace(records.winner(), trials=())) == []
-    assert not_default(replace(records.winner(), trials=(), catalogues={"mysql@9.7.4": known()})) == []
+    assert differing(replace(example_studies.winner(), trials=())) == []
+    assert not_default(replace(example_studies.winner(), trials=(), catalogues={"mysql@9.7.4": known()})) == []

@@ -1,14 +1,14 @@
 import pytest
 
 from dialin.report import wait_groups
-from dialin.testing import invented_whys, records
+from fixtures import example_reasons, example_studies
 
 NAMES = [str(2**power) for power in range(7)]
 LABELS = {name: name for name in NAMES}
 
 
 def full():
-    return invented_whys.full(records.winner())
+    return example_reasons.full(example_studies.winner())
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from dialin.model.why import Why
 from dialin.report import why_json
-from dialin.testing import invented_whys, records
+from fixtures import example_reasons, example_studies
 
 SCHEMA = Path(__file__).parents[2] / "schema"
 EVERY = ("reasons", "costs", "scaling", "statements", "statement_times", "waits", "wait_trials")
@@ -41,10 +41,10 @@ def test_the_published_schema_is_that_of_the_code():
 
 
 @pytest.mark.parametrize(
-    "make", [invented_whys.full, invented_whys.nothing_moved, invented_whys.unknown, invented_whys.hostile]
+    "make", [example_reasons.full, example_reasons.nothing_moved, example_reasons.unknown, example_reasons.hostile]
 )
 def test_what_is_printed_fits_the_schema_and_comes_back_whole(make):
-    why = make(records.winner())
+    why = make(example_studies.winner())
     text = why_json.render(why)
     jsonschema.validate(json.loads(text), published(), cls=jsonschema.Draft202012Validator)
     assert Why.model_validate_json(text) == why
@@ -53,7 +53,7 @@ def test_what_is_printed_fits_the_schema_and_comes_back_whole(make):
 
 
 def test_hostile_text_cannot_act_where_json_is_printed():
-    text = why_json.render(invented_whys.hostile(records.winner()))
+    text = why_json.render(example_reasons.hostile(example_studies.winner()))
     assert text.isascii()
     assert not set(text) & {"\x1b", "\x07", "\x7f"}
 

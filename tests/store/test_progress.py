@@ -10,7 +10,7 @@ from dialin.model.progress import Progress, Session, Standing
 from dialin.model.record import Look
 from dialin.model.trial import Sample, Step, Trial, TrialState
 from dialin.store.store import FILE, Store
-from dialin.testing import records
+from fixtures import example_studies
 
 PROGRESS = Progress(Session.RUNNING, 1.0, 6, 90.5, Step.MEASURE, 8.25, {"1": Standing(2, 1, 99.5, None, left=True)}, "why")
 
@@ -74,5 +74,5 @@ def test_the_verdict_is_there_once_it_was_kept(stores):
     assert other.verdict() is None
     look = Look(1, 3, 0.025)
     own.add_look(look)
-    own.save_verdict_of(look, records.winner().verdict, decided=True)
-    assert other.verdict() == records.winner().verdict
+    own.save_verdict_of(look, example_studies.winner().verdict, decided=True)
+    assert other.verdict() == example_studies.winner().verdict

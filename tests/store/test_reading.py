@@ -10,14 +10,14 @@ import pytest
 from dialin.errors import UserError
 from dialin.store import reading, schema
 from dialin.store.store import FILE, Store
-from dialin.testing import records, stored
+from fixtures import example_studies, stored_study
 
 
 @pytest.fixture
 def directory(tmp_path):
     place = tmp_path / "study"
     place.mkdir()
-    stored.keep(records.unresolved(), place)
+    stored_study.keep(example_studies.unresolved(), place)
     return place
 
 
@@ -39,7 +39,7 @@ def aged(directory):
 
 def test_what_is_read_is_what_was_written(directory):
     record = reading.read(directory, lambda store: store.read())
-    expected = records.unresolved()
+    expected = example_studies.unresolved()
     assert record.trials == expected.trials
     assert record.samples == expected.samples
     assert record.verdict == expected.verdict
@@ -60,7 +60,9 @@ def test_a_study_of_an_older_dialin_is_read_and_stays_one(directory):
     aged(directory)
     before = contents(directory)
     record = reading.read(directory, lambda store: store.read())
-    assert [sample.latency_ms for sample in record.samples[1]] == [s.latency_ms for s in records.unresolved().samples[1]]
+    assert [sample.latency_ms for sample in record.samples[1]] == [
+        s.latency_ms for s in example_studies.unresolved().samples[1]
+    ]
     assert contents(directory) == before
 
 
@@ -100,7 +102,7 @@ def test_a_study_that_begins_to_run_while_it_is_read_is_read_again(directory):
 def test_nothing_can_be_written_by_who_reads(directory):
     with pytest.raises(Exception, match="readonly"):
         reading.read(directory, lambda store: store.say(1.0, "no"))
-    assert reading.read(directory, lambda store: store.read()).log == records.unresolved().log
+    assert reading.read(directory, lambda store: store.read()).log == example_studies.unresolved().log
 
 
 def test_what_differs_once_a_study_was_written_to_is_told(directory):

@@ -11,7 +11,7 @@ from dialin.model.verdict import Verdict
 from dialin.store import upgrade
 from dialin.store.lock import sole_runner
 from dialin.store.store import FILE, Store
-from dialin.testing import records
+from fixtures import example_studies
 
 
 def make(directory, spec):
@@ -179,7 +179,7 @@ def test_the_verdict_of_an_older_study_is_still_read(tmp_path, made_verdict):
 
 @pytest.fixture
 def made_verdict():
-    return records.winner().verdict
+    return example_studies.winner().verdict
 
 
 def test_what_is_found_of_the_host_later_stands_beside_what_was_known(tmp_path, spec):

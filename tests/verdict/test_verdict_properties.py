@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from dialin.model.study import Goal
 from dialin.model.trial import Purpose
-from dialin.testing.invented import VARIABLE, Plan, Shape, build
 from dialin.verdict.verdict import judge
+from fixtures.study_builder import VARIABLE, Plan, Shape, build
 
 ALPHA = 0.02
 

@@ -13,7 +13,7 @@ from dialin.model.record import StudyRecord
 from dialin.model.study import Goal
 from dialin.model.trial import Purpose
 from dialin.model.why import ReasonKind
-from dialin.testing.invented_why import LOCKS, ORDINARY, Per, Told, nothing_moved, room_unused, unseen, waits_moved, watched
+from fixtures.example_evidence import LOCKS, ORDINARY, Per, Told, nothing_moved, room_unused, unseen, waits_moved, watched
 
 
 def moved(record: StudyRecord) -> list:

@@ -16,7 +16,7 @@ from dialin.model.evidence import Gauge
 from dialin.model.record import StudyRecord
 from dialin.model.trial import Costs
 from dialin.model.why import Reason, ReasonKind
-from dialin.testing.invented_why import Per, Told, nothing_moved, room_unused, watched
+from fixtures.example_evidence import Per, Told, nothing_moved, room_unused, watched
 
 S, G, T = Per.SECOND, Per.GAUGE, Per.TRANSACTION
 Figure = tuple[str, str, Per, float]

@@ -12,7 +12,7 @@ from dialin.evidence.reasons import events, machine_rules, server_rules
 from dialin.evidence.reasons.judge import judge, pair
 from dialin.model.record import StudyRecord
 from dialin.model.why import ReasonKind
-from dialin.testing.invented_why import Per, Told, unseen, watched
+from fixtures.example_evidence import Per, Told, unseen, watched
 
 T, S, G = Per.TRANSACTION, Per.SECOND, Per.GAUGE
 
