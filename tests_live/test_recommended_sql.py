@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from dialin.apply import sql_file
+from dialin.apply import limits, sql_file
 from dialin.model.build import Flavour
-from dialin.report import limits
 from dialin.report.files import recommendation
 from dialin.servers.capabilities import Capability, has
 from dialin.variables.catalogue import Catalogue, Kind, Variable
