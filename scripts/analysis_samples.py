@@ -84,7 +84,7 @@ BAD: Mapping[str, Callable[[dict[str, Any]], None]] = {
     "finding-without-code": _without("findings", 0, "code"),
     "interval-without-high": _without("candidates", 0, "tps", "high"),
     "no-headline": _without("headline"),
-    "of-another-schema": _with("dialin/verdict/2", "schema"),
+    "of-another-schema": _with("dialin/verdict/1", "schema"),
     "run-without-file": _without("runs", 0, "file"),
     "tps-as-text": _with("fast", "runs", 0, "tps"),
     "unknown-key": _with("good", "mood"),

@@ -65,7 +65,7 @@ def test_every_verdict_fits_the_schema_and_comes_back_whole(judged):
 
 def test_it_ends_in_a_newline_and_is_indented_for_people():
     text = jsonfile.render(example_studies.winner().verdict)
-    assert text.startswith('{\n  "schema": "dialin/verdict/2",\n  "verdict": "winner"')
+    assert text.startswith('{\n  "schema": "dialin/verdict/1",\n  "verdict": "winner"')
     assert text.endswith("}\n")
 
 

@@ -99,7 +99,7 @@ def test_a_pipe_has_no_escape_at_all():
 
 def test_a_study_that_nothing_watched_says_so_and_no_more():
     text = " ".join(explained(example_studies.winner(), example_reasons.unknown).split())
-    assert text.endswith("or an older dialin measured it.")
+    assert text.endswith("no trial completed yet.")
     assert "Cost" not in text
 
 

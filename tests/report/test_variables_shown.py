@@ -54,12 +54,6 @@ def test_an_instance_s_own_directories_are_no_change():
     assert found.rows == []
 
 
-def test_a_store_that_kept_a_few_defaults_only_says_nothing_of_them():
-    few = Catalogue("mysql@9.7.4", {VARIABLE: Variable(VARIABLE, Kind.INTEGER, default="8")}).to_json()
-    assert not_default(replace(example_studies.winner(), catalogues={"mysql@9.7.4": few})) == []
-    assert not_default(replace(example_studies.winner(), catalogues={"mysql@9.7.4": "{"})) == []
-
-
 def test_hostile_values_are_text():
     record = in_force(example_studies.hostile(), init_connect=HOSTILE)
     page = Page(html.render(replace(record, catalogues={"mysql@9.7.4": known(init_connect="")})))

@@ -1,4 +1,3 @@
-import fcntl
 import os
 import subprocess
 import sys
@@ -49,21 +48,6 @@ def test_a_lock_that_holds_anything_else_names_no_process(tmp_path, text):
     with sole_runner(tmp_path, "boot/42"):
         (tmp_path / lock.FILE).write_bytes(text)
         assert holder(tmp_path).pid == 0
-
-
-def test_a_study_that_an_older_dialin_runs_is_refused(tmp_path):
-    with (tmp_path / lock.FILE).open("w+") as older:
-        fcntl.flock(older, fcntl.LOCK_EX)
-        older.write("4711")
-        older.flush()
-        with pytest.raises(UserError, match="process 4711"), sole_runner(tmp_path, "boot/42"):
-            pass
-        assert (tmp_path / lock.FILE).read_text() == "4711"
-
-
-def test_an_older_dialin_is_kept_out_of_a_study_that_runs(tmp_path):
-    with sole_runner(tmp_path, "boot/42"), (tmp_path / lock.FILE).open() as older, pytest.raises(BlockingIOError):
-        fcntl.flock(older, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def test_who_only_checks_says_so_and_who_cannot_say_who_it_is_does_run(tmp_path):

@@ -32,16 +32,6 @@ def test_progress_is_read_back_as_it_was_written_and_the_newest_stands(stores):
     assert other.progress() == PROGRESS
 
 
-def test_a_study_of_an_older_dialin_has_no_progress_until_it_is_resumed(tmp_path, stores):
-    own, other = stores
-    with closing(sqlite3.connect(tmp_path / FILE)) as connection:
-        connection.execute("DROP TABLE progress")
-    assert other.progress() is None
-    own.begin_session()
-    own.save_progress(PROGRESS)
-    assert other.progress() == PROGRESS
-
-
 @pytest.mark.parametrize(
     "other", [{"mood": "good"}, {"step": "dance"}, {"session": "resting"}, {"standings": {"1": {"tps": 1.0}}}, {"standings": 5}]
 )

@@ -7,11 +7,9 @@ import pytest
 from dialin.errors import UserError
 from dialin.model.record import Look
 from dialin.model.trial import Costs, Failure, Sample, Step, Trial, TrialState, WarmUpEnd
-from dialin.model.verdict import Verdict
-from dialin.store import upgrade
+from dialin.store import schema
 from dialin.store.lock import sole_runner
 from dialin.store.store import FILE, Store
-from fixtures import example_studies
 
 
 def make(directory, spec):
@@ -116,70 +114,12 @@ def test_one_dialin_at_a_time_runs_a_study(tmp_path):
         pass
 
 
-@pytest.mark.parametrize("lacking", [["trial.real", "study.catalogues"], ["study.catalogues"], []])
-def test_a_study_of_the_first_format_is_read_and_goes_on_though_bringing_it_up_to_date_was_interrupted(tmp_path, spec, lacking):
-    with make(tmp_path, spec) as store:
-        trial = store.begin_trial(TRIAL)
-        store.add_sample(trial.id, SAMPLE)
-    with closing(sqlite3.connect(tmp_path / FILE)) as connection:
-        for table, column in (name.split(".") for name in lacking):
-            connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
-        connection.execute("UPDATE study SET format = 1")
-        connection.commit()
-    with Store.open(tmp_path) as store:
-        assert store.read().trials == [trial]
-        assert store.read().catalogues == {}
-        store.save_trial(replace(trial, real={"a": "1"}))
-    with Store.open(tmp_path) as store:
-        assert store.trials()[0].real == {"a": "1"}
-
-
-def test_a_study_of_the_second_format_keeps_its_latencies_and_its_host_is_taken_to_have_run_throughout(tmp_path, spec):
-    with make(tmp_path, spec) as store:
-        trial = store.begin_trial(TRIAL)
-        store.add_sample(trial.id, SAMPLE)
-    with closing(sqlite3.connect(tmp_path / FILE)) as connection:
-        connection.execute("ALTER TABLE sample RENAME COLUMN latency_ms TO p95_ms")
-        for table, column in (("sample", "gap"), ("sample", "stolen"), ("sample", "pressure"), ("trial", "purpose")):
-            connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
-        connection.execute("ALTER TABLE look DROP COLUMN trials")
-        connection.execute("UPDATE study SET format = 2")
-        connection.commit()
-    hiccup = replace(SAMPLE, second=2, gap=2.0, stolen=0.1, pressure=0.2)
-    with Store.open(tmp_path) as store:
-        assert store.trials() == [trial]
-        assert store.samples() == {1: [SAMPLE]}
-        assert SAMPLE.gap == 0.0
-        assert (SAMPLE.stolen, SAMPLE.pressure) == (None, None)
-        store.add_sample(trial.id, hiccup)
-    with Store.open(tmp_path) as store:
-        assert store.samples() == {1: [SAMPLE, hiccup]}
-
-
-def test_the_verdict_of_an_older_study_is_still_read(tmp_path, made_verdict):
-    """As version 1 had it: figures without intervals, and the latency under its percentile's name."""
-    old = made_verdict.model_dump(mode="json", by_alias=True)
-    old["schema"] = "dialin/verdict/1"
-    for name in ("goal", "percentile", "detectable_planned", "confirmed", "lost_seconds"):
-        del old[name]
-    newer = ("goal_ratio", "probability", "left_after", "pareto", "effective_seconds", "lost_seconds", "unsteady", "latency_ms")
-    for found in old["candidates"]:
-        found["p95_ms"] = found["latency_ms"]["mean"]
-        found |= {name: found[name]["mean"] for name in ("cv", "stall_seconds_per_1000")}
-        for name in newer:
-            del found[name]
-    again = Verdict.model_validate(upgrade.verdict(old))
-    assert again.schema_ == "dialin/verdict/2"
-    for before, after in zip(made_verdict.candidates, again.candidates, strict=True):
-        assert after.ratio == after.goal_ratio == before.ratio
-        assert (after.cv.mean, after.cv.low, after.cv.high) == (before.cv.mean, None, None)
-        assert after.latency_ms.mean == before.latency_ms.mean
-    assert upgrade.verdict(old | {"schema": "dialin/verdict/2"}) == old | {"schema": "dialin/verdict/2"}
-
-
-@pytest.fixture
-def made_verdict():
-    return example_studies.winner().verdict
+def test_a_study_of_another_version_is_refused_and_its_format_is_named(tmp_path, spec):
+    make(tmp_path, spec).close()
+    with closing(sqlite3.connect(tmp_path / FILE)) as connection, connection:
+        connection.execute(f"UPDATE study SET format = {schema.FORMAT + 1}")
+    with pytest.raises(UserError, match=f"another version of dialin .format {schema.FORMAT + 1}; this"):
+        Store.open(tmp_path)
 
 
 def test_what_is_found_of_the_host_later_stands_beside_what_was_known(tmp_path, spec):

@@ -41,12 +41,6 @@ def test_a_workload_file_that_is_gone_is_refused(mine):
         load_identity.check(spec, begun, load)
 
 
-def test_a_study_that_an_older_dialin_began_goes_on(mine):
-    spec, load, file = mine
-    file.write_text("a = 2")
-    load_identity.check(spec, {"load_driver": OLD}, load)
-
-
 def test_the_same_driver_is_not_told_of():
     begun = {"load_driver": OLD}
     assert load_identity.later(begun, OLD) == load_identity.later({}, NEW) == {}

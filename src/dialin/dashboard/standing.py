@@ -64,10 +64,7 @@ def words_of(state: State, progress: Progress | None, verdict: Verdict | None) -
         State.STOPPED: Words("Stopped", f"{_SAFE}. Go on where it stood:"),
         State.FAILED: Words("Failed", f"{reason}. {_SAFE}. Mend that, then go on:"),
         State.DEAD: Words("Dead", f"Its process was killed, or the machine went down. {_SAFE}. Go on where it stood:"),
-        State.RESTING: Words(
-            "Not running",
-            "As far as can be told: a run by an older dialin is not seen. It has no verdict yet. Go on where it stood:",
-        ),
+        State.RESTING: Words("Not running", "It has no verdict yet. Go on where it stood:"),
     }[state]
 
 

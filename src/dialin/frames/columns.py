@@ -95,7 +95,7 @@ SAMPLES: Columns = {
     "step": Column(pl.String, "warm_up or measure"),
     "second": Column(pl.Int32, "counted from 1 within the trial, warm-up included; of a timed query, the run"),
     "time": Column(TIME, "when it arrived, UTC"),
-    "threads": Column(pl.Int32, "connections that worked at once; 0 where an older dialin did not write it down"),
+    "threads": Column(pl.Int32, "connections that worked at once"),
     "seconds": Column(pl.Float64, "seconds that it covers: 1, or what a run of a timed query took"),
     "tps": Column(pl.Float64, "transactions a second"),
     "reads": Column(pl.Float64, "read queries a second"),
@@ -139,7 +139,7 @@ VERDICT: Columns = {
 LOOKS: Columns = {
     "look": Column(pl.Int32, "counted from 1"),
     "blocks": Column(pl.Int32, "complete blocks by then"),
-    "trials": Column(pl.Int32, "trials of the race that had ended; 0 where an older dialin did not write it down"),
+    "trials": Column(pl.Int32, "trials of the race that had ended"),
     "alpha": Column(pl.Float64, "the error that this look was allowed, a probability"),
     "decided": Column(pl.Boolean, "whether it ended the study"),
 }

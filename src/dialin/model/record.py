@@ -21,7 +21,7 @@ class Look:
         blocks: how many complete blocks there were.
         alpha: the error that this look was allowed.
         decided: whether it ended the study; None until its verdict is kept.
-        trials: how many trials of the race had ended; 0 where an older dialin did not write it down.
+        trials: how many trials of the race had ended.
     """
 
     number: int

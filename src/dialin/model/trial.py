@@ -74,7 +74,7 @@ class Sample:
         gap: the longest that the host itself stood still within this second, seconds, as a heartbeat beside the load saw it.
         stolen: the share of the machine's CPU time that its hypervisor gave to others, 0 to 1; None where that is not told.
         pressure: the share of the second in which some task waited for a CPU, 0 to 1; None where the kernel does not tell.
-        threads: how many connections worked at once; 0 where an older dialin did not write it down.
+        threads: how many connections worked at once.
         seconds: that it covers: 1, or what a run of a timed query took.
     """
 

@@ -133,7 +133,7 @@ class Note(_Part):
 class Verdict(_Part):
     """What `verdict.json` holds."""
 
-    schema_: Literal["dialin/verdict/2"] = Field(default="dialin/verdict/2", alias="schema")
+    schema_: Literal["dialin/verdict/1"] = Field(default="dialin/verdict/1", alias="schema")
     verdict: Outcome
     goal: Goal = Field(default=Goal.THROUGHPUT, description="what decides")
     decided_by: DecidedBy = Field(

@@ -195,7 +195,7 @@ class Runner:
         if gone:
             self.say(f"After block {block} out of the race, very probably not among the best: {', '.join(gone)}")
         ended = len(_ended(elimination.racing(done)))
-        looked = any(look.trials >= ended or (not look.trials and look.blocks >= block) for look in self._lab.store.looks())
+        looked = any(look.trials >= ended for look in self._lab.store.looks())
         if block >= FIRST_LOOK and not looked and self._fits(len(self._in_the_race())):
             self._look(block, last=False)
 
@@ -231,7 +231,7 @@ class Runner:
         verdict = lab.store.read().verdict
         last = taken[-1] if taken else None
         ended = len(_ended(elimination.racing(lab.store.trials())))
-        judged = last is not None and last.decided is not None and last.trials in (0, ended) and last.blocks >= max(finished)
+        judged = last is not None and last.decided is not None and last.trials == ended and last.blocks >= max(finished)
         return verdict if verdict and judged else self._look(max(finished), last=True)
 
     def _confirm(self, verdict: Verdict) -> Verdict:

@@ -25,7 +25,7 @@ def schema() -> dict[str, Any]:
     generated = Verdict.model_json_schema(by_alias=True, mode="serialization")
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": "dialin/verdict/2",
+        "$id": "dialin/verdict/1",
         **generated,
         "title": "dialin verdict",
     }

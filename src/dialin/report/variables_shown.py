@@ -12,8 +12,6 @@ from dialin.variables.catalogue import Catalogue
 from dialin.variables.in_force import confounds
 
 _DEFAULT, _IN_FORCE = "default", "in force"
-_FEWEST = 50
-"""Variables whose defaults are known, below which a store is of a dialin that did not keep them all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +81,14 @@ def differing(record: StudyRecord) -> list[Differing]:
 def not_default(record: StudyRecord) -> list[NotDefault]:
     """Return for each build every variable that was not at its default, as its baseline had it.
 
-    On an attached server a default is what it had before the study. Stores of older dialins do not know all defaults; there is
-    nothing of their builds.
+    On an attached server a default is what it had before the study.
     """
     forced = _in_force(record)
     order = sorted(forced, key=lambda name: name != record.spec.baseline)
     found = []
     for build, defaults in _defaults(record).items():
         candidate = next((name for name in order if record.spec.candidate(name).server == build), None)
-        if candidate is None or len(defaults) < _FEWEST:
+        if candidate is None:
             continue
         both = forced[candidate].keys() & defaults.keys()
         sides = {

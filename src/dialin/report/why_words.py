@@ -21,8 +21,8 @@ KINDS = {
 """What a kind of reason is called beside one."""
 
 UNKNOWN = (
-    "Nothing is known of why: nothing was watched while the load was measured. Probes were off (--no-probes), no trial ended "
-    "well yet, or an older dialin measured it."
+    "Nothing is known of why: nothing was watched while the load was measured. Probes were off (--no-probes), or no trial "
+    "completed yet."
 )
 """What stands where no probe watched."""
 

@@ -57,8 +57,6 @@ def sole_runner(directory: Path, identity: str = "") -> Iterator[None]:
         try:
             # A lock of the open file and not of the process: a second try from the same process is refused too.
             fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, _WHOLE_FILE)
-            # The kernel does not hold the two kinds against each other, and an older dialin takes this one alone.
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except (BlockingIOError, PermissionError):
             written = _written(descriptor).pid or "unknown"
             raise UserError(

@@ -1,9 +1,8 @@
-"""Reading a study without leaving a trace: no file of it is written, made or brought up to date.
+"""Reading a study without leaving a trace: no file of it is written or made.
 
 A study that runs, or that was killed, is read with the log beside it, whose index (`study.db-shm`) SQLite refreshes. One that
 rests is read as it lies, from a medium that nobody can write to as well; should somebody begin to run it meanwhile, it is read
-again. One of an older dialin is brought up to date in a copy in memory, at each look: dear only while that dialin runs it,
-for who resumes a study brings it up to date for good.
+again.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ def read(directory: Path, ask: Callable[[Store], Answer]) -> Answer:
         ask: may only read, keeps nothing of the store that it is given, and may be called twice.
 
     Raises:
-        UserError: the directory holds no study, one that is not made yet, one that is damaged, or one of a newer dialin.
+        UserError: the directory holds no study, one that is not made yet or is damaged, or one of another version of dialin.
     """
     path = study_file(directory)
     if not _is_under_way(path):
@@ -83,23 +82,18 @@ def _asked(directory: Path, path: Path, how: str, ask: Callable[[Store], Answer]
     with _faults(path), closing(_connected(path, how)) as source:
         if source.execute("PRAGMA application_id").fetchone()[0] != schema.APPLICATION_ID:
             raise UserError(f"{path} was not written by dialin", "Name the directory that a dialin study was written to")
-        is_old = _format(source, path) < schema.FORMAT
-        with closing(sqlite3.connect(":memory:", check_same_thread=False)) as copy:
-            if is_old:
-                source.backup(copy)
-            with Store.over(directory, _engine(copy if is_old else source)) as store:
-                return ask(store)
+        _check_made(source, path)
+        with Store.over(directory, _engine(source)) as store:
+            return ask(store)
 
 
-def _format(source: sqlite3.Connection, path: Path) -> int:
+def _check_made(source: sqlite3.Connection, path: Path) -> None:
     is_there = source.execute("SELECT name FROM sqlite_master WHERE name = 'study'").fetchone()
-    found = source.execute("SELECT format FROM study").fetchone() if is_there else None
-    if found is None:
+    if not is_there or source.execute("SELECT 1 FROM study").fetchone() is None:
         raise UserError(
             f"{path} holds no study yet: it is being made, or its making was broken off",
             "Look again in a moment; if that stays so, start a new study",
         )
-    return int(found[0])
 
 
 def _connected(path: Path, how: str) -> sqlite3.Connection:

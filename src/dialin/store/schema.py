@@ -1,30 +1,14 @@
 """The tables of a study's database.
 
 Figures that are queried have columns of their own; what is only ever read back whole (a spec, an inventory, the variables in
-force) is JSON. `FORMAT` changes when an older dialin could no longer read the tables.
+force) is JSON. `FORMAT` changes with the tables.
 """
 
 from __future__ import annotations
 
 from sqlalchemy import JSON, Boolean, Column, Float, ForeignKey, Integer, MetaData, String, Table, Text
 
-FORMAT = 5
-RENAMED = (("sample", "p95_ms", "latency_ms"),)
-"""The columns that had another name in an older format: table, old name, new name."""
-
-ADDED = (
-    ("trial", "real", "JSON NOT NULL DEFAULT '{}'"),
-    ("study", "catalogues", "JSON NOT NULL DEFAULT '{}'"),
-    ("trial", "purpose", "VARCHAR(20) NOT NULL DEFAULT 'race'"),
-    ("sample", "gap", "FLOAT NOT NULL DEFAULT 0"),
-    ("sample", "stolen", "FLOAT"),
-    ("sample", "pressure", "FLOAT"),
-    ("look", "trials", "INTEGER NOT NULL DEFAULT 0"),
-    ("sample", "threads", "INTEGER NOT NULL DEFAULT 0"),
-    ("sample", "seconds", "FLOAT NOT NULL DEFAULT 1"),
-    ("trial", "changes", "JSON NOT NULL DEFAULT '[]'"),
-)
-"""The columns that have come since the first format: table, column, and what it is."""
+FORMAT = 1
 
 APPLICATION_ID = 0x6469616C
 """SQLite's mark of the program that a file belongs to: "dial"."""
@@ -126,4 +110,4 @@ progress = Table(
     Column("id", Integer, primary_key=True),
     Column("stands", JSON, nullable=False),
 )
-"""One row: how the study stands now. A study that an older dialin began has the table once it is resumed."""
+"""One row: how the study stands now."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from pydantic import ValidationError
-from sqlalchemy import URL, Connection, Engine, create_engine, event, func, insert, inspect, select, update
+from sqlalchemy import URL, Connection, Engine, create_engine, event, func, insert, select, update
 from sqlalchemy.exc import DatabaseError, OperationalError, SQLAlchemyError
 
 from dialin.errors import DialinError, UserError
@@ -24,7 +24,7 @@ from dialin.model.record import LogLine, Look, StudyRecord
 from dialin.model.study import StudySpec
 from dialin.model.trial import Sample, Step, Trial, TrialState
 from dialin.model.verdict import Verdict
-from dialin.store import rows, schema, series, upgrade
+from dialin.store import rows, schema, series
 
 FILE = "study.db"
 
@@ -138,7 +138,7 @@ class Store:
         """Open the database of a study.
 
         Raises:
-            UserError: the directory holds no study, one that is damaged, or one of a newer dialin.
+            UserError: the directory holds no study, one that is damaged, or one of another version of dialin.
         """
         path = study_file(directory)
         if _mark(path) != schema.APPLICATION_ID:
@@ -147,14 +147,14 @@ class Store:
 
     @classmethod
     def over(cls, directory: Path, engine: Engine) -> Self:
-        """Take a study's database over an engine, and bring it up to date where an older dialin wrote it.
+        """Take a study's database over an engine.
 
         Args:
             directory: the study's.
             engine: is let go of when the store is closed, or if this fails.
 
         Raises:
-            UserError: the study is damaged, or one of a newer dialin.
+            UserError: the study is damaged, or one of another version of dialin.
         """
         path = directory / FILE
         try:
@@ -168,30 +168,13 @@ class Store:
             raise UserError(
                 f"{path} is damaged and cannot be read", "Restore it from a backup, or start a new study"
             ) from error
-        if found > schema.FORMAT:
+        if found != schema.FORMAT:
             engine.dispose()
-            raise UserError(f"{directory} was written by a newer dialin", "Update dialin, then try again")
-        store = cls(directory, engine)
-        if found < schema.FORMAT:
-            store._bring_up_to_date()
-        return store
-
-    def _bring_up_to_date(self) -> None:
-        """Give a study of an older dialin the columns that have come since; what an interrupted try added is left as it is."""
-        with self._write() as connection:
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
-            schema.metadata.create_all(connection)
-            for table, old, new in schema.RENAMED:
-                if old in {row[1] for row in connection.exec_driver_sql(f"PRAGMA table_info({table})")}:
-                    connection.exec_driver_sql(f"ALTER TABLE {table} RENAME COLUMN {old} TO {new}")
-            for table, column, kind in schema.ADDED:
-                if column not in {row[1] for row in connection.exec_driver_sql(f"PRAGMA table_info({table})")}:
-                    connection.exec_driver_sql(f"ALTER TABLE {table} ADD COLUMN {column} {kind}")
-            stored, spec = connection.execute(select(schema.study.c.verdict, schema.study.c.spec)).one()
-            verdict = stored and upgrade.verdict(stored)
-            # Where nothing was watched nothing is from here on: its trials are alike, and nobody agreed to more.
-            spec = {"probes": False, **spec}
-            connection.execute(update(schema.study).values(format=schema.FORMAT, verdict=verdict, spec=spec))
+            raise UserError(
+                f"{directory} was written by another version of dialin (format {found}; this one reads {schema.FORMAT})",
+                "Use that version, or start a new study",
+            )
+        return cls(directory, engine)
 
     def close(self) -> None:
         """Let go of the database."""
@@ -327,10 +310,8 @@ class Store:
             connection.execute(insert(schema.progress).prefix_with("OR REPLACE").values(id=1, stands=asdict(progress)))
 
     def progress(self) -> Progress | None:
-        """Return how far the study has come; None where an older dialin ran it."""
+        """Return how far the study has come; None before its first session."""
         with self._engine.connect() as connection:
-            if not inspect(connection).has_table(schema.progress.name):
-                return None
             stands = connection.execute(select(schema.progress.c.stands)).scalar()
         return rows.progress(stands) if stands else None
 

@@ -25,8 +25,6 @@ def facts(workload: Workload) -> dict[str, Any]:
 def check(spec: StudySpec, begun: Mapping[str, Any], workload: Workload) -> None:
     """Make sure that a load is still the one that its study began with: two loads must not enter one verdict.
 
-    A study that an older dialin began did not write it down, and goes on as it is.
-
     Raises:
         UserError: its file is another one now.
     """
