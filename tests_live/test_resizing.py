@@ -10,6 +10,7 @@ import subprocess
 import sys
 import termios
 import time
+from pathlib import Path
 
 import pyte
 import pytest
@@ -39,7 +40,7 @@ def tick(at):
 
 with LiveScreen(Console(stderr=True), SystemClock()) as screen:
     try:
-        drive(records.EVERY[sys.argv[1]](), screen, tick)
+        drive(example_studies.EVERY[sys.argv[1]](), screen, tick)
     except EndError:
         pass
     print("drawn", file=open(sys.argv[2], "w"))
@@ -57,7 +58,7 @@ class Terminal:
         self.master, slave = pty.openpty()
         self._set_size(width, height)
         environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
-        environment["TERM"] = "xterm-256color"
+        environment |= {"TERM": "xterm-256color", "PYTHONPATH": str(Path(__file__).parents[1] / "tests")}
         self.process = subprocess.Popen(words, stdin=slave, stdout=slave, stderr=slave, env=environment, start_new_session=True)
         os.close(slave)
 

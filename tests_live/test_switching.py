@@ -15,9 +15,9 @@ from dialin.race.lifecycle import check_question
 from dialin.servers.connection import global_variables
 from dialin.servers.ledger import Ledger
 from dialin.store.store import Store
+from dialin.trials.changes import Changes
+from dialin.trials.sandbox_site import SandboxStage
 from dialin.trials.shared_sandbox import Lives, SharedStage
-from dialin.trials.stage import SandboxStage
-from dialin.trials.switch_mode import Changes
 from dialin.trials.tools import Workshop
 from live import EASY, INSTALLED, LIMIT, LITTLE, MYSQL, SHORT, children, find, interrupt, kill, measuring, only_with_all, until
 

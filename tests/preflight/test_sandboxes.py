@@ -10,9 +10,9 @@ import pytest
 from dialin.model.build import Build, Flavour
 from dialin.model.study import Switch
 from dialin.model.trial import Purpose, Trial, TrialState
-from dialin.preflight.sandboxes import Sandboxes, _check_disk
+from dialin.preflight.sandboxes import _check_disk
+from dialin.trials.sandbox_site import Sandboxes, SandboxStage
 from dialin.trials.shared_sandbox import SharedStage
-from dialin.trials.stage import SandboxStage
 
 BUILD = Build(Flavour.MYSQL, (9, 7, 4), Path("/mysqld"))
 DATASETS = {name: SimpleNamespace(data=Path("/data"), size=1) for name in ("1", "4", "16")}
@@ -26,7 +26,7 @@ def trial(purpose):
 def sandboxes(spec, home, clock):
     asked = spec.model_copy(update={"waits": "hash_table_locks", "switch": Switch.SET, "fixed": {"performance_schema": "OFF"}})
     workshop = SimpleNamespace(home=home, clock=clock, ledger=None)
-    return Sandboxes(asked, {"mysql@9.7.4": BUILD}, SimpleNamespace(grows=False), workshop)
+    return Sandboxes(asked, {"mysql@9.7.4": BUILD}, SimpleNamespace(), workshop)
 
 
 def test_a_trial_for_waits_has_its_candidates_setting_and_instruments_whatever_was_asked(sandboxes):
@@ -45,7 +45,7 @@ def test_where_trials_share_a_server_those_for_waits_have_their_own_and_the_shar
     def end(lives):
         ended.append(lives)
 
-    monkeypatch.setattr("dialin.preflight.sandboxes.Lives.end", end)
+    monkeypatch.setattr("dialin.trials.sandbox_site.Lives.end", end)
     changes = SimpleNamespace(boot={})
     stage = replace(sandboxes, changes=changes)._sharing(changes, DATASETS, ExitStack())
     assert isinstance(stage(trial(Purpose.CONFIRM)), SharedStage)
@@ -58,7 +58,8 @@ def test_where_trials_share_a_server_those_for_waits_have_their_own_and_the_shar
 
 def test_what_trials_write_to_temporary_files_must_fit_beside_the_data(sandboxes, monkeypatch):
     needed = []
-    monkeypatch.setattr("dialin.preflight.sandboxes.check_space", lambda directory, size, smaller: needed.append(size))
+    for module in ("dialin.preflight.sandboxes", "dialin.trials.sandbox_site"):
+        monkeypatch.setattr(f"{module}.check_space", lambda directory, size, smaller: needed.append(size))
     preparer = SimpleNamespace(prepared=lambda *asked: SimpleNamespace(size=5000), in_use=lambda dataset: nullcontext())
     workshop = SimpleNamespace(home=sandboxes.workshop.home, preparer=SimpleNamespace(telling=lambda say: preparer))
     for temporary in (0, 700):

@@ -6,7 +6,7 @@ import pytest
 
 from dialin.errors import ServerError, UserError
 from dialin.model.study import Switch
-from dialin.preflight import switch_choice
+from dialin.preflight import switch_mode
 from dialin.preflight.attached import NOTHING, check_attached
 from dialin.preflight.checked import planned
 from dialin.question.study_file import Question
@@ -37,14 +37,14 @@ def choose(monkeypatch):
     """Choose the way, where a running server comes to this when it is set; an error is raised."""
 
     def chosen(switch="auto", comes_to=SEEN, spec=TWO, seen=SEEN):
-        def look_set(workshop, build, changes):
+        def inspect_by_setting(workshop, build, changes):
             if isinstance(comes_to, Exception):
                 raise comes_to
             return {name: [one, one] for name, one in comes_to.items()}
 
-        monkeypatch.setattr(switch_choice, "look_set", look_set)
+        monkeypatch.setattr(switch_mode, "inspect_by_setting", inspect_by_setting)
         build = type("FakeBuild", (), {"id": BUILD})
-        return switch_choice.choose(question(switch), spec, seen, build, CATALOGUES, None, grows=False)
+        return switch_mode.choose_switch_mode(switch, spec, seen, build, CATALOGUES, None)
 
     return chosen
 
@@ -52,7 +52,7 @@ def choose(monkeypatch):
 def test_dynamic_variables_that_set_leaves_as_a_start_does_share_a_life(choose):
     found = choose()
     assert found.changes.own == {"low": {CAPACITY: 300}, "high": {CAPACITY: 3000}}
-    assert "SET GLOBAL in one server's life" in found.told
+    assert "SET GLOBAL in one server's life" in found.reason
     assert found.seen["low"].real == {"innodb_flush_method": "data buffered"}, "what takes instruments was counted before"
 
 
@@ -67,7 +67,7 @@ def test_where_set_does_not_give_what_a_start_gives_each_trial_starts_a_server(c
     found = choose(comes_to=comes_to)
     assert found.changes is None
     assert found.seen is SEEN
-    assert says in found.told
+    assert says in found.reason
     with pytest.raises(UserError, match="--switch set cannot be") as raised:
         choose("set", comes_to=comes_to)
     assert says in raised.value.what
@@ -75,12 +75,12 @@ def test_where_set_does_not_give_what_a_start_gives_each_trial_starts_a_server(c
 
 def test_a_candidate_that_does_not_start_is_not_hidden_by_a_server_that_is_set(choose):
     found = choose(seen={"low": SEEN["low"]}, comes_to=AssertionError("no server is asked"))
-    assert "no server could be started as high" in found.told
+    assert "no server could be started as high" in found.reason
 
 
 def test_who_asks_for_restarts_gets_them_and_need_not_be_told(choose):
     found = choose("restart", comes_to=AssertionError("no server is asked"))
-    assert (found.changes, found.told) == (None, "")
+    assert (found.changes, found.reason) == (None, "")
 
 
 @pytest.mark.parametrize(
@@ -95,22 +95,19 @@ def test_who_asks_for_restarts_gets_them_and_need_not_be_told(choose):
     ],
 )
 def test_the_budget_is_planned_for_the_way_that_is_likely(switch, spec, expected):
-    assert switch_choice.likely(question(switch), spec, CATALOGUES) is expected
+    assert switch_mode.probable(switch, spec, CATALOGUES) is expected
 
 
 def test_set_that_cannot_be_is_refused_with_its_reason_before_a_server_is_asked():
     with pytest.raises(UserError, match="innodb_page_size can be set only when the server starts"):
-        switch_choice.check(question("set"), AT_START, CATALOGUES)
-    switch_choice.check(question("auto"), AT_START, CATALOGUES)
-    switch_choice.check(question("set"), TWO, CATALOGUES)
+        switch_mode.probable("set", AT_START, CATALOGUES)
+    assert switch_mode.probable("auto", AT_START, CATALOGUES) is Switch.RESTART
+    assert switch_mode.probable("set", TWO, CATALOGUES) is Switch.SET
 
 
-def test_a_study_is_planned_anew_where_its_way_turns_out_to_be_another():
-    asked = question(measure=20)
-    first, _ = planned(asked, TWO, Switch.SET)
-    again, allowed = planned(asked, first, Switch.RESTART)
-    assert (first.switch, again.switch) == (Switch.SET, Switch.RESTART)
-    assert (again.measure, again.warmup) == (20, allowed.warmup)
+def test_a_study_stores_what_it_was_planned_with():
+    spec, allowed = planned(TWO.model_copy(update={"measure": 20}), Switch.SET)
+    assert (spec.switch, spec.measure, spec.warmup) == (Switch.SET, 20, allowed.warmup)
 
 
 def test_an_attached_server_is_not_asked_for_a_way():

@@ -1,9 +1,8 @@
 import pytest
 
 from dialin.errors import UserError
-from dialin.model.workload import WorkloadSpec
 from dialin.question.plan import BLOCKS_NEEDED, block_order, load_seed, plan
-from fixtures.studies import study
+from fixtures.studies import scan, study
 
 NAMES = ["1", "2", "4", "8"]
 
@@ -55,7 +54,7 @@ def test_a_budget_that_holds_too_few_blocks_is_refused_and_the_remedy_suffices(s
 
 def test_a_scan_is_planned_by_its_runs_and_their_size():
     def planned(**options):
-        load = WorkloadSpec(name="scan", tables=1, threads=1, table_size=2_000_000, options=options)
+        load = scan(table_size=2_000_000, options=options)
         return plan(study({"a": {}, "b": {}}, workload=load, minutes=60))
 
     few, many = planned(engine="MyISAM", runs="3"), planned(engine="MyISAM", runs="6")

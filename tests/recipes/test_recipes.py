@@ -14,6 +14,7 @@ from dialin.question.candidates import candidates_of, find_baseline
 from dialin.question.plan import BLOCKS_NEEDED, plan
 from dialin.recipes import execution, library, listing
 from dialin.recipes.library import Ratio, ScaleName
+from dialin.workloads.choose import chosen
 from dialin.workloads.sysbench import Sysbench
 
 ROOT = Path(__file__).parents[2]
@@ -33,7 +34,9 @@ def spec_of(study, scale):
     question = study.question(scale)
     settings, _ = question.settings(ROOT)
     candidates = candidates_of(settings, question.servers)
-    return question.spec(candidates, find_baseline(question.baseline, candidates), ROOT)
+    load = question.workload_spec(ROOT)
+    load = load.model_copy(update={"traits": chosen(load).traits})
+    return question.spec(candidates, find_baseline(question.baseline, candidates), load, ROOT)
 
 
 def ratios(recipe, study, scale):

@@ -68,5 +68,5 @@ def test_what_is_missing_sorts_as_missing():
 
 def test_a_scan_is_worth_runs_and_not_seconds():
     verdict = changed(effective_seconds=9.0)
-    scanned = verdict.model_copy(update={"workload": {**verdict.workload, "name": "scan"}})
+    scanned = verdict.model_copy(update={"workload": {**verdict.workload, "traits": {"unit": "run"}}})
     assert figure(scanned, "trials", "16").full.endswith("9.00 effective runs)")

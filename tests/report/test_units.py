@@ -4,6 +4,7 @@ from dataclasses import replace
 import pytest
 
 from dialin.model.verdict import Estimate
+from dialin.model.workload import LoadTraits, LoadUnit, WorkloadSpec
 from dialin.report import facts, html, markdown, units
 from dialin.report.figures import columns
 from dialin.report.screen import PlainLines
@@ -12,17 +13,18 @@ from fixtures import example_studies
 from fixtures.event_replay import drive
 
 MIB = 1024**2
+RUNS = LoadTraits(unit=LoadUnit.RUN)
 
 
 def timed(**workload):
     """The winner's study, as if it had been a scan of 512 MiB of which a run takes three seconds or so."""
     record = example_studies.winner()
-    spec = record.spec.model_copy(update={"workload": record.spec.workload.model_copy(update={"name": "scan", "threads": 1})})
+    spec = record.spec.model_copy(update={"workload": record.spec.workload.model_copy(update={"threads": 1, "traits": RUNS})})
     slow = {trial: [replace(one, tps=one.tps / 1000, seconds=3.0) for one in own] for trial, own in record.samples.items()}
     candidates = [
         one.model_copy(update={"tps": one.tps and Estimate(mean=0.31, low=0.25, high=0.5)}) for one in record.verdict.candidates
     ]
-    known = {"name": "scan", "threads": 1, "levels": [], "bytes_a_query": 512.0 * MIB, **workload}
+    known = {"traits": {"unit": "run"}, "threads": 1, "levels": [], "bytes_a_query": 512.0 * MIB, **workload}
     verdict = record.verdict.model_copy(update={"candidates": candidates, "workload": known})
     return replace(record, spec=spec, samples=slow, verdict=verdict)
 
@@ -32,8 +34,8 @@ def shown(verdict, title):
 
 
 def test_a_scan_is_told_in_runs_and_any_other_load_in_transactions():
-    assert units.units("scan").rate == "runs/s"
-    assert units.units("oltp_read_write").rate == "transactions/s"
+    assert units.units(WorkloadSpec(traits=RUNS)).rate == "runs/s"
+    assert units.units(WorkloadSpec()).rate == "transactions/s"
 
 
 def test_the_table_of_a_scan_tells_how_long_a_run_takes_and_how_fast_it_reads():

@@ -7,13 +7,13 @@ import pytest
 from dialin.errors import ServerError
 from dialin.model.build import Build, Flavour
 from dialin.model.trial import Step, Trial, TrialState
-from dialin.trials import switch_mode
+from dialin.trials.changes import changes_between
 from dialin.trials.shared_sandbox import Lives, SharedStage
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 from dialin.verdict.changed_during_trial import ChangeDetector
 from fixtures.studies import BUILD, CAPACITY, FakeInstance, study
 
-CHANGES = switch_mode.changes(
+CHANGES = changes_between(
     study({"a": {CAPACITY: 200}, "b": {CAPACITY: 400}, "refused": {"back_log": 90}}),
     {},
     Catalogue(BUILD, {CAPACITY: Variable(CAPACITY, Kind.INTEGER, default="1", dynamic=True)}),

@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from dialin.errors import ServerError
-from dialin.trials import switch_mode
+from dialin.trials.changes import changes_between
 from dialin.trials.switched_server import Switched
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 from dialin.verdict.changed_during_trial import ChangeDetector
@@ -31,7 +31,7 @@ def server():
 
 
 def switched(server, clock, settings=SETTINGS):
-    return Switched(server, switch_mode.changes(study(settings), STARTED, CATALOGUE), clock, ChangeDetector(()))
+    return Switched(server, changes_between(study(settings), STARTED, CATALOGUE), clock, ChangeDetector(()))
 
 
 def figures(server):

@@ -8,10 +8,10 @@ from dialin.model.trial import Sample, Step, Trial, TrialState
 from dialin.model.workload import WorkloadSpec
 from dialin.stats.figures import figures
 from dialin.verdict.caveats import lost_notes, steadiness_notes
-from fixtures.studies import study
+from fixtures.studies import scan, study
 
 SECONDS = study({"a": {}, "b": {}})
-RUNS = study({"a": {}, "b": {}}, workload=WorkloadSpec(name="scan", tables=1, threads=1, table_size=1000))
+RUNS = study({"a": {}, "b": {}}, workload=scan())
 
 
 def measured(tps, *, took=1.0, lost=()):

@@ -6,7 +6,7 @@ import pytest
 
 from dialin.errors import ChangedByOthersError
 from dialin.model.trial import Step, Trial, TrialState, VariableChange
-from dialin.trials import switch_mode
+from dialin.trials.changes import changes_between
 from dialin.trials.switched_server import Switched
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 from dialin.verdict.changed_during_trial import ChangeDetector, VariablesChangedError, check_not_contested, notes
@@ -58,7 +58,7 @@ def test_a_running_server_whose_variable_somebody_else_set_is_not_set_before_tha
     settings = {"low": {CAPACITY: 300}, "high": {CAPACITY: 900}}
     started = {name: Seen({**VARIABLES, CAPACITY: str(setting[CAPACITY])}) for name, setting in settings.items()}
     known = Catalogue(BUILD, {CAPACITY: Variable(CAPACITY, Kind.INTEGER, default="1", dynamic=True)})
-    one = Switched(server, switch_mode.changes(study(settings), started, known), clock, ChangeDetector([CAPACITY]))
+    one = Switched(server, changes_between(study(settings), started, known), clock, ChangeDetector([CAPACITY]))
     one.become("low")
     server.values[CAPACITY] = "777"
     with pytest.raises(VariablesChangedError) as raised:

@@ -212,7 +212,7 @@ def test_a_workload_file_is_known_by_its_text(program, tmp_path):
 @pytest.mark.parametrize("name", [*SYSBENCH_SCRIPTS, *LOAD_WORKLOADS, "/home/me/mine.toml"])
 def test_loads_whose_data_may_grow_or_drain_are_said_to(name):
     keeps = name == "noop" or (name in SYSBENCH_SCRIPTS and name not in ("bulk_insert", "oltp_delete", "oltp_insert"))
-    assert DialinLoad(spec(name=name)).grows is not keeps
+    assert DialinLoad(spec(name=name)).traits.grows is not keeps
 
 
 def test_data_is_described_by_what_tells_its_size():

@@ -70,8 +70,8 @@ def test_bulk_insert_makes_a_table_for_each_thread():
 
 @pytest.mark.parametrize("name", SYSBENCH_SCRIPTS)
 def test_loads_that_add_rows_or_take_them_away_are_said_to(name):
-    assert Sysbench(WorkloadSpec(name=name)).grows is (name in ("bulk_insert", "oltp_delete", "oltp_insert"))
+    assert Sysbench(WorkloadSpec(name=name)).traits.grows is (name in ("bulk_insert", "oltp_delete", "oltp_insert"))
 
 
 def test_nobody_knows_what_a_script_of_ones_own_does_to_its_data():
-    assert Sysbench(WorkloadSpec(name="/home/me/load.lua")).grows
+    assert Sysbench(WorkloadSpec(name="/home/me/load.lua")).traits.grows

@@ -24,7 +24,7 @@ from dialin.model.progress import Watcher
 from dialin.model.verdict import Outcome, Verdict
 from dialin.paths import Home
 from dialin.preflight.attached import Permission
-from dialin.preflight.checked import Ready
+from dialin.preflight.checked import CheckedStudy
 from dialin.question.study_file import Question
 from dialin.race.lifecycle import begin, check_question, check_resume, resume
 from dialin.report import files, jsonfile
@@ -102,7 +102,7 @@ def go_on(
     return finish(directory, lambda watcher: resume(ready, directory, workshop, watcher), json=json, watch=watch)
 
 
-def agreed(ready: Ready) -> bool:
+def agreed(ready: CheckedStudy) -> bool:
     """Ask whether to begin, where somebody is there to answer; what changes a server that is not dialin's takes an answer.
 
     Raises:
@@ -115,7 +115,7 @@ def agreed(ready: Ready) -> bool:
     return True
 
 
-def announce(ready: Ready, where: Path) -> None:
+def announce(ready: CheckedStudy, where: Path) -> None:
     """Say what a study will do, before it begins."""
     spec, plan = ready.spec, ready.plan
     names = ", ".join(candidate.name for candidate in spec.candidates)
@@ -130,7 +130,7 @@ def announce(ready: Ready, where: Path) -> None:
     _say_all(ready)
 
 
-def _say_all(ready: Ready) -> None:
+def _say_all(ready: CheckedStudy) -> None:
     for note in ready.notes:
         say(f"Note: {note}")
     for line in ready.changes:

@@ -52,7 +52,7 @@ def view(seen: Seen, directory: Path, now: float, *, stopping: bool = False, rep
         "log": [[clock_time(at), visible(text)] for at, text in board.lines],
     }
     if board.spec is not None:
-        unit = units(board.spec.workload.name)
+        unit = units(board.spec.workload)
         found |= _what(board.spec) | {
             "rows": _rows(board, board.spec),
             "unit": unit.title,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -56,6 +57,48 @@ def _driver(told: Mapping[str, Any]) -> Driver:
     return Driver.DIALIN if told.get("name") == SCAN else Driver.SYSBENCH
 
 
+class LoadUnit(StrEnum):
+    """What a load is counted in, and what one sample of it is."""
+
+    TRANSACTION = "transaction"
+    RUN = "run"
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """The runs of a timed query that a trial is made of.
+
+    Attributes:
+        warm_up: how many come first and are not measured.
+        measured: how many are.
+        most: how many may be measured at most, to make up for those that the host lost.
+        seconds: about how long one takes, for the plan; the study goes by what it measures.
+    """
+
+    warm_up: int
+    measured: int
+    most: int
+    seconds: float
+
+
+class LoadTraits(BaseModel):
+    """What a study has to know of its load; stored with it.
+
+    Attributes:
+        runs: how many runs of a timed query a trial is made of; None where a trial is measured by the second.
+        restarts: why each trial must start a server, in a sentence without its full stop; None where it need not.
+        grows: its data grows or drains without end while it runs, so that trials must not follow each other on it.
+        unit: what it is counted in.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    runs: Runs | None = None
+    restarts: str | None = None
+    grows: bool = False
+    unit: LoadUnit = LoadUnit.TRANSACTION
+
+
 class WorkloadSpec(BaseModel):
     """The load of a study.
 
@@ -70,6 +113,7 @@ class WorkloadSpec(BaseModel):
         rate: transactions a second to ask for; 0 means as many as go.
         percentile: which percentile of transaction latency the driver reports each second.
         options: further options of the workload, by name without dashes in front.
+        traits: what the study has to know of it; the program that applies it says so.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -84,6 +128,7 @@ class WorkloadSpec(BaseModel):
     rate: int = Field(default=0, ge=0)
     percentile: int = Field(default=95, ge=1, le=99)
     options: Mapping[str, str] = Field(default_factory=dict)
+    traits: LoadTraits = LoadTraits()
 
     @property
     def tables_made(self) -> int:

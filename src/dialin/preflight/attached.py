@@ -1,37 +1,29 @@
-"""Studies on an attached server: one that dialin did not start, changed by SET GLOBAL and put back as it was."""
+"""Checks of a study on an attached server; the server is asked, and not changed."""
 
 from __future__ import annotations
 
 import os
-import signal
-import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
-from dialin.errors import DialinError, ServerError, UserError
-from dialin.model.setting import Value
-from dialin.model.study import Attachment, StudySpec
-from dialin.model.trial import Step, Trial, VariableChange
-from dialin.preflight.checked import Ready, settle
+from dialin.errors import UserError
+from dialin.model.study import Attachment, StudySpec, Switch
+from dialin.preflight.checked import CheckedStudy, planned, specify
 from dialin.question.candidates import Variables, candidates_of
 from dialin.question.plan import Plan
 from dialin.question.study_file import Question
 from dialin.servers.attached.build import AttachedBuild
 from dialin.servers.attached.client_options import find_account
 from dialin.servers.attached.server import Attached
-from dialin.servers.attached.undo import SCHEMA, UndoLog
-from dialin.servers.instance import Instance
-from dialin.trials.stage import Stage, Timed
+from dialin.servers.attached.undo import SCHEMA
+from dialin.trials.attached_site import AttachedServer
 from dialin.trials.tools import Workshop
-from dialin.variables import catalogue, rules
+from dialin.variables import catalogue, check, rules
 from dialin.variables.catalogue import Catalogue
 from dialin.verdict import effective_settings
-from dialin.verdict.changed_during_trial import ChangeDetector, VariablesChangedError
-from dialin.workloads.base import Target, Workload
+from dialin.workloads.base import Workload
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,165 +52,6 @@ class Permission:
 NOTHING = Permission()
 
 
-@dataclass(frozen=True, slots=True)
-class AttachedServer:
-    """Where a study on an attached server takes place.
-
-    Attributes:
-        spec: the study.
-        attachment: where its account is found.
-        attached: the server.
-        workload: the load.
-        workshop: the tools.
-        at_start: the variables that only a start can set.
-        restart_command: what restarts it.
-    """
-
-    spec: StudySpec
-    attachment: Attachment
-    attached: Attached
-    workload: Workload
-    workshop: Workshop
-    at_start: tuple[str, ...]
-    restart_command: str | None
-
-    @contextmanager
-    def open(self, say: Callable[[str], None]) -> Iterator[Callable[[Trial], Stage]]:
-        """Write down the undo, prepare data in a schema of its own, and put everything back at the end."""
-        log = UndoLog(self.workshop.home.undo, self.workshop.clock)
-        names = self.spec.set_variables
-        schema = None if self.attachment.database else SCHEMA
-        entry = log.begin(self.attached, self.attachment, names, schema=schema, restart=bool(self.at_start))
-
-        def tell(text: str) -> None:
-            with suppress(DialinError):  # a full disk must not stand in the way of the undo
-                say(text)
-
-        def undo() -> None:
-            with _uninterrupted(tell):
-                tell("Putting the server back as it was")
-                for line in log.undo(entry, self.attached, restart_command=self.restart_command):
-                    tell(line)
-
-        try:
-            before = self.attached.exact_values(names)
-            detector = ChangeDetector(names)
-            detector.remember(entry.before)
-            with self._private_directory() as directory:
-                target = Target(self.attached.account, directory, self.attachment.database or SCHEMA)
-                if schema is not None:
-                    when = "before each trial, because the load changes how much there is" if self.workload.grows else "once"
-                    described = self.workload.describe_data()
-                    say(f"Preparing data in the schema {schema}, {when}: {described} (removed at the end)")
-                    log.make_schema(entry, self.attached)
-                    if not self.workload.grows:
-                        self.workload.prepare(target)
-
-                def restore() -> None:
-                    log.empty_schema(entry, self.attached)
-                    self.workload.prepare(target)
-
-                def stage(trial: Trial) -> AttachedStage:
-                    setting = {**before, **self.spec.setting_of(trial.candidate)}
-                    return AttachedStage(self, setting, target, detector, restore if self.workload.grows else None)
-
-                yield stage
-        except BaseException:
-            # What ended the study is what the user must hear of; what then stood in the way of the undo is said beside it.
-            try:
-                undo()
-            except DialinError as fault:
-                tell(f"NOT put back: {fault}")
-            raise
-        undo()
-
-    @contextmanager
-    def _private_directory(self) -> Iterator[Path]:
-        """Give the load a directory of its own, written down so that a driver left behind is ended."""
-        workshop, name = self.workshop, uuid.uuid4().hex[:8]
-        directory = workshop.home.sandboxes / name
-        entry = workshop.ledger.open(name, directory, build=f"load on {self.attached.build.id}")
-        try:
-            directory.mkdir(parents=True, mode=0o700)
-            yield directory
-        finally:
-            workshop.ledger.end(entry)
-
-
-class AttachedStage:
-    """One trial on an attached server: its variables are set, and left so until the next trial or the end.
-
-    Args:
-        site: the server.
-        setting: what it is set to.
-        target: where the load goes.
-        detector: notices what somebody else changes.
-        restore: prepares the data again; None where the load leaves as much as it found.
-    """
-
-    def __init__(
-        self,
-        site: AttachedServer,
-        setting: Mapping[str, Value | None],
-        target: Target,
-        detector: ChangeDetector,
-        restore: Callable[[], None] | None,
-    ) -> None:
-        self.detector = detector
-        self._restore = restore
-        self._site = site
-        self._setting = setting
-        self._target = target
-
-    @property
-    def build(self) -> AttachedBuild:
-        """What runs."""
-        return self._site.attached.build
-
-    def ready(self, timed: Timed) -> Instance:
-        """Restore the data where the load changes it, then set the candidate's variables; restart where one takes that."""
-        attached = self._site.attached
-        wanted = dict(self._setting)
-        if self._restore is not None:
-            with timed(Step.RESTORE):
-                self._restore()
-        with timed(Step.SET):
-            self.detector.check(attached.variables(), Step.SET)
-            if others := attached.persisted_by_others():
-                raise VariablesChangedError(
-                    [
-                        VariableChange(name, left, found, under_test=True, step=Step.SET)
-                        for name, (left, found) in others.items()
-                    ]
-                )
-            self.detector.forget()
-            try:
-                later = {name: wanted.pop(name) for name in self._site.at_start if name in wanted}
-                if later and self._site.restart_command:
-                    attached.persist_only({name: value for name, value in later.items() if value is not None})
-                    attached.restart(self._site.restart_command)
-                was_set = attached.set_global(wanted)
-            except UserError as error:  # what was checked before and is refused now is the server's doing
-                raise ServerError(error.what, error.remedy) from error
-            self.detector.remember({**attached.variables(), **was_set})
-        return attached
-
-    def instance(self) -> Instance | None:
-        """Return the server."""
-        return self._site.attached
-
-    def target(self) -> Target:
-        """Return where the load goes."""
-        return self._target
-
-    def hide(self, value: str) -> str:
-        """Return a value as it is: it is the same server in every trial."""
-        return value
-
-    def end(self, *, well: bool) -> None:
-        """Leave the server as it is; the next trial sets it anew, and the end of the study puts it back."""
-
-
 def check_attached(
     question: Question,
     directory: Path,
@@ -227,7 +60,7 @@ def check_attached(
     settings: Sequence[tuple[str, Variables]],
     left_out: Sequence[str],
     permission: Permission,
-) -> Ready:
+) -> CheckedStudy:
     """Check a study on an attached server; the server is asked, and not changed.
 
     Args:
@@ -258,11 +91,13 @@ def check_attached(
     known, values = _asked(attached)
     candidates = candidates_of(settings, [known.build_id])
     before = {known.build_id: values}
-    spec, allowed, notes = settle(question, directory, candidates, before, {known.build_id: known}, {})
+    spec = specify(question, directory, candidates, before, workload)
+    notes = check.check_study(spec, {known.build_id: known}, {})
+    spec, allowed = planned(spec, Switch.RESTART)
     site = _site(spec, attachment, attached, workload, workshop, permission)
     live = _check_live(attached, permission)
     texts = (*attached.account.notes, *left_out, *(note.text for note in notes), *live)
-    return Ready(
+    return CheckedStudy(
         spec=spec,
         plan=allowed,
         servers={known.build_id: _facts(attached)},
@@ -274,14 +109,14 @@ def check_attached(
     )
 
 
-def attached_again(
+def resume_attached(
     spec: StudySpec,
     allowed: Plan,
     workshop: Workshop,
     workload: Workload,
     permission: Permission,
     known: Mapping[str, Mapping[str, Any]],
-) -> Ready:
+) -> CheckedStudy:
     """Return a study on an attached server that goes on.
 
     Args:
@@ -310,7 +145,7 @@ def attached_again(
         )
     site = _site(spec, spec.attachment, attached, workload, workshop, permission)
     live = _check_live(attached, permission)
-    return Ready(
+    return CheckedStudy(
         spec=spec,
         plan=allowed,
         servers={attached.build.id: _facts(attached)},
@@ -343,7 +178,7 @@ def _site(
     permission: Permission,
 ) -> AttachedServer:
     """Return where the study takes place; the server is asked which variables only a start can set, and nothing is set."""
-    if workload.grows and attachment.database:
+    if spec.workload.traits.grows and attachment.database:
         raise UserError(
             f"{spec.workload.name} changes how much data there is, and dialin does not restore the tables of the schema "
             f"{attachment.database}: trials would not start from the same state",
@@ -415,22 +250,3 @@ def _facts(attached: Attached) -> dict[str, Any]:
 def _instance(build: AttachedBuild) -> dict[str, str | int]:
     """Return what tells a server from others of its build."""
     return {"hostname": build.hostname, "port": build.port, "datadir": build.datadir, "uuid": build.uuid}
-
-
-@contextmanager
-def _uninterrupted(say: Callable[[str], None]) -> Iterator[None]:
-    """Put off Ctrl-C and its like until this is over: a server that is half put back helps nobody."""
-    asked: list[int] = []
-
-    def wait(number: int, _frame: FrameType | None) -> None:
-        asked.append(number)
-        say("The server is being put back as it was; dialin ends when that is done")
-
-    before = {number: signal.signal(number, wait) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-    if asked:
-        raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""A study that was checked and can begin, and the checks that all studies share."""
+"""A study that was checked and can begin, and the steps of its checks that all studies share."""
 
 from __future__ import annotations
 
@@ -13,19 +13,17 @@ from dialin.errors import UserError
 from dialin.model.cpus import parse_cpus
 from dialin.model.setting import same_value
 from dialin.model.study import Candidate, StudySpec, Switch
-from dialin.model.verdict import Note
 from dialin.question.candidates import find_baseline
 from dialin.question.plan import Plan, plan
 from dialin.question.study_file import Question
-from dialin.trials.stage import Site
+from dialin.trials.site import Site
 from dialin.variables import check
-from dialin.variables.catalogue import Catalogue
 from dialin.verdict.effective_settings import Seen
 from dialin.workloads.base import Workload
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class CheckedStudy:
     """A study that was checked and can begin.
 
     Attributes:
@@ -36,9 +34,9 @@ class Ready:
         site: where its trials take place.
         notes: what the user should know before it begins.
         changes: what it will change on a server that dialin did not start, in words; the user must agree to it.
-        seen: what each candidate came to when it was looked at.
+        seen: the effective settings of each candidate when it was inspected.
         catalogues: per build id, what it told of the variables that are asked for, as text for the store.
-        promise: what its budget can tell apart, in a sentence; empty where nothing can be said.
+        promise: the smallest difference that its budget can detect, in a sentence; empty where nothing can be said.
     """
 
     spec: StudySpec
@@ -53,49 +51,42 @@ class Ready:
     promise: str = ""
 
 
-def settle(
+def specify(
     question: Question,
     directory: Path,
     candidates: Sequence[Candidate],
-    before: Mapping[str, Mapping[str, str]],
-    catalogues: Mapping[str, Catalogue],
-    elsewhere: check.Elsewhere,
-    switch: Switch = Switch.RESTART,
-) -> tuple[StudySpec, Plan, list[Note]]:
-    """Decide what a study is, and check all of it that takes no server.
+    defaults: Mapping[str, Mapping[str, str]],
+    workload: Workload,
+) -> StudySpec:
+    """Return the study that a question is about, once its candidates are known.
 
     Args:
         question: what was asked for.
         directory: what paths in it are relative to.
         candidates: what is compared.
-        before: per build, the values that hold without the study.
-        catalogues: per build, what is known of its variables.
-        elsewhere: other builds, asked only where one of these lacks a variable.
-        switch: how its trials follow each other, as far as that is known.
-
-    Returns:
-        The study, what its budget allows, and what the user should know though nothing is wrong.
+        defaults: per build, the values that hold without the study.
+        workload: the load.
 
     Raises:
-        UserError: something does not fit.
+        UserError: two candidates are the same setting, the baseline is none of them, or a CPU is not there.
     """
-    spec = question.spec(candidates, _choose_baseline(question.baseline, candidates, before), directory)
-    notes = check.check_study(spec, catalogues, elsewhere)
     _check_duplicates(question, candidates)
+    load = question.workload_spec(directory).model_copy(update={"traits": workload.traits})
+    spec = question.spec(candidates, _choose_baseline(question.baseline, candidates, defaults), load, directory)
     check_cpus(spec)
-    return *planned(question, spec, switch), notes
+    return spec
 
 
-def planned(question: Question, spec: StudySpec, switch: Switch) -> tuple[StudySpec, Plan]:
+def planned(spec: StudySpec, switch: Switch) -> tuple[StudySpec, Plan]:
     """Return a study with what its budget allows, where its trials follow each other so.
 
     Raises:
         UserError: the budget holds fewer blocks than a verdict needs.
     """
-    open_to_plan = {"switch": switch, "measure": question.measure, "warmup": question.warmup}
-    allowed = plan(spec.model_copy(update=open_to_plan))
-    # Written down with the study: a larger budget, or another dialin, must not change how its trials are made.
-    return spec.model_copy(update={"switch": switch, "measure": allowed.measure, "warmup": allowed.warmup}), allowed
+    spec = spec.model_copy(update={"switch": switch})
+    allowed = plan(spec)
+    # Stored with the study: a larger budget, or another version of dialin, must not change how its trials are made.
+    return spec.model_copy(update={"measure": allowed.measure, "warmup": allowed.warmup}), allowed
 
 
 def _choose_baseline(asked: str | None, candidates: Sequence[Candidate], before: Mapping[str, Mapping[str, str]]) -> str:

@@ -15,8 +15,8 @@ from dialin.model.study import StudySpec
 from dialin.servers.connection import global_variables
 from dialin.servers.instance import Instance
 from dialin.servers.objects import counted_by_locks, instrumented, real_objects
-from dialin.trials.stage import sandbox_options
-from dialin.trials.switch_mode import Changes
+from dialin.trials.changes import Changes
+from dialin.trials.sandbox_site import sandbox_options
 from dialin.trials.switched_server import Switched
 from dialin.trials.tools import Workshop
 from dialin.verdict.changed_during_trial import ChangeDetector
@@ -68,7 +68,7 @@ def _seen(server: Instance, build: Build) -> Seen:
         return Seen(values, real_objects(query, server.pid, build, values))
 
 
-def look_set(workshop: Workshop, build: Build, changes: Changes) -> dict[str, list[Seen]]:
+def inspect_by_setting(workshop: Workshop, build: Build, changes: Changes) -> dict[str, list[Seen]]:
     """Return what each candidate comes to on one server that is set to all of them in turn, and to all of them back again.
 
     Raises:
@@ -84,7 +84,7 @@ def look_set(workshop: Workshop, build: Build, changes: Changes) -> dict[str, li
     return found
 
 
-def look(spec: StudySpec, inspect: Inspect) -> dict[str, Seen]:
+def inspect_all(spec: StudySpec, inspect: Inspect) -> dict[str, Seen]:
     """Return what each candidate came to; one whose server did not start is left out. In an A/A study one stands for all."""
     if spec.aa and spec.candidates:
         first = spec.candidates[0]
@@ -94,8 +94,8 @@ def look(spec: StudySpec, inspect: Inspect) -> dict[str, Seen]:
     return {name: seen for name, seen in found.items() if seen is not None}
 
 
-def hold_still(spec: StudySpec, seen: Mapping[str, Seen], inspect: Inspect) -> tuple[StudySpec, dict[str, Seen]]:
-    """Return the study in which whatever can be held still is, and what its candidates come to then."""
+def pin_confounds(spec: StudySpec, seen: Mapping[str, Seen], inspect: Inspect) -> tuple[StudySpec, dict[str, Seen]]:
+    """Return the study in which every confound that can be pinned is, and the effective settings of its candidates then."""
     found = dict(seen)
     for _ in range(_TRIES):
         held: dict[str, Value] = {}
@@ -104,5 +104,5 @@ def hold_still(spec: StudySpec, seen: Mapping[str, Seen], inspect: Inspect) -> t
         if not held.items() - spec.held.items():
             break
         spec = spec.model_copy(update={"held": {**spec.held, **held}})
-        found = look(spec, inspect)
+        found = inspect_all(spec, inspect)
     return spec, found

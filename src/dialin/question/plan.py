@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from dialin.errors import UserError
 from dialin.model.study import StudySpec, Switch
-from dialin.workloads.choose import chosen
 
 BLOCKS_WANTED = 6
 """Blocks that a budget is divided into, where nothing else is asked for. More short trials beat fewer long ones: most of the
@@ -59,7 +58,7 @@ def plan(spec: StudySpec) -> Plan:
     slot = budget / (count * (BLOCKS_WANTED + (WAIT_TRIALS if spec.waits else 0)))
     overhead, share = OVERHEAD[spec.switch], _WARMUP_SHARE[spec.switch]
     levels = max(1, len(spec.workload.levels))
-    if (runs := chosen(spec.workload).runs) is not None:
+    if (runs := spec.workload.traits.runs) is not None:
         measure, warmup = runs.measured * runs.seconds, runs.warm_up * runs.seconds
         trial_seconds = overhead + levels * (warmup + measure)
         return Plan(max(2.0, measure), warmup, _blocks(spec, trial_seconds), trial_seconds)

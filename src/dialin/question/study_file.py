@@ -257,13 +257,13 @@ class Question(BaseModel):
             return [(f"A{number}", {}) for number in range(1, self.aa + 1)], []
         return [("", {})], []
 
-    def spec(self, candidates: Sequence[Candidate], baseline: str, directory: Path) -> StudySpec:
-        """Return the study with its candidates and baseline decided."""
+    def spec(self, candidates: Sequence[Candidate], baseline: str, load: WorkloadSpec, directory: Path) -> StudySpec:
+        """Return the study with its candidates, baseline and load decided."""
         return StudySpec(
             candidates=tuple(candidates),
             baseline=baseline,
             fixed=canonical(self.set),
-            workload=self.workload_spec(directory),
+            workload=load,
             minutes=self.minutes,
             measure=self.measure,
             warmup=self.warmup,

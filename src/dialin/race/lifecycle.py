@@ -18,9 +18,9 @@ from dialin.model.study import StudySpec
 from dialin.model.verdict import Verdict
 from dialin.model.workload import WorkloadSpec
 from dialin.preflight import machine_noise
-from dialin.preflight.attached import NOTHING, Permission, attached_again, check_attached
-from dialin.preflight.checked import Ready, check_cpus
-from dialin.preflight.sandboxes import check_sandboxed, sandboxes_again
+from dialin.preflight.attached import NOTHING, Permission, check_attached, resume_attached
+from dialin.preflight.checked import CheckedStudy, check_cpus
+from dialin.preflight.sandboxes import check_sandboxed, resume_sandboxed
 from dialin.probes import host
 from dialin.question.plan import Plan, plan
 from dialin.question.study_file import Question
@@ -50,7 +50,7 @@ def check_question(
     workshop: Workshop,
     permission: Permission = NOTHING,
     make_workload: WorkloadMaker = chosen,
-) -> Ready:
+) -> CheckedStudy:
     """Check all that a study needs: builds, workload, names, values, memory, disk.
 
     Args:
@@ -81,14 +81,14 @@ def check_question(
     return _expecting(_told(ready, note, at_rate), workshop)
 
 
-def _expecting(ready: Ready, workshop: Workshop) -> Ready:
+def _expecting(ready: CheckedStudy, workshop: Workshop) -> CheckedStudy:
     """Return a study with the noise that it may expect, and with what its budget can tell apart."""
     known = machine_noise.recall(workshop.home.noise, ready.spec)
     promised = machine_noise.promise(ready.spec, ready.plan, known)
     return replace(ready, spec=machine_noise.expecting(ready.spec, ready.plan, known), promise=promised)
 
 
-def begin(ready: Ready, out: Path, workshop: Workshop, watcher: Watcher, command: str) -> Verdict:
+def begin(ready: CheckedStudy, out: Path, workshop: Workshop, watcher: Watcher, command: str) -> Verdict:
     """Begin a study and run it to its verdict; reports are the caller's to write.
 
     Raises:
@@ -122,7 +122,7 @@ def check_resume(
     confirm: bool = False,
     permission: Permission = NOTHING,
     make_workload: WorkloadMaker = chosen,
-) -> Ready:
+) -> CheckedStudy:
     """Check all that it takes to go on with a study.
 
     Args:
@@ -156,21 +156,21 @@ def check_resume(
 
 def _again(
     spec: StudySpec, allowed: Plan, workshop: Workshop, workload: Workload, permission: Permission, record: StudyRecord
-) -> Ready:
+) -> CheckedStudy:
     """Return a study that goes on where it takes place."""
     if spec.attachment is not None:
-        return attached_again(spec, allowed, workshop, workload, permission, record.servers)
+        return resume_attached(spec, allowed, workshop, workload, permission, record.servers)
     permission.refuse_for_sandboxes()
     seen = {trial.candidate: Seen(trial.in_force, trial.real) for trial in elimination.clean(record.trials) if trial.real}
-    return sandboxes_again(spec, allowed, workshop, workload, seen)
+    return resume_sandboxed(spec, allowed, workshop, workload, seen)
 
 
-def _told(ready: Ready, *first: str) -> Ready:
+def _told(ready: CheckedStudy, *first: str) -> CheckedStudy:
     """Return a study with more that the user should know, said first."""
     return replace(ready, notes=tuple(filter(None, (*first, *ready.notes))))
 
 
-def resume(ready: Ready, directory: Path, workshop: Workshop, watcher: Watcher) -> Verdict:
+def resume(ready: CheckedStudy, directory: Path, workshop: Workshop, watcher: Watcher) -> Verdict:
     """Go on with a study where it stood; no finished trial is repeated.
 
     Raises:
@@ -191,7 +191,7 @@ def _with_budget(spec: StudySpec, minutes: float) -> StudySpec:
         raise UserError(f"--minutes {minutes:g}: {error.errors()[0]['msg'].lower()}", "Give minutes of wall clock") from None
 
 
-def _run(ready: Ready, directory: Path, store: Store, workshop: Workshop, watcher: Watcher) -> Verdict:
+def _run(ready: CheckedStudy, directory: Path, store: Store, workshop: Workshop, watcher: Watcher) -> Verdict:
     """Make the data and run the blocks; from here on what was begun is there to be resumed."""
     session = store.begin_session()
     remove_leavings(store)

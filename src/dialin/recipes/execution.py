@@ -9,7 +9,7 @@ from dialin.errors import DialinError, UserError
 from dialin.model.progress import Watcher
 from dialin.model.study import StudySpec
 from dialin.model.verdict import Verdict
-from dialin.preflight.checked import Ready
+from dialin.preflight.checked import CheckedStudy
 from dialin.question.study_file import Question
 from dialin.race.lifecycle import begin, check_question, check_resume, resume
 from dialin.recipes import library
@@ -55,7 +55,7 @@ class Step:
     """
 
     place: Place
-    ready: Ready
+    ready: CheckedStudy
     workshop: Workshop
     goes_on: bool
 

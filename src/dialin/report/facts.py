@@ -231,7 +231,7 @@ def settings(record: StudyRecord) -> Pairs:
 
 def _measured(spec: StudySpec) -> Pairs:
     """Return how long a trial measures; a timed query is measured by the run, and takes what it takes."""
-    if units(spec.workload.name) is RUNS:
+    if units(spec.workload) is RUNS:
         return []
     return [
         ("measured in each trial", "as planned" if spec.measure is None else duration(spec.measure)),

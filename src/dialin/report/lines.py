@@ -41,7 +41,7 @@ class PlainLines:
         self._racing = len(names.full)
         what = f"{len(names.labels)} values of {names.subject}" if names.subject else f"{len(names.labels)} candidates"
         self._write(f"Study of {what}: {', '.join(names.labels.values())}; the baseline is {names.labels[spec.baseline]}.")
-        self._rate = units(spec.workload.name).rate
+        self._rate = units(spec.workload).rate
         self._write(f"Load: {spec.workload.describe()}.")
         self._write(f"About {counted(blocks_planned, 'block')}, about {about(seconds_planned)}.")
 

@@ -175,7 +175,7 @@ def _table(board: Board, spec: StudySpec, width: int, rows: int) -> list[Text]:
     anybody_left = any(standing.left for standing in board.standings.values())
     columns = [column for column in (*_COLUMNS, *([_LEFT] if anybody_left else [])) if width >= column.least]
     room = max(9, width - sum(column.width for column in columns))
-    unit = units(spec.workload.name)
+    unit = units(spec.workload)
     header = shorten(names.subject or "candidate", room)
     left = min(room, max(cell_len(header), *map(len, names.labels.values())))
     lines = [
@@ -231,7 +231,7 @@ def _running(board: Board, now: float, width: int, *, plain: bool) -> list[Text]
         return [head]
     newest = board.seconds[-1]
     percentile = board.spec.workload.percentile if board.spec else 95
-    unit = units(board.spec.workload.name) if board.spec else SECONDS
+    unit = units(board.spec.workload) if board.spec else SECONDS
     latency = f"p{percentile} {number(newest.latency_ms)} ms" if unit is SECONDS else f"{number(newest.seconds)} s/run"
     figures = [f"{number(newest.tps)} {unit.rate}", latency]
     if newest.errors:

@@ -9,7 +9,7 @@ from typing import Any
 
 from dialin.model.setting import Value
 from dialin.model.study import StudySpec
-from dialin.model.workload import Driver, WorkloadSpec
+from dialin.model.workload import WorkloadSpec
 from dialin.report.words import naming
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -57,7 +57,7 @@ def _keys(spec: StudySpec) -> dict[str, Any]:
 
 def _seconds(spec: StudySpec) -> dict[str, Any]:
     """Return how long trials measure; those of a scan are told by its runs, and their seconds were reckoned from these."""
-    if spec.workload.driver is Driver.DIALIN:
+    if spec.workload.traits.runs is not None:
         return {}
     return {"measure": spec.measure, "warmup": spec.warmup, "whole-warmup": spec.whole_warmup or None}
 
@@ -65,7 +65,7 @@ def _seconds(spec: StudySpec) -> dict[str, Any]:
 def _load(load: WorkloadSpec) -> dict[str, Any]:
     sized = load.is_sized_by_tables
     # A scan's option tells how large its table is.
-    rows = sized and not (load.driver is Driver.DIALIN and "size" in load.options)
+    rows = sized and not (load.traits.runs is not None and "size" in load.options)
     return {
         "workload": load.asked,
         "threads": list(load.levels) or load.threads,

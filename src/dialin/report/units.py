@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import Estimate, Verdict
-from dialin.model.workload import SCAN
+from dialin.model.workload import LoadUnit, WorkloadSpec
 
 _MIB = 1024**2
 
@@ -35,23 +35,25 @@ class Units:
 SECONDS = Units("transactions/s", "tps", "second", "s", ",.0f")
 RUNS = Units("runs/s", "runs/s", "run", "runs", ",.3~r")
 
+_UNITS = {LoadUnit.TRANSACTION: SECONDS, LoadUnit.RUN: RUNS}
+
 RATES = (SECONDS.title, RUNS.title)
 """Titles of columns of throughput."""
 
 
-def units(workload: str) -> Units:
-    """Return what a workload of that name is counted in."""
-    return RUNS if workload == SCAN else SECONDS
+def units(workload: WorkloadSpec) -> Units:
+    """Return what a load is counted in."""
+    return _UNITS[workload.traits.unit]
 
 
 def units_of(verdict: Verdict) -> Units:
     """Return what the load of a verdict was counted in."""
-    return units(str(verdict.workload.get("name", "")))
+    return _UNITS[LoadUnit(verdict.workload["traits"]["unit"])]
 
 
 def units_in(record: StudyRecord) -> Units:
     """Return what the load of a study is counted in."""
-    return units(record.spec.workload.name)
+    return units(record.spec.workload)
 
 
 def seconds_a_run(rate: Estimate | None, verdict: Verdict) -> Estimate | None:

@@ -9,8 +9,8 @@ from dialin.errors import ServerError
 from dialin.model.build import Build
 from dialin.model.trial import Step, Trial
 from dialin.servers.instance import Instance
-from dialin.trials.stage import SandboxStage, Timed
-from dialin.trials.switch_mode import Changes
+from dialin.trials.changes import Changes
+from dialin.trials.site import Stage, Timed
 from dialin.trials.switched_server import Switched
 from dialin.verdict.changed_during_trial import ChangeDetector
 from dialin.workloads.base import Target
@@ -26,17 +26,17 @@ class Lives:
         for_one_block: a life ends with its block, because the load changes how much data there is.
     """
 
-    def __init__(self, begin: Callable[[], SandboxStage], changes: Changes, clock: Clock, *, for_one_block: bool) -> None:
+    def __init__(self, begin: Callable[[], Stage], changes: Changes, clock: Clock, *, for_one_block: bool) -> None:
         self._begin = begin
         self._changes = changes
         self._clock = clock
         self._for_one_block = for_one_block
-        self._stage: SandboxStage | None = None
+        self._stage: Stage | None = None
         self._switched: Switched | None = None
         self._block = 0
 
     @property
-    def stage(self) -> SandboxStage:
+    def stage(self) -> Stage:
         """The sandbox that lives, or comes into being."""
         if self._stage is None:
             self._stage = self._begin()

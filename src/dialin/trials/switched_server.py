@@ -12,7 +12,7 @@ from dialin.servers.connection import Query, RefusedError, global_variables
 from dialin.servers.instance import Instance
 from dialin.servers.sessions import sessions
 from dialin.servers.setter import Setter
-from dialin.trials.switch_mode import Changes
+from dialin.trials.changes import Changes
 from dialin.verdict.changed_during_trial import ChangeDetector
 
 _PATIENCE = 600.0

@@ -16,6 +16,7 @@ from dialin.model.evidence import Gauge, Watched
 from dialin.model.progress import Watcher
 from dialin.model.study import StudySpec
 from dialin.model.trial import Costs, Failure, Sample, Step, Trial, TrialState, VariableChange, WarmUpEnd
+from dialin.model.workload import Runs
 from dialin.probes import host
 from dialin.probes.hiccups import HiccupProbe, Hiccups
 from dialin.question.plan import LONGEST, Plan, level_order, load_seed
@@ -29,9 +30,9 @@ from dialin.stats.warmup import is_steady
 from dialin.store.store import Store
 from dialin.trials.hang_detector import Standstill
 from dialin.trials.probing import TrialWatcher, Watching, nothing
-from dialin.trials.stage import Stage
+from dialin.trials.site import Stage
 from dialin.verdict.changed_during_trial import VariablesChangedError
-from dialin.workloads.base import Load, Runs, Workload
+from dialin.workloads.base import Load, Workload
 
 _POOL_PATIENCE = 600.0
 """Seconds that the load of the buffer pool's pages may take; the warm-up begins when it is over."""
@@ -291,7 +292,7 @@ class _Life:
             self._load = load = lab.workload.start(target, threads=threads, seed=seed, cpus=cpus)
             self._threads = threads
             self._hiccups()  # what came before the load is none of its seconds'
-            if (runs := lab.workload.runs) is not None:
+            if (runs := lab.spec.workload.traits.runs) is not None:
                 for _ in range(runs.warm_up):
                     self._read(load, Step.WARM_UP)
                 return load
@@ -345,7 +346,7 @@ class _Life:
 
     def _read_enough(self, load: Load) -> bool:
         """Read what a trial measures; False where the host left less than half of what was planned."""
-        runs = self._lab.workload.runs
+        runs = self._lab.spec.workload.traits.runs
         return self._read_steady_seconds(load) if runs is None else self._read_runs(load, runs)
 
     def _read_runs(self, load: Load, runs: Runs) -> bool:

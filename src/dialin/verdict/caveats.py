@@ -14,7 +14,6 @@ from dialin.stats.decide import Decision
 from dialin.stats.figures import Figures
 from dialin.text import change, counted, duration, listed, percent
 from dialin.verdict.sentences import interval, named
-from dialin.workloads import choose as workloads
 
 _MORE_STALLS = 2.0
 """How many times the baseline's stalls a candidate must have, to be said to stall more."""
@@ -196,4 +195,4 @@ def lost_notes(spec: StudySpec, done: Sequence[Trial], found: Mapping[int, Figur
 
 
 def _is_timed_by_the_run(spec: StudySpec) -> bool:
-    return workloads.chosen(spec.workload).runs is not None
+    return spec.workload.traits.runs is not None

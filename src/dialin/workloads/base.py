@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from dialin.errors import UserError
+from dialin.model.workload import LoadTraits
 from dialin.servers.account import Account
 
 
@@ -46,23 +47,6 @@ class Second:
     reconnects: float
     seconds: float = 1.0
     codes: Mapping[int, float] = field(default_factory=dict, kw_only=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Runs:
-    """The runs of a timed query that a trial is made of.
-
-    Attributes:
-        warm_up: how many come first and are not measured.
-        measured: how many are.
-        most: how many may be measured at most, to make up for those that the host lost.
-        seconds: about how long one takes, for the plan; the study goes by what it measures.
-    """
-
-    warm_up: int
-    measured: int
-    most: int
-    seconds: float
 
 
 def digest_of(paths: Iterable[Path]) -> str:
@@ -151,13 +135,8 @@ class Workload(Protocol):
         ...
 
     @property
-    def restarts(self) -> str | None:
-        """Why each trial must start a server, in a sentence without its full stop; None where it need not."""
-        ...
-
-    @property
-    def grows(self) -> bool:
-        """Whether its data grows or drains without end while it runs, so that trials must not follow each other on it."""
+    def traits(self) -> LoadTraits:
+        """What a study has to know of it."""
         ...
 
     def prepare(self, target: Target) -> None:
@@ -171,11 +150,6 @@ class Workload(Protocol):
     @property
     def patience(self) -> float:
         """Seconds without any report after which its driver is called hung."""
-        ...
-
-    @property
-    def runs(self) -> Runs | None:
-        """How many runs of a timed query a trial is made of; None where it is measured by the second."""
         ...
 
     def start(self, target: Target, *, threads: int, seed: int, cpus: str | None) -> Load:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dialin.errors import UserError, WorkloadError
-from dialin.model.workload import BULK_INSERT, LOAD_WORKLOADS, SYSBENCH_SCRIPTS, WorkloadSpec
+from dialin.model.workload import BULK_INSERT, LOAD_WORKLOADS, SYSBENCH_SCRIPTS, LoadTraits, WorkloadSpec
 from dialin.servers.account import Account
 from dialin.workloads import dialin_load_account, driver_process, load_binary, private
 from dialin.workloads.base import Second, Target, digest_of
@@ -147,14 +147,10 @@ class DialinLoad:
         return digest_of([self._own_file]) if self._own_file is not None else ""
 
     @property
-    def restarts(self) -> None:
-        """Return None: the driver needs no server's life of its own."""
-        return
-
-    @property
-    def grows(self) -> bool:
-        """Whether its data grows or drains without end: a workload file might, and what it does is not known."""
-        return self._spec.name in GROWING if self._is_sysbenchs else self._spec.name not in _KEEPS_ITS_SIZE
+    def traits(self) -> LoadTraits:
+        """What a study has to know of it; what a workload file does to its data is not known, so it may grow."""
+        grows = self._spec.name in GROWING if self._is_sysbenchs else self._spec.name not in _KEEPS_ITS_SIZE
+        return LoadTraits(grows=grows)
 
     def expected_bytes(self) -> int:
         """Return about how many bytes the prepared data takes."""
@@ -210,11 +206,6 @@ class DialinLoad:
     def patience(self) -> float:
         """Seconds without any report after which the driver is called hung; it reports each second."""
         return 30.0
-
-    @property
-    def runs(self) -> None:
-        """Return None: what the driver does is measured by the second."""
-        return
 
     def start(self, target: Target, *, threads: int, seed: int, cpus: str | None) -> DialinLoadRun:
         """Start the load; it runs until it is stopped."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dialin.errors import UserError, WorkloadError
-from dialin.model.workload import BULK_INSERT, LOAD_WORKLOADS, SCAN, SYSBENCH_SCRIPTS, WorkloadSpec
+from dialin.model.workload import BULK_INSERT, LOAD_WORKLOADS, SCAN, SYSBENCH_SCRIPTS, LoadTraits, WorkloadSpec
 from dialin.servers.account import Account
 from dialin.workloads import driver_process, private, sysbench_account
 from dialin.workloads.base import Second, Target, digest_of
@@ -141,14 +141,9 @@ class Sysbench:
         return digest_of([self._own_script, *sorted(self._own_script.absolute().parent.glob("*.lua"))])
 
     @property
-    def restarts(self) -> None:
-        """Return None: sysbench needs no server's life of its own."""
-        return
-
-    @property
-    def grows(self) -> bool:
-        """Whether its data grows or drains without end: a script of one's own might, and what it does is not known."""
-        return self._own_script is not None or self._spec.name in GROWING
+    def traits(self) -> LoadTraits:
+        """What a study has to know of it; what a user's own script does to its data is not known, so it may grow."""
+        return LoadTraits(grows=self._own_script is not None or self._spec.name in GROWING)
 
     def expected_bytes(self) -> int:
         """Return about how many bytes the prepared data takes."""
@@ -198,11 +193,6 @@ class Sysbench:
     def patience(self) -> float:
         """Seconds without any report after which sysbench is called hung; it reports each second."""
         return 30.0
-
-    @property
-    def runs(self) -> None:
-        """Return None: what sysbench does is measured by the second."""
-        return
 
     def start(self, target: Target, *, threads: int, seed: int, cpus: str | None) -> SysbenchLoad:
         """Start the load; it runs until it is stopped.

@@ -80,7 +80,7 @@ def test_a_query_that_only_reads_leaves_the_table_as_it_is(sql):
     ],
 )
 def test_a_query_that_may_write_makes_each_block_begin_with_restored_data(sql):
-    assert Scan(load({"sql": sql, "cache": "warm"})).grows
+    assert Scan(load({"sql": sql, "cache": "warm"})).traits.grows
 
 
 def test_the_name_scan_stands_for_a_scan():

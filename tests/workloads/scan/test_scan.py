@@ -44,20 +44,20 @@ class FakeServer:
 
 
 def test_innodb_that_is_to_be_cold_starts_a_server_for_each_trial_and_says_why():
-    assert "no statement empties InnoDB's buffer pool" in scan(COLD).restarts
-    assert scan(WARM).restarts is None
-    assert scan({"engine": "MyISAM"}).restarts is None
+    assert "no statement empties InnoDB's buffer pool" in scan(COLD).traits.restarts
+    assert scan(WARM).traits.restarts is None
+    assert scan({"engine": "MyISAM"}).traits.restarts is None
 
 
 def test_a_cold_trial_has_no_run_before_and_a_warm_one_has_one():
-    assert scan(COLD).runs.warm_up == 0
-    assert scan(WARM).runs.warm_up == 1
-    assert scan({"runs": "5"}).runs.measured == 5
+    assert scan(COLD).traits.runs.warm_up == 0
+    assert scan(WARM).traits.runs.warm_up == 1
+    assert scan({"runs": "5"}).traits.runs.measured == 5
 
 
 def test_only_runs_that_can_be_cold_again_are_made_up_for():
-    assert scan({"engine": "MyISAM"}).runs.most > scan({"engine": "MyISAM"}).runs.measured
-    assert scan(COLD).runs.most == scan(COLD).runs.measured
+    assert scan({"engine": "MyISAM"}).traits.runs.most > scan({"engine": "MyISAM"}).traits.runs.measured
+    assert scan(COLD).traits.runs.most == scan(COLD).traits.runs.measured
 
 
 def test_data_is_shared_by_scans_that_differ_in_the_query_alone():

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from dialin.model.record import StudyRecord
 from dialin.model.study import Goal
+from dialin.model.workload import LoadUnit
 from dialin.text import listed, visible
 
 _MANY = 4
@@ -25,4 +26,4 @@ def whose(names: Sequence[str], record: StudyRecord) -> str:
 
 def in_runs(text: str, record: StudyRecord) -> str:
     """Return words on transactions as words on runs, where the load is a timed query."""
-    return text.replace("a transaction", "a run") if record.spec.workload.name == "scan" else text
+    return text.replace("a transaction", "a run") if record.spec.workload.traits.unit is LoadUnit.RUN else text

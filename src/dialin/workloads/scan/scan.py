@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from dialin.errors import ServerError, UserError, WorkloadError
-from dialin.model.workload import SCAN, WorkloadSpec
+from dialin.model.workload import SCAN, LoadTraits, LoadUnit, Runs, WorkloadSpec
 from dialin.servers.account import Account
 from dialin.servers.connection import Query, RefusedError, connect, quoted
 from dialin.text import size
-from dialin.workloads.base import Runs, Target
+from dialin.workloads.base import Target
 from dialin.workloads.scan import cold, table
 from dialin.workloads.scan.load import PATIENCE, ScanLoad
 from dialin.workloads.scan.options import ScanOptions, parse
@@ -134,25 +134,23 @@ class Scan:
         return max(self._levels) * table.sort_bytes(self._options, self._rows) if self._options.sorts else 0
 
     @property
-    def restarts(self) -> str | None:
-        """Why each trial starts a server: InnoDB's buffer pool cannot be emptied while it runs."""
-        if self._is_cold_innodb:
-            return "the scans are cold, and no statement empties InnoDB's buffer pool"
-        return None
-
-    @property
-    def grows(self) -> bool:
-        """Whether a query of the user's own may change the table."""
-        return self._options.may_write
+    def traits(self) -> LoadTraits:
+        """What a study has to know of it: a query of the user's own may change the table, and cold scans need a start each."""
+        cold = "the scans are cold, and no statement empties InnoDB's buffer pool"
+        return LoadTraits(
+            runs=self._runs(),
+            restarts=cold if self._is_cold_innodb else None,
+            grows=self._options.may_write,
+            unit=LoadUnit.RUN,
+        )
 
     @property
     def patience(self) -> float:
         """Seconds that one run may take; a server that is lost or hangs meanwhile is noticed sooner."""
         return PATIENCE
 
-    @property
-    def runs(self) -> Runs:
-        """How many runs each number of threads makes."""
+    def _runs(self) -> Runs:
+        """Return how many runs each number of threads makes."""
         options = self._options
         seconds = table.table_bytes(options, self._rows) / _RATE[options.is_cold]
         wanted = options.runs

@@ -2,7 +2,9 @@
 
 import pytest
 
-from dialin.trials import switch_mode
+from dialin.model.workload import LoadTraits, WorkloadSpec
+from dialin.preflight.switch_mode import _why_set, disagreement, obstacle
+from dialin.trials.changes import changes_between, differing
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 from dialin.verdict.effective_settings import Seen
 from fixtures.studies import BUILD, CAPACITY, MOST, study
@@ -25,56 +27,56 @@ AT_BOOT = dict(seen().in_force)
 
 def test_what_is_alike_for_all_is_given_at_the_start_and_the_rest_is_set():
     spec = study({"a": {CAPACITY: 300, "sync_binlog": 0}, "b": {CAPACITY: 400, "sync_binlog": 0}}, fixed={MOST: 2000})
-    found = switch_mode.changes(spec, {}, catalogue())
+    found = changes_between(spec, {}, catalogue())
     assert found.boot == {MOST: 2000, "sync_binlog": 0}
     assert found.own == {"a": {CAPACITY: 300}, "b": {CAPACITY: 400}}
 
 
 def test_a_candidate_that_has_a_fixed_variable_otherwise_sets_it_and_so_do_the_others():
     spec = study({"a": {}, "b": {"sync_binlog": 0}}, fixed={"sync_binlog": 1, MOST: 2000})
-    found = switch_mode.changes(spec, {}, catalogue())
+    found = changes_between(spec, {}, catalogue())
     assert found.boot == {MOST: 2000}
     assert found.own == {"a": {"sync_binlog": 1}, "b": {"sync_binlog": 0}}
 
 
 def test_spellings_of_one_value_are_no_difference():
-    assert switch_mode.differing(study({"a": {"x": "1G", "y": 1}, "b": {"x": 2**30, "y": 2}})) == ["y"]
+    assert differing(study({"a": {"x": "1G", "y": 1}, "b": {"x": 2**30, "y": 2}})) == ["y"]
 
 
 def test_what_a_start_moves_along_is_set_along():
-    changes = switch_mode.changes(study(TWO), STARTED, catalogue())
+    changes = changes_between(study(TWO), STARTED, catalogue())
     assert changes.towards("low", AT_BOOT) == {MOST: "600", CAPACITY: 300}
     assert changes.towards("as it is", AT_BOOT) == {}
 
 
 def test_a_server_goes_back_to_its_start_before_it_becomes_another_candidate():
-    changes = switch_mode.changes(study(TWO), STARTED, catalogue())
+    changes = changes_between(study(TWO), STARTED, catalogue())
     now = {CAPACITY: "300", MOST: "600", "sync_binlog": "1"}
     assert changes.back(AT_BOOT, {CAPACITY: 10000}, now) == {CAPACITY: 10000, MOST: "20000"}
     assert changes.back(AT_BOOT, {CAPACITY: 10000}, AT_BOOT) == {}
 
 
 def test_what_the_load_or_the_server_itself_changed_meanwhile_goes_back_as_well():
-    changes = switch_mode.changes(study(TWO), STARTED, catalogue())
+    changes = changes_between(study(TWO), STARTED, catalogue())
     assert changes.back(AT_BOOT, {CAPACITY: 10000}, {**AT_BOOT, "sync_binlog": "0"}) == {"sync_binlog": "1"}
 
 
 def test_a_value_that_show_cuts_off_is_never_set():
     long = ",".join(["index_merge=on"] * 100)
-    changes = switch_mode.changes(study(TWO), {"low": seen(sync_binlog=long)}, catalogue())
+    changes = changes_between(study(TWO), {"low": seen(sync_binlog=long)}, catalogue())
     assert "sync_binlog" not in changes.towards("low", AT_BOOT)
     assert changes.back({"sync_binlog": long}, {}, {"sync_binlog": "x"}) == {}
     assert changes.back({"sync_binlog": long}, {"sync_binlog": "whole"}, {"sync_binlog": "x"}) == {"sync_binlog": "whole"}
 
 
 def test_only_what_may_be_set_is_moved_along():
-    found = switch_mode.changes(study(TWO), STARTED, catalogue(max_connections=True, gtid_executed=True)).settable
+    found = changes_between(study(TWO), STARTED, catalogue(max_connections=True, gtid_executed=True)).settable
     assert found == {CAPACITY, MOST, "sync_binlog"}
 
 
 def test_an_options_spelling_means_the_variable_that_the_server_has():
     spec = study({"a": {}, "b": {"transaction_isolation": "READ-COMMITTED"}})
-    found = switch_mode.changes(spec, {}, catalogue(tx_isolation=True))
+    found = changes_between(spec, {}, catalogue(tx_isolation=True))
     assert found.own["b"] == {"tx_isolation": "READ-COMMITTED"}
     assert found.asked() == {"tx_isolation"}
 
@@ -91,45 +93,43 @@ def test_an_options_spelling_means_the_variable_that_the_server_has():
     ],
 )
 def test_every_variable_that_differs_must_be_one_that_may_be_set(settings, servers, says):
-    found = switch_mode.obstacle(study(settings, servers), {BUILD: catalogue(max_connections=True)})
+    found = obstacle(study(settings, servers), {BUILD: catalogue(max_connections=True)})
     assert found is None if says is None else says in found
 
 
 def test_candidates_that_are_alike_may_share_a_life_where_that_is_asked_for():
     spec = study({"a": {CAPACITY: 1}, "b": {CAPACITY: 1}})
-    assert switch_mode.obstacle(spec, {BUILD: catalogue()}, nothing=True) is None
+    assert obstacle(spec, {BUILD: catalogue()}, is_requested=True) is None
 
 
 def test_a_value_that_set_leaves_otherwise_than_a_start_is_named_with_both():
     clamped = seen(**{CAPACITY: "300", MOST: "20000"})
-    found = switch_mode.disagreement(study(TWO), STARTED, {"as it is": [seen()], "low": [STARTED["low"], clamped]})
+    found = disagreement(study(TWO), STARTED, {"as it is": [seen()], "low": [STARTED["low"], clamped]})
     assert found == f"for low, {MOST} is 600 after a start and 20000 after SET GLOBAL"
-    assert switch_mode.disagreement(study(TWO), STARTED, {name: [one, one] for name, one in STARTED.items()}) is None
+    assert disagreement(study(TWO), STARTED, {name: [one, one] for name, one in STARTED.items()}) is None
 
 
 def test_real_objects_count_as_much_as_what_is_reported():
     started = {name: Seen(one.in_force, {"innodb_flush_method": "redo buffered"}) for name, one in STARTED.items()}
     was_set = {name: [Seen(one.in_force, {"innodb_flush_method": "redo O_DIRECT"})] for name, one in STARTED.items()}
-    assert "(as the redo files are open) is buffered after a start and O_DIRECT after SET" in switch_mode.disagreement(
+    assert "(as the redo files are open) is buffered after a start and O_DIRECT after SET" in disagreement(
         study(TWO), started, was_set
     )
 
 
 def test_what_cannot_matter_may_be_otherwise():
     was_set = {name: [seen(**{**one.in_force, "host_cache_size": "1"})] for name, one in STARTED.items()}
-    assert switch_mode.disagreement(study(TWO), STARTED, was_set) is None
+    assert disagreement(study(TWO), STARTED, was_set) is None
 
 
 def test_a_candidate_that_no_server_could_be_started_as_takes_starts():
-    assert "no server could be started as low" in switch_mode.disagreement(study(TWO), {"as it is": seen()}, {})
+    assert "no server could be started as low" in disagreement(study(TWO), {"as it is": seen()}, {})
 
 
-def test_the_way_that_is_taken_is_said_with_its_reason():
-    assert switch_mode.told_set(study(TWO), grows=False) == (
+def test_set_global_is_reported_with_its_reason():
+    assert _why_set(study(TWO)) == (
         "Trials follow each other by SET GLOBAL in one server's life: innodb_io_capacity is dynamic "
         "(--switch restart starts a server for each)"
     )
-    assert "life for each block" in switch_mode.told_set(study(TWO), grows=True)
-    assert switch_mode.told_restart("x can be set only when the server starts").endswith(
-        ": x can be set only when the server starts"
-    )
+    growing = WorkloadSpec(traits=LoadTraits(grows=True))
+    assert "life for each block" in _why_set(study(TWO, workload=growing))

@@ -1,4 +1,4 @@
-"""Whether trials may follow each other by SET GLOBAL in one server's life, and what turns one candidate into another. Pure."""
+"""What turns a running server from one candidate into another by SET GLOBAL. Pure."""
 
 from __future__ import annotations
 
@@ -8,12 +8,9 @@ from dataclasses import dataclass
 from dialin.model.setting import Setting, Value, same_value
 from dialin.model.study import StudySpec
 from dialin.servers.assign import Wanted
-from dialin.text import listed
 from dialin.variables import check, rules, set_global
 from dialin.variables.catalogue import Catalogue
-from dialin.verdict import effective_settings
 from dialin.verdict.effective_settings import Seen
-from dialin.workloads.choose import chosen
 
 _CUT = 1024
 """Characters after which servers cut off what SHOW tells of a variable; what is as long is not set to that."""
@@ -68,7 +65,7 @@ class Changes:
         return {**along, **own}
 
 
-def changes(spec: StudySpec, seen: Mapping[str, Seen], catalogue: Catalogue) -> Changes:
+def changes_between(spec: StudySpec, seen: Mapping[str, Seen], catalogue: Catalogue) -> Changes:
     """Return what turns a server from one candidate of a study into another.
 
     Args:
@@ -82,7 +79,7 @@ def changes(spec: StudySpec, seen: Mapping[str, Seen], catalogue: Catalogue) -> 
     return Changes(
         boot={name: value for name, value in first.items() if name not in other},
         own={
-            candidate: {_named(name, catalogue): value for name, value in setting.items() if name in other}
+            candidate: {known_name(name, catalogue): value for name, value in setting.items() if name in other}
             for candidate, setting in settings.items()
         },
         expected={candidate: found.in_force for candidate, found in seen.items()},
@@ -94,7 +91,8 @@ def changes(spec: StudySpec, seen: Mapping[str, Seen], catalogue: Catalogue) -> 
     )
 
 
-def _named(name: str, catalogue: Catalogue) -> str:
+def known_name(name: str, catalogue: Catalogue) -> str:
+    """Return the variable that a build knows an option's name by; the name itself where it knows none."""
     known = check.known_as(name, catalogue)
     return known.name if known else name
 
@@ -108,56 +106,3 @@ def differing(spec: StudySpec) -> list[str]:
 def _alike(name: str, settings: list[dict[str, Value]]) -> bool:
     first = settings[0].get(name)
     return first is not None and all(name in setting and same_value(setting[name], first) for setting in settings)
-
-
-def obstacle(spec: StudySpec, catalogues: Mapping[str, Catalogue], *, nothing: bool = False) -> str | None:
-    """Return what is known to stand against SET GLOBAL, in a sentence without its full stop; None where nothing does.
-
-    Args:
-        spec: the study.
-        catalogues: per build, what is known of its variables.
-        nothing: candidates that are all alike may follow each other so, too; restarts would show more of the noise there is.
-    """
-    if why := chosen(spec.workload).restarts:
-        return why
-    if spec.compares_builds:
-        return "the candidates run on several builds"
-    if not nothing and not differing(spec):
-        return "no variable differs between the candidates"
-    catalogue = catalogues[spec.candidates[0].server]
-    for name in differing(spec):
-        if why := set_global.why_not(_named(name, catalogue), check.known_as(name, catalogue)):
-            return f"{name} {why}"
-    return None
-
-
-def disagreement(spec: StudySpec, started: Mapping[str, Seen], was_set: Mapping[str, list[Seen]]) -> str | None:
-    """Return where SET GLOBAL left a server otherwise than a start does, in a sentence without its full stop; None if nowhere.
-
-    Args:
-        spec: the study.
-        started: what each candidate came to when a server was started as it.
-        was_set: what it came to each time that a running server was set to it.
-    """
-    for candidate in spec.candidates:
-        if candidate.name not in started:
-            return f"no server could be started as {candidate.name}"
-        for found in was_set.get(candidate.name, ()):
-            for note in effective_settings.changed(started[candidate.name], found):
-                variable = note.data["variable"]
-                start, live = (value or "nothing" for value in note.data["values"].values())
-                return f"for {candidate.name}, {variable} is {start} after a start and {live} after SET GLOBAL"
-    return None
-
-
-def told_set(spec: StudySpec, *, grows: bool) -> str:
-    """Return in a sentence that trials follow each other by SET GLOBAL, and why they may."""
-    names = differing(spec)
-    life = "a server's life for each block, as the load changes how much data there is" if grows else "one server's life"
-    why = f"{listed(names)} {'is' if len(names) == 1 else 'are'} dynamic" if names else "nothing differs between the candidates"
-    return f"Trials follow each other by SET GLOBAL in {life}: {why} (--switch restart starts a server for each)"
-
-
-def told_restart(why: str) -> str:
-    """Return in a sentence that each trial starts a server, and why."""
-    return f"Each trial restores the data and starts a server, instead of SET GLOBAL on a running one: {why}"

@@ -1,0 +1,151 @@
+"""How the trials of a study on sandboxes follow each other: each starts a server, or one that runs is set by SET GLOBAL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from dialin.errors import DialinError, UserError
+from dialin.model.build import Build
+from dialin.model.study import StudySpec, Switch
+from dialin.preflight.inspection import inspect_by_setting
+from dialin.text import listed
+from dialin.trials.changes import Changes, changes_between, differing, known_name
+from dialin.trials.tools import Workshop
+from dialin.variables import check, set_global
+from dialin.variables.catalogue import Catalogue
+from dialin.verdict import effective_settings
+from dialin.verdict.effective_settings import Seen
+
+Request = Literal["auto", "restart", "set"]
+"""What `--switch` says."""
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchMode:
+    """How trials follow each other.
+
+    Attributes:
+        seen: the effective settings of each candidate by it.
+        changes: what turns a running server from one candidate into another; None where each trial starts one.
+        reason: it, and why, in a sentence; empty where that was the user's choice.
+    """
+
+    seen: Mapping[str, Seen]
+    changes: Changes | None = None
+    reason: str = ""
+
+    @property
+    def switch(self) -> Switch:
+        """The mode as a study stores it."""
+        return Switch.RESTART if self.changes is None else Switch.SET
+
+
+def probable(request: Request, spec: StudySpec, catalogues: Mapping[str, Catalogue]) -> Switch:
+    """Return the mode that a study will probably take, by what is known before a server is asked.
+
+    Raises:
+        UserError: SET GLOBAL is asked for, and is not what a start with the values gives.
+    """
+    if request == "restart":
+        return Switch.RESTART
+    why = obstacle(spec, catalogues, is_requested=request == "set")
+    if why and request == "set":
+        raise _refused(why)
+    return Switch.RESTART if why else Switch.SET
+
+
+def choose_switch_mode(
+    request: Request,
+    spec: StudySpec,
+    seen: Mapping[str, Seen],
+    build: Build,
+    catalogues: Mapping[str, Catalogue],
+    workshop: Workshop,
+) -> SwitchMode:
+    """Decide how trials follow each other; where that may be by SET GLOBAL, it is tried on a server with empty data.
+
+    Args:
+        request: what was asked for.
+        spec: the study.
+        seen: the effective settings of each candidate when a server was started as it.
+        build: of the first candidate.
+        catalogues: per build, what is known of its variables.
+        workshop: the tools.
+
+    Raises:
+        UserError: SET GLOBAL is asked for, and is not what a start with the values gives.
+    """
+    if request == "restart":
+        return SwitchMode(seen)
+    why = obstacle(spec, catalogues, is_requested=request == "set") or disagreement(spec, seen, {})
+    if why is None:
+        changes = changes_between(spec, seen, catalogues[build.id])
+        try:
+            inspected = inspect_by_setting(workshop, build, changes)
+        except DialinError as error:
+            why = f"a running server does not take every value: {error.what}"
+        else:
+            why = disagreement(spec, seen, inspected)
+            if why is None:
+                last = {name: each[-1] for name, each in inspected.items()}
+                real = {name: Seen(one.in_force, {**seen[name].real, **one.real}) for name, one in last.items()}
+                return SwitchMode(real, changes, _why_set(spec))
+    if request == "set":
+        raise _refused(why)
+    instead = "Each trial restores the data and starts a server, instead of SET GLOBAL on a running one"
+    return SwitchMode(seen, reason=f"{instead}: {why}")
+
+
+def obstacle(spec: StudySpec, catalogues: Mapping[str, Catalogue], *, is_requested: bool = False) -> str | None:
+    """Return what is known to stand against SET GLOBAL, in a sentence without its full stop; None where nothing does.
+
+    Args:
+        spec: the study.
+        catalogues: per build, what is known of its variables.
+        is_requested: the user asks for SET GLOBAL; only then candidates that are all alike follow each other so, because
+            restarts would show more of the noise there is.
+    """
+    if why := spec.workload.traits.restarts:
+        return why
+    if spec.compares_builds:
+        return "the candidates run on several builds"
+    if not is_requested and not differing(spec):
+        return "no variable differs between the candidates"
+    catalogue = catalogues[spec.candidates[0].server]
+    for name in differing(spec):
+        if why := set_global.why_not(known_name(name, catalogue), check.known_as(name, catalogue)):
+            return f"{name} {why}"
+    return None
+
+
+def disagreement(spec: StudySpec, started: Mapping[str, Seen], was_set: Mapping[str, list[Seen]]) -> str | None:
+    """Return where SET GLOBAL left a server otherwise than a start does, in a sentence without its full stop; None if nowhere.
+
+    Args:
+        spec: the study.
+        started: what each candidate came to when a server was started as it.
+        was_set: what it came to each time that a running server was set to it.
+    """
+    for candidate in spec.candidates:
+        if candidate.name not in started:
+            return f"no server could be started as {candidate.name}"
+        for found in was_set.get(candidate.name, ()):
+            for note in effective_settings.changed(started[candidate.name], found):
+                variable = note.data["variable"]
+                start, live = (value or "nothing" for value in note.data["values"].values())
+                return f"for {candidate.name}, {variable} is {start} after a start and {live} after SET GLOBAL"
+    return None
+
+
+def _why_set(spec: StudySpec) -> str:
+    """Return in a sentence that trials follow each other by SET GLOBAL, and why they may."""
+    names, grows = differing(spec), spec.workload.traits.grows
+    life = "a server's life for each block, as the load changes how much data there is" if grows else "one server's life"
+    why = f"{listed(names)} {'is' if len(names) == 1 else 'are'} dynamic" if names else "nothing differs between the candidates"
+    return f"Trials follow each other by SET GLOBAL in {life}: {why} (--switch restart starts a server for each)"
+
+
+def _refused(why: str) -> UserError:
+    return UserError(f"--switch set cannot be: {why}", "Leave it out, and each trial starts a server with its values")

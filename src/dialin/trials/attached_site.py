@@ -1,0 +1,202 @@
+"""Studies on an attached server: one that dialin did not start, changed by SET GLOBAL and put back as it was."""
+
+from __future__ import annotations
+
+import signal
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from dialin.errors import DialinError, ServerError, UserError
+from dialin.model.setting import Value
+from dialin.model.study import Attachment, StudySpec
+from dialin.model.trial import Step, Trial, VariableChange
+from dialin.servers.attached.build import AttachedBuild
+from dialin.servers.attached.server import Attached
+from dialin.servers.attached.undo import SCHEMA, UndoLog
+from dialin.servers.instance import Instance
+from dialin.trials.site import Stage, Timed
+from dialin.trials.tools import Workshop
+from dialin.verdict.changed_during_trial import ChangeDetector, VariablesChangedError
+from dialin.workloads.base import Target, Workload
+
+
+@dataclass(frozen=True, slots=True)
+class AttachedServer:
+    """Where a study on an attached server takes place.
+
+    Attributes:
+        spec: the study.
+        attachment: where its account is found.
+        attached: the server.
+        workload: the load.
+        workshop: the tools.
+        at_start: the variables that only a start can set.
+        restart_command: what restarts it.
+    """
+
+    spec: StudySpec
+    attachment: Attachment
+    attached: Attached
+    workload: Workload
+    workshop: Workshop
+    at_start: tuple[str, ...]
+    restart_command: str | None
+
+    @contextmanager
+    def open(self, say: Callable[[str], None]) -> Iterator[Callable[[Trial], Stage]]:
+        """Write down the undo, prepare data in a schema of its own, and put everything back at the end."""
+        log = UndoLog(self.workshop.home.undo, self.workshop.clock)
+        names = self.spec.set_variables
+        schema = None if self.attachment.database else SCHEMA
+        entry = log.begin(self.attached, self.attachment, names, schema=schema, restart=bool(self.at_start))
+
+        def tell(text: str) -> None:
+            with suppress(DialinError):  # a full disk must not stand in the way of the undo
+                say(text)
+
+        def undo() -> None:
+            with _uninterrupted(tell):
+                tell("Putting the server back as it was")
+                for line in log.undo(entry, self.attached, restart_command=self.restart_command):
+                    tell(line)
+
+        try:
+            before, grows = self.attached.exact_values(names), self.spec.workload.traits.grows
+            detector = ChangeDetector(names)
+            detector.remember(entry.before)
+            with self._private_directory() as directory:
+                target = Target(self.attached.account, directory, self.attachment.database or SCHEMA)
+                if schema is not None:
+                    when = "before each trial, because the load changes how much there is" if grows else "once"
+                    described = self.workload.describe_data()
+                    say(f"Preparing data in the schema {schema}, {when}: {described} (removed at the end)")
+                    log.make_schema(entry, self.attached)
+                    if not grows:
+                        self.workload.prepare(target)
+
+                def restore() -> None:
+                    log.empty_schema(entry, self.attached)
+                    self.workload.prepare(target)
+
+                def stage(trial: Trial) -> AttachedStage:
+                    setting = {**before, **self.spec.setting_of(trial.candidate)}
+                    return AttachedStage(self, setting, target, detector, restore if grows else None)
+
+                yield stage
+        except BaseException:
+            # What ended the study is what the user must hear of; what then stood in the way of the undo is said beside it.
+            try:
+                undo()
+            except DialinError as fault:
+                tell(f"NOT put back: {fault}")
+            raise
+        undo()
+
+    @contextmanager
+    def _private_directory(self) -> Iterator[Path]:
+        """Give the load a directory of its own, written down so that a driver left behind is ended."""
+        workshop, name = self.workshop, uuid.uuid4().hex[:8]
+        directory = workshop.home.sandboxes / name
+        entry = workshop.ledger.open(name, directory, build=f"load on {self.attached.build.id}")
+        try:
+            directory.mkdir(parents=True, mode=0o700)
+            yield directory
+        finally:
+            workshop.ledger.end(entry)
+
+
+class AttachedStage:
+    """One trial on an attached server: its variables are set, and left so until the next trial or the end.
+
+    Args:
+        site: the server.
+        setting: what it is set to.
+        target: where the load goes.
+        detector: notices what somebody else changes.
+        restore: prepares the data again; None where the load leaves as much as it found.
+    """
+
+    def __init__(
+        self,
+        site: AttachedServer,
+        setting: Mapping[str, Value | None],
+        target: Target,
+        detector: ChangeDetector,
+        restore: Callable[[], None] | None,
+    ) -> None:
+        self.detector = detector
+        self._restore = restore
+        self._site = site
+        self._setting = setting
+        self._target = target
+
+    @property
+    def build(self) -> AttachedBuild:
+        """What runs."""
+        return self._site.attached.build
+
+    def ready(self, timed: Timed) -> Instance:
+        """Restore the data where the load changes it, then set the candidate's variables; restart where one takes that."""
+        attached = self._site.attached
+        wanted = dict(self._setting)
+        if self._restore is not None:
+            with timed(Step.RESTORE):
+                self._restore()
+        with timed(Step.SET):
+            self.detector.check(attached.variables(), Step.SET)
+            if others := attached.persisted_by_others():
+                raise VariablesChangedError(
+                    [
+                        VariableChange(name, left, found, under_test=True, step=Step.SET)
+                        for name, (left, found) in others.items()
+                    ]
+                )
+            self.detector.forget()
+            try:
+                later = {name: wanted.pop(name) for name in self._site.at_start if name in wanted}
+                if later and self._site.restart_command:
+                    attached.persist_only({name: value for name, value in later.items() if value is not None})
+                    attached.restart(self._site.restart_command)
+                was_set = attached.set_global(wanted)
+            except UserError as error:  # what was checked before and is refused now is the server's doing
+                raise ServerError(error.what, error.remedy) from error
+            self.detector.remember({**attached.variables(), **was_set})
+        return attached
+
+    def instance(self) -> Instance | None:
+        """Return the server."""
+        return self._site.attached
+
+    def target(self) -> Target:
+        """Return where the load goes."""
+        return self._target
+
+    def hide(self, value: str) -> str:
+        """Return a value as it is: it is the same server in every trial."""
+        return value
+
+    def end(self, *, well: bool) -> None:
+        """Leave the server as it is; the next trial sets it anew, and the end of the study puts it back."""
+
+
+@contextmanager
+def _uninterrupted(say: Callable[[str], None]) -> Iterator[None]:
+    """Put off Ctrl-C and its like until this is over: a server that is half put back helps nobody."""
+    asked: list[int] = []
+
+    def wait(number: int, _frame: FrameType | None) -> None:
+        asked.append(number)
+        say("The server is being put back as it was; dialin ends when that is done")
+
+    before = {number: signal.signal(number, wait) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if asked:
+        raise KeyboardInterrupt

@@ -1,0 +1,74 @@
+"""Where trials take place, and what one trial finds there: the protocols of sites and stages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from dialin.model.trial import Step, Trial
+from dialin.servers.capabilities import Versioned
+from dialin.servers.instance import Instance
+from dialin.verdict.changed_during_trial import ChangeDetector
+from dialin.workloads.base import Target
+
+Timed = Callable[[Step], AbstractContextManager[None]]
+"""Times a step of a trial, and tells who watches."""
+
+
+class Stage(Protocol):
+    """One trial's instance, from before it is there until it is gone."""
+
+    @property
+    def build(self) -> Versioned:
+        """What runs."""
+        ...
+
+    @property
+    def detector(self) -> ChangeDetector:
+        """What notices variables that somebody else changes on this instance."""
+        ...
+
+    def ready(self, timed: Timed) -> Instance:
+        """Bring the instance about, a step at a time.
+
+        Raises:
+            ServerError: it does not start, or refuses the setting.
+            VariablesChangedError: a server that runs is not as dialin left it; it was not set.
+        """
+        ...
+
+    def instance(self) -> Instance | None:
+        """Return the instance, once there is one."""
+        ...
+
+    def target(self) -> Target:
+        """Return where the load goes."""
+        ...
+
+    def hide(self, value: str) -> str:
+        """Return a variable's value without what differs from trial to trial."""
+        ...
+
+    def end(self, *, well: bool) -> None:
+        """Take away what this trial brought about.
+
+        Args:
+            well: the trial was measured whole; what it leaves can be built upon.
+        """
+        ...
+
+
+class Site(Protocol):
+    """Where the trials of a study take place: sandboxes that dialin starts, or a server that it is attached to."""
+
+    def open(self, say: Callable[[str], None]) -> AbstractContextManager[Callable[[Trial], Stage]]:
+        """Make ready what all trials share (data above all); gives what sets up the stage of a trial.
+
+        Args:
+            say: told what is being done, a line at a time.
+
+        Raises:
+            DialinError: it cannot be made ready, or not be put back at the end.
+        """
+        ...
