@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from dialin.errors import InterruptedStudyError, ServerError
-from dialin.model.progress import Standing
 from dialin.model.record import Look
 from dialin.model.trial import Purpose, Trial, TrialState
 from dialin.model.verdict import Verdict
 from dialin.question.plan import WAIT_TRIALS, block_order, wait_trial_seconds
-from dialin.stats.figures import Figures, figures
+from dialin.race.state import RaceState
 from dialin.stats.looks import FIRST_LOOK, allowance
 from dialin.trials import trial as trials
 from dialin.trials.raw_waits import told
@@ -24,6 +23,7 @@ MAY_OVERRUN = 1.03
 CONFIRMING_BLOCKS = 6
 """Fresh blocks of the choice and the baseline that confirm it; each is two trials."""
 
+_ENDED = (TrialState.DONE, TrialState.FAILED)
 _WAIT_TRIES = 2
 """Times that a trial for raw waits is run where the host itself stood still for most of it."""
 
@@ -50,7 +50,6 @@ class Runner:
         self._trial_of = run_trial
         self._stop_asked = stop_asked
         self._names = [candidate.name for candidate in laboratory.spec.candidates]
-        self._figures: dict[int, Figures] = {}
         self._to_go: int | None = None
         self._began = laboratory.clock.monotonic()
 
@@ -64,6 +63,7 @@ class Runner:
         """
         lab = self._lab
         self._began = lab.clock.monotonic()
+        self._state = RaceState(lab.store)
         lab.watcher.study_began(lab.spec, lab.plan.blocks, self._seconds_left())
         block = 1
         while not self._decided():
@@ -84,7 +84,7 @@ class Runner:
         return verdict
 
     def _decided(self) -> bool:
-        return not self._lab.spec.aa and any(look.decided for look in self._lab.store.looks())
+        return not self._lab.spec.aa and any(look.decided for look in self._state.looks)
 
     def _run_block(self, block: int, names: Sequence[str], purpose: Purpose) -> bool:
         """Run what a block still lacks; a trial that the host spoiled is run again. False where the budget does not hold it."""
@@ -116,7 +116,7 @@ class Runner:
         Raises:
             ServerError: every trial of the block failed, of candidates that could be measured before.
         """
-        trials = self._lab.store.trials()
+        trials = self._state.trials
         measured = {t.candidate for t in trials if t.state is TrialState.DONE}
         # A study that goes on with more minutes gives blocks the numbers that its trials for raw waits have.
         own = [t for t in trials if (t.block, t.purpose) == (block, purpose) and t.state is not TrialState.INTERRUPTED]
@@ -130,30 +130,15 @@ class Runner:
 
     def _missing(self, block: int, names: Sequence[str], purpose: Purpose) -> list[tuple[int, str]]:
         """Return what a block still lacks, in its order; a finished trial is never run again."""
-        ended = (TrialState.DONE, TrialState.FAILED)
-        own = [t for t in self._lab.store.trials() if t.block == block and t.purpose is purpose]
-        finished = {t.candidate for t in own if t.state in ended}
+        own = [t for t in self._state.trials if t.block == block and t.purpose is purpose]
+        finished = {t.candidate for t in own if t.state in _ENDED}
         order = [name for name in block_order(self._lab.spec.seed, block, self._names) if name in names]
         return [(place, name) for place, name in enumerate(order, start=1) if name not in finished]
 
     def _in_the_race(self) -> list[str]:
         """Return the candidates that have not left the race, and were not given up."""
-        done = self._lab.store.trials()
-        left = self._left(done)
-        raced = elimination.racing(done)
+        left, raced = self._state.left, self._state.raced
         return [name for name in self._names if name not in left and not elimination.given_up(name, raced)]
-
-    def _left(self, done: Sequence[Trial]) -> dict[str, int]:
-        return elimination.left_after(self._lab.spec, done, self._figures_of(done))
-
-    def _figures_of(self, done: Sequence[Trial]) -> dict[int, Figures]:
-        """Return the figures of all trials that ended well; the samples of each are read once."""
-        for trial in done:
-            if trial.state is TrialState.DONE and trial.id not in self._figures:
-                found = figures(self._lab.store.samples_of(trial.id), rate=self._lab.spec.workload.rate)
-                if found is not None:
-                    self._figures[trial.id] = found
-        return self._figures
 
     def _run_trial(self, block: int, position: int, name: str, purpose: Purpose) -> Trial:
         lab = self._lab
@@ -175,13 +160,10 @@ class Runner:
             self.say(f"Trial {ended.id} ({name}) is run again: the host itself stood still for most of it")
         for line in changed_during_trial.in_words(ended):
             self.say(line)
-        lab.watcher.trial_ended(ended, self._standings())
-        changed_during_trial.check_not_contested(lab.store.trials(), self._session)
+        self._state.add(ended)
+        lab.watcher.trial_ended(ended, standings(lab.spec, self._state.trials, self._state.figures, self._state.left))
+        changed_during_trial.check_not_contested(self._state.trials, self._session)
         return ended
-
-    def _standings(self) -> dict[str, Standing]:
-        done = self._lab.store.trials()
-        return standings(self._lab.spec, done, self._figures_of(done), self._left(done))
 
     def say(self, text: str) -> None:
         """Tell the watcher, and the study's log."""
@@ -190,73 +172,64 @@ class Runner:
 
     def _look_if_due(self, block: int) -> None:
         """Tell who left the race, and look at the data; the last look of the budget is taken when it is over."""
-        done = self._lab.store.trials()
-        gone = [name for name, after in self._left(done).items() if after == block]
+        gone = [name for name, after in self._state.left.items() if after == block]
         if gone:
             self.say(f"After block {block} out of the race, very probably not among the best: {', '.join(gone)}")
-        ended = len(_ended(elimination.racing(done)))
-        looked = any(look.trials >= ended for look in self._lab.store.looks())
+        looked = any(look.trials >= len(self._state.ended) for look in self._state.looks)
         if block >= FIRST_LOOK and not looked and self._fits(len(self._in_the_race())):
             self._look(block, last=False)
 
     def _look(self, blocks: int, *, last: bool) -> Verdict:
-        lab, budget = self._lab, self._lab.spec.minutes * 60
-        taken, done = lab.store.looks(), elimination.racing(lab.store.trials())
-        ended = _ended(done)
-        if taken and taken[-1].decided is None and taken[-1].trials == len(ended):
-            look = taken[-1]  # dialin was killed between taking it and keeping its verdict
-        else:
+        lab, state, budget = self._lab, self._state, self._lab.spec.minutes * 60
+        taken, ended = state.looks, state.ended
+        if not taken or taken[-1].decided is not None or taken[-1].trials != len(ended):  # else dialin was killed in this look
             seen = ended[: taken[-1].trials] if taken else []
             before = self._spent(seen) / budget
-            now = max(before, 1.0 if last else self._spent(done) / budget)
+            now = max(before, 1.0 if last else self._spent(state.raced) / budget)
             alpha = allowance(sum(look.alpha for look in taken), 1 - lab.spec.confidence, before, now)
-            look = Look(len(taken) + 1, blocks, alpha, trials=len(ended))
-            lab.store.add_look(look)
-        record = lab.store.read()
-        judgement = judge(record, look.alpha)
-        lab.store.save_verdict_of(look, judgement.verdict, decided=judgement.decided)
+            state.add_look(Look(len(taken) + 1, blocks, alpha, trials=len(ended)))
+        judgement = judge(state.record, state.looks[-1].alpha, state.figures, state.left)
+        state.save_verdict(judgement.verdict, decided=judgement.decided)
         self._to_go = None
         if not judgement.decided and not lab.spec.aa:
-            decided_by = judgement.verdict.decided_by
-            self._to_go = elimination.blocks_to_go(lab.spec, done, self._figures_of(done), decided_by)
+            self._to_go = elimination.blocks_to_go(lab.spec, state.raced, state.figures, judgement.verdict.decided_by)
         return judgement.verdict
 
     def _conclude(self) -> Verdict:
         """Return the verdict of all blocks; a look is taken where the last one came before the last trial."""
-        lab = self._lab
-        taken = lab.store.looks()
-        finished = [t.block for t in elimination.racing(lab.store.trials()) if t.state is TrialState.DONE]
+        state = self._state
+        finished = [trial.block for trial in state.raced if trial.state is TrialState.DONE]
         if not finished:
             raise self._all_failed()
-        verdict = lab.store.read().verdict
-        last = taken[-1] if taken else None
-        ended = len(_ended(elimination.racing(lab.store.trials())))
-        judged = last is not None and last.decided is not None and last.trials == ended and last.blocks >= max(finished)
-        return verdict if verdict and judged else self._look(max(finished), last=True)
+        last = state.looks[-1] if state.looks else None
+        judged = (
+            last is not None and last.decided is not None and last.trials == len(state.ended) and last.blocks >= max(finished)
+        )
+        return state.verdict if state.verdict and judged else self._look(max(finished), last=True)
 
     def _confirm(self, verdict: Verdict) -> Verdict:
         """Measure a choice other than the baseline afresh against it, as far as the budget goes; no look is spent on it."""
-        lab, chosen, baseline = self._lab, verdict.recommended_candidate, verdict.baseline
+        chosen, baseline = verdict.recommended_candidate, verdict.baseline
         if chosen == baseline:
             return verdict
-        looked = max(look.blocks for look in lab.store.looks())
+        looked = max(look.blocks for look in self._state.looks)
         first = looked + 1 + looked % 2  # an odd one, so that each order is followed by its reverse
         self.say(f"Confirming {chosen} against the baseline in fresh trials")
         for block in range(first, first + CONFIRMING_BLOCKS):
             if not self._run_block(block, (chosen, baseline), Purpose.CONFIRM):
                 self.say("The budget is over before all that was to confirm the choice is measured")
                 break
-        look = lab.store.looks()[-1]
-        judgement = judge(lab.store.read(), look.alpha)
-        lab.store.save_verdict_of(look, judgement.verdict, decided=bool(look.decided))
+        look = self._state.looks[-1]
+        judgement = judge(self._state.record, look.alpha, self._state.figures, self._state.left)
+        self._state.save_verdict(judgement.verdict, decided=bool(look.decided))
         return judgement.verdict
 
     def _collect_waits(self) -> None:
         """Run a trial for raw waits of each candidate that could be measured; what becomes of them changes no verdict."""
         lab = self._lab
-        block = elimination.block_of_waits(lab.store.trials())
-        measured = {t.candidate for t in elimination.racing(lab.store.trials()) if t.state is TrialState.DONE}
-        left = [name for name in self._without_waits(lab.store.trials()) if name in measured]
+        block = elimination.block_of_waits(self._state.trials)
+        measured = {t.candidate for t in elimination.racing(self._state.trials) if t.state is TrialState.DONE}
+        left = [name for name in self._without_waits(self._state.trials) if name in measured]
         if left:
             self._stop_where_asked()
         for position, name in enumerate(left, start=1):
@@ -271,14 +244,14 @@ class Runner:
         """Return the candidates that were not given up, and had no trial for raw waits yet."""
         if not self._lab.spec.waits:
             return []
-        ended = {t.candidate for t in _ended([t for t in done if t.purpose is Purpose.WAITS])}
+        ended = {t.candidate for t in done if t.purpose is Purpose.WAITS and t.state in _ENDED}
         raced = elimination.racing(done)
         return [name for name in self._names if name not in ended and not elimination.given_up(name, raced)]
 
     def _all_failed(self) -> ServerError:
-        failures = [t.failure for t in self._lab.store.trials() if t.failure]
+        failures = [t.failure for t in self._state.trials if t.failure]
         last = failures[-1] if failures else None
-        if last is None and any(trial.is_disturbed for trial in self._lab.store.trials()):
+        if last is None and any(trial.is_disturbed for trial in self._state.trials):
             return ServerError(
                 "No candidate could be measured: somebody else changed what is under test",
                 "Find what sets it and stop that, then: dialin resume DIR",
@@ -311,7 +284,7 @@ class Runner:
 
     def _fits(self, count: int) -> bool:
         """Whether the next trials fit the budget, beside those that are to collect raw waits; they may overrun it a little."""
-        done = self._lab.store.trials()
+        done = self._state.trials
         needed = count * self._trial_seconds(done) + self._reserved(done)
         return self._spent(done) + self._between(done) + needed <= MAY_OVERRUN * self._lab.spec.minutes * 60
 
@@ -321,13 +294,8 @@ class Runner:
 
     def _seconds_left(self) -> float:
         """About how long it will take: the blocks that a decision is expected to need, and no more than the budget holds."""
-        done = self._lab.store.trials()
+        done = self._state.trials
         left = max(0.0, self._lab.spec.minutes * 60 - self._spent(done) - self._between(done))
         if self._to_go is None:
             return left
         return min(left, self._to_go * len(self._in_the_race()) * self._trial_seconds(done) + self._reserved(done))
-
-
-def _ended(raced: Sequence[Trial]) -> list[Trial]:
-    """Return the trials that count, or will not be run again."""
-    return [trial for trial in raced if trial.state in (TrialState.DONE, TrialState.FAILED)]

@@ -388,6 +388,12 @@ class Store:
         self._seen.update((number, seen) for number, seen in grouped.items() if number in ended)
         return grouped
 
+    def watched_of(self, trial_id: int) -> dict[str, Watched]:
+        """Return what the probes saw in one trial, by probe."""
+        asked = select(schema.watched).where(schema.watched.c.trial == trial_id)
+        with self._engine.connect() as connection:
+            return {row.probe: rows.watched(row.saw) for row in connection.execute(asked)}
+
     def waits(self) -> dict[int, RawWaits]:
         """Return the summaries of raw waits, by trial."""
         with self._engine.connect() as connection:

@@ -140,22 +140,40 @@ def left_after(spec: StudySpec, trials: Sequence[Trial], found: Mapping[int, Fig
         trials: all of them.
         found: figures of those that ended well, by trial id.
     """
-    names = [candidate.name for candidate in spec.candidates]
-    raced = racing(trials)
     left: dict[str, int] = {}
     for block in count(1):
-        before = [trial for trial in raced if trial.block < block]
-        upto = [trial for trial in raced if trial.block <= block]
-        inside = [name for name in names if name not in left and not given_up(name, before)]
-        ended = {t.candidate for t in upto if t.block == block and t.state in (TrialState.DONE, TrialState.FAILED)}
-        if not inside or not ended.issuperset(inside):
+        leaving = leaving_after(spec, block, trials, found, left)
+        if leaving is None:
             return left
-        left |= dict.fromkeys(unsafe_candidates(spec, upto) - left.keys(), block)
-        if block >= FIRST_CUT:
-            decision = decide_by(spec, spec.goal, upto, found, alpha=_NO_CLAIM, left=left)
-            still = [name for name in inside if name not in left]
-            left |= dict.fromkeys(leaves(decision, still, spec.baseline, rules(spec)), block)
+        left |= dict.fromkeys(leaving, block)
     return left
+
+
+def leaving_after(
+    spec: StudySpec, block: int, trials: Sequence[Trial], found: Mapping[int, Figures], left: Collection[str]
+) -> list[str] | None:
+    """Return the candidates that leave the race after a block; None where that block is not complete.
+
+    Args:
+        spec: the study.
+        block: its number.
+        trials: all of the study; those of later blocks do not count.
+        found: figures of those that ended well, by trial id.
+        left: the candidates that left before.
+    """
+    names = [candidate.name for candidate in spec.candidates]
+    upto = [trial for trial in racing(trials) if trial.block <= block]
+    before = [trial for trial in upto if trial.block < block]
+    inside = [name for name in names if name not in left and not given_up(name, before)]
+    ended = {t.candidate for t in upto if t.block == block and t.state in (TrialState.DONE, TrialState.FAILED)}
+    if not inside or not ended.issuperset(inside):
+        return None
+    leaving = sorted(unsafe_candidates(spec, upto) - set(left))
+    if block >= FIRST_CUT:
+        out = {*left, *leaving}
+        decision = decide_by(spec, spec.goal, upto, found, alpha=_NO_CLAIM, left=out)
+        leaving += sorted(leaves(decision, [name for name in inside if name not in out], spec.baseline, rules(spec)))
+    return leaving
 
 
 def blocks_to_go(spec: StudySpec, trials: Sequence[Trial], found: Mapping[int, Figures], decided_by: DecidedBy) -> int | None:

@@ -47,7 +47,7 @@ def missed(asked: int, done: Sequence[Trial], samples: Mapping[int, Sequence[Sam
         samples: of each.
     """
     found = []
-    for trial in done:
+    for trial in done if asked else ():
         short = [
             (achieved, threads)
             for threads, level in by_threads(samples.get(trial.id, ()), rate=asked).items()

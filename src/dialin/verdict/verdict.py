@@ -88,14 +88,21 @@ class _Case:
         return [self.found[trial.id] for trial in self.done if trial.candidate == name]
 
 
-def judge(record: StudyRecord, alpha: float) -> Judgement:
+def judge(
+    record: StudyRecord,
+    alpha: float,
+    known: Mapping[int, Figures] | None = None,
+    left: Mapping[str, int] | None = None,
+) -> Judgement:
     """Return the verdict on all trials that ended well.
 
     Args:
         record: the study as it stands.
         alpha: the error that this look is allowed.
+        known: the figures of its completed trials, where they are known already.
+        left: the candidates that left the race, likewise.
     """
-    case = _case(record, alpha)
+    case = _case(record, alpha, known, left)
     spec, decision = case.spec, case.decision
     names = [candidate.name for candidate in spec.candidates]
     outcome, states = decision.outcome, dict(decision.states)
@@ -143,25 +150,25 @@ def judge(record: StudyRecord, alpha: float) -> Judgement:
     return Judgement(verdict, decision.outcome is not Outcome.UNRESOLVED)
 
 
-def _case(record: StudyRecord, alpha: float) -> _Case:
+def _case(record: StudyRecord, alpha: float, known: Mapping[int, Figures] | None, out: Mapping[str, int] | None) -> _Case:
     spec = record.spec
     raced = elimination.racing(record.trials)
-    found = figures_of(record, raced)
+    found = figures_of(record, raced) if known is None else known
     done = [trial for trial in raced if trial.id in found]
     names = [candidate.name for candidate in spec.candidates]
     first = {trial.candidate: Seen(trial.in_force, trial.real) for trial in reversed(done)}
     seen = {trial.candidate: Seen(trial.in_force, trial.real) for trial in done}
     one = elimination.same_in_force(spec, done)
 
-    left = elimination.left_after(spec, record.trials, found)
+    left = elimination.left_after(spec, record.trials, found) if out is None else out
 
     def decided(goal: Goal) -> Decision:
         return elimination.decide_by(spec, goal, record.trials, found, alpha=alpha, left=left)
 
     decision = decided(spec.goal)
     confounds = effective_settings.confounds(spec, seen)
-    known = {note.data["variable"] for note in confounds}
-    confounds += [note for note in effective_settings.confounds(spec, first) if note.data["variable"] not in known]
+    named = {note.data["variable"] for note in confounds}
+    confounds += [note for note in effective_settings.confounds(spec, first) if note.data["variable"] not in named]
     forced = {name: seen[name].in_force for name in names if name in seen}
     return _Case(
         record=record,
@@ -195,14 +202,10 @@ def standings(
     done = [trial for trial in raced if trial.state is TrialState.DONE and trial.id in found]
     level = {trial.id: found[trial.id].window.mean for trial in done}
     standing = {}
+    base = {trial.block: level[trial.id] for trial in done if trial.candidate == spec.baseline and level[trial.id] > 0}
     for candidate in spec.candidates:
         own = [t for t in done if t.candidate == candidate.name]
-        logs = [
-            math.log(level[t.id] / level[other.id])
-            for t in own
-            for other in done
-            if other.candidate == spec.baseline and other.block == t.block and level[t.id] > 0 and level[other.id] > 0
-        ]
+        logs = [math.log(level[t.id] / base[t.block]) for t in own if t.block in base and level[t.id] > 0]
         standing[candidate.name] = Standing(
             trials=len(own),
             failed=sum(t.candidate == candidate.name and t.state is TrialState.FAILED for t in raced),

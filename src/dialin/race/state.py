@@ -1,0 +1,89 @@
+"""What a race knows of its study: updated once for each trial, and rebuilt from the store only when a study is resumed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from dialin.model.record import Look, StudyRecord
+from dialin.model.trial import Sample, Trial, TrialState
+from dialin.model.verdict import Verdict
+from dialin.stats.figures import Figures, figures
+from dialin.store.store import Store
+from dialin.verdict import elimination
+
+
+class RaceState:
+    """The trials of a study so far, their figures, who left the race, and the looks that were taken.
+
+    All that is stored is read once, at the start; from then on only what a trial has added.
+
+    Args:
+        store: of the study.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        stored = store.read()
+        self.trials: list[Trial] = list(stored.trials)
+        self.looks: list[Look] = list(stored.looks)
+        self.verdict: Verdict | None = stored.verdict
+        self.figures: dict[int, Figures] = {}
+        self.left: dict[str, int] = {}
+        self._samples: dict[int, Sequence[Sample]] = dict(stored.samples)
+        self._watched = dict(stored.watched)
+        self._stored = stored
+        self._block = 0
+        for trial in self.trials:
+            self._add_figures(trial)
+        self._update_left()
+
+    @property
+    def record(self) -> StudyRecord:
+        """The study with all that is known of it."""
+        return replace(self._stored, trials=self.trials, looks=self.looks, samples=self._samples, watched=self._watched)
+
+    @property
+    def raced(self) -> list[Trial]:
+        """The trials that decide."""
+        return elimination.racing(self.trials)
+
+    @property
+    def ended(self) -> list[Trial]:
+        """The trials that decide and count, or will not be run again."""
+        return [trial for trial in self.raced if trial.state in (TrialState.DONE, TrialState.FAILED)]
+
+    def add(self, trial: Trial) -> None:
+        """Take in a trial that has ended."""
+        self.trials.append(trial)
+        self._samples[trial.id] = self._store.samples_of(trial.id)
+        self._watched[trial.id] = self._store.watched_of(trial.id)
+        self._add_figures(trial)
+        self._update_left()
+
+    def add_look(self, look: Look) -> None:
+        """Store a look that is about to be taken."""
+        self._store.add_look(look)
+        self.looks.append(look)
+
+    def save_verdict(self, verdict: Verdict, *, decided: bool) -> None:
+        """Store the verdict of the last look, and whether it decides the study."""
+        look = self.looks[-1]
+        self._store.save_verdict_of(look, verdict, decided=decided)
+        self.looks[-1] = replace(look, decided=decided)
+        self.verdict = verdict
+
+    def _add_figures(self, trial: Trial) -> None:
+        if trial.state is not TrialState.DONE:
+            return
+        summed = figures(self._samples.get(trial.id, ()), rate=self._stored.spec.workload.rate)
+        if summed is not None:
+            self.figures[trial.id] = summed
+
+    def _update_left(self) -> None:
+        """Judge each block that is complete by now; a candidate that left never comes back."""
+        while (
+            leaving := elimination.leaving_after(self._stored.spec, self._block + 1, self.trials, self.figures, self.left)
+        ) is not None:
+            self._block += 1
+            self.left |= dict.fromkeys(leaving, self._block)

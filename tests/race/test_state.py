@@ -1,0 +1,57 @@
+"""What a race knows: the same whether it was updated trial by trial or rebuilt from the store."""
+
+import pytest
+
+from dialin.race.state import RaceState
+from dialin.store.store import Store
+from fixtures.simulated_runs import Killed, kill_at, shorter, simulated
+
+
+@pytest.fixture
+def states(monkeypatch):
+    """The states of the runners that were made."""
+    made = []
+
+    class Remembered(RaceState):
+        def __init__(self, store):
+            super().__init__(store)
+            made.append(self)
+
+    monkeypatch.setattr("dialin.race.runner.RaceState", Remembered)
+    return made
+
+
+@pytest.mark.parametrize("levels", [{}, {"four": 1300}, {"sixteen": 700}])
+def test_a_state_that_was_updated_is_the_one_that_is_rebuilt(tmp_path, study, spec, states, levels):
+    study(simulated(**levels), spec=shorter(spec, minutes=12))
+    (updated,) = states
+    with Store.open(tmp_path / "study") as store:
+        rebuilt = RaceState(store)
+    assert rebuilt.trials == updated.trials
+    assert rebuilt.figures == updated.figures
+    assert rebuilt.left == updated.left
+    assert rebuilt.looks == updated.looks
+    assert rebuilt.verdict == updated.verdict
+    assert rebuilt.record.samples == updated.record.samples
+
+
+def test_a_study_that_was_killed_goes_on_with_the_state_that_it_had(tmp_path, study, spec, states):
+    with pytest.raises(Killed):
+        study(kill_at(8, sixteen=700), spec=shorter(spec, minutes=12))
+    study(simulated(sixteen=700), spec=shorter(spec, minutes=12))
+    killed, resumed = states
+    assert resumed.trials[: len(killed.trials)] == killed.trials
+    assert resumed.left.items() >= killed.left.items()
+
+
+def test_samples_are_read_once(study, spec, monkeypatch):
+    reads = []
+    whole = Store.samples
+
+    def counted(store):
+        reads.append(store)
+        return whole(store)
+
+    monkeypatch.setattr(Store, "samples", counted)
+    study(simulated(four=1010), spec=shorter(spec, minutes=12))
+    assert len(reads) <= 2, "once for the state, once by the test itself"
