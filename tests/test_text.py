@@ -26,17 +26,6 @@ def test_a_chosen_share_keeps_the_digits_that_it_was_given():
     assert [text.exact_percent(share) for share in (0.95, 0.005, 0.01, 0.999)] == ["95 %", "0.5 %", "1 %", "99.9 %"]
 
 
-@pytest.mark.parametrize(("written", "share"), [("20%", 0.2), (" 20 % ", 0.2), ("0.2", 0.2), ("1e-3", 0.001)])
-def test_a_share_is_read_as_people_write_it(written, share):
-    assert text.share_of(written) == share
-
-
-@pytest.mark.parametrize("written", ["", "%", "a fifth", "20 %%"])
-def test_what_is_no_share_is_refused_with_an_example(written):
-    with pytest.raises(ValueError, match=r"such as 20% or 0\.2"):
-        text.share_of(written)
-
-
 @pytest.mark.parametrize(
     ("seconds", "shown"),
     [

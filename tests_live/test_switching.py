@@ -10,7 +10,7 @@ from dialin.errors import ServerError, UserError
 from dialin.model.study import Switch
 from dialin.model.trial import Step, Trial, TrialState
 from dialin.paths import Home
-from dialin.question.study_file import Question
+from dialin.question.options import StudyOptions
 from dialin.race.lifecycle import check_question
 from dialin.servers.connection import global_variables
 from dialin.servers.ledger import Ledger
@@ -151,7 +151,7 @@ def test_a_value_that_the_running_server_refuses_fails_its_trial_and_the_next_on
 
 def ready(workshop, build, sweep, switch="auto"):
     asked = {"server": build, "sweep": sweep, "switch": switch, "tables": 2, "table-size": 10_000, "threads": 8, "minutes": 5}
-    return check_question(Question.model_validate(asked), Path(), workshop)
+    return check_question(StudyOptions.model_validate(asked), Path(), workshop)
 
 
 @on_mysql

@@ -116,19 +116,6 @@ def exact_percent(share: float) -> str:
     return f"{round(100 * share, 4):g} %"
 
 
-def share_of(text: str) -> float:
-    """Return the share that somebody wrote: `20%`, `20 %` and `0.2` are the same.
-
-    Raises:
-        ValueError: it is none.
-    """
-    stripped = text.strip()
-    try:
-        return float(stripped.removesuffix("%")) / 100 if stripped.endswith("%") else float(stripped)
-    except ValueError:
-        raise ValueError("is not a share such as 20% or 0.2") from None
-
-
 def change(ratio: float | None) -> str:
     """Return a ratio as a signed change: 1.053 is `+5.3 %`, 0.9 is `−10.0 %`, 1 is `0.0 %`."""
     if ratio is None or not math.isfinite(ratio):

@@ -1,6 +1,6 @@
 import pytest
 
-from dialin.model.setting import as_number, canonical_name, describe, parse_value, same_value
+from dialin.model.setting import as_number, canonical_name, describe, parse_value, same_value, share_of
 
 
 @pytest.mark.parametrize(
@@ -34,3 +34,14 @@ def test_values_keep_the_form_they_were_asked_for_in():
     assert as_number("ON") is None
     assert describe({"a": 1, "b": "1G"}) == "a=1, b=1G"
     assert describe({}) == "as it is"
+
+
+@pytest.mark.parametrize(("written", "share"), [("20%", 0.2), (" 20 % ", 0.2), ("0.2", 0.2), ("1e-3", 0.001)])
+def test_a_share_is_read_as_people_write_it(written, share):
+    assert share_of(written) == share
+
+
+@pytest.mark.parametrize("written", ["", "%", "a fifth", "20 %%"])
+def test_what_is_no_share_is_refused_with_an_example(written):
+    with pytest.raises(ValueError, match=r"such as 20% or 0\.2"):
+        share_of(written)

@@ -9,7 +9,7 @@ from dialin.model.study import Switch
 from dialin.preflight import switch_mode
 from dialin.preflight.attached import NOTHING, check_attached
 from dialin.preflight.checked import planned
-from dialin.question.study_file import Question
+from dialin.question.options import StudyOptions
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 from dialin.verdict.effective_settings import Seen
 from fixtures.studies import BUILD, CAPACITY, study
@@ -29,7 +29,7 @@ SEEN = {"low": Seen({CAPACITY: "300"}, {"innodb_flush_method": "data buffered"})
 
 
 def question(switch="auto", **others):
-    return Question.model_validate({"sweep": {CAPACITY: [300, 3000]}, "switch": switch, **others})
+    return StudyOptions.model_validate({"sweep": {CAPACITY: [300, 3000]}, "switch": switch, **others})
 
 
 @pytest.fixture

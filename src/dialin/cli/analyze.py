@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from dialin.errors import ExitCode, UserError
+from dialin.model.setting import share_of
 from dialin.model.study import Goal
-from dialin.text import share_of
 
 _REMEDY = 'Write it like "8 instances" = ["*bpi8*"], a line for each candidate'
 

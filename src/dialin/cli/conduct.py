@@ -25,7 +25,7 @@ from dialin.model.verdict import Outcome, Verdict
 from dialin.paths import Home
 from dialin.preflight.attached import Permission
 from dialin.preflight.checked import CheckedStudy
-from dialin.question.study_file import Question
+from dialin.question.options import StudyOptions
 from dialin.race.lifecycle import begin, check_question, check_resume, resume
 from dialin.report import files, jsonfile
 from dialin.report.screen import LiveScreen, PlainLines
@@ -36,7 +36,7 @@ from dialin.trials.tools import Workshop
 
 
 def conduct(
-    question: Question,
+    question: StudyOptions,
     directory: Path,
     permission: Permission,
     *,

@@ -5,46 +5,18 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import typer
+from pydantic import BeforeValidator
+from pydantic.fields import FieldInfo
 
 from dialin.errors import UserError
+from dialin.model.option_types import ATTACHED, LOAD, MACHINE, METHOD, WHY, Panel, kebab
 from dialin.model.setting import parse_value
-from dialin.model.study import Goal
-from dialin.question.study_file import Question
+from dialin.question.options import StudyOptions
 
-_PANELS: dict[str, dict[str, Any]] = {
-    "Attached server": {"attach": bool, "defaults_file": str | None, "login_path": str | None, "database": str | None},
-    "Load": {
-        "workload": str,
-        "threads": str | None,
-        "tables": int | None,
-        "table_size": int | None,
-        "rand_type": str | None,
-        "rate": int,
-        "percentile": int,
-        "workload_options": list[str] | None,
-    },
-    "Method": {
-        "minutes": float,
-        "measure": float | None,
-        "warmup": float | None,
-        "whole_warmup": bool,
-        "confidence": str,
-        "goal": Goal,
-        "worthwhile": str | None,
-        "switch": str,
-        "confirm": bool,
-        "seed": int,
-        "hold": bool,
-        "accept_weaker_durability": bool,
-    },
-    "Why": {"probes": bool, "waits": str | None},
-    "Machine": {"server_cpus": str | None, "load_cpus": str | None},
-}
 _SPELLING = {"set": ("--set", "NAME=VALUE"), "workload_options": ("--workload-option", "NAME=VALUE")}
-_PERCENT = {"confidence": "95%"}
 
 Servers = Annotated[
     list[str] | None,
@@ -88,20 +60,40 @@ def spelled(key: str) -> str:
 
 
 def _parameters() -> list[inspect.Parameter]:
-    """Return the shared options as parameters; words and defaults are those of the study file's keys."""
-    found = []
-    for panel, types in _PANELS.items():
-        for name, kind in types.items():
-            field = Question.model_fields[name]
-            flag, metavar = _SPELLING.get(name, (f"--{name.replace('_', '-')}", None))
-            if field.default is True:
-                flag += f"/--no-{flag.removeprefix('--')}"
-            words = f"{(field.description or '')[:1].upper()}{(field.description or '')[1:]}."
-            option = typer.Option(flag, metavar=metavar, help=words, rich_help_panel=panel)
-            default = None if name in _SPELLING else _PERCENT.get(name, field.default)
-            annotation = Annotated.__class_getitem__((kind, option))  # type: ignore[attr-defined]
-            found.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation))
-    return found
+    """Return the options of a study as parameters; words, defaults and panels are those of its fields."""
+    fields = StudyOptions.model_fields.items()
+    panels = {name: panel for name, field in fields for panel in field.metadata if isinstance(panel, Panel)}
+    order = list(dict.fromkeys((ATTACHED, LOAD, METHOD, WHY, MACHINE)))
+    return [_parameter(name, panels[name]) for name in sorted(panels, key=lambda name: order.index(panels[name]))]
+
+
+def _parameter(name: str, panel: Panel) -> inspect.Parameter:
+    field = StudyOptions.model_fields[name]
+    flag, metavar = _SPELLING.get(name, (f"--{kebab(name)}", None))
+    if field.default is True:
+        flag += f"/--no-{flag.removeprefix('--')}"
+    words = f"{(field.description or '')[:1].upper()}{(field.description or '')[1:]}."
+    option = typer.Option(flag, metavar=metavar, help=words, rich_help_panel=panel.title)
+    kind, default = _as_typed(field)
+    annotation = Annotated.__class_getitem__((kind, option))  # type: ignore[attr-defined]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _as_typed(field: FieldInfo) -> tuple[Any, Any]:
+    """Return the type and the default of an option as a user types it: text where several spellings are read."""
+    if get_origin(field.annotation) is dict:
+        return list[str] | None, None
+    is_text = any(isinstance(each, BeforeValidator) for each in field.metadata) or get_origin(field.annotation) is Literal
+    if not is_text and BeforeValidator not in {type(each) for each in _nested(field.annotation)}:
+        return field.annotation, field.default
+    if isinstance(field.default, float):
+        return str, f"{100 * field.default:g}%"
+    return (str, field.default) if field.default is not None else (str | None, None)
+
+
+def _nested(annotation: Any) -> list[Any]:
+    """Return the metadata of the members of a union."""
+    return [each for member in get_args(annotation) for each in getattr(member, "__metadata__", ())]
 
 
 def with_load_and_method(command: Callable[..., None]) -> Callable[..., None]:

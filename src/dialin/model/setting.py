@@ -71,3 +71,16 @@ def same_value(asked: Value, in_force: Value) -> bool:
 def describe(setting: Setting) -> str:
     """Return a setting in one line, `name=value` parts in the order given; `as it is` for the empty one."""
     return ", ".join(f"{name}={value}" for name, value in setting.items()) or "as it is"
+
+
+def share_of(text: str) -> float:
+    """Return the share that somebody wrote: `20%`, `20 %` and `0.2` are the same.
+
+    Raises:
+        ValueError: it is none.
+    """
+    stripped = text.strip()
+    try:
+        return float(stripped.removesuffix("%")) / 100 if stripped.endswith("%") else float(stripped)
+    except ValueError:
+        raise ValueError("is not a share such as 20% or 0.2") from None

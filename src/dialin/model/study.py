@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from dialin.model.cpus import parse_cpus
+from dialin.model.option_types import MACHINE, METHOD, WHY, Fraction
 from dialin.model.setting import Value
 from dialin.model.workload import WorkloadSpec
 
@@ -63,61 +67,94 @@ class Attachment(BaseModel):
     database: str | None = None
 
 
-class StudySpec(BaseModel):
+class MethodOptions(BaseModel):
+    """The options of how a study measures and decides; those of its file, and what is stored with it, are the same fields."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    minutes: Annotated[float, METHOD] = Field(
+        default=30.0, gt=0, le=10_080, description="the budget of wall clock for the trials; data is prepared before it begins"
+    )
+    measure: Annotated[float | None, METHOD] = Field(
+        default=None, ge=2, le=86_400, description="seconds measured in each trial"
+    )
+    warmup: Annotated[float | None, METHOD] = Field(
+        default=None, ge=0, le=86_400, description="the most seconds that a trial warms up"
+    )
+    whole_warmup: Annotated[bool, METHOD] = Field(
+        default=False, description="warm up for all of `warmup`, also where the load is steady before, as published runs do"
+    )
+    confidence: Annotated[Fraction, METHOD] = Field(
+        default=0.95, ge=0.5, le=0.999, description="how sure all intervals together are"
+    )
+    goal: Annotated[Goal, METHOD] = Field(
+        default=Goal.THROUGHPUT, description="what the best is best at: throughput, stability (steady seconds) or latency"
+    )
+    confirm: Annotated[bool, METHOD] = Field(
+        default=False, description="measure the choice afresh against the baseline after it is made"
+    )
+    seed: Annotated[int, METHOD] = Field(default=1, ge=0, lt=2**31, description="of the order of trials and of the load")
+    accept_weaker_durability: Annotated[bool, METHOD] = Field(
+        default=False, description="a candidate that gives up durability may be recommended"
+    )
+    probes: Annotated[bool, WHY] = Field(
+        default=True, description="watch counters and waits while load is measured, to explain the verdict"
+    )
+    waits: Annotated[str | None, WHY] = Field(
+        default=None,
+        description="collect the raw waits of instruments, by a part of their names, such as hash_table_locks, or a pattern "
+        "with %: takes a further trial of each candidate, after the verdict; sandboxes only",
+    )
+    server_cpus: Annotated[str | None, MACHINE] = Field(default=None, description="CPUs for the servers, as 0-3,8")
+    load_cpus: Annotated[str | None, MACHINE] = Field(default=None, description="CPUs for the load driver, as 0-3,8")
+
+    @field_validator("waits")
+    @classmethod
+    def _pattern_of_instruments(cls, value: str | None) -> str | None:
+        if value is not None and not re.fullmatch(r"[A-Za-z0-9_/%:-]{1,120}", value):
+            raise ValueError("is not a part of an instrument's name, such as hash_table_locks or wait/synch/mutex/innodb/%")
+        return value
+
+    @field_validator("server_cpus", "load_cpus")
+    @classmethod
+    def _list_of_cpus(cls, value: str | None) -> str | None:
+        if value is not None:
+            parse_cpus(value)
+        return value
+
+    def method(self) -> dict[str, Any]:
+        """Return these options alone, by name."""
+        return {name: getattr(self, name) for name in MethodOptions.model_fields}
+
+
+class StudySpec(MethodOptions):
     """All that decides how a study runs; stored with it, so that it can be resumed and repeated.
+
+    `measure` and `warmup` are those that were planned. Beside the options of the method:
 
     Attributes:
         candidates: what is compared, in the order that tables show.
         baseline: the name of the candidate that the others are measured against.
         fixed: variables set alike for every candidate.
-        held: variables that differ between candidates though nobody asked, and the value that keeps them still for all.
+        held: variables that differ between candidates though they are not under test, and the value that pins them for all.
         workload: the load.
-        minutes: the budget, in minutes of wall clock for the trials (preparing data once is not counted).
-        measure: seconds measured in each trial; None leaves it to the plan.
-        warmup: the most seconds that a trial warms up before it is measured; None leaves it to the plan.
-        whole_warmup: the warm-up lasts as long as `warmup` says, also where the load is steady before.
-        confidence: how sure all intervals together are, e.g. 0.95.
         worthwhile: the smallest relative difference that matters, e.g. 0.01.
-        goal: what decides.
         switch: how trials on sandboxes follow each other; an attached server has ways of its own.
-        confirm: whether a choice other than the baseline is measured afresh against it, after it was made.
-        expected_noise: the standard deviation of a trial that was reckoned with before the study, on the log scale; None where
+        expected_noise: the standard deviation of a trial that was expected before the study, on the log scale; None where
             nothing was known of it.
         aa: the candidates are one setting under several names, measured as if they were not: the noise itself is the question.
-        probes: whether counters and waits are watched while the load is measured.
-        waits: performance schema instruments whose raw waits are collected in trials of their own, as a part of their names
-            or a pattern with `%`; None for none.
-        seed: of the order of trials and of the load's random numbers.
-        server_cpus: CPUs that the servers may use, as `0-3,8`; None for all.
-        load_cpus: CPUs that the load driver may use; None for all.
-        accept_weaker_durability: a candidate that gives up durability may be recommended.
         attachment: the server that is studied, where dialin did not start it.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     candidates: tuple[Candidate, ...] = Field(min_length=2, max_length=MAX_CANDIDATES)
     baseline: str
     fixed: dict[str, Value] = Field(default_factory=dict)
     held: dict[str, Value] = Field(default_factory=dict)
     workload: WorkloadSpec = WorkloadSpec()
-    minutes: float = Field(default=30.0, gt=0, le=7 * 24 * 60)
-    measure: float | None = Field(default=None, ge=2, le=24 * 3600)
-    warmup: float | None = Field(default=None, ge=0, le=24 * 3600)
-    whole_warmup: bool = False
-    confidence: float = Field(default=0.95, ge=0.5, le=0.999)
     worthwhile: float = Field(default=0.01, ge=0.0001, le=1.0)
-    goal: Goal = Goal.THROUGHPUT
     switch: Switch = Switch.RESTART
-    confirm: bool = False
     aa: bool = False
     expected_noise: float | None = Field(default=None, gt=0)
-    probes: bool = True
-    waits: str | None = None
-    seed: int = Field(default=1, ge=0, lt=2**31)
-    server_cpus: str | None = None
-    load_cpus: str | None = None
-    accept_weaker_durability: bool = False
     attachment: Attachment | None = None
 
     @model_validator(mode="after")

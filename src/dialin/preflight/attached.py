@@ -12,8 +12,8 @@ from dialin.errors import UserError
 from dialin.model.study import Attachment, StudySpec, Switch
 from dialin.preflight.checked import CheckedStudy, planned, specify
 from dialin.question.candidates import Variables, candidates_of
+from dialin.question.options import StudyOptions
 from dialin.question.plan import Plan
-from dialin.question.study_file import Question
 from dialin.servers.attached.build import AttachedBuild
 from dialin.servers.attached.client_options import find_account
 from dialin.servers.attached.server import Attached
@@ -53,7 +53,7 @@ NOTHING = Permission()
 
 
 def check_attached(
-    question: Question,
+    question: StudyOptions,
     directory: Path,
     workshop: Workshop,
     workload: Workload,

@@ -14,8 +14,8 @@ from dialin.model.cpus import parse_cpus
 from dialin.model.setting import same_value
 from dialin.model.study import Candidate, StudySpec, Switch
 from dialin.question.candidates import find_baseline
+from dialin.question.options import StudyOptions
 from dialin.question.plan import Plan, plan
-from dialin.question.study_file import Question
 from dialin.trials.site import Site
 from dialin.variables import check
 from dialin.verdict.effective_settings import Seen
@@ -52,7 +52,7 @@ class CheckedStudy:
 
 
 def specify(
-    question: Question,
+    question: StudyOptions,
     directory: Path,
     candidates: Sequence[Candidate],
     defaults: Mapping[str, Mapping[str, str]],
@@ -111,7 +111,7 @@ def _choose_baseline(asked: str | None, candidates: Sequence[Candidate], before:
     return candidates[0].name
 
 
-def _check_duplicates(question: Question, candidates: Sequence[Candidate]) -> None:
+def _check_duplicates(question: StudyOptions, candidates: Sequence[Candidate]) -> None:
     """Refuse settings that are the same twice; option files may be alike, to see the noise (A/A).
 
     Raises:

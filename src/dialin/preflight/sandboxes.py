@@ -17,8 +17,8 @@ from dialin.preflight.checked import CheckedStudy, planned, specify
 from dialin.preflight.switch_mode import choose_switch_mode, probable
 from dialin.probes import host
 from dialin.question.candidates import Variables, candidates_of
+from dialin.question.options import StudyOptions
 from dialin.question.plan import Plan
-from dialin.question.study_file import Question
 from dialin.servers import builds, dry_run
 from dialin.trials import raw_waits
 from dialin.trials.changes import changes_between
@@ -32,7 +32,7 @@ from dialin.workloads.base import Workload
 
 
 def check_sandboxed(
-    question: Question,
+    question: StudyOptions,
     directory: Path,
     workshop: Workshop,
     workload: Workload,

@@ -22,8 +22,8 @@ from dialin.preflight.attached import NOTHING, Permission, check_attached, resum
 from dialin.preflight.checked import CheckedStudy, check_cpus
 from dialin.preflight.sandboxes import check_sandboxed, resume_sandboxed
 from dialin.probes import host
+from dialin.question.options import StudyOptions
 from dialin.question.plan import Plan, plan
-from dialin.question.study_file import Question
 from dialin.race.progress_writer import Kept
 from dialin.race.runner import Runner
 from dialin.servers.processes import identity
@@ -45,7 +45,7 @@ WorkloadMaker = Callable[[WorkloadSpec], Workload]
 
 
 def check_question(
-    question: Question,
+    question: StudyOptions,
     directory: Path,
     workshop: Workshop,
     permission: Permission = NOTHING,

@@ -10,7 +10,7 @@ from dialin.model.progress import Watcher
 from dialin.model.study import StudySpec
 from dialin.model.verdict import Verdict
 from dialin.preflight.checked import CheckedStudy
-from dialin.question.study_file import Question
+from dialin.question.options import StudyOptions
 from dialin.race.lifecycle import begin, check_question, check_resume, resume
 from dialin.recipes import library
 from dialin.recipes.library import Recipe, ScaleName, Study
@@ -110,7 +110,7 @@ def _checked(place: Place, scale: ScaleName, workshop: Workshop) -> Step:
     return Step(place, check_question(question, library.directory(), workshop), workshop, goes_on=False)
 
 
-def _asks(question: Question, spec: StudySpec) -> bool:
+def _asks(question: StudyOptions, spec: StudySpec) -> bool:
     """Tell whether a stored study is what a question asks for."""
     settings, _ = question.settings(library.directory())
     return (

@@ -19,9 +19,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSche
 
 import dialin
 from dialin.errors import UserError
+from dialin.model.option_types import kebab
 from dialin.question import study_file
-from dialin.question.spelling import kebab
-from dialin.question.study_file import Question
+from dialin.question.options import StudyOptions
 
 SCHEMA_ID = "dialin/recipe/1"
 PREFIX = "recipe:"
@@ -47,7 +47,7 @@ class Ratio(StrEnum):
     THREADS = "threads"
 
 
-_KEYS = [kebab(name) for name in Question.model_fields]
+_KEYS = [kebab(name) for name in StudyOptions.model_fields]
 Keys = Annotated[dict[str, Any], WithJsonSchema({"type": "object", "propertyNames": {"enum": _KEYS}})]
 """Keys of a study file, some of them."""
 
@@ -177,7 +177,7 @@ class Study(_Part):
         """Return the study file that this is at a scale."""
         return _over(self.common, getattr(self, scale))
 
-    def question(self, scale: ScaleName) -> Question:
+    def question(self, scale: ScaleName) -> StudyOptions:
         """Return the study at a scale.
 
         Raises:

@@ -7,8 +7,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from dialin.model.option_types import kebab
 from dialin.model.setting import Value
-from dialin.model.study import StudySpec
+from dialin.model.study import MethodOptions, StudySpec
 from dialin.model.workload import WorkloadSpec
 from dialin.report.words import naming
 
@@ -38,28 +39,20 @@ def _keys(spec: StudySpec) -> dict[str, Any]:
         "aa": len(spec.candidates) if spec.aa else None,
         "baseline": spec.baseline,
         **_load(spec.workload),
-        "minutes": spec.minutes,
-        **_seconds(spec),
-        "goal": str(spec.goal),
+        **_method(spec),
         "worthwhile": spec.worthwhile,
-        "confidence": spec.confidence,
         "switch": None if spec.attachment else str(spec.switch),
-        "confirm": spec.confirm or None,
-        "probes": None if spec.probes else False,
-        "waits": spec.waits,
-        "seed": spec.seed,
-        "server-cpus": spec.server_cpus,
-        "load-cpus": spec.load_cpus,
-        "accept-weaker-durability": spec.accept_weaker_durability or None,
     }
     return {key: _plain(value) for key, value in found.items() if value is not None}
 
 
-def _seconds(spec: StudySpec) -> dict[str, Any]:
-    """Return how long trials measure; those of a scan are told by its runs, and their seconds were reckoned from these."""
+def _method(spec: StudySpec) -> dict[str, Any]:
+    """Return the options of the method without flags at their default, and of a scan without seconds: its runs decide them."""
+    usual = {name: field.default for name, field in MethodOptions.model_fields.items()}
+    shown = {name: value for name, value in spec.method().items() if not (isinstance(value, bool) and value == usual[name])}
     if spec.workload.traits.runs is not None:
-        return {}
-    return {"measure": spec.measure, "warmup": spec.warmup, "whole-warmup": spec.whole_warmup or None}
+        shown = {name: value for name, value in shown.items() if name not in ("measure", "warmup", "whole_warmup")}
+    return {kebab(name): value for name, value in shown.items()}
 
 
 def _load(load: WorkloadSpec) -> dict[str, Any]:

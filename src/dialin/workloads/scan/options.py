@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from dialin.errors import UserError
-from dialin.text import share_of
+from dialin.model.setting import share_of
 
 DEFAULT_SIZE = "512M"
 

@@ -1,12 +1,24 @@
-"""How keys of study files and of recipes are spelled, and the values that people write in ways of their own."""
+"""The types of options: how their keys are spelled, values that people write in several ways, and where `--help` shows them."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import BeforeValidator, WithJsonSchema
 
-from dialin.text import share_of
+from dialin.model.setting import share_of
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """The group of options in which `--help` shows an option; put into the annotation of its field."""
+
+    title: str
+
+
+LOAD, METHOD, WHY, MACHINE = Panel("Load"), Panel("Method"), Panel("Why"), Panel("Machine")
+ATTACHED = Panel("Attached server")
 
 
 def kebab(name: str) -> str:

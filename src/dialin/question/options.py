@@ -1,0 +1,262 @@
+"""The options of a study: the one home of each, with its default, its limits and its help.
+
+The keys of a study file, the options of `dialin sweep` and `compare` with their groups, the JSON Schema and `docs/cli.md` are
+made from these fields and from those of `MethodOptions`. A new option is one field here, and its use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field, field_validator, model_validator
+
+from dialin.errors import UserError
+from dialin.model.option_types import ATTACHED, LOAD, METHOD, Fraction, Threads, kebab
+from dialin.model.setting import Value
+from dialin.model.study import MAX_CANDIDATES, WORTHWHILE, Attachment, Candidate, MethodOptions, StudySpec
+from dialin.model.workload import BULK_INSERT, RAND_TYPES, SYSBENCH_SCRIPTS, Driver, WorkloadSpec
+from dialin.question.candidates import Variables, canonical, compared, swept
+from dialin.workloads.names import is_path, named
+from dialin.workloads.scan.options import DEFAULT_SIZE as DEFAULT_SCAN
+from dialin.workloads.scan.table import rows_asked as scan_rows
+
+DEFAULT_THREADS = 16
+DEFAULT_TABLES = 4
+DEFAULT_TABLE_SIZE = 100_000
+_WITH_KEYS = ("tables", "table-size", "threads", "rand-type")
+"""Options of sysbench's that a study file has keys for."""
+
+
+class StudyOptions(MethodOptions):
+    """The options of a study, as its file has them."""
+
+    model_config = ConfigDict(alias_generator=kebab)
+
+    server: str | list[str] = Field(default="", description="the build, such as mysql@9.7; a list compares builds")
+    attach: Annotated[bool, ATTACHED] = Field(
+        default=False, description="study a running server that dialin did not start, by SET GLOBAL"
+    )
+    defaults_file: Annotated[str | None, ATTACHED] = Field(
+        default=None, description="the option file that says how to reach it; else ~/.my.cnf"
+    )
+    login_path: Annotated[str | None, ATTACHED] = Field(default=None, description="a login path that says how to reach it")
+    database: Annotated[str | None, ATTACHED] = Field(
+        default=None, description="a schema there that holds the workload's tables; else dialin makes one and removes it"
+    )
+    sweep: dict[str, list[Value]] = Field(default_factory=dict, description="variables with the values to compare")
+    compare: list[str] = Field(default_factory=list, description="option files to compare, relative to this file")
+    candidates: dict[str, Variables] = Field(default_factory=dict, description="settings to compare, by name")
+    aa: int | None = Field(
+        default=None,
+        ge=2,
+        le=MAX_CANDIDATES,
+        description="compare one setting under so many names (A/A), to see the noise itself",
+    )
+    set: Variables = Field(default_factory=dict, description="variables set alike for all candidates")
+    hold: Annotated[bool, METHOD] = Field(
+        default=False, description="pin what would differ between candidates though it is not under test"
+    )
+    baseline: str | None = Field(default=None, description="the candidate that the others are measured against")
+    workload: Annotated[str, LOAD] = Field(
+        default="oltp_read_write",
+        description="the name of one of sysbench's workloads, applied by dialin-load, or by sysbench where the name follows "
+        "sysbench:; bank-transfer, tpcc-like, queue, feed, or noop; the path of a workload file (TOML) or of a sysbench Lua "
+        "script; or scan, which times a query over a large table",
+    )
+    threads: Annotated[Threads | None, LOAD] = Field(
+        default=None,
+        description="connections that work at once, default 16 (1 for a scan); several, such as 1,4,16, are all measured "
+        "in every trial, and show how each candidate scales",
+    )
+    tables: Annotated[int | None, LOAD] = Field(
+        default=None, ge=1, le=10_000, description="tables to prepare, default 4 (1 for a scan)"
+    )
+    table_size: Annotated[int | None, LOAD] = Field(
+        default=None, ge=1, description="rows of each table, default 100000 (512 MiB for a scan)"
+    )
+    rand_type: Annotated[str | None, LOAD] = Field(
+        default=None, description="distribution of the rows asked for: " + ", ".join(RAND_TYPES)
+    )
+    rate: Annotated[int, LOAD] = Field(
+        default=0, ge=0, description="transactions per second to ask for; 0 for as many as possible"
+    )
+    percentile: Annotated[int, LOAD] = Field(
+        default=95, ge=1, le=99, description="the percentile of latency that is reported, such as 95 or 99"
+    )
+    workload_options: Annotated[dict[str, str | int | float | bool], LOAD] = Field(
+        default_factory=dict,
+        description="further options of the workload, such as range-size; of scan: engine, size, query, cache (docs/scan.md)",
+    )
+    worthwhile: Annotated[Fraction | None, METHOD] = Field(
+        default=None,
+        ge=0.0001,
+        le=1,
+        description="the smallest difference that matters; else 1 % of throughput, 5 % of latency, 25 % of variation",
+    )
+    switch: Annotated[Literal["auto", "restart", "set"], METHOD] = Field(
+        default="auto", description="between trials: set dynamic variables in a running server where that is valid, or restart"
+    )
+
+    @field_validator("rand_type")
+    @classmethod
+    def _known_distribution(cls, value: str | None) -> str | None:
+        if value is not None and value not in RAND_TYPES:
+            raise ValueError(f"{value!r} is not a distribution; they are {', '.join(RAND_TYPES)}")
+        return value
+
+    @field_validator("threads")
+    @classmethod
+    def _distinct_levels(cls, value: tuple[int, ...] | None) -> tuple[int, ...] | None:
+        if value is not None and (not value or len(set(value)) != len(value)):
+            raise ValueError("needs one number, or several different ones")
+        if value is not None and not all(1 <= number <= 65_535 for number in value):
+            raise ValueError("must be 1 to 65535")
+        return value
+
+    @model_validator(mode="after")
+    def _one_way_to_name_candidates(self) -> StudyOptions:
+        given = [name for name in ("sweep", "compare", "candidates", "aa") if getattr(self, name)]
+        if len(given) > 1:
+            raise ValueError(f"{' and '.join(given)} cannot be given together; candidates come from one of them")
+        if self.attach and self.servers:
+            raise ValueError("attach and server cannot be given together; an attached server is what it is")
+        if not self.attach and (self.defaults_file or self.login_path or self.database):
+            raise ValueError("defaults-file, login-path and database are of an attached server; give attach as well")
+        if not given and len(self.servers) < 2:
+            raise ValueError("nothing is compared; give sweep, compare, candidates or aa, or several servers")
+        return self
+
+    @property
+    def servers(self) -> list[str]:
+        """The builds that are asked for, as written; empty where that is left to dialin."""
+        named = [self.server] if isinstance(self.server, str) else list(self.server)
+        return list(dict.fromkeys(name for name in named if name))
+
+    def workload_spec(self, directory: Path) -> WorkloadSpec:
+        """Return the load; a path is taken relative to a directory.
+
+        Raises:
+            UserError: something of it does not fit.
+        """
+        driver, name = named(self.workload)
+        if is_path(name):
+            name = str((directory / name).absolute())
+        # The sizes of workload files are named by their authors, as they like.
+        spelled = str if driver is Driver.DIALIN_LOAD and name not in SYSBENCH_SCRIPTS else kebab
+        options = {spelled(key.removeprefix("--")): _option_text(value) for key, value in self.workload_options.items()}
+        scans = driver is Driver.DIALIN
+        if driver is Driver.SYSBENCH or name in SYSBENCH_SCRIPTS:
+            _check_own_options(options)
+        if scans:
+            self._check_scan(options)
+            options = options if self.table_size else {"size": DEFAULT_SCAN, **options}
+        threads = self.threads or ((1,) if scans else (DEFAULT_THREADS,))
+        one_table = WorkloadSpec(name=name, driver=driver).has_one_table
+        spec = WorkloadSpec(
+            name=name,
+            driver=driver,
+            threads=max(threads),
+            levels=tuple(sorted(threads)) if len(threads) > 1 else (),
+            tables=self.tables or (1 if scans or one_table else DEFAULT_TABLES),
+            table_size=scan_rows(options) if "size" in options and scans else self.table_size or DEFAULT_TABLE_SIZE,
+            rand_type=self.rand_type,
+            rate=self.rate,
+            percentile=self.percentile,
+            options=options,
+        )
+        self._check_size(spec)
+        return spec
+
+    def _check_size(self, spec: WorkloadSpec) -> None:
+        """Make sure that nothing is said of the size of tables that the workload has not.
+
+        Raises:
+            UserError: something is.
+        """
+        if not spec.is_sized_by_tables and (self.tables or self.table_size):
+            raise UserError(
+                f"The workload {self.workload} is not sized by --tables and --table-size",
+                "It has an empty table for each of its --threads: leave them out"
+                if spec.name == BULK_INSERT
+                else "Give its own sizes as --workload-option NAME=VALUE (docs/workload-files.md tells them)",
+            )
+        if spec.has_one_table and (self.tables or 1) > 1:
+            raise UserError(
+                f"The workload {self.workload} has one table, and --tables asks for {self.tables}",
+                f"Leave --tables out, or let sysbench apply it, which makes them: --workload {Driver.SYSBENCH}:{spec.name}",
+            )
+
+    def _check_scan(self, options: Mapping[str, str]) -> None:
+        """Make sure that nothing is asked for by the second of a load that is measured by the run.
+
+        Raises:
+            UserError: something is.
+        """
+        for option, given in (
+            ("measure", self.measure is not None),
+            ("warmup", self.warmup is not None),
+            ("whole-warmup", self.whole_warmup),
+        ):
+            if given:
+                raise UserError(
+                    f"--{option} is not for the workload scan", "Say how many runs a trial has: --workload-option runs=3"
+                )
+        if "size" in options and self.table_size is not None:
+            raise UserError("--table-size and the workload's option size both say how large the table is", "Give one of them")
+
+    def attachment(self, directory: Path) -> Attachment | None:
+        """Return where the account of an attached server is found, or None; a path is relative to a directory."""
+        if not self.attach:
+            return None
+        file = str((directory / Path(self.defaults_file).expanduser()).absolute()) if self.defaults_file else None
+        return Attachment(defaults_file=file, login_path=self.login_path, database=self.database)
+
+    def settings(self, directory: Path) -> tuple[list[tuple[str, Variables]], list[str]]:
+        """Return the named settings to compare, and what was left out of option files, in words.
+
+        Raises:
+            UserError: one value only, duplicate values, too many candidates, an unreadable option file.
+        """
+        if self.sweep:
+            return swept(self.sweep), []
+        if self.candidates:
+            return [(name, canonical(setting)) for name, setting in self.candidates.items()], []
+        if self.compare:
+            return compared([directory / path for path in self.compare], self.compare)
+        if self.aa:
+            return [(f"A{number}", {}) for number in range(1, self.aa + 1)], []
+        return [("", {})], []
+
+    def spec(self, candidates: Sequence[Candidate], baseline: str, load: WorkloadSpec, directory: Path) -> StudySpec:
+        """Return the study with its candidates, baseline and load decided."""
+        return StudySpec(
+            **self.method(),
+            candidates=tuple(candidates),
+            baseline=baseline,
+            fixed=canonical(self.set),
+            workload=load,
+            worthwhile=WORTHWHILE[self.goal] if self.worthwhile is None else self.worthwhile,
+            aa=self.aa is not None,
+            attachment=self.attachment(directory),
+        )
+
+
+def _check_own_options(options: Mapping[str, str]) -> None:
+    """Make sure that no option of a workload of sysbench's says what has a key of its own.
+
+    Raises:
+        UserError: one does; the key would be obeyed, and the option not.
+    """
+    for name in _WITH_KEYS:
+        if name in options:
+            raise UserError(
+                f"{name} is not given as a workload's option", f"Give --{name} {options[name]} (in a study file: {name})"
+            )
+
+
+def _option_text(value: str | float | bool) -> str:  # noqa: FBT001 - TOML's own types
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return str(value)
