@@ -29,7 +29,7 @@ from dialin.paths import replace_text
 from dialin.probes import host
 from dialin.servers import builds
 from dialin.servers.sandbox import Sandbox
-from dialin.trials.tools import Workshop
+from dialin.trials.tools import Tools
 from dialin.workloads.base import Load, Target
 from dialin.workloads.choose import chosen
 
@@ -191,7 +191,7 @@ def main() -> None:
         cases = [case for case in cases if f"{case[0]}/{case[1]}" in options.only]
     if not cases:
         parser.error(f"--only takes {', '.join(f'{name}/{count}' for name, count in product(WORKLOADS, CONNECTIONS))}")
-    workshop = Workshop.open(lambda text: print(text, file=sys.stderr))
+    workshop = Tools.open(lambda text: print(text, file=sys.stderr))
     try:
         build = builds.find(options.server, builds.discover(workshop.home, os.environ))
         for driver in DRIVERS:

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from dialin.logs.analysis import Request, analyze
-from dialin.logs.assignment import Rule
+from dialin.logs.assignment import AssignmentRule
 from dialin.logs.reading import Folder as Logs
 from dialin.logs.reading import Run, load
 from dialin.logs.sibling_files import parse_options, read_options
@@ -61,7 +61,7 @@ class Row:
 
 
 def judge_folder(folder: Folder) -> Analysis:
-    return analyze(Logs(tuple(folder.runs), ()), Request(rule=Rule(by=folder.by)), folder.options)
+    return analyze(Logs(tuple(folder.runs), ()), Request(rule=AssignmentRule(by=folder.by)), folder.options)
 
 
 class Maker:

@@ -39,8 +39,8 @@ from dialin.probes.heartbeat import Heartbeat
 from dialin.probes.watch import Watch
 from dialin.servers import builds
 from dialin.servers.sandbox import Sandbox
-from dialin.trials.probing import Session, data_directory, probes_of
-from dialin.trials.tools import Workshop
+from dialin.trials.probing import ProbeConnection, data_directory, probes_of
+from dialin.trials.tools import Tools
 from dialin.workloads.base import Load, Target
 from dialin.workloads.choose import chosen
 
@@ -116,7 +116,7 @@ class Pausable:
 
 
 @contextmanager
-def running(build: Build, spec: WorkloadSpec, workshop: Workshop) -> Iterator[tuple[Sandbox, Load]]:
+def running(build: Build, spec: WorkloadSpec, workshop: Tools) -> Iterator[tuple[Sandbox, Load]]:
     """A server under a load that goes on."""
     workload = chosen(spec)
     workload.check()
@@ -152,7 +152,7 @@ def sliced(sandbox: Sandbox, load: Load, seconds: int) -> Slice:
     return Slice(tps, 1e6 * ours / (tps * seconds), busy / seconds / host.cpu_count())
 
 
-def answering(session: Session, pid: int) -> Path | None:
+def answering(session: ProbeConnection, pid: int) -> Path | None:
     """Return where the kernel tells of the server's thread that answers a session; None on a build that does not name it."""
     try:
         rows = session(THREAD)
@@ -162,7 +162,7 @@ def answering(session: Session, pid: int) -> Path | None:
     return path if path.exists() else None
 
 
-def at_work(session: Session, pid: int) -> dict[str, Path]:
+def at_work(session: ProbeConnection, pid: int) -> dict[str, Path]:
     """Return where the kernel tells of each thread that works for the probes alone, by what it does."""
     found = {
         DIALIN[thread.name]: Path(f"/proc/self/task/{thread.native_id}/schedstat")
@@ -206,7 +206,7 @@ def measure(
     """Measure all slices, print what the probes took and how often each was asked, and return what the slices were like."""
     paused = Pausable(clock)
     slices = []
-    with Session(sandbox) as session:
+    with ProbeConnection(sandbox) as session:
         probes = probes_of(session, sandbox.pid, load.cpu_seconds, data_directory(session))
         paused.go(True)
         if only:
@@ -256,7 +256,7 @@ def main() -> None:
     spec = WorkloadSpec(
         name=options.workload, driver=Driver.DIALIN_LOAD, threads=options.connections, tables=4, table_size=50_000
     )
-    workshop = Workshop.open(lambda text: print(text, file=sys.stderr))
+    workshop = Tools.open(lambda text: print(text, file=sys.stderr))
     try:
         build = builds.find(options.server, builds.discover(workshop.home, os.environ))
         with running(build, spec, workshop) as (sandbox, load):

@@ -19,7 +19,7 @@ from dialin.question.plan import plan
 from dialin.race.runner import Runner
 from dialin.store.store import Store
 from dialin.testing.clock import FakeClock
-from dialin.trials.trial import Laboratory
+from dialin.trials.trial import TrialContext
 from fixtures.simulated_trials import SimulatedTrials
 
 SECONDS = 60
@@ -33,7 +33,7 @@ class Timed:
         self._ended: float | None = None
         self.between: list[float] = []
 
-    def __call__(self, laboratory: Laboratory, planned: Trial) -> Trial:
+    def __call__(self, laboratory: TrialContext, planned: Trial) -> Trial:
         if self._ended is not None:
             self.between.append(time.perf_counter() - self._ended)
         ended = self._trials(laboratory, planned)
@@ -58,7 +58,7 @@ def measured(trials: int, candidates: int) -> list[float]:
             Path(directory), spec, created=0, dialin_version="0", command="", host={}, servers={"mysql@9.7.4": {}}
         ) as store,
     ):
-        laboratory = Laboratory(
+        laboratory = TrialContext(
             spec=spec, plan=plan(spec), clock=FakeClock(), store=store, watcher=Silent(), workload=None, stage=None
         )
         Runner(laboratory, store.begin_session(), timed).run()

@@ -22,7 +22,7 @@ import numpy as np
 from dialin.model.record import StudyRecord
 from dialin.model.study import Candidate, StudySpec
 from dialin.model.trial import Sample, Step, Trial, TrialState
-from dialin.verdict.verdict import judge
+from dialin.verdict.verdict import reach_verdict
 
 CANDIDATES, BLOCKS, SECONDS = 7, 10, 10_000
 
@@ -67,7 +67,9 @@ def main() -> None:
     options = parser.parse_args()
     study = record()
     print("| what | took |\n|---|---|")
-    print(f"| verdict of 7 candidates, 10,000 s, 10 trials each | {timed(lambda: judge(study, 0.01), options.repeat)} |")
+    print(
+        f"| verdict of 7 candidates, 10,000 s, 10 trials each | {timed(lambda: reach_verdict(study, 0.01), options.repeat)} |"
+    )
     with tempfile.TemporaryDirectory() as made:
         logs = options.logs or Path(made)
         if options.logs is None:

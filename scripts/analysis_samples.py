@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dialin.logs.analysis import Request, analyze
-from dialin.logs.assignment import Rule
+from dialin.logs.assignment import AssignmentRule
 from dialin.logs.reading import load
 from dialin.model.study import Goal
 from dialin.report import analysis_json
@@ -27,11 +27,11 @@ _DAYS = ("08-20-11-00.bpi8", "08-20-10-00.bpi32", "08-21-10-00.bpi8", "08-21-11-
 GOOD: Mapping[str, tuple[Mapping[str, str], Request]] = {
     "human-ten-seconds": (
         {"one.log": human(series(1000, 200), interval=10)},
-        Request(rule=Rule(by="one")),
+        Request(rule=AssignmentRule(by="one")),
     ),
     "not-compared": (
         {"io5000.bpi8.txt": csv(series(1000)), "io7000.bpi32.txt": csv(series(1100, seed=2))},
-        Request(rule=Rule(by=r"bpi(\d+)"), goal=Goal.STABILITY),
+        Request(rule=AssignmentRule(by=r"bpi(\d+)"), goal=Goal.STABILITY),
     ),
     "single-runs": (
         {
@@ -39,11 +39,11 @@ GOOD: Mapping[str, tuple[Mapping[str, str], Request]] = {
             "b.io7000.bpi32.txt": csv(series(1000, 900, seed=2)),
             "b-r2.io7000.bpi32.txt": csv(series(1000, 900, seed=2)),
         },
-        Request(rule=Rule(by=r"bpi(\d+)", ignored=("wording",))),
+        Request(rule=AssignmentRule(by=r"bpi(\d+)", ignored=("wording",))),
     ),
     "winner": (
         {f"{name}.txt": csv(series(1000 if name.endswith("bpi8") else 1100, seed=index)) for index, name in enumerate(_DAYS)},
-        Request(rule=Rule(by=r"bpi(\d+)")),
+        Request(rule=AssignmentRule(by=r"bpi(\d+)")),
     ),
     "depends-on-cell": (
         {
@@ -55,7 +55,7 @@ GOOD: Mapping[str, tuple[Mapping[str, str], Request]] = {
             for value in (8, 32)
             for run in range(2)
         },
-        Request(rule=Rule(by=r"bpi(\d+)")),
+        Request(rule=AssignmentRule(by=r"bpi(\d+)")),
     ),
 }
 

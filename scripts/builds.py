@@ -29,7 +29,7 @@ from dialin.servers.install.installable import INSTALLABLE, Installable, install
 from dialin.servers.install.installer import install
 from dialin.servers.objects import instrumented, real_objects
 from dialin.servers.sandbox import Sandbox
-from dialin.trials.tools import Workshop
+from dialin.trials.tools import Tools
 from dialin.variables.catalogue import Catalogue
 from dialin.workloads.base import Target
 from dialin.workloads.sysbench import Sysbench
@@ -93,7 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         rows = [installable(BuildReference.parse(text)) for text in given.builds] or list(INSTALLABLE)
     except (DialinError, ValueError) as error:
         parser.error(str(error))
-    workshop = Workshop.open(say)
+    workshop = Tools.open(say)
     lines, failed = [], False
     for row in rows:
         try:
@@ -113,7 +113,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if failed else 0
 
 
-def line_of(row: Installable, workshop: Workshop) -> tuple[str, ...]:
+def line_of(row: Installable, workshop: Tools) -> tuple[str, ...]:
     """Return a build's line of the table.
 
     Raises:
@@ -139,7 +139,7 @@ def line_of(row: Installable, workshop: Workshop) -> tuple[str, ...]:
     )
 
 
-def watch(build: Build, workshop: Workshop) -> Seen:
+def watch(build: Build, workshop: Tools) -> Seen:
     """Initialise a build, boot it, put it under load, and count its pools.
 
     Raises:
@@ -162,7 +162,7 @@ def watch(build: Build, workshop: Workshop) -> Seen:
 
 
 @contextmanager
-def sandbox_of(build: Build, workshop: Workshop) -> Iterator[Sandbox]:
+def sandbox_of(build: Build, workshop: Tools) -> Iterator[Sandbox]:
     """Make a sandbox that is removed at the end."""
     sandbox = Sandbox.create(build, workshop.home, workshop.ledger, workshop.clock)
     try:
@@ -212,7 +212,7 @@ def told(catalogue: Catalogue, real_pools: str) -> tuple[str, str, str, str]:
     return variable.default or "", real_pools, span if None not in bounds else "unknown", dynamic
 
 
-def timed(workshop: Workshop, act: Callable[[], None]) -> float:
+def timed(workshop: Tools, act: Callable[[], None]) -> float:
     """Return how many seconds something takes."""
     began = workshop.clock.monotonic()
     act()

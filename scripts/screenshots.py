@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from dialin.evidence.explain import explain
-from dialin.model.progress import Progress, Session
+from dialin.model.progress import Progress, SessionState
 from dialin.model.record import StudyRecord
 from dialin.model.trial import Step, TrialState
 from dialin.report import files
@@ -111,7 +111,7 @@ def _progress(record: StudyRecord, last: int, shift: float) -> Progress:
     measured = next(sample.at for sample in record.samples[trial.id] if sample.step is Step.MEASURE)
     ends = record.trials[-1].started + sum(record.trials[-1].steps.values())
     return Progress(
-        Session.RUNNING,
+        SessionState.RUNNING,
         began=record.created + shift,
         blocks=max(one.block for one in record.trials),
         ends=ends + shift,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from dialin.trials.tools import Workshop
+from dialin.trials.tools import Tools
 from dialin.workloads import load_binary
 from live import LIMIT
 
@@ -21,7 +21,7 @@ QUICK = {"innodb_flush_log_at_trx_commit": 0}
 @contextmanager
 def serving(build, **settings):
     """A server of a build, with an empty schema for the load."""
-    with Workshop.open(lambda text: None).preparer.running(build, {**QUICK, **settings}) as sandbox:
+    with Tools.open(lambda text: None).preparer.running(build, {**QUICK, **settings}) as sandbox:
         with sandbox.connect() as query:
             query("CREATE DATABASE sbtest")
         yield sandbox

@@ -15,7 +15,7 @@ from dialin.servers.capabilities import Capability, has
 from dialin.servers.connection import global_variables
 from dialin.servers.install.installable import installable
 from dialin.servers.sandbox import Sandbox
-from dialin.trials.tools import Workshop
+from dialin.trials.tools import Tools
 from live import INSTALLED
 
 BROUGHT = [build for build in INSTALLED if build.origin == "installed by dialin"]
@@ -30,7 +30,7 @@ def build(request):
 
 @contextmanager
 def booted(build, options=None, shape=None):
-    workshop = Workshop.open(lambda text: None)
+    workshop = Tools.open(lambda text: None)
     sandbox = Sandbox.create(build, workshop.home, workshop.ledger, workshop.clock)
     try:
         if shape is None:

@@ -4,9 +4,9 @@ import pytest
 
 from dialin.servers.capabilities import Capability, has
 from dialin.servers.connection import global_variables
-from dialin.trials.tools import Workshop
+from dialin.trials.tools import Tools
 from dialin.verdict import effective_settings
-from dialin.verdict.effective_settings import Seen
+from dialin.verdict.effective_settings import EffectiveSettings
 from test_in_force import (
     ALL,
     CAPACITY,
@@ -35,7 +35,7 @@ WRITTEN_THROUGH = ("innodb_data_file_write_through", "innodb_log_file_write_thro
 
 @pytest.fixture(scope="module")
 def workshop():
-    return Workshop.open(lambda text: None)
+    return Tools.open(lambda text: None)
 
 
 @pytest.mark.parametrize("server", REPORTS_WHAT_IT_LACKS)
@@ -100,9 +100,9 @@ def test_a_capacity_that_is_set_at_run_time_is_cut_on_mysql_and_drags_its_limit_
     def change(query, pid):
         def after(name, value):
             query(f"SET GLOBAL {name} = {value}")
-            return Seen(global_variables(query))
+            return EffectiveSettings(global_variables(query))
 
-        before = Seen(global_variables(query))
+        before = EffectiveSettings(global_variables(query))
         above = after(CAPACITY, 50000)
         query(f"SET GLOBAL {CAPACITY} = {before.in_force[CAPACITY]}")
         query(f"SET GLOBAL {MOST} = {before.in_force[MOST]}")

@@ -14,10 +14,10 @@ from dialin.servers.capabilities import Capability, has
 from dialin.servers.connection import global_variables
 from dialin.servers.objects import instrumented, real_objects
 from dialin.servers.sandbox import Sandbox
-from dialin.trials.tools import Workshop
+from dialin.trials.tools import Tools
 from dialin.variables import check
 from dialin.verdict import effective_settings
-from dialin.verdict.effective_settings import Seen
+from dialin.verdict.effective_settings import EffectiveSettings
 from live import INSTALLED
 
 MYSQL = ("mysql@5.5", "mysql@5.6", "mysql@8.0", "mysql@9.7")
@@ -170,7 +170,7 @@ def the(server):
 
 @pytest.fixture(scope="module")
 def workshop():
-    return Workshop.open(lambda text: None)
+    return Tools.open(lambda text: None)
 
 
 def ask(workshop, build, setting, question):
@@ -188,7 +188,7 @@ def ask(workshop, build, setting, question):
 def looked_at(build):
     def look(query, pid):
         values = global_variables(query)
-        return Seen(values, real_objects(query, pid, build, values))
+        return EffectiveSettings(values, real_objects(query, pid, build, values))
 
     return look
 

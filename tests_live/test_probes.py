@@ -16,8 +16,8 @@ from dialin.probes.watch import Watch
 from dialin.servers.account import Account
 from dialin.servers.capabilities import Capability, has
 from dialin.servers.connection import connect
-from dialin.trials.probing import Session, data_directory, probes_of
-from dialin.trials.tools import Workshop
+from dialin.trials.probing import ProbeConnection, data_directory, probes_of
+from dialin.trials.tools import Tools
 from dialin.workloads.base import Target
 from dialin.workloads.sysbench import Sysbench
 from live import INSTALLED
@@ -28,7 +28,7 @@ SECONDS = 2.5
 
 @pytest.fixture(scope="module", params=INSTALLED, ids=lambda build: build.id)
 def sandbox(request):
-    workshop = Workshop.open(lambda text: None)
+    workshop = Tools.open(lambda text: None)
     with workshop.preparer.running(request.param, {"performance_schema": "ON"}) as made:
         with made.connect() as query:
             query("CREATE DATABASE sbtest")
@@ -39,11 +39,11 @@ def sandbox(request):
 @pytest.fixture(scope="module")
 def watched(sandbox):
     """What every probe saw of some seconds of load, by its name."""
-    clock = Workshop.open(lambda text: None).clock
+    clock = Tools.open(lambda text: None).clock
     load = Sysbench(SPEC).start(Target(sandbox.account, sandbox.directory), threads=2, seed=1, cpus=None)
     try:
         load.read(30)
-        with Session(sandbox) as session:
+        with ProbeConnection(sandbox) as session:
             probes = probes_of(session, sandbox.pid, load.cpu_seconds, data_directory(session))
             with Watch(probes, clock) as watch:
                 with watch.window():
@@ -70,7 +70,7 @@ def test_the_servers_counters_move_with_the_load(watched):
 
 def test_no_counter_falls(sandbox, watched):
     """What goes down under load and is called a counter would be taken for one that was reset."""
-    with Session(sandbox) as session:
+    with ProbeConnection(sandbox) as session:
         for kind in (StatusProbe, MetricsProbe):
             probe = kind(session)
             # A connection that ends just then takes its counts away for a moment (5.6), so what falls must fall each time.

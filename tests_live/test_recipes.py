@@ -4,7 +4,7 @@ import pytest
 
 from dialin.recipes import library
 from dialin.recipes.library import ScaleName
-from dialin.trials.tools import Workshop
+from dialin.trials.tools import Tools
 from dialin.variables import check
 from live import find, only_with_all
 
@@ -12,7 +12,7 @@ from live import find, only_with_all
 @only_with_all
 @pytest.mark.parametrize("name", library.names())
 def test_every_variable_of_a_recipe_exists_in_its_build_and_takes_its_values(name):
-    workshop = Workshop.open(print)
+    workshop = Tools.open(print)
     for study in library.find(name).study:
         for scale in ScaleName:
             question = study.question(scale)

@@ -13,7 +13,7 @@ from dialin.errors import ServerError
 from dialin.model.build import Flavour
 from dialin.question.study_file import question
 from dialin.servers.connection import status
-from dialin.trials.tools import Workshop
+from dialin.trials.tools import Tools
 from dialin.workloads.base import Target
 from dialin.workloads.choose import chosen
 from live import INSTALLED, MYSQL, find, only_with_all
@@ -30,7 +30,7 @@ def scan(threads=1, **options):
 @contextmanager
 def prepared(build, workload):
     """A server with the table, before any run."""
-    with Workshop.open(print).preparer.running(build, {"innodb_flush_log_at_trx_commit": 0}) as sandbox:
+    with Tools.open(print).preparer.running(build, {"innodb_flush_log_at_trx_commit": 0}) as sandbox:
         with sandbox.connect() as query:
             query("CREATE DATABASE sbtest")
         target = Target(sandbox.account, sandbox.directory, data=sandbox.data)

@@ -17,7 +17,7 @@ from dialin.servers.connection import global_variables
 from dialin.servers.ledger import Ledger
 from dialin.servers.processes import processes
 from dialin.servers.sandbox import Sandbox
-from dialin.trials.tools import Workshop
+from dialin.trials.tools import Tools
 from live import INSTALLED, MYSQL, children, find, kill, until
 
 
@@ -28,7 +28,7 @@ def build(request):
 
 @pytest.fixture
 def sandbox(build):
-    workshop = Workshop.open(lambda text: None)
+    workshop = Tools.open(lambda text: None)
     made = Sandbox.create(build, workshop.home, workshop.ledger, workshop.clock)
     copy(workshop.preparer.blank(build, {}).data, made.data)
     yield made
@@ -130,7 +130,7 @@ def test_a_path_too_long_for_a_socket_is_no_obstacle(tmp_path):
     ledger, clock = Ledger(home.ledger), SystemClock()
     build = find(MYSQL)
     made = Sandbox.create(build, home, ledger, clock)
-    blank = Workshop.open(lambda text: None).preparer.blank(build, {})
+    blank = Tools.open(lambda text: None).preparer.blank(build, {})
     try:
         copy(blank.data, made.data)
         made.boot({})

@@ -17,8 +17,8 @@ from dialin.servers.ledger import Ledger
 from dialin.store.store import Store
 from dialin.trials.changes import Changes
 from dialin.trials.sandbox_site import SandboxStage
-from dialin.trials.shared_sandbox import Lives, SharedStage
-from dialin.trials.tools import Workshop
+from dialin.trials.shared_sandbox import SharedSandbox, SharedStage
+from dialin.trials.tools import Tools
 from live import EASY, INSTALLED, LIMIT, LITTLE, MYSQL, SHORT, children, find, interrupt, kill, measuring, only_with_all, until
 
 MARIADB = "mariadb@10.11.19"
@@ -31,7 +31,7 @@ on_mariadb = pytest.mark.skipif(not find(MARIADB), reason=f"{MARIADB} is not ins
 
 @pytest.fixture(scope="module")
 def workshop():
-    return Workshop.open(lambda text: None)
+    return Tools.open(lambda text: None)
 
 
 def server_of(process, out, **place):
@@ -116,7 +116,7 @@ def test_a_value_that_the_running_server_refuses_fails_its_trial_and_the_next_on
         boot={}, own={"good": {CAPACITY: 300}, "bad": {"innodb_commit_concurrency": 4}}, expected={}, settable=frozenset()
     )
     blank = workshop.preparer.blank(build, {})
-    lives = Lives(
+    lives = SharedSandbox(
         lambda: SandboxStage(build, blank, {}, None, workshop.home, workshop.ledger, workshop.clock),
         changes,
         workshop.clock,

@@ -13,7 +13,7 @@ from dialin.datasets.cache import copy
 from dialin.model.setting import as_number
 from dialin.paths import Home
 from dialin.servers.sandbox import Sandbox
-from dialin.trials.tools import Workshop
+from dialin.trials.tools import Tools
 from dialin.variables import check, memory, rules
 from dialin.variables.catalogue import Kind
 from live import INSTALLED
@@ -102,7 +102,7 @@ def number(text):
 
 @pytest.fixture(scope="session")
 def catalogues():
-    workshop = Workshop.open(lambda text: None)
+    workshop = Tools.open(lambda text: None)
     known = {}
 
     def catalogue(build):
@@ -190,7 +190,7 @@ def test_what_is_told_of_rounding_is_what_a_set_does(catalogues, sandboxed, buil
 @pytest.fixture(scope="module")
 def sandboxed():
     """A running server of each build that is asked for, until the tests of this file are done."""
-    workshop = Workshop.open(lambda text: None)
+    workshop = Tools.open(lambda text: None)
     with ExitStack() as stack:
         running = {}
 
@@ -214,7 +214,7 @@ def test_a_build_is_asked_within_seconds_and_once(tmp_path, catalogues):
     for part in ("builds", "datasets"):
         (home / part).symlink_to(getattr(real, part))
     said = []
-    workshop = Workshop.open(said.append, {**os.environ, "DIALIN_HOME": str(home)})
+    workshop = Tools.open(said.append, {**os.environ, "DIALIN_HOME": str(home)})
     build = max(HERE.values(), key=lambda build: (build.flavour == "mysql", build.version))
     found = workshop.catalogue(build)
     assert workshop.catalogue(build) == found

@@ -5,7 +5,7 @@ import pytest
 from dialin.datasets.cache import copy
 from dialin.model.workload import LOAD_WORKLOADS, SYSBENCH_SCRIPTS, Driver, WorkloadSpec
 from dialin.servers.sandbox import Sandbox
-from dialin.trials.tools import Workshop
+from dialin.trials.tools import Tools
 from dialin.workloads.base import Target
 from dialin.workloads.choose import chosen
 from driving import needs_dialin_load
@@ -22,7 +22,7 @@ function event() con:query('SELECT COUNT(*) FROM t') end
 @pytest.fixture(scope="module")
 def server():
     """One server with an empty schema for all workloads."""
-    workshop = Workshop.open(lambda text: None)
+    workshop = Tools.open(lambda text: None)
     build = find(MYSQL)
     sandbox = Sandbox.create(build, workshop.home, workshop.ledger, workshop.clock)
     copy(workshop.preparer.blank(build, {}).data, sandbox.data)

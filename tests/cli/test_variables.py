@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from dialin.cli import variables as command
 from dialin.errors import ServerError, UserError
 from dialin.model.build import Build, Flavour
-from dialin.trials.tools import Workshop
+from dialin.trials.tools import Tools
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 
 BUFFER = Variable("read_buffer_size", Kind.INTEGER, 8192, 2147479552, block=4096, default="131072", dynamic=True)
@@ -36,8 +36,8 @@ def dialin(monkeypatch, home):
         return Catalogue(build.id, {variable.name: variable for variable in BUILDS[build]})
 
     broken: list[bool] = []
-    workshop = SimpleNamespace(home=home, catalogue=catalogue, choose=lambda a, i: Workshop.choose(None, a, i))
-    monkeypatch.setattr(command.Workshop, "open", lambda say: workshop)
+    workshop = SimpleNamespace(home=home, catalogue=catalogue, choose=lambda a, i: Tools.choose(None, a, i))
+    monkeypatch.setattr(command.Tools, "open", lambda say: workshop)
     monkeypatch.setattr(command.builds, "discover", lambda *_: list(BUILDS))
     app = typer.Typer()
     app.command()(command.variables)

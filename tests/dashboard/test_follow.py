@@ -7,7 +7,7 @@ from dashboard.writing import TRIAL, sample
 from dialin.dashboard.follow import SECONDS_SHOWN, Follower, check
 from dialin.dashboard.standing import State
 from dialin.errors import UserError
-from dialin.model.progress import Session
+from dialin.model.progress import SessionState
 from dialin.model.record import Look
 from dialin.model.trial import TrialState
 from dialin.store import requests
@@ -124,7 +124,8 @@ def test_a_report_of_before_is_not_taken_for_the_one_of_now_though_all_was_forgo
 
 
 @pytest.mark.parametrize(
-    ("session", "state"), [(Session.STOPPED, State.STOPPED), (Session.FAILED, State.FAILED), (Session.FINISHED, State.FINISHED)]
+    ("session", "state"),
+    [(SessionState.STOPPED, State.STOPPED), (SessionState.FAILED, State.FAILED), (SessionState.FINISHED, State.FINISHED)],
 )
 def test_how_a_study_ended_is_told_as_it_wrote_it_down(study, follower, session, state):
     study.stands(session=session, step=None)
@@ -149,7 +150,7 @@ def test_its_report_is_another_one_once_a_trial_ended_or_the_study_did_and_not_b
     study.stands(step=None)
     after = follower.look().key
     assert after != before
-    study.stands(session=Session.FINISHED)
+    study.stands(session=SessionState.FINISHED)
     study.holder = None
     assert follower.look().key != after
 
@@ -199,7 +200,7 @@ def test_interrupted_trials_count_as_ended(study, follower):
     study.begin_trial()
     before = follower.look().key
     study.store.save_trial(replace(study.trial, state=TrialState.INTERRUPTED))
-    study.stands(session=Session.STOPPED)
+    study.stands(session=SessionState.STOPPED)
     seen = follower.look()
     assert seen.key != before
     assert seen.board.trial is None
@@ -211,7 +212,7 @@ def test_the_verdict_is_read_when_it_comes(study, follower):
     look = Look(1, 3, 0.025)
     study.store.add_look(look)
     study.store.save_verdict_of(look, example_studies.winner().verdict, decided=True)
-    study.stands(session=Session.FINISHED)
+    study.stands(session=SessionState.FINISHED)
     assert follower.look().board.verdict.headline == example_studies.winner().verdict.headline
 
 

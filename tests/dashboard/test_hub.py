@@ -6,7 +6,7 @@ import pytest
 
 from dashboard.writing import TRIAL, sample
 from dialin.dashboard import hub as hubs
-from dialin.dashboard.follow import Seen
+from dialin.dashboard.follow import Snapshot
 from dialin.dashboard.hub import LINGER, Hub
 from dialin.dashboard.standing import State
 from dialin.errors import UserError
@@ -34,7 +34,7 @@ class Followed:
         self.looks += 1
         if self.error:
             raise self.error
-        return Seen(self.state, self.board, key=self.key)
+        return Snapshot(self.state, self.board, key=self.key)
 
     def report(self):
         self.reports += 1

@@ -1,14 +1,14 @@
 import pytest
 
 from dialin.dashboard.standing import State, state_of, takes_up, words_of
-from dialin.model.progress import Progress, Session
+from dialin.model.progress import Progress, SessionState
 from fixtures import example_studies
 
 VERDICT, UNRESOLVED = example_studies.winner().verdict, example_studies.unresolved().verdict
 COMMAND = "dialin resume DIR"
 
 
-def progress(session=Session.RUNNING, **others):
+def progress(session=SessionState.RUNNING, **others):
     return Progress(session, 0.0, **others)
 
 
@@ -19,13 +19,13 @@ def progress(session=Session.RUNNING, **others):
         (progress(), None, True, State.READYING),
         (progress(ends=9.0), None, True, State.RUNNING),
         (progress(ends=9.0), VERDICT, True, State.RUNNING),
-        (progress(Session.FINISHED), VERDICT, True, State.FINISHED),
+        (progress(SessionState.FINISHED), VERDICT, True, State.FINISHED),
         (progress(ends=9.0), None, False, State.DEAD),
         (progress(), None, False, State.DEAD),
         (progress(ends=9.0), VERDICT, False, State.DEAD),
-        (progress(Session.FINISHED), VERDICT, False, State.FINISHED),
-        (progress(Session.STOPPED), VERDICT, False, State.STOPPED),
-        (progress(Session.FAILED), None, False, State.FAILED),
+        (progress(SessionState.FINISHED), VERDICT, False, State.FINISHED),
+        (progress(SessionState.STOPPED), VERDICT, False, State.STOPPED),
+        (progress(SessionState.FAILED), None, False, State.FAILED),
         (None, VERDICT, False, State.FINISHED),
         (None, None, False, State.RESTING),
     ],
@@ -50,5 +50,5 @@ def test_a_study_that_spent_its_minutes_is_offered_more():
 
 
 def test_a_failure_is_told_in_its_own_words_and_nothing_in_them_acts():
-    words = words_of(State.FAILED, progress(Session.FAILED, reason="The disk is full\x1b[2J."), None)
+    words = words_of(State.FAILED, progress(SessionState.FAILED, reason="The disk is full\x1b[2J."), None)
     assert words.sentence.startswith("The disk is full\\x1b[2J. Every finished trial is safe")

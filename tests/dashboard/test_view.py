@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from dashboard.writing import RUNNING, TRIAL, sample
-from dialin.dashboard.follow import Seen
+from dialin.dashboard.follow import Snapshot
 from dialin.dashboard.standing import State
 from dialin.dashboard.view import view
 from dialin.model.study import Candidate
@@ -21,7 +21,7 @@ def board(spec, seconds=(), **others):
 
 
 def told(state, board, **others):
-    return json.loads(view(Seen(state, board, progress=RUNNING, **others), Path("/st udy"), 1021.0))
+    return json.loads(view(Snapshot(state, board, progress=RUNNING, **others), Path("/st udy"), 1021.0))
 
 
 def test_a_running_study_tells_where_it_is_and_may_be_stopped(spec):
@@ -73,7 +73,7 @@ def test_a_study_that_is_still_to_come_can_be_told():
 
 
 def test_a_study_that_was_told_to_stop_is_not_told_again(spec):
-    found = json.loads(view(Seen(State.RUNNING, board(spec)), Path("/s"), 1021.0, stopping=True))
+    found = json.loads(view(Snapshot(State.RUNNING, board(spec)), Path("/s"), 1021.0, stopping=True))
     assert found["name"] == "Stopping"
     assert (found["may_stop"], found["may_end_block"]) == (False, False)
 
@@ -95,7 +95,7 @@ def test_what_would_act_is_shown_and_never_obeyed(spec):
     named = Candidate(name=HOSTILE, setting={"init_connect": HOSTILE}, server="mysql@9.7.4")
     study = spec.model_copy(update={"candidates": (spec.candidates[0], named)})
     given = board(study, trial=replace(TRIAL, candidate=HOSTILE), lines=deque([(1.0, HOSTILE)]))
-    text = view(Seen(State.RUNNING, given), Path(f"/{HOSTILE}"), 1021.0, trouble=HOSTILE)
+    text = view(Snapshot(State.RUNNING, given), Path(f"/{HOSTILE}"), 1021.0, trouble=HOSTILE)
     assert "\\u001b" not in text
     assert "\u202e" not in json.dumps(json.loads(text), ensure_ascii=False)
     assert "\\\\x1b[2J\\\\u202e" in text

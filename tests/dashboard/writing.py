@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from dialin.model.progress import Progress, Session, Standing
+from dialin.model.progress import Progress, SessionState, Standing
 from dialin.model.trial import Sample, Step, Trial, TrialState
 from dialin.store.store import Store
 
@@ -14,7 +14,7 @@ def sample(second, step=Step.MEASURE, tps=100.0, **others):
 
 
 RUNNING = Progress(
-    Session.RUNNING,
+    SessionState.RUNNING,
     began=900.0,
     blocks=6,
     ends=1600.0,

@@ -1,7 +1,7 @@
 import pytest
 
 from dialin.logs.analysis import Request, analyze
-from dialin.logs.assignment import Rule
+from dialin.logs.assignment import AssignmentRule
 from dialin.logs.reading import load
 from fixtures.analyses import BY
 from fixtures.sysbench_logs import write
@@ -17,6 +17,6 @@ def analyzed(tmp_path):
         if logs is not None:
             directories.append(write(tmp_path / str(len(directories)), **logs))
         folder = load(directories[-1:])
-        return analyze(folder, Request(rule=Rule(**(rule or {"by": BY})), **asked))
+        return analyze(folder, Request(rule=AssignmentRule(**(rule or {"by": BY})), **asked))
 
     return call

@@ -7,7 +7,7 @@ import pytest
 
 from dialin.errors import UserError
 from dialin.logs.analysis import Request, analyze
-from dialin.logs.assignment import Rule
+from dialin.logs.assignment import AssignmentRule
 from dialin.logs.reading import load
 from dialin.model.study import Goal
 from dialin.model.verdict import CandidateState, Outcome
@@ -297,7 +297,7 @@ def test_units_and_names_change_no_verdict(analyzed, tmp_path):
     plain = analyzed(repeated({8: 1000, 32: 1100}))
     renamed = {name.replace("bpi8", "bpi99"): log for name, log in repeated({8: 10, 32: 11}).items()}
     folder = load([write(tmp_path / "renamed", **renamed)])
-    other = analyze(folder, Request(rule=Rule(by=BY), baseline="99"))
+    other = analyze(folder, Request(rule=AssignmentRule(by=BY), baseline="99"))
     assert (other.verdict, other.winners) == (plain.verdict, plain.winners)
     assert other.candidates[0].ratio.mean == pytest.approx(plain.candidates[1].ratio.mean, rel=0.01)
 
@@ -326,7 +326,7 @@ def test_a_winner_whose_transactions_fail_more_often_is_said_to(analyzed):
 
 @published
 def test_of_the_published_logs_three_that_are_one_count_as_one():
-    found = analyze(load([SHARED]), Request(rule=Rule(by=BY)))
+    found = analyze(load([SHARED]), Request(rule=AssignmentRule(by=BY)))
     copies = [run for run in found.runs if run.copy_of is not None]
     assert len(found.runs) == 9
     assert {run.copy_of for run in copies} == {"node3-08-21-11-33.io7000.BP140.threads56.bpi32.sysbench.txt.gz"}
@@ -339,7 +339,7 @@ def test_of_the_published_logs_three_that_are_one_count_as_one():
 @pytest.mark.parametrize("by", [BY, r"io(\d+)", None])
 @pytest.mark.parametrize("goal", list(Goal))
 def test_of_the_published_logs_no_winner_is_claimed_from_runs_without_repeats(by, goal):
-    found = analyze(load([SHARED]), Request(rule=Rule(by=by), goal=goal))
+    found = analyze(load([SHARED]), Request(rule=AssignmentRule(by=by), goal=goal))
     assert (found.verdict, found.winners) == (Outcome.UNRESOLVED, [])
     assert found.headline.startswith("Inconclusive: no winner by")
     assert "single_runs" in codes(found.warnings)
@@ -347,7 +347,7 @@ def test_of_the_published_logs_no_winner_is_claimed_from_runs_without_repeats(by
 
 @published
 def test_of_the_published_logs_eight_instances_stall_and_vary_more_than_thirty_two():
-    found = analyze(load([SHARED]), Request(rule=Rule(by=BY)))
+    found = analyze(load([SHARED]), Request(rule=AssignmentRule(by=BY)))
     few, many = found.candidates
     assert few.stall_seconds_per_1000.mean > 40 > 1 > many.stall_seconds_per_1000.mean
     assert few.cv.mean > 0.17 > 0.08 > many.cv.mean
@@ -358,7 +358,7 @@ def test_of_the_published_logs_eight_instances_stall_and_vary_more_than_thirty_t
 
 @published
 def test_of_the_published_logs_the_other_variable_the_shift_of_level_and_the_cold_start_are_named():
-    found = analyze(load([SHARED]), Request(rule=Rule(by=BY)))
+    found = analyze(load([SHARED]), Request(rule=AssignmentRule(by=BY)))
     assert text(found.confounds, "differs_too").startswith(
         "io differs between candidates (8: 7000; 32: 5000, 7000, 8000, 10000)"
     )

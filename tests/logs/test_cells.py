@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dialin.logs.analysis import Request, analyze
-from dialin.logs.assignment import Rule
+from dialin.logs.assignment import AssignmentRule
 from dialin.logs.reading import load
 from dialin.logs.sibling_files import read_options
 from dialin.model.verdict import CandidateState, Outcome
@@ -198,7 +198,7 @@ def beside(tmp_path):
     def call(**asked):
         folder = load([tmp_path])
         options = read_options({run.name: run.path for run in folder.runs}, [tmp_path])
-        return analyze(folder, Request(rule=Rule(**asked)), options)
+        return analyze(folder, Request(rule=AssignmentRule(**asked)), options)
 
     return call
 
@@ -261,7 +261,7 @@ def test_beside_the_published_logs_an_option_of_the_later_runs_is_named(tmp_path
         run_script(directory, f"mysqld --innodb_buffer_pool_size=140G{option} &\n")
     folder = load([tmp_path])
     options = read_options({run.name: run.path for run in folder.runs}, [tmp_path])
-    found = analyze(folder, Request(rule=Rule(by=BY, ignored=("wording",))), options)
+    found = analyze(folder, Request(rule=AssignmentRule(by=BY, ignored=("wording",))), options)
     named = [note.text for note in found.confounds if note.code == "options_differ"]
     assert ["innodb_log_file_size: 20GB, none" in one for one in named] == ([True] if size else [])
 

@@ -45,7 +45,7 @@ def test_where_trials_share_a_server_those_for_waits_have_their_own_and_the_shar
     def end(lives):
         ended.append(lives)
 
-    monkeypatch.setattr("dialin.trials.sandbox_site.Lives.end", end)
+    monkeypatch.setattr("dialin.trials.sandbox_site.SharedSandbox.end", end)
     changes = SimpleNamespace(boot={})
     stage = replace(sandboxes, changes=changes)._sharing(changes, DATASETS, ExitStack())
     assert isinstance(stage(trial(Purpose.CONFIRM)), SharedStage)

@@ -11,7 +11,7 @@ from dialin.preflight.attached import NOTHING, check_attached
 from dialin.preflight.checked import planned
 from dialin.question.options import StudyOptions
 from dialin.variables.catalogue import Catalogue, Kind, Variable
-from dialin.verdict.effective_settings import Seen
+from dialin.verdict.effective_settings import EffectiveSettings
 from fixtures.studies import BUILD, CAPACITY, study
 
 CATALOGUES = {
@@ -25,7 +25,10 @@ CATALOGUES = {
 }
 TWO = study({"low": {CAPACITY: 300}, "high": {CAPACITY: 3000}}, minutes=5)
 AT_START = study({"a": {"innodb_page_size": 4096}, "b": {"innodb_page_size": 8192}}, minutes=5)
-SEEN = {"low": Seen({CAPACITY: "300"}, {"innodb_flush_method": "data buffered"}), "high": Seen({CAPACITY: "3000"})}
+SEEN = {
+    "low": EffectiveSettings({CAPACITY: "300"}, {"innodb_flush_method": "data buffered"}),
+    "high": EffectiveSettings({CAPACITY: "3000"}),
+}
 
 
 def question(switch="auto", **others):
@@ -59,7 +62,10 @@ def test_dynamic_variables_that_set_leaves_as_a_start_does_share_a_life(choose):
 @pytest.mark.parametrize(
     ("comes_to", "says"),
     [
-        ({**SEEN, "low": Seen({CAPACITY: "200"})}, "for low, innodb_io_capacity is 300 after a start and 200 after SET GLOBAL"),
+        (
+            {**SEEN, "low": EffectiveSettings({CAPACITY: "200"})},
+            "for low, innodb_io_capacity is 300 after a start and 200 after SET GLOBAL",
+        ),
         (ServerError("it refused 300"), "does not take every value: it refused 300"),
     ],
 )

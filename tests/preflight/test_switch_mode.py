@@ -6,7 +6,7 @@ from dialin.model.workload import LoadTraits, WorkloadSpec
 from dialin.preflight.switch_mode import _why_set, disagreement, obstacle
 from dialin.trials.changes import changes_between, differing
 from dialin.variables.catalogue import Catalogue, Kind, Variable
-from dialin.verdict.effective_settings import Seen
+from dialin.verdict.effective_settings import EffectiveSettings
 from fixtures.studies import BUILD, CAPACITY, MOST, study
 
 
@@ -17,7 +17,7 @@ def catalogue(**dynamic):
 
 
 def seen(**values):
-    return Seen(in_force={CAPACITY: "10000", MOST: "20000", "sync_binlog": "1", **values})
+    return EffectiveSettings(in_force={CAPACITY: "10000", MOST: "20000", "sync_binlog": "1", **values})
 
 
 TWO = {"as it is": {}, "low": {CAPACITY: 300}}
@@ -110,8 +110,10 @@ def test_a_value_that_set_leaves_otherwise_than_a_start_is_named_with_both():
 
 
 def test_real_objects_count_as_much_as_what_is_reported():
-    started = {name: Seen(one.in_force, {"innodb_flush_method": "redo buffered"}) for name, one in STARTED.items()}
-    was_set = {name: [Seen(one.in_force, {"innodb_flush_method": "redo O_DIRECT"})] for name, one in STARTED.items()}
+    started = {name: EffectiveSettings(one.in_force, {"innodb_flush_method": "redo buffered"}) for name, one in STARTED.items()}
+    was_set = {
+        name: [EffectiveSettings(one.in_force, {"innodb_flush_method": "redo O_DIRECT"})] for name, one in STARTED.items()
+    }
     assert "(as the redo files are open) is buffered after a start and O_DIRECT after SET" in disagreement(
         study(TWO), started, was_set
     )

@@ -20,7 +20,7 @@ import pymysql
 
 from dialin.paths import Home
 from dialin.servers import builds
-from dialin.trials.tools import Workshop
+from dialin.trials.tools import Tools
 
 SAMPLES = Path(__file__).parent / "samples"
 SECONDS = 6
@@ -56,7 +56,7 @@ Log sequence number 666
 
 
 def main(asked):
-    workshop = Workshop.open(lambda line: sys.stderr.write(f"{line}\n"))
+    workshop = Tools.open(lambda line: sys.stderr.write(f"{line}\n"))
     for build in builds.discover(Home.of(), {}):
         if not asked or build.id in asked:
             record(workshop, build)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialin.probes.innodb_text import Log, Pool, Spins, Wait, parse
+from dialin.probes.innodb_text import Pool, RedoLog, Spins, Wait, parse
 
 SAMPLES = Path(__file__).parent / "samples"
 BUILDS = sorted(path.name for path in SAMPLES.iterdir() if path.is_dir())
@@ -137,7 +137,7 @@ def test_what_a_line_says_is_what_is_told():
         "rw_excl": Spins(348, 0, 1665),
     }
     status = parse(recorded("mariadb@10.1.23", "deadlock"))
-    assert status.log == Log(sequence=16732498, flushed=16731753, checkpoint=1616809)
+    assert status.log == RedoLog(sequence=16732498, flushed=16731753, checkpoint=1616809)
     assert status.log.checkpoint_age == 15115689  # XtraDB says so itself
     assert status.pools[1] == Pool(pages=32767, free=29913, dirty=264, pending_reads=0, pending_writes=0)
     assert (status.searches.hash, status.searches.other) == (133.87, 800.20)
@@ -159,14 +159,14 @@ def test_statements_in_a_deadlock_are_not_taken_for_the_servers_words(build):
 def test_a_status_text_that_a_running_statement_holds_is_not_read():
     status = parse(text(transactions="---TRANSACTION 4, ACTIVE 1 sec\nINSERT INTO kept VALUES ('\n" + FORGED + "')\n"))
     assert status.semaphores.waits == ()
-    assert status.log == Log(1000, 900, 400)
+    assert status.log == RedoLog(1000, 900, 400)
     assert status.admission is None
     assert status.history == 17  # what stands before the first statement is beyond doubt
 
 
 def test_the_history_is_not_told_where_a_statement_tells_another_one():
     assert parse(text(before=DEADLOCK)).history is None
-    assert parse(text(before=DEADLOCK)).log == Log(1000, 900, 400)
+    assert parse(text(before=DEADLOCK)).log == RedoLog(1000, 900, 400)
 
 
 def test_a_cut_text_tells_nothing_that_may_be_a_users():
@@ -205,14 +205,14 @@ def test_any_text_at_all_is_parsed(anything):
 @given(st.text(alphabet=st.sampled_from("-\nLOGSEMAPHRTNCIFE/ 0123456789=:,.'")))
 def test_whatever_a_statement_holds_the_servers_own_figures_stand(statement):
     status = parse(text(transactions=f"---TRANSACTION 4, ACTIVE 1 sec\n{statement}\n"))
-    assert status.log == Log(1000, 900, 400)
+    assert status.log == RedoLog(1000, 900, 400)
     assert status.history == 17
     assert status.semaphores.waits == ()
 
 
 def test_a_list_of_transactions_that_the_server_left_out_breaks_nothing():
     status = parse(text(transactions="LIST OF TRANSACTIONS FOR EACH SESSION:\n... truncated...\nFROM t WHERE a = 1\n"))
-    assert (status.log, status.history, status.cut) == (Log(1000, 900, 400), 17, False)
+    assert (status.log, status.history, status.cut) == (RedoLog(1000, 900, 400), 17, False)
 
 
 def test_lines_that_nobody_knows_are_kept_and_the_rest_is_read():
@@ -231,7 +231,7 @@ def test_lines_that_nobody_knows_are_kept_and_the_rest_is_read():
     assert status.unknown["SEMAPHORES"] == ("a line of a build to come", "another one")
     assert status.unknown["LOG"] == ("Log of another kind 5",)
     assert status.unknown["NEW THINGS"] == ("new 1",)
-    assert status.log == Log(1000, 900, 400)
+    assert status.log == RedoLog(1000, 900, 400)
 
 
 # Made by hand, in the form of MySQL 5.7 and 8.0; two wait arrays (innodb_sync_array_size = 2).

@@ -6,7 +6,7 @@ from dialin.model.progress import Silent
 from dialin.question.plan import plan
 from dialin.race.runner import Runner
 from dialin.store.store import Store
-from dialin.trials.trial import Laboratory
+from dialin.trials.trial import TrialContext
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def study(tmp_path, spec, clock):
             store = Store.create(path, spec, created=0, dialin_version="0", command="", host={}, servers={"mysql@9.7.4": {}})
         with store:
             session = store.begin_session()
-            laboratory = Laboratory(
+            laboratory = TrialContext(
                 spec=spec,
                 plan=plan(spec),
                 clock=clock,

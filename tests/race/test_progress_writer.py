@@ -2,9 +2,9 @@ import pytest
 from sqlalchemy.exc import DatabaseError
 
 from dialin.errors import DialinError, InterruptedStudyError, ServerError
-from dialin.model.progress import Progress, Session, Standing
+from dialin.model.progress import Progress, SessionState, Standing
 from dialin.model.trial import Step, Trial, TrialState
-from dialin.race.progress_writer import Kept
+from dialin.race.progress_writer import ProgressWriter
 from dialin.store.store import Store
 from fixtures.simulated_runs import Killed
 
@@ -31,16 +31,16 @@ def store(tmp_path, spec):
 
 @pytest.fixture
 def kept(store, clock):
-    return Kept(store, clock, Told())
+    return ProgressWriter(store, clock, Told())
 
 
 def test_how_far_a_study_has_come_is_in_its_store_at_every_step(store, kept, clock, spec):
     began = clock.now()
     with kept.session():
-        assert store.progress() == Progress(Session.RUNNING, began)
+        assert store.progress() == Progress(SessionState.RUNNING, began)
         clock.sleep(5)
         kept.study_began(spec, 6, 100.0)
-        assert store.progress() == Progress(Session.RUNNING, began, 6, began + 105)
+        assert store.progress() == Progress(SessionState.RUNNING, began, 6, began + 105)
         kept.trial_began(TRIAL, 90.0)
         clock.sleep(1)
         kept.step_began(TRIAL, Step.BOOT)
@@ -48,12 +48,12 @@ def test_how_far_a_study_has_come_is_in_its_store_at_every_step(store, kept, clo
         assert (stands.step, stands.step_began, stands.ends) == (Step.BOOT, began + 6, began + 95)
         kept.trial_ended(TRIAL, STANDINGS)
         assert (store.progress().step, store.progress().standings) == (None, STANDINGS)
-    assert store.progress().session is Session.FINISHED
+    assert store.progress().session is SessionState.FINISHED
 
 
 def test_who_watched_before_hears_everything_still(store, clock, spec):
     told = Told()
-    kept = Kept(store, clock, told)
+    kept = ProgressWriter(store, clock, told)
     kept.study_began(spec, 6, 1.0)
     kept.said("text")
     kept.trial_began(TRIAL, 1.0)
@@ -67,11 +67,11 @@ def test_who_watched_before_hears_everything_still(store, clock, spec):
 @pytest.mark.parametrize(
     ("error", "session", "reason"),
     [
-        (KeyboardInterrupt(), Session.STOPPED, ""),
-        (InterruptedStudyError("Stopped"), Session.STOPPED, ""),
-        (ServerError("It died"), Session.FAILED, "It died"),
-        (ZeroDivisionError("secret"), Session.FAILED, "A fault of dialin itself: ZeroDivisionError"),
-        (Killed(), Session.RUNNING, ""),
+        (KeyboardInterrupt(), SessionState.STOPPED, ""),
+        (InterruptedStudyError("Stopped"), SessionState.STOPPED, ""),
+        (ServerError("It died"), SessionState.FAILED, "It died"),
+        (ZeroDivisionError("secret"), SessionState.FAILED, "A fault of dialin itself: ZeroDivisionError"),
+        (Killed(), SessionState.RUNNING, ""),
     ],
 )
 def test_how_a_session_ends_is_kept_and_one_that_is_killed_says_no_more(store, kept, error, session, reason):
@@ -83,10 +83,10 @@ def test_how_a_session_ends_is_kept_and_one_that_is_killed_says_no_more(store, k
 def test_a_session_that_goes_on_shows_the_figures_so_far(store, kept, clock):
     with kept.session():
         kept.trial_ended(TRIAL, STANDINGS)
-    again = Kept(store, clock, Told())
+    again = ProgressWriter(store, clock, Told())
     with again.session():
         assert store.progress().standings == STANDINGS
-        assert store.progress().session is Session.RUNNING
+        assert store.progress().session is SessionState.RUNNING
 
 
 @pytest.mark.parametrize(

@@ -267,7 +267,7 @@ def test_a_look_that_was_killed_before_its_verdict_was_kept_is_taken_anew(study,
         raise Killed
 
     with monkeypatch.context() as killing:
-        killing.setattr("dialin.race.runner.judge", die)
+        killing.setattr("dialin.race.runner.reach_verdict", die)
         with pytest.raises(Killed):
             study(simulated(four=1300))
     verdict, record = study(simulated(four=1300))

@@ -10,7 +10,7 @@ from dialin.model.trial import Purpose, Step, TrialState
 from dialin.preflight import machine_noise
 from dialin.question.plan import WAIT_TRIALS, plan
 from dialin.race.runner import MAY_OVERRUN
-from dialin.verdict.verdict import judge
+from dialin.verdict.verdict import reach_verdict
 from fixtures.simulated_runs import FORCED, Killed
 from fixtures.simulated_trials import SimulatedTrials
 
@@ -96,7 +96,7 @@ def test_one_that_fails_is_recorded_and_is_not_a_failed_trial_of_its_candidate(s
     assert (failed.candidate, failed.purpose) == ("4", Purpose.WAITS)
     assert [trial.candidate for trial in of(record, Purpose.WAITS)] == ["1", "4", "16"]
     assert verdict.winners == ["4"]
-    again = judge(record, 0.05).verdict
+    again = reach_verdict(record, 0.05).verdict
     assert again.candidates[1].failed == 0
     assert "failed_trials" not in {note.code for note in again.warnings}
 

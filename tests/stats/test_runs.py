@@ -5,7 +5,7 @@ import pytest
 
 from dialin.model.verdict import CandidateState, Outcome
 from dialin.stats.blocks import Observation
-from dialin.stats.runs import all_below, compare, judge, spread, weighed
+from dialin.stats.runs import all_below, compare, rank_candidates, spread, weighed
 
 A, B, C = "a", "b", "c"
 
@@ -17,7 +17,7 @@ def observed(*rows):
 
 def judged(observations, names=(A, B), baseline=A, **options):
     comparison = compare(observations, names)
-    return judge(comparison, names, baseline, **{"alpha": 0.05, "worthwhile": 0.01, **options})
+    return rank_candidates(comparison, names, baseline, **{"alpha": 0.05, "worthwhile": 0.01, **options})
 
 
 def test_two_candidates_of_three_runs_each_have_the_interval_of_students_t():

@@ -6,13 +6,13 @@ from contextlib import closing
 
 import pytest
 
-from dialin.model.progress import Progress, Session, Standing
+from dialin.model.progress import Progress, SessionState, Standing
 from dialin.model.record import Look
 from dialin.model.trial import Sample, Step, Trial, TrialState
 from dialin.store.store import FILE, Store
 from fixtures import example_studies
 
-PROGRESS = Progress(Session.RUNNING, 1.0, 6, 90.5, Step.MEASURE, 8.25, {"1": Standing(2, 1, 99.5, None, left=True)}, "why")
+PROGRESS = Progress(SessionState.RUNNING, 1.0, 6, 90.5, Step.MEASURE, 8.25, {"1": Standing(2, 1, 99.5, None, left=True)}, "why")
 
 
 @pytest.fixture
@@ -26,8 +26,8 @@ def stores(tmp_path, spec):
 def test_progress_is_read_back_as_it_was_written_and_the_newest_stands(stores):
     own, other = stores
     assert other.progress() is None
-    own.save_progress(Progress(Session.RUNNING, 1.0))
-    assert other.progress() == Progress(Session.RUNNING, 1.0)
+    own.save_progress(Progress(SessionState.RUNNING, 1.0))
+    assert other.progress() == Progress(SessionState.RUNNING, 1.0)
     own.save_progress(PROGRESS)
     assert other.progress() == PROGRESS
 

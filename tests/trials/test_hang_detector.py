@@ -7,8 +7,8 @@ from dialin.model.progress import Silent
 from dialin.model.trial import Step, Trial, TrialState
 from dialin.question.plan import plan
 from dialin.store.store import Store
-from dialin.trials.hang_detector import FAILING_PATIENCE, STALL_PATIENCE, Standstill
-from dialin.trials.trial import Laboratory, run
+from dialin.trials.hang_detector import FAILING_PATIENCE, STALL_PATIENCE, HangDetector
+from dialin.trials.trial import TrialContext, run
 from dialin.workloads.base import Second
 from trials.test_trial_hiccups import FakeLoad, FakeProbe, FakeStage
 
@@ -20,7 +20,7 @@ def second(tps=0.0, **codes):
 
 def watched(seconds):
     """Let these seconds pass; returns how many did before it was too much, and what was said then."""
-    standstill = Standstill()
+    standstill = HangDetector()
     for number, each in enumerate(seconds, 1):
         try:
             standstill.saw(each, lambda: "[ERROR] the log's last line")
@@ -83,7 +83,7 @@ def ended(tmp_path, spec, clock):
         asked = spec.model_copy(update=changes)
         load = FailingLoad(clock, begins, errors)
         with Store.create(tmp_path, asked, created=0, dialin_version="0", command="", host={}, servers={}) as store:
-            laboratory = Laboratory(
+            laboratory = TrialContext(
                 spec=asked,
                 plan=plan(asked),
                 clock=clock,

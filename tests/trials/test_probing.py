@@ -5,7 +5,7 @@ import pytest
 from dialin.errors import ServerError
 from dialin.servers.connection import RefusedError
 from dialin.trials import probing
-from dialin.trials.probing import Session, by_probes, data_directory, probes_of
+from dialin.trials.probing import ProbeConnection, by_probes, data_directory, probes_of
 
 
 class Server:
@@ -34,7 +34,7 @@ class Server:
 
 def test_a_session_connects_when_it_is_first_asked_and_only_once():
     server = Server([(1,)], [(2,)])
-    with Session(server) as session:
+    with ProbeConnection(server) as session:
         assert server.made == 0
         assert [session("SELECT 1"), session("SELECT 2")] == [[(1,)], [(2,)]]
         assert (server.made, server.open) == (1, 1)
@@ -44,7 +44,7 @@ def test_a_session_connects_when_it_is_first_asked_and_only_once():
 @pytest.mark.parametrize("lost", [2006, 2013, 0])
 def test_a_session_that_lost_its_connection_makes_another(lost):
     server = Server(lost, [(1,)])
-    with Session(server) as session:
+    with ProbeConnection(server) as session:
         with pytest.raises(ServerError):
             session("SELECT 1")
         assert server.open == 0
@@ -54,7 +54,7 @@ def test_a_session_that_lost_its_connection_makes_another(lost):
 
 def test_a_statement_that_is_refused_costs_no_connection():
     server = Server(1146, [(1,)])
-    with Session(server) as session:
+    with ProbeConnection(server) as session:
         with pytest.raises(ServerError):
             session("SELECT 1 FROM nowhere")
         session("SELECT 1")
@@ -74,7 +74,7 @@ def test_a_server_that_cannot_be_reached_is_tried_again():
             yield query
 
     server.connect = at_first_refused
-    with Session(server) as session:
+    with ProbeConnection(server) as session:
         with pytest.raises(ServerError):
             session("SELECT 1")
         assert session("SELECT 1") == [(1,)]
@@ -93,7 +93,7 @@ def test_the_process_is_watched_only_where_it_is_here(tmp_path):
 
 
 def test_a_trial_is_watched_over_one_connection_and_what_was_seen_is_kept(clock, monkeypatch):
-    class Kept:
+    class ProgressWriter:
         def save_watched(self, trial_id, watched, points):
             self.trial, self.probes, self.points = trial_id, [one.probe for one in watched], list(points)
 
@@ -108,7 +108,7 @@ def test_a_trial_is_watched_over_one_connection_and_what_was_seen_is_kept(clock,
             return probing.StatusProbe(lambda statement: [("Questions", "5")]).read()
 
     monkeypatch.setattr(probing, "probes_of", lambda query, pid, client_cpu, directory: [Probe(query)])
-    server, kept = Server(), Kept()
+    server, kept = Server(), ProgressWriter()
     with by_probes(clock)(None, server, None, lambda: 0.0) as watched:
         with watched.window():
             assert server.made == 1

@@ -401,7 +401,7 @@ def test_attached_servers_are_refused():
         refuse_attached("hash_table_locks")
 
 
-class Workshop:
+class Tools:
     """Builds with the instruments that they have."""
 
     def __init__(self, **names):
@@ -420,14 +420,14 @@ class Workshop:
 
 
 def test_a_pattern_that_no_build_knows_is_refused_with_the_nearest_names():
-    workshop = Workshop(mariadb=["wait/synch/mutex/sql/LOCK_open", "wait/synch/rwlock/innodb/hash_table_lock"])
+    workshop = Tools(mariadb=["wait/synch/mutex/sql/LOCK_open", "wait/synch/rwlock/innodb/hash_table_lock"])
     with pytest.raises(UserError, match="hash_table_locks") as caught:
         check("hash_table_locks", {"mariadb@10.11.5": "mariadb"}, workshop)
     assert "wait/synch/rwlock/innodb/hash_table_lock" in caught.value.remedy
 
 
 def test_a_pattern_that_one_of_two_builds_knows_is_said_of_the_other():
-    workshop = Workshop(old=[LOCKS], new=["wait/synch/mutex/sql/LOCK_open"])
+    workshop = Tools(old=[LOCKS], new=["wait/synch/mutex/sql/LOCK_open"])
     notes = check("hash_table_locks", {"mysql@9.7.4": "old", "mariadb@10.11.5": "new"}, workshop)
     assert notes == ["mariadb@10.11.5 has no wait instrument like hash_table_locks: no raw waits are collected from it"]
     assert check(None, {"mysql@9.7.4": "none"}, workshop) == []

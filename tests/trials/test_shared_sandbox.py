@@ -8,7 +8,7 @@ from dialin.errors import ServerError
 from dialin.model.build import Build, Flavour
 from dialin.model.trial import Step, Trial, TrialState
 from dialin.trials.changes import changes_between
-from dialin.trials.shared_sandbox import Lives, SharedStage
+from dialin.trials.shared_sandbox import SharedSandbox, SharedStage
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 from dialin.verdict.changed_during_trial import ChangeDetector
 from fixtures.studies import BUILD, CAPACITY, FakeInstance, study
@@ -53,7 +53,7 @@ class Site:
 
     def __init__(self, clock, *, grows=False):
         self.begun, self.steps, self.next = [], [], {}
-        self.lives = Lives(self._begin, CHANGES, clock, for_one_block=grows)
+        self.lives = SharedSandbox(self._begin, CHANGES, clock, for_one_block=grows)
 
     def _begin(self):
         self.begun.append(FakeSandbox(**self.next))

@@ -6,18 +6,18 @@ import pytest
 
 from dialin.errors import ServerError
 from dialin.trials.changes import changes_between
-from dialin.trials.switched_server import Switched
+from dialin.trials.switched_server import SwitchedServer
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 from dialin.verdict.changed_during_trial import ChangeDetector
-from dialin.verdict.effective_settings import Seen
+from dialin.verdict.effective_settings import EffectiveSettings
 from fixtures.studies import BUILD, CAPACITY, MOST, FakeInstance, study
 from servers.attached.fakes import VARIABLES
 
 SETTINGS = {"as it is": {}, "low": {CAPACITY: 100, MOST: 300}, "high": {CAPACITY: 9000}}
 STARTED = {
-    "as it is": Seen(VARIABLES),
-    "low": Seen({**VARIABLES, CAPACITY: "100", MOST: "300"}),
-    "high": Seen({**VARIABLES, CAPACITY: "9000", MOST: "18000"}),
+    "as it is": EffectiveSettings(VARIABLES),
+    "low": EffectiveSettings({**VARIABLES, CAPACITY: "100", MOST: "300"}),
+    "high": EffectiveSettings({**VARIABLES, CAPACITY: "9000", MOST: "18000"}),
 }
 CATALOGUE = Catalogue(
     BUILD,
@@ -31,7 +31,7 @@ def server():
 
 
 def switched(server, clock, settings=SETTINGS):
-    return Switched(server, changes_between(study(settings), STARTED, CATALOGUE), clock, ChangeDetector(()))
+    return SwitchedServer(server, changes_between(study(settings), STARTED, CATALOGUE), clock, ChangeDetector(()))
 
 
 def figures(server):

@@ -11,7 +11,7 @@ from dialin.model.trial import Step, Trial, TrialState
 from dialin.probes.hiccups import Hiccups
 from dialin.question.plan import LONGEST, plan
 from dialin.store.store import Store
-from dialin.trials.trial import Laboratory, is_loading_pool, run
+from dialin.trials.trial import TrialContext, is_loading_pool, run
 from dialin.verdict.changed_during_trial import ChangeDetector
 from dialin.workloads.base import Second
 
@@ -114,7 +114,7 @@ def measured(tmp_path, spec, clock):
         probe = FakeProbe(gaps)
         load = FakeLoad(clock, seconds, speed, latency)
         with Store.create(tmp_path, spec, created=0, dialin_version="0", command="", host={}, servers={}) as store:
-            laboratory = Laboratory(
+            laboratory = TrialContext(
                 spec=asked,
                 plan=plan(spec),
                 clock=clock,

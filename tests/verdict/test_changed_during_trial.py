@@ -7,10 +7,10 @@ import pytest
 from dialin.errors import ChangedByOthersError
 from dialin.model.trial import Step, Trial, TrialState, VariableChange
 from dialin.trials.changes import changes_between
-from dialin.trials.switched_server import Switched
+from dialin.trials.switched_server import SwitchedServer
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 from dialin.verdict.changed_during_trial import ChangeDetector, VariablesChangedError, check_not_contested, notes
-from dialin.verdict.effective_settings import Seen
+from dialin.verdict.effective_settings import EffectiveSettings
 from fixtures.studies import BUILD, CAPACITY, MOST, FakeInstance, study
 from servers.attached.fakes import VARIABLES
 
@@ -56,9 +56,9 @@ def test_what_changed_is_found_and_what_servers_change_themselves_or_cannot_matt
 def test_a_running_server_whose_variable_somebody_else_set_is_not_set_before_that_was_said(clock):
     server = FakeInstance()
     settings = {"low": {CAPACITY: 300}, "high": {CAPACITY: 900}}
-    started = {name: Seen({**VARIABLES, CAPACITY: str(setting[CAPACITY])}) for name, setting in settings.items()}
+    started = {name: EffectiveSettings({**VARIABLES, CAPACITY: str(setting[CAPACITY])}) for name, setting in settings.items()}
     known = Catalogue(BUILD, {CAPACITY: Variable(CAPACITY, Kind.INTEGER, default="1", dynamic=True)})
-    one = Switched(server, changes_between(study(settings), started, known), clock, ChangeDetector([CAPACITY]))
+    one = SwitchedServer(server, changes_between(study(settings), started, known), clock, ChangeDetector([CAPACITY]))
     one.become("low")
     server.values[CAPACITY] = "777"
     with pytest.raises(VariablesChangedError) as raised:

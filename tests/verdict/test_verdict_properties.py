@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dialin.model.study import Goal
 from dialin.model.trial import Purpose
-from dialin.verdict.verdict import judge
+from dialin.verdict.verdict import reach_verdict
 from fixtures.study_builder import VARIABLE, Plan, Shape, build
 
 ALPHA = 0.02
@@ -100,7 +100,7 @@ def test_names_and_the_order_of_candidates_and_of_trials_change_no_verdict(recor
     order = data.draw(st.permutations(range(len(names))))
     other = renamed(record, names, order)
     other = replace(other, trials=data.draw(st.permutations(other.trials)))
-    found, again = judge(record, ALPHA), judge(other, ALPHA)
+    found, again = reach_verdict(record, ALPHA), reach_verdict(other, ALPHA)
     assert again.decided == found.decided
     assert_same(found.verdict, again.verdict, names)
     pareto = [{names.get(one.name, one.name) for one in v.verdict.candidates if one.pareto} for v in (found, again)]
@@ -111,7 +111,7 @@ def test_names_and_the_order_of_candidates_and_of_trials_change_no_verdict(recor
 @given(studies(), st.sampled_from([60.0, 0.001, 7.3]), st.sampled_from([1000.0, 0.001]))
 def test_the_unit_changes_no_verdict_and_no_word_of_it(record, unit, other_unit):
     scaled = changed(record, lambda _, one: replace(one, tps=unit * one.tps, latency_ms=other_unit * one.latency_ms))
-    found, again = judge(record, ALPHA).verdict, judge(scaled, ALPHA).verdict
+    found, again = reach_verdict(record, ALPHA).verdict, reach_verdict(scaled, ALPHA).verdict
     assert_same(found, again)
     assert (again.headline, again.reason) == (found.headline, found.reason)
     for one, other in zip(found.candidates, again.candidates, strict=True):
@@ -125,7 +125,7 @@ def test_a_drift_that_all_trials_share_changes_no_comparison(record, always, by_
     def drifted(trial, one):
         return replace(one, tps=always * by_block[trial.block - 1] * one.tps)
 
-    found, again = judge(record, ALPHA).verdict, judge(changed(record, drifted), ALPHA).verdict
+    found, again = reach_verdict(record, ALPHA).verdict, reach_verdict(changed(record, drifted), ALPHA).verdict
     assert_same(found, again)
     assert (again.headline, again.reason) == (found.headline, found.reason)
 
@@ -137,7 +137,7 @@ def test_fresh_trials_confirm_and_change_nothing_else(goal):
     fresh = [replace(t, id=t.id + 100, block=t.block + 4, purpose=Purpose.CONFIRM) for t in record.trials]
     slower = {t.id: [replace(one, tps=0.9 * one.tps) for one in record.samples[t.id - 100]] for t in fresh}
     more = replace(record, trials=[*record.trials, *fresh], samples={**record.samples, **slower})
-    plain, confirmed = judge(record, ALPHA).verdict, judge(more, ALPHA).verdict
+    plain, confirmed = reach_verdict(record, ALPHA).verdict, reach_verdict(more, ALPHA).verdict
     assert_same(plain, confirmed)
     assert plain.confirmed is None
     assert (confirmed.confirmed.candidate, confirmed.confirmed.blocks) == ("8", 4)

@@ -63,7 +63,7 @@ def analyze(
 
     from dialin.logs.analysis import Request
     from dialin.logs.analysis import analyze as judge
-    from dialin.logs.assignment import Rule
+    from dialin.logs.assignment import AssignmentRule
     from dialin.logs.reading import load
     from dialin.logs.sibling_files import read_options
     from dialin.model.verdict import Outcome
@@ -74,7 +74,7 @@ def analyze(
         raise UserError("--by and --candidates cannot be given together", "Name the candidates one way")
     table = None if candidates is None else _table(candidates)
     request = Request(
-        rule=Rule(by=by, table=table, where=str(candidates or ""), ignored=tuple(ignore or ())),
+        rule=AssignmentRule(by=by, table=table, where=str(candidates or ""), ignored=tuple(ignore or ())),
         goal=goal,
         baseline=baseline,
         confidence=_share("--confidence", confidence, 0.5, 0.999),

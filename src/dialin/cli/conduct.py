@@ -32,7 +32,7 @@ from dialin.report.screen import LiveScreen, PlainLines
 from dialin.report.terminal import print_verdict
 from dialin.store.store import Store
 from dialin.text import without_secrets
-from dialin.trials.tools import Workshop
+from dialin.trials.tools import Tools
 
 
 def conduct(
@@ -62,7 +62,7 @@ def conduct(
     if where.exists() and (not where.is_dir() or any(where.iterdir())):
         remedy = f"Go on with it ({_resume(where)}), or name another --out"
         raise UserError(f"{where} is there already and not empty", remedy)
-    workshop = Workshop.open(say)
+    workshop = Tools.open(say)
     ready = check_question(question, directory, workshop, permission)
     announce(ready, where)
     if not yes and not agreed(ready):
@@ -93,7 +93,7 @@ def go_on(
         yes: go on without asking.
         watch: serve it as a live page.
     """
-    workshop = Workshop.open(say)
+    workshop = Tools.open(say)
     ready = check_resume(directory, workshop, minutes=minutes, confirm=confirm, permission=permission)
     _say_all(ready)
     if ready.changes and not yes and not agreed(ready):

@@ -15,7 +15,7 @@ from dialin.paths import Home
 from dialin.servers.ledger import Ledger
 
 if TYPE_CHECKING:
-    from dialin.servers.attached.entry import Entry
+    from dialin.servers.attached.entry import UndoEntry
     from dialin.servers.attached.undo import UndoLog
 
 _QUICK = 3.0
@@ -93,7 +93,7 @@ def restore_orphans(home: Home, environment: Mapping[str, str], say: Callable[[s
 
 def _restore(
     log: UndoLog,
-    entry: Entry,
+    entry: UndoEntry,
     environment: Mapping[str, str],
     say: Callable[[str], None],
     restart_command: str | None,

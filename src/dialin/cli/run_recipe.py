@@ -21,13 +21,13 @@ from dialin.model.verdict import Outcome, Verdict
 from dialin.model.why import Why
 from dialin.preflight.attached import Permission
 from dialin.recipes import execution, library
-from dialin.recipes.execution import Place
+from dialin.recipes.execution import StudyPlace
 from dialin.recipes.library import ScaleName
 from dialin.report import files
 from dialin.report.terminal import print_verdict
 from dialin.store.store import Store
 from dialin.text import about, visible
-from dialin.trials.tools import Workshop
+from dialin.trials.tools import Tools
 
 
 def run_recipe(
@@ -54,7 +54,7 @@ def run_recipe(
     permission.refuse_for_sandboxes()
     base = out or Path(f"dialin-{name}-{scale}-{datetime.now().astimezone():%Y%m%d-%H%M%S}")
     command = shlex.join(["dialin", "run", f"{library.PREFIX}{name}", "--scale", scale, "--out", str(base)])
-    workshop = Workshop.open(say)
+    workshop = Tools.open(say)
     places = execution.places(recipe, base)
     say(f"{recipe.title}: {about(recipe.scales[scale].minutes * 60)} at the scale {scale}; written to {base}")
     steps = [execution.check(place, scale, workshop) for place in places]
@@ -71,7 +71,7 @@ def run_recipe(
     return _show(places, as_json=as_json)
 
 
-def _show(places: Sequence[Place], *, as_json: bool) -> ExitCode:
+def _show(places: Sequence[StudyPlace], *, as_json: bool) -> ExitCode:
     """Print the verdicts of all studies and a summary, then write their reports: a full disk loses no verdict."""
     console = Console(highlight=False)
     read = [(place, *_read(place)) for place in places]
@@ -92,13 +92,13 @@ def _show(places: Sequence[Place], *, as_json: bool) -> ExitCode:
     return ExitCode.VERDICT if resolved == len(places) else ExitCode.NO_VERDICT
 
 
-def _read(place: Place) -> tuple[StudyRecord, Why]:
+def _read(place: StudyPlace) -> tuple[StudyRecord, Why]:
     with Store.open(place.directory) as store:
         record = store.read()
     return record, explain(record)
 
 
-def _as_json(verdicts: Sequence[tuple[Place, Verdict]]) -> str:
+def _as_json(verdicts: Sequence[tuple[StudyPlace, Verdict]]) -> str:
     """Return the verdicts as a list; nothing in it acts on a terminal, for all beyond printable ASCII is escaped."""
     told = [
         {

@@ -18,7 +18,7 @@ from dialin.servers.install import installer
 from dialin.servers.install.installable import INSTALLABLE, parse_reference, row_of
 from dialin.text import listed
 from dialin.trials import playground
-from dialin.trials.tools import Workshop
+from dialin.trials.tools import Tools
 
 servers = typer.Typer(
     name="servers",
@@ -35,7 +35,7 @@ def _list(context: typer.Context) -> None:
     """List the builds on this machine and those that can be installed."""
     if context.invoked_subcommand is not None:
         return
-    workshop = Workshop.open(say)
+    workshop = Tools.open(say)
     console = Console(highlight=False)
     found = builds.discover(workshop.home, os.environ)
     width = max((len(build.id) for build in found), default=0)
@@ -64,7 +64,7 @@ def _list(context: typer.Context) -> None:
 @servers.command("install")
 def install_build(build: BuildName) -> None:
     """Bring a build into dialin's cache; the system's own packages are not touched, and no root is needed."""
-    workshop = Workshop.open(say)
+    workshop = Tools.open(say)
 
     def verify(installed: Build) -> None:
         workshop.catalogue(installed)
@@ -78,7 +78,7 @@ def remove_build(build: BuildName) -> None:
     """Remove a build that dialin installed, named so that no other is meant, and that nothing uses."""
     from dialin.servers.in_use import users_of
 
-    workshop = Workshop.open(say)
+    workshop = Tools.open(say)
     there = builds.discover(workshop.home, os.environ)
     reference = parse_reference(build, (each.id for each in there))
     chosen = installer.to_remove(workshop.home, reference, there) or builds.find(build, there)
@@ -93,7 +93,7 @@ def add(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="An unpacked server, or a directory with a mysqld.")],
 ) -> None:
     """Add a directory where builds are found from now on."""
-    workshop = Workshop.open(say)
+    workshop = Tools.open(say)
     for build in builds.add_directory(workshop.home, directory):
         say(f"{build.id} found: {build.binary}")
 
@@ -101,7 +101,7 @@ def add(
 @servers.command("forget")
 def forget(directory: Annotated[Path, typer.Argument(metavar="DIR", help="A directory that was added.")]) -> None:
     """Look no longer for builds in a directory that was added; nothing in it is touched."""
-    builds.forget_directory(Workshop.open(say).home, directory)
+    builds.forget_directory(Tools.open(say).home, directory)
     say(f"{directory} is forgotten")
 
 
@@ -116,7 +116,7 @@ def start(
     """Start a sandbox to play with: a private server that runs until `dialin servers stop`."""
     from dialin.cli.options import pairs
 
-    workshop = Workshop.open(say)
+    workshop = Tools.open(say)
     chosen = builds.find(build, builds.discover(workshop.home, os.environ))
     setting = pairs(fixed, "--set")
     workshop.check_setting(chosen, setting)
@@ -130,7 +130,7 @@ def stop(
     name: Annotated[str | None, typer.Argument(metavar="[ID]", help="Which one; all where none is given.")] = None,
 ) -> None:
     """Stop sandboxes that were started with `dialin servers start`, and remove their data."""
-    workshop = Workshop.open(say)
+    workshop = Tools.open(say)
     running = playground.running(workshop.ledger)
     chosen = [sandbox for sandbox in running if name in (None, sandbox.id)]
     if name is not None and not chosen:

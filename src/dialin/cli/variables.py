@@ -17,7 +17,7 @@ from dialin.errors import ServerError, UserError
 from dialin.model.build import Build
 from dialin.servers import builds
 from dialin.text import counted, shorten, visible
-from dialin.trials.tools import Workshop
+from dialin.trials.tools import Tools
 from dialin.variables import check, explain
 from dialin.variables.catalogue import Catalogue, Variable
 from dialin.variables.explain import Explanation
@@ -48,7 +48,7 @@ def variables(
 
     dialin variables read_buffer_size
     """
-    workshop = Workshop.open(say)
+    workshop = Tools.open(say)
     installed = builds.discover(workshop.home, os.environ)
     chosen = next(iter(workshop.choose([server] if server else [], installed).values()))
     catalogue = workshop.catalogue(chosen)
@@ -76,12 +76,12 @@ def _name_on(pattern: str, catalogue: Catalogue) -> str | None:
     return known.name if known else None
 
 
-def _elsewhere(pattern: str, others: Sequence[Build], workshop: Workshop) -> str | None:
+def _elsewhere(pattern: str, others: Sequence[Build], workshop: Tools) -> str | None:
     """Return the variable that a name stands for on the first of other builds that has it."""
     return next((name for each in _catalogues(others, workshop) if (name := _name_on(pattern, each))), None)
 
 
-def _catalogues(wanted: Sequence[Build], workshop: Workshop) -> list[Catalogue]:
+def _catalogues(wanted: Sequence[Build], workshop: Tools) -> list[Catalogue]:
     """Return what builds tell; one that does not start has nothing to tell, which is said."""
     found: dict[str, Catalogue] = {}
     for build in wanted:
@@ -92,11 +92,11 @@ def _catalogues(wanted: Sequence[Build], workshop: Workshop) -> list[Catalogue]:
     return list(found.values())
 
 
-def _asking(workshop: Workshop, build: Build) -> Callable[[], Catalogue]:
+def _asking(workshop: Tools, build: Build) -> Callable[[], Catalogue]:
     return lambda: workshop.catalogue(build)
 
 
-def _explain(name: str, catalogue: Catalogue, others: Sequence[Build], workshop: Workshop, *, json: bool) -> None:
+def _explain(name: str, catalogue: Catalogue, others: Sequence[Build], workshop: Tools, *, json: bool) -> None:
     told = explain.explain(name, [catalogue, *_catalogues(others, workshop)])
     if json:
         _print_json(told.facts())

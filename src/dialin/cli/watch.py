@@ -70,7 +70,7 @@ def watch(
         serving.end()
 
     hub = Hub(Follower(directory.absolute()), SystemClock(), identity, alone=end if beside else None)
-    serving = server.Server(page(hub, access, place.served, place.cookie), hub.end)
+    serving = server.PageServer(page(hub, access, place.served, place.cookie), hub.end)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # the server takes it first, and hands it on when it has ended
     first = link()
     if beside:

@@ -30,7 +30,7 @@ Key = tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Snapshot:
     """A study at one instant.
 
     Attributes:
@@ -87,7 +87,7 @@ class Follower:
             return None
         return None if found is None or found.only_checks else found
 
-    def look(self) -> Seen:
+    def look(self) -> Snapshot:
         """Return the study as it stands now; where nothing was written since, hardly anything is read.
 
         Raises:
@@ -95,20 +95,20 @@ class Follower:
         """
         held, known = self.holder() is not None, self._known  # before the store: who lets go of it writes down first why
         if not (self.directory / store.FILE).is_file():
-            return Seen(State.READYING, Board())
+            return Snapshot(State.READYING, Board())
         signature = reading.signature(self.directory)
         if signature != known.signature:
             try:
                 reading.read(self.directory, self._read)
             except UserError:
                 if held and known.spec is None:
-                    return Seen(State.READYING, Board())  # it is being made
+                    return Snapshot(State.READYING, Board())  # it is being made
                 raise
             known.signature = signature
         state = state_of(known.progress, known.verdict, held=held)
         if state is State.DEAD and self.holder() is not None:
             state = State.READYING  # somebody took it up between the two questions
-        return Seen(
+        return Snapshot(
             state,
             self._board(state),
             known.ran,

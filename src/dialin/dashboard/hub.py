@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 
 from dialin.clock import Clock
-from dialin.dashboard.follow import Follower, Key, Seen
+from dialin.dashboard.follow import Follower, Key, Snapshot
 from dialin.dashboard.standing import State
 from dialin.dashboard.stop import stop_now
 from dialin.dashboard.view import view
@@ -62,7 +62,7 @@ class Hub:
         self._attended = clock.monotonic()
         self._wanted = asyncio.Event()
         self._news = asyncio.Event()
-        self._seen = Seen(State.READYING, Board())
+        self._seen = Snapshot(State.READYING, Board())
         self._live = b""
         self._report = b""
         self._number = 0
@@ -167,14 +167,14 @@ class Hub:
         try:
             self._say(words)
         except Exception:  # what was seen last is what cannot be shown
-            self._seen = Seen(State.READYING, Board())
+            self._seen = Snapshot(State.READYING, Board())
             self._say(words)
 
     def _tell(self) -> None:
         self._news.set()
         self._news = asyncio.Event()
 
-    def _make_report(self, seen: Seen) -> None:
+    def _make_report(self, seen: Snapshot) -> None:
         """Begin to make the report anew where it would be another one; one at a time, beside everything else."""
         if not seen.key or seen.key == self._key or (self._making is not None and not self._making.done()):
             return

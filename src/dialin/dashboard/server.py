@@ -86,7 +86,7 @@ def listen(host: str, port: int) -> tuple[socket.socket, Place]:
     return listening, Place(host, listening.getsockname()[1], bound.is_loopback, bound.is_unspecified)
 
 
-class Server(uvicorn.Server):
+class PageServer(uvicorn.Server):
     """A server that ends at the first signal, though streams are open.
 
     Args:

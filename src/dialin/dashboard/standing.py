@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from dialin.model.progress import Progress, Session
+from dialin.model.progress import Progress, SessionState
 from dialin.model.verdict import Outcome, Verdict
 from dialin.text import visible
 
@@ -42,13 +42,13 @@ def state_of(progress: Progress | None, verdict: Verdict | None, *, held: bool) 
     """
     if progress is None:
         return State.READYING if held else State.FINISHED if verdict is not None else State.RESTING
-    if held and progress.session is Session.RUNNING:
+    if held and progress.session is SessionState.RUNNING:
         return State.READYING if progress.ends is None else State.RUNNING
     return {
-        Session.RUNNING: State.DEAD,
-        Session.FINISHED: State.FINISHED,
-        Session.STOPPED: State.STOPPED,
-        Session.FAILED: State.FAILED,
+        SessionState.RUNNING: State.DEAD,
+        SessionState.FINISHED: State.FINISHED,
+        SessionState.STOPPED: State.STOPPED,
+        SessionState.FAILED: State.FAILED,
     }[progress.session]
 
 

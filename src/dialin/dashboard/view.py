@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dialin.dashboard.follow import Seen
+from dialin.dashboard.follow import Snapshot
 from dialin.dashboard.standing import State, takes_up, words_of
 from dialin.model.progress import Standing
 from dialin.model.study import StudySpec
@@ -22,7 +22,7 @@ from dialin.text import about, change, clock_time, counted, duration, number, vi
 _DRAWN = (State.RUNNING, State.DEAD)
 
 
-def view(seen: Seen, directory: Path, now: float, *, stopping: bool = False, report: int = 0, trouble: str = "") -> str:
+def view(seen: Snapshot, directory: Path, now: float, *, stopping: bool = False, report: int = 0, trouble: str = "") -> str:
     """Return the live part of the page, as JSON.
 
     Args:

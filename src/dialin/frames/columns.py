@@ -13,77 +13,77 @@ Kind = DataType | DataTypeClass
 TIME = pl.Datetime("us", "UTC")
 
 
-class Column(NamedTuple):
+class FrameColumn(NamedTuple):
     """One column of a frame."""
 
     kind: Kind
     meaning: str
 
 
-Columns = Mapping[str, Column]
+Columns = Mapping[str, FrameColumn]
 
-_CANDIDATE = Column(pl.String, "the candidate's name")
-_TRIAL = Column(pl.Int32, "the trial's number in the study, from 1")
-_BLOCK = Column(pl.Int32, "the number of its block, from 1")
-_PURPOSE = Column(pl.String, "what it is for: race (decides), confirm (fresh trials), waits (raw waits)")
+_CANDIDATE = FrameColumn(pl.String, "the candidate's name")
+_TRIAL = FrameColumn(pl.Int32, "the trial's number in the study, from 1")
+_BLOCK = FrameColumn(pl.Int32, "the number of its block, from 1")
+_PURPOSE = FrameColumn(pl.String, "what it is for: race (decides), confirm (fresh trials), waits (raw waits)")
 _OF_A_TRIAL = {"trial": _TRIAL, "block": _BLOCK, "candidate": _CANDIDATE, "purpose": _PURPOSE}
-_PROBE = Column(pl.String, "what read it, such as status (docs/probes.md)")
-_FIGURE = Column(pl.String, "the figure's name, as the server or the probe calls it")
-_SECONDS = Column(pl.Float64, "seconds of wall clock between the first and the last reading")
+_PROBE = FrameColumn(pl.String, "what read it, such as status (docs/probes.md)")
+_FIGURE = FrameColumn(pl.String, "the figure's name, as the server or the probe calls it")
+_SECONDS = FrameColumn(pl.Float64, "seconds of wall clock between the first and the last reading")
 
 
-def _with_interval(name: str, meaning: str) -> dict[str, Column]:
+def _with_interval(name: str, meaning: str) -> dict[str, FrameColumn]:
     return {
-        name: Column(pl.Float64, meaning),
-        f"{name}_low": Column(pl.Float64, "lower end of its interval; null where there is none"),
-        f"{name}_high": Column(pl.Float64, "upper end of its interval"),
+        name: FrameColumn(pl.Float64, meaning),
+        f"{name}_low": FrameColumn(pl.Float64, "lower end of its interval; null where there is none"),
+        f"{name}_high": FrameColumn(pl.Float64, "upper end of its interval"),
     }
 
 
 CANDIDATES: Columns = {
     "candidate": _CANDIDATE,
-    "baseline": Column(pl.Boolean, "whether the others are measured against it"),
-    "server": Column(pl.String, "the build that it runs on, as it was asked for"),
-    "setting": Column(pl.String, "what it sets, in one line"),
-    "done": Column(pl.Int32, "trials that ended well"),
-    "failed": Column(pl.Int32, "trials that failed"),
+    "baseline": FrameColumn(pl.Boolean, "whether the others are measured against it"),
+    "server": FrameColumn(pl.String, "the build that it runs on, as it was asked for"),
+    "setting": FrameColumn(pl.String, "what it sets, in one line"),
+    "done": FrameColumn(pl.Int32, "trials that ended well"),
+    "failed": FrameColumn(pl.Int32, "trials that failed"),
 }
 
 TRIALS: Columns = {
     "trial": _TRIAL,
     "block": _BLOCK,
-    "position": Column(pl.Int32, "its place in the block's order, from 1"),
-    "session": Column(pl.Int32, "which run of dialin measured it; a study that was resumed has several"),
+    "position": FrameColumn(pl.Int32, "its place in the block's order, from 1"),
+    "session": FrameColumn(pl.Int32, "which run of dialin measured it; a study that was resumed has several"),
     "candidate": _CANDIDATE,
     "purpose": _PURPOSE,
-    "state": Column(pl.String, "running, done, failed or interrupted; an interrupted one counts for nothing"),
-    "started": Column(TIME, "when it began, UTC"),
-    "restore_s": Column(pl.Float64, "seconds that each step took; null where it did not happen"),
-    "boot_s": Column(pl.Float64, "starting the server"),
-    "set_s": Column(pl.Float64, "setting the variables of a running server"),
-    "verify_s": Column(pl.Float64, "reading back what is in force"),
-    "warm_up_s": Column(pl.Float64, "load that is not measured yet"),
-    "measure_s": Column(pl.Float64, "the measured window"),
-    "stop_s": Column(pl.Float64, "ending the server"),
-    "warm_up_end": Column(pl.String, "why the warm-up ended: steady or limit"),
-    "window_s": Column(pl.Float64, "seconds of the window that CPU was counted over"),
-    "driver_cpu_s": Column(pl.Float64, "CPU seconds of the load driver in it"),
-    "server_cpu_s": Column(pl.Float64, "CPU seconds of the server; null where it runs elsewhere"),
-    "machine_busy_s": Column(pl.Float64, "CPU seconds of everything on the machine"),
-    "cpus": Column(pl.Int32, "how many CPUs the machine has"),
-    "driver_cpus": Column(pl.Int32, "how many of them the driver may use"),
-    "failed_in": Column(pl.String, "the step that it failed in"),
-    "fault": Column(pl.String, "whose fault: server or workload"),
-    "reason": Column(pl.String, "why it failed, one line"),
-    "log_tail": Column(pl.String, "the last lines of the log that tells of it"),
+    "state": FrameColumn(pl.String, "running, done, failed or interrupted; an interrupted one counts for nothing"),
+    "started": FrameColumn(TIME, "when it began, UTC"),
+    "restore_s": FrameColumn(pl.Float64, "seconds that each step took; null where it did not happen"),
+    "boot_s": FrameColumn(pl.Float64, "starting the server"),
+    "set_s": FrameColumn(pl.Float64, "setting the variables of a running server"),
+    "verify_s": FrameColumn(pl.Float64, "reading back what is in force"),
+    "warm_up_s": FrameColumn(pl.Float64, "load that is not measured yet"),
+    "measure_s": FrameColumn(pl.Float64, "the measured window"),
+    "stop_s": FrameColumn(pl.Float64, "ending the server"),
+    "warm_up_end": FrameColumn(pl.String, "why the warm-up ended: steady or limit"),
+    "window_s": FrameColumn(pl.Float64, "seconds of the window that CPU was counted over"),
+    "driver_cpu_s": FrameColumn(pl.Float64, "CPU seconds of the load driver in it"),
+    "server_cpu_s": FrameColumn(pl.Float64, "CPU seconds of the server; null where it runs elsewhere"),
+    "machine_busy_s": FrameColumn(pl.Float64, "CPU seconds of everything on the machine"),
+    "cpus": FrameColumn(pl.Int32, "how many CPUs the machine has"),
+    "driver_cpus": FrameColumn(pl.Int32, "how many of them the driver may use"),
+    "failed_in": FrameColumn(pl.String, "the step that it failed in"),
+    "fault": FrameColumn(pl.String, "whose fault: server or workload"),
+    "reason": FrameColumn(pl.String, "why it failed, one line"),
+    "log_tail": FrameColumn(pl.String, "the last lines of the log that tells of it"),
 }
 
 VARIABLES: Columns = {
     **_OF_A_TRIAL,
-    "variable": Column(pl.String, "a server variable"),
-    "asked": Column(pl.String, "the value that was asked for; null where nobody asked"),
-    "in_force": Column(pl.String, "what the server said of it once it was ready"),
-    "real": Column(pl.String, "what was counted of the real objects behind it, where it could be"),
+    "variable": FrameColumn(pl.String, "a server variable"),
+    "asked": FrameColumn(pl.String, "the value that was asked for; null where nobody asked"),
+    "in_force": FrameColumn(pl.String, "what the server said of it once it was ready"),
+    "real": FrameColumn(pl.String, "what was counted of the real objects behind it, where it could be"),
 }
 
 SAMPLES: Columns = {
@@ -91,126 +91,130 @@ SAMPLES: Columns = {
     "block": _BLOCK,
     "trial": _TRIAL,
     "purpose": _PURPOSE,
-    "state": Column(pl.String, "the trial's: running, done, failed or interrupted"),
-    "step": Column(pl.String, "warm_up or measure"),
-    "second": Column(pl.Int32, "counted from 1 within the trial, warm-up included; of a timed query, the run"),
-    "time": Column(TIME, "when it arrived, UTC"),
-    "threads": Column(pl.Int32, "connections that worked at once"),
-    "seconds": Column(pl.Float64, "seconds that it covers: 1, or what a run of a timed query took"),
-    "tps": Column(pl.Float64, "transactions a second"),
-    "reads": Column(pl.Float64, "read queries a second"),
-    "writes": Column(pl.Float64, "write queries a second"),
-    "other": Column(pl.Float64, "other queries a second (begin, commit)"),
-    "latency_ms": Column(pl.Float64, "the second's percentile of transaction latency (`--percentile`, else p95), milliseconds"),
-    "errors": Column(pl.Float64, "errors a second that the driver ignored (deadlocks and the like)"),
-    "reconnects": Column(pl.Float64, "connections made anew, a second"),
-    "gap_s": Column(pl.Float64, "the longest that the host itself stood still within it, seconds"),
-    "stolen": Column(pl.Float64, "share of the CPU time that the hypervisor gave to others, 0 to 1; null where not told"),
-    "pressure": Column(pl.Float64, "share of it in which some task waited for a CPU, 0 to 1; null where not told"),
-    "lost": Column(pl.Boolean, "the host, not the server, spoiled it: left out of every figure of the verdict"),
+    "state": FrameColumn(pl.String, "the trial's: running, done, failed or interrupted"),
+    "step": FrameColumn(pl.String, "warm_up or measure"),
+    "second": FrameColumn(pl.Int32, "counted from 1 within the trial, warm-up included; of a timed query, the run"),
+    "time": FrameColumn(TIME, "when it arrived, UTC"),
+    "threads": FrameColumn(pl.Int32, "connections that worked at once"),
+    "seconds": FrameColumn(pl.Float64, "seconds that it covers: 1, or what a run of a timed query took"),
+    "tps": FrameColumn(pl.Float64, "transactions a second"),
+    "reads": FrameColumn(pl.Float64, "read queries a second"),
+    "writes": FrameColumn(pl.Float64, "write queries a second"),
+    "other": FrameColumn(pl.Float64, "other queries a second (begin, commit)"),
+    "latency_ms": FrameColumn(
+        pl.Float64, "the second's percentile of transaction latency (`--percentile`, else p95), milliseconds"
+    ),
+    "errors": FrameColumn(pl.Float64, "errors a second that the driver ignored (deadlocks and the like)"),
+    "reconnects": FrameColumn(pl.Float64, "connections made anew, a second"),
+    "gap_s": FrameColumn(pl.Float64, "the longest that the host itself stood still within it, seconds"),
+    "stolen": FrameColumn(pl.Float64, "share of the CPU time that the hypervisor gave to others, 0 to 1; null where not told"),
+    "pressure": FrameColumn(pl.Float64, "share of it in which some task waited for a CPU, 0 to 1; null where not told"),
+    "lost": FrameColumn(pl.Boolean, "the host, not the server, spoiled it: left out of every figure of the verdict"),
 }
 
 VERDICT: Columns = {
     "candidate": _CANDIDATE,
-    "state": Column(pl.String, "wins, ties, loses, behind, open (inconclusive), unsafe or failed"),
-    "recommended": Column(pl.Boolean, "whether it is what the study recommends"),
-    "baseline": Column(pl.Boolean, "whether the others are measured against it"),
+    "state": FrameColumn(pl.String, "wins, ties, loses, behind, open (inconclusive), unsafe or failed"),
+    "recommended": FrameColumn(pl.Boolean, "whether it is what the study recommends"),
+    "baseline": FrameColumn(pl.Boolean, "whether the others are measured against it"),
     **_with_interval("tps", "throughput: transactions divided by measured seconds"),
     **_with_interval("ratio", "throughput as a ratio to the baseline's: 1.05 is 5 % more"),
     **_with_interval("typical_ratio", "typical speed, which forgives stalls, as a ratio to the baseline's"),
-    "stall_cost": Column(pl.Float64, "share of the typical speed that stalls cost, 0 to 1"),
+    "stall_cost": FrameColumn(pl.Float64, "share of the typical speed that stalls cost, 0 to 1"),
     **_with_interval("goal_ratio", "the goal's own measure as a ratio to the baseline's"),
-    "probability": Column(pl.Float64, "of being within what is worthwhile of the best, 0 to 1"),
+    "probability": FrameColumn(pl.Float64, "of being within what is worthwhile of the best, 0 to 1"),
     **_with_interval("cv", "coefficient of variation of the seconds of a typical trial: 0.04 is 4 %"),
     **_with_interval("stalls_per_1000", "measured seconds below half of their trial's median, per 1000"),
     **_with_interval("latency_ms", "the percentile of latency of a typical trial, milliseconds"),
-    "worst_second_tps": Column(pl.Float64, "the lowest measured second of any trial, transactions a second"),
-    "errors_per_s": Column(pl.Float64, "errors that the driver ignored, a second"),
-    "trials": Column(pl.Int32, "trials that ended well"),
-    "failed": Column(pl.Int32, "trials that failed"),
-    "unsteady": Column(pl.Int32, "trials that did not become steady"),
-    "lost_seconds": Column(pl.Int32, "seconds left out because the host stood still"),
-    "effective_seconds": Column(pl.Float64, "how many independent seconds its measured ones are worth"),
-    "left_after": Column(pl.Int32, "the block after which it left the race; null where it stayed"),
-    "pareto": Column(pl.Boolean, "no other candidate is both faster and steadier"),
-    "weaker_durability": Column(pl.List(pl.String), "variables by which it can lose commits that the baseline keeps"),
+    "worst_second_tps": FrameColumn(pl.Float64, "the lowest measured second of any trial, transactions a second"),
+    "errors_per_s": FrameColumn(pl.Float64, "errors that the driver ignored, a second"),
+    "trials": FrameColumn(pl.Int32, "trials that ended well"),
+    "failed": FrameColumn(pl.Int32, "trials that failed"),
+    "unsteady": FrameColumn(pl.Int32, "trials that did not become steady"),
+    "lost_seconds": FrameColumn(pl.Int32, "seconds left out because the host stood still"),
+    "effective_seconds": FrameColumn(pl.Float64, "how many independent seconds its measured ones are worth"),
+    "left_after": FrameColumn(pl.Int32, "the block after which it left the race; null where it stayed"),
+    "pareto": FrameColumn(pl.Boolean, "no other candidate is both faster and steadier"),
+    "weaker_durability": FrameColumn(pl.List(pl.String), "variables by which it can lose commits that the baseline keeps"),
 }
 
 LOOKS: Columns = {
-    "look": Column(pl.Int32, "counted from 1"),
-    "blocks": Column(pl.Int32, "complete blocks by then"),
-    "trials": Column(pl.Int32, "trials of the race that had ended"),
-    "alpha": Column(pl.Float64, "the error that this look was allowed, a probability"),
-    "decided": Column(pl.Boolean, "whether it ended the study"),
+    "look": FrameColumn(pl.Int32, "counted from 1"),
+    "blocks": FrameColumn(pl.Int32, "complete blocks by then"),
+    "trials": FrameColumn(pl.Int32, "trials of the race that had ended"),
+    "alpha": FrameColumn(pl.Float64, "the error that this look was allowed, a probability"),
+    "decided": FrameColumn(pl.Boolean, "whether it ended the study"),
 }
 
 LOG: Columns = {
-    "time": Column(TIME, "when it was said, UTC"),
-    "text": Column(pl.String, "what happened, in words"),
+    "time": FrameColumn(TIME, "when it was said, UTC"),
+    "text": FrameColumn(pl.String, "what happened, in words"),
 }
 
 COUNTERS: Columns = {
     **_OF_A_TRIAL,
     "probe": _PROBE,
     "name": _FIGURE,
-    "rise": Column(pl.Float64, "by how much it rose over the measured window, in its own unit"),
+    "rise": FrameColumn(pl.Float64, "by how much it rose over the measured window, in its own unit"),
     "seconds": _SECONDS,
-    "per_second": Column(pl.Float64, "its rise a second"),
+    "per_second": FrameColumn(pl.Float64, "its rise a second"),
 }
 
 GAUGES: Columns = {
     **_OF_A_TRIAL,
     "probe": _PROBE,
     "name": _FIGURE,
-    "first": Column(pl.Float64, "its value when the measured window began, in its own unit"),
-    "last": Column(pl.Float64, "when it ended"),
-    "least": Column(pl.Float64, "the lowest that was read"),
-    "most": Column(pl.Float64, "the highest that was read"),
-    "mean": Column(pl.Float64, "of all readings"),
+    "first": FrameColumn(pl.Float64, "its value when the measured window began, in its own unit"),
+    "last": FrameColumn(pl.Float64, "when it ended"),
+    "least": FrameColumn(pl.Float64, "the lowest that was read"),
+    "most": FrameColumn(pl.Float64, "the highest that was read"),
+    "mean": FrameColumn(pl.Float64, "of all readings"),
 }
 
 EVIDENCE: Columns = {
     **_OF_A_TRIAL,
-    "time": Column(TIME, "when it was read, UTC"),
+    "time": FrameColumn(TIME, "when it was read, UTC"),
     "probe": _PROBE,
     "name": _FIGURE,
-    "value": Column(pl.Float64, "of a counter its rise a second since the reading before; of a gauge its value"),
+    "value": FrameColumn(pl.Float64, "of a counter its rise a second since the reading before; of a gauge its value"),
 }
 
 WAITS: Columns = {
     **_OF_A_TRIAL,
-    "instrument": Column(pl.String, "the performance schema's, such as wait/synch/mutex/innodb/buf_pool_mutex"),
-    "operation": Column(pl.String, "such as shared_lock; (all) for all of the instrument together"),
-    "count": Column(pl.Int64, "how many waits"),
-    "seconds": Column(pl.Float64, "in which they were collected"),
-    "mean_ns": Column(pl.Float64, "of their times, nanoseconds"),
-    "p50_ns": Column(pl.Float64, "half were no longer"),
-    "p90_ns": Column(pl.Float64, "nine in ten were no longer"),
-    "p99_ns": Column(pl.Float64, "99 in 100 were no longer"),
-    "p999_ns": Column(pl.Float64, "999 in 1000 were no longer"),
-    "max_ns": Column(pl.Float64, "the longest"),
-    "total_ns": Column(pl.Float64, "all of them together"),
-    "worst_share": Column(pl.Float64, "share of the total that the longest 1 % are, 0 to 1"),
-    "ten_share": Column(pl.Float64, "share of the total that the ten longest are, 0 to 1"),
+    "instrument": FrameColumn(pl.String, "the performance schema's, such as wait/synch/mutex/innodb/buf_pool_mutex"),
+    "operation": FrameColumn(pl.String, "such as shared_lock; (all) for all of the instrument together"),
+    "count": FrameColumn(pl.Int64, "how many waits"),
+    "seconds": FrameColumn(pl.Float64, "in which they were collected"),
+    "mean_ns": FrameColumn(pl.Float64, "of their times, nanoseconds"),
+    "p50_ns": FrameColumn(pl.Float64, "half were no longer"),
+    "p90_ns": FrameColumn(pl.Float64, "nine in ten were no longer"),
+    "p99_ns": FrameColumn(pl.Float64, "99 in 100 were no longer"),
+    "p999_ns": FrameColumn(pl.Float64, "999 in 1000 were no longer"),
+    "max_ns": FrameColumn(pl.Float64, "the longest"),
+    "total_ns": FrameColumn(pl.Float64, "all of them together"),
+    "worst_share": FrameColumn(pl.Float64, "share of the total that the longest 1 % are, 0 to 1"),
+    "ten_share": FrameColumn(pl.Float64, "share of the total that the ten longest are, 0 to 1"),
 }
 
 WAIT_HISTOGRAMS: Columns = {
     **_OF_A_TRIAL,
     "instrument": WAITS["instrument"],
     "operation": WAITS["operation"],
-    "from_ns": Column(pl.Float64, "waits of this length or longer, nanoseconds; the first row holds those below 1 ns, too"),
-    "below_ns": Column(pl.Float64, "and shorter than this: twice as long"),
-    "count": Column(pl.Int64, "how many"),
+    "from_ns": FrameColumn(
+        pl.Float64, "waits of this length or longer, nanoseconds; the first row holds those below 1 ns, too"
+    ),
+    "below_ns": FrameColumn(pl.Float64, "and shorter than this: twice as long"),
+    "count": FrameColumn(pl.Int64, "how many"),
 }
 
 RAW_WAITS: Columns = {
     **_OF_A_TRIAL,
-    "thread": Column(pl.UInt32, "the server's number of the thread that waited"),
-    "event": Column(pl.UInt64, "the number of the event within its thread"),
+    "thread": FrameColumn(pl.UInt32, "the server's number of the thread that waited"),
+    "event": FrameColumn(pl.UInt64, "the number of the event within its thread"),
     "instrument": WAITS["instrument"],
-    "operation": Column(pl.String, "such as shared_lock"),
-    "start_ps": Column(pl.UInt64, "when it began by the server's timer, picoseconds since the server started"),
-    "wait_ps": Column(pl.UInt64, "how long it took, picoseconds"),
+    "operation": FrameColumn(pl.String, "such as shared_lock"),
+    "start_ps": FrameColumn(pl.UInt64, "when it began by the server's timer, picoseconds since the server started"),
+    "wait_ps": FrameColumn(pl.UInt64, "how long it took, picoseconds"),
 }
 
 EVERY: Mapping[str, Columns] = {
@@ -244,7 +248,7 @@ def schema(columns: Columns) -> dict[str, Kind]:
     return {name: column.kind for name, column in columns.items()}
 
 
-def kind(column: Column) -> str:
+def kind(column: FrameColumn) -> str:
     """Return in a word or three what a column holds."""
     return _KINDS.get(column.kind, "whole number")
 

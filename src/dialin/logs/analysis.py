@@ -10,18 +10,18 @@ import numpy as np
 
 from dialin.errors import UserError
 from dialin.logs import cells, course_notes, factors, notes, sentences
-from dialin.logs.assignment import Rule, Sorted, sort
+from dialin.logs.assignment import AssignmentRule, Sorted, sort
 from dialin.logs.cells import Cells, geometric_mean, goal_ratio
 from dialin.logs.factors import Values
 from dialin.logs.reading import Folder, incomplete
-from dialin.logs.run_figures import Figures, figures
+from dialin.logs.run_figures import RunFigures, figures
 from dialin.model.analysis import Analysis, CandidateAnalysis, FileEntry, RunAnalysis
 from dialin.model.study import WORTHWHILE, Goal
 from dialin.model.verdict import CandidateState, Estimate, Note
 from dialin.stats.blocks import WIDEST, Observation
 from dialin.stats.intervals import stall_share, typical
 from dialin.stats.quantiles import t_quantile
-from dialin.stats.runs import Comparison, compare, judge
+from dialin.stats.runs import Comparison, compare, rank_candidates
 from dialin.text import listed
 
 _NEVER_ZERO = 1e-9
@@ -40,7 +40,7 @@ class Request:
         skip: seconds to leave out at the start of each run; None where the end of its warm-up is to be found.
     """
 
-    rule: Rule = Rule()  # noqa: RUF009 - frozen
+    rule: AssignmentRule = AssignmentRule()  # noqa: RUF009 - frozen
     goal: Goal = Goal.THROUGHPUT
     baseline: str | None = None
     confidence: float = 0.95
@@ -60,7 +60,7 @@ class _Compared:
         latency: whether all logs hold the same percentile of latency.
     """
 
-    counted: Sequence[Figures]
+    counted: Sequence[RunFigures]
     throughput: Comparison
     decisive: Comparison
     alike: bool
@@ -91,7 +91,7 @@ def analyze(folder: Folder, request: Request, options: Values | None = None) -> 
 
 
 def judge_runs(
-    summed_up: Sequence[Figures], found: Sorted, request: Request, files: Sequence[FileEntry], reading: Sequence[Note]
+    summed_up: Sequence[RunFigures], found: Sorted, request: Request, files: Sequence[FileEntry], reading: Sequence[Note]
 ) -> Analysis:
     """Judge runs that are summed up.
 
@@ -111,7 +111,7 @@ def judge_runs(
     alpha, names = 1 - request.confidence, found.names
     worthwhile = WORTHWHILE[request.goal] if request.worthwhile is None else request.worthwhile
     barred = notes.one_after_the_other(counted, found, compared.decisive)
-    standings = judge(compared.decisive, names, baseline, alpha=alpha, worthwhile=worthwhile, barred=barred)
+    standings = rank_candidates(compared.decisive, names, baseline, alpha=alpha, worthwhile=worthwhile, barred=barred)
     candidates = [_candidate(name, compared, request.goal, baseline, standings.states[name], alpha) for name in names]
     table = Cells(tuple(factors.keys(found.others)), compared.decisive, request.goal, alpha)
     depends = cells.dependence(table, names, baseline, barred)
@@ -173,7 +173,7 @@ def _baseline(asked: str | None, found: Sorted) -> str:
     return baseline
 
 
-def _compare(counted: Sequence[Figures], found: Sorted, goal: Goal) -> _Compared:
+def _compare(counted: Sequence[RunFigures], found: Sorted, goal: Goal) -> _Compared:
     runs = [one.run for one in counted]
     alike = len({run.interval for run in runs}) == 1 and runs[0].interval > 0
     latency = len({run.percentile for run in runs} - {None}) <= 1 and all(run.latency_ms is not None for run in runs)

@@ -17,7 +17,7 @@ _SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class AssignmentRule:
     """How the names of logs say what candidate a run is of: by one of the first two, else each run is a candidate of its own.
 
     Attributes:
@@ -67,7 +67,7 @@ class Sorted:
     warnings: Sequence[Note]
 
 
-def sort(runs: Sequence[Run], rule: Rule, options: Values | None = None) -> Sorted:
+def sort(runs: Sequence[Run], rule: AssignmentRule, options: Values | None = None) -> Sorted:
     """Sort runs by candidate; a copy counts for nothing, and one that stands for two candidates takes its original along.
 
     Args:
@@ -112,7 +112,7 @@ def sort(runs: Sequence[Run], rule: Rule, options: Values | None = None) -> Sort
     )
 
 
-def _candidates(runs: Sequence[Run], rule: Rule, labels: Mapping[str, str]) -> dict[str, str]:
+def _candidates(runs: Sequence[Run], rule: AssignmentRule, labels: Mapping[str, str]) -> dict[str, str]:
     every = [run.name for run in runs]
     if rule.by is not None:
         return run_names.by_expression(every, rule.by)

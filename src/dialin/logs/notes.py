@@ -9,7 +9,7 @@ from statistics import fmean, median
 from dialin.logs import factors
 from dialin.logs.assignment import Sorted
 from dialin.logs.reading import natural
-from dialin.logs.run_figures import Figures
+from dialin.logs.run_figures import RunFigures
 from dialin.model.analysis import RunAnalysis
 from dialin.model.study import WORTHWHILE, Goal
 from dialin.model.verdict import Note
@@ -152,7 +152,7 @@ def in_order(barred: Collection[frozenset[str]]) -> list[Note]:
     return [Note(code="one_after_the_other", text=text, data={"pairs": pairs})]
 
 
-def less_steady(figures: Sequence[Figures], names: Sequence[str], comparison: Comparison, alpha: float) -> list[Note]:
+def less_steady(figures: Sequence[RunFigures], names: Sequence[str], comparison: Comparison, alpha: float) -> list[Note]:
     """Return the notes of candidates that stalled more, or varied more, than a steadier one, in every cell they share."""
     by = {name: [one for one in figures if one.run.candidate == name] for name in names}
     calmest = sorted(names, key=lambda name: median(one.run.cv or 0.0 for one in by[name]))
@@ -165,7 +165,7 @@ def less_steady(figures: Sequence[Figures], names: Sequence[str], comparison: Co
 
 
 def _less_steady_than(
-    by: Mapping[str, Sequence[Figures]], name: str, calm: str, comparison: Comparison, alpha: float
+    by: Mapping[str, Sequence[RunFigures]], name: str, calm: str, comparison: Comparison, alpha: float
 ) -> Note | None:
     cells = comparison.shared(name, calm)
     rough_runs, calm_runs = (
@@ -200,7 +200,7 @@ def _less_steady_than(
     )
 
 
-def _stalled(rough: Sequence[Figures], calm: Sequence[Figures], alpha: float) -> tuple[float, float, bool]:
+def _stalled(rough: Sequence[RunFigures], calm: Sequence[RunFigures], alpha: float) -> tuple[float, float, bool]:
     """Return the share of stalled seconds of two candidates in a cell, and whether their intervals are apart."""
     longest = max((length for one in (*rough, *calm) for length in one.stalls), default=0.0)
     one, two = (
@@ -320,7 +320,7 @@ def _by_candidate(found: Sorted, key: str) -> str:
     return ", ".join(f"{of[name]} ({name})" for name in found.names[:_SHOWN])
 
 
-def _cvs(figures: Sequence[Figures]) -> list[float]:
+def _cvs(figures: Sequence[RunFigures]) -> list[float]:
     return [one.run.cv or 0.0 for one in figures]
 
 

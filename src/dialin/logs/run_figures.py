@@ -26,7 +26,7 @@ _DAY = 86_400
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class RunFigures:
     """One run in figures.
 
     Attributes:
@@ -38,7 +38,7 @@ class Figures:
     stalls: tuple[float, ...]
 
 
-def figures(run: Run, label: str, candidate: str | None, others: Mapping[str, str], skip: float | None) -> Figures:
+def figures(run: Run, label: str, candidate: str | None, others: Mapping[str, str], skip: float | None) -> RunFigures:
     """Sum up a run.
 
     Args:
@@ -68,7 +68,7 @@ def figures(run: Run, label: str, candidate: str | None, others: Mapping[str, st
     summed = window(measured)
     lengths = summed.stall_lengths
     logged = bool(log.latency_ms.any())
-    return Figures(
+    return RunFigures(
         RunAnalysis(
             file=run.name,
             label=label,
@@ -118,13 +118,13 @@ def _effective_lines(tps: NDArray[np.float64]) -> float:
     return effective_seconds(last) * tps.size / last.size
 
 
-def _of_summary(run: Run, label: str, candidate: str | None, others: Mapping[str, str]) -> Figures:
+def _of_summary(run: Run, label: str, candidate: str | None, others: Mapping[str, str]) -> RunFigures:
     """Return what the summary of a log shows that has no interval reports."""
     summary = run.log.summary
     if summary is None:
         raise RuntimeError(f"{run.name} has no summary")
     seconds = summary.seconds or 0.0
-    return Figures(
+    return RunFigures(
         RunAnalysis(
             file=run.name,
             label=label,

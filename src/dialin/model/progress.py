@@ -31,7 +31,7 @@ class Standing:
     left: bool = False
 
 
-class Session(StrEnum):
+class SessionState(StrEnum):
     """How a run of dialin on a study stands. One that was killed still says that it runs."""
 
     RUNNING = "running"
@@ -55,7 +55,7 @@ class Progress:
         reason: why it failed, in a line.
     """
 
-    session: Session
+    session: SessionState
     began: float
     blocks: int = 0
     ends: float | None = None

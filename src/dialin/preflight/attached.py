@@ -19,7 +19,7 @@ from dialin.servers.attached.client_options import find_account
 from dialin.servers.attached.server import Attached
 from dialin.servers.attached.undo import SCHEMA
 from dialin.trials.attached_site import AttachedServer
-from dialin.trials.tools import Workshop
+from dialin.trials.tools import Tools
 from dialin.variables import catalogue, check, rules
 from dialin.variables.catalogue import Catalogue
 from dialin.verdict import effective_settings
@@ -55,7 +55,7 @@ NOTHING = Permission()
 def check_attached(
     question: StudyOptions,
     directory: Path,
-    workshop: Workshop,
+    workshop: Tools,
     workload: Workload,
     settings: Sequence[tuple[str, Variables]],
     left_out: Sequence[str],
@@ -112,7 +112,7 @@ def check_attached(
 def resume_attached(
     spec: StudySpec,
     allowed: Plan,
-    workshop: Workshop,
+    workshop: Tools,
     workload: Workload,
     permission: Permission,
     known: Mapping[str, Mapping[str, Any]],
@@ -156,7 +156,7 @@ def resume_attached(
     )
 
 
-def connect(attachment: Attachment, workshop: Workshop) -> Attached:
+def connect(attachment: Attachment, workshop: Tools) -> Attached:
     """Return the attached server, after it has answered.
 
     Raises:
@@ -174,7 +174,7 @@ def _site(
     attachment: Attachment,
     attached: Attached,
     workload: Workload,
-    workshop: Workshop,
+    workshop: Tools,
     permission: Permission,
 ) -> AttachedServer:
     """Return where the study takes place; the server is asked which variables only a start can set, and nothing is set."""

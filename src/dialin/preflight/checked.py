@@ -18,7 +18,7 @@ from dialin.question.options import StudyOptions
 from dialin.question.plan import Plan, plan
 from dialin.trials.site import Site
 from dialin.variables import check
-from dialin.verdict.effective_settings import Seen
+from dialin.verdict.effective_settings import EffectiveSettings
 from dialin.workloads.base import Workload
 
 
@@ -46,7 +46,7 @@ class CheckedStudy:
     site: Site
     notes: tuple[str, ...] = ()
     changes: tuple[str, ...] = ()
-    seen: Mapping[str, Seen] = field(default_factory=dict)
+    seen: Mapping[str, EffectiveSettings] = field(default_factory=dict)
     catalogues: Mapping[str, str] = field(default_factory=dict)
     promise: str = ""
 

@@ -17,20 +17,20 @@ from dialin.servers.instance import Instance
 from dialin.servers.objects import counted_by_locks, instrumented, real_objects
 from dialin.trials.changes import Changes
 from dialin.trials.sandbox_site import sandbox_options
-from dialin.trials.switched_server import Switched
-from dialin.trials.tools import Workshop
+from dialin.trials.switched_server import SwitchedServer
+from dialin.trials.tools import Tools
 from dialin.verdict.changed_during_trial import ChangeDetector
-from dialin.verdict.effective_settings import Seen, confounds
+from dialin.verdict.effective_settings import EffectiveSettings, confounds
 
 _TRIES = 4
 """Times that what differs is held still and looked at again: one variable may hide another."""
 
 
-Inspect = Callable[[str, Setting], Seen | None]
+Inspect = Callable[[str, Setting], EffectiveSettings | None]
 """Looks at a candidate with a setting; None where its server does not start."""
 
 
-def inspector(workshop: Workshop, builds: Mapping[str, Build], asked: Iterable[str]) -> Inspect:
+def inspector(workshop: Tools, builds: Mapping[str, Build], asked: Iterable[str]) -> Inspect:
     """Return what looks at candidates.
 
     Args:
@@ -40,7 +40,7 @@ def inspector(workshop: Workshop, builds: Mapping[str, Build], asked: Iterable[s
     """
     names = dict.fromkeys(asked)
 
-    def inspect(candidate: str, setting: Setting) -> Seen | None:
+    def inspect(candidate: str, setting: Setting) -> EffectiveSettings | None:
         build = builds[candidate]
         options = sandbox_options(setting, build)
         try:
@@ -48,7 +48,7 @@ def inspector(workshop: Workshop, builds: Mapping[str, Build], asked: Iterable[s
             countable = {name: None for name in names if name not in found.real and name in found.in_force}
             if counted_by_locks(build, countable):
                 counted = _read(workshop, build, {**options, **instrumented(build)}).real
-                found = Seen(found.in_force, {**counted, **found.real})
+                found = EffectiveSettings(found.in_force, {**counted, **found.real})
         except ServerError as error:
             workshop.say(f"{candidate}: {error.what}. Its trials will show whether that is always so")
             return None
@@ -57,34 +57,34 @@ def inspector(workshop: Workshop, builds: Mapping[str, Build], asked: Iterable[s
     return inspect
 
 
-def _read(workshop: Workshop, build: Build, options: Setting) -> Seen:
+def _read(workshop: Tools, build: Build, options: Setting) -> EffectiveSettings:
     with workshop.preparer.running(build, options) as sandbox:
         return _seen(sandbox, build)
 
 
-def _seen(server: Instance, build: Build) -> Seen:
+def _seen(server: Instance, build: Build) -> EffectiveSettings:
     with server.connect() as query:
         values = global_variables(query)
-        return Seen(values, real_objects(query, server.pid, build, values))
+        return EffectiveSettings(values, real_objects(query, server.pid, build, values))
 
 
-def inspect_by_setting(workshop: Workshop, build: Build, changes: Changes) -> dict[str, list[Seen]]:
+def inspect_by_setting(workshop: Tools, build: Build, changes: Changes) -> dict[str, list[EffectiveSettings]]:
     """Return what each candidate comes to on one server that is set to all of them in turn, and to all of them back again.
 
     Raises:
         ServerError: the server does not start, or refuses a value.
     """
-    found: dict[str, list[Seen]] = {}
+    found: dict[str, list[EffectiveSettings]] = {}
     order = list(changes.own)
     with workshop.preparer.running(build, sandbox_options(changes.boot, build)) as sandbox:
-        switched = Switched(sandbox, changes, workshop.clock, ChangeDetector(()))
+        switched = SwitchedServer(sandbox, changes, workshop.clock, ChangeDetector(()))
         for candidate in [*order, *reversed(order)]:
             switched.become(candidate)
             found.setdefault(candidate, []).append(_seen(sandbox, build))
     return found
 
 
-def inspect_all(spec: StudySpec, inspect: Inspect) -> dict[str, Seen]:
+def inspect_all(spec: StudySpec, inspect: Inspect) -> dict[str, EffectiveSettings]:
     """Return what each candidate came to; one whose server did not start is left out. In an A/A study one stands for all."""
     if spec.aa and spec.candidates:
         first = spec.candidates[0]
@@ -94,7 +94,9 @@ def inspect_all(spec: StudySpec, inspect: Inspect) -> dict[str, Seen]:
     return {name: seen for name, seen in found.items() if seen is not None}
 
 
-def pin_confounds(spec: StudySpec, seen: Mapping[str, Seen], inspect: Inspect) -> tuple[StudySpec, dict[str, Seen]]:
+def pin_confounds(
+    spec: StudySpec, seen: Mapping[str, EffectiveSettings], inspect: Inspect
+) -> tuple[StudySpec, dict[str, EffectiveSettings]]:
     """Return the study in which every confound that can be pinned is, and the effective settings of its candidates then."""
     found = dict(seen)
     for _ in range(_TRIES):

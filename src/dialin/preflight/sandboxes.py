@@ -23,18 +23,18 @@ from dialin.servers import builds, dry_run
 from dialin.trials import raw_waits
 from dialin.trials.changes import changes_between
 from dialin.trials.sandbox_site import Sandboxes
-from dialin.trials.tools import Workshop
+from dialin.trials.tools import Tools
 from dialin.variables import check, rules
 from dialin.variables.catalogue import Catalogue
 from dialin.verdict import effective_settings
-from dialin.verdict.effective_settings import Seen
+from dialin.verdict.effective_settings import EffectiveSettings
 from dialin.workloads.base import Workload
 
 
 def check_sandboxed(
     question: StudyOptions,
     directory: Path,
-    workshop: Workshop,
+    workshop: Tools,
     workload: Workload,
     settings: Sequence[tuple[str, Variables]],
     left_out: Sequence[str],
@@ -99,7 +99,7 @@ def _defaults(catalogue: Catalogue) -> dict[str, str]:
 
 
 def resume_sandboxed(
-    spec: StudySpec, allowed: Plan, workshop: Workshop, workload: Workload, seen: Mapping[str, Seen]
+    spec: StudySpec, allowed: Plan, workshop: Tools, workload: Workload, seen: Mapping[str, EffectiveSettings]
 ) -> CheckedStudy:
     """Return a study on sandboxes that goes on; candidates that were never inspected are.
 
@@ -123,13 +123,13 @@ def resume_sandboxed(
     )
 
 
-def inspector(spec: StudySpec, used: Mapping[str, Build], workshop: Workshop) -> inspection.Inspect:
+def inspector(spec: StudySpec, used: Mapping[str, Build], workshop: Tools) -> inspection.Inspect:
     """Return what looks at the candidates of a study."""
     builds_of = {candidate.name: used[candidate.server] for candidate in spec.candidates}
     return inspection.inspector(workshop, builds_of, spec.asked_variables)
 
 
-def _inspection_notes(spec: StudySpec, seen: Mapping[str, Seen], catalogues: Mapping[str, Catalogue]) -> list[str]:
+def _inspection_notes(spec: StudySpec, seen: Mapping[str, EffectiveSettings], catalogues: Mapping[str, Catalogue]) -> list[str]:
     """Return what the user should know of what the candidates come to."""
     held = [f"Held still for all candidates: {describe(spec.held)}"] if spec.held else []
     held += [
@@ -145,7 +145,7 @@ def _inspection_notes(spec: StudySpec, seen: Mapping[str, Seen], catalogues: Map
     return held + [note.text for note in notes + differing] + warned
 
 
-def _asking(workshop: Workshop, build: Build) -> Callable[[], Catalogue]:
+def _asking(workshop: Tools, build: Build) -> Callable[[], Catalogue]:
     return lambda: workshop.catalogue(build)
 
 
@@ -163,7 +163,7 @@ def _check_settings(spec: StudySpec, used: Mapping[str, Build], defaults: Mappin
         check.check_memory(candidate.name, rules.memory_needed(values, spec.workload.threads), available)
 
 
-def _check_disk(workshop: Workshop, workload: Workload, count: int) -> None:
+def _check_disk(workshop: Tools, workload: Workload, count: int) -> None:
     """The datasets of all builds, one copy for the trial, and what that writes to temporary files must fit."""
     data = (count + 1) * (BLANK_SIZE + workload.expected_bytes())
     check_space(workshop.home.root, data + workload.temporary_bytes(), workload.smaller)

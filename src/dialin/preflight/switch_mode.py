@@ -12,11 +12,11 @@ from dialin.model.study import StudySpec, Switch
 from dialin.preflight.inspection import inspect_by_setting
 from dialin.text import listed
 from dialin.trials.changes import Changes, changes_between, differing, known_name
-from dialin.trials.tools import Workshop
+from dialin.trials.tools import Tools
 from dialin.variables import check, set_global
 from dialin.variables.catalogue import Catalogue
 from dialin.verdict import effective_settings
-from dialin.verdict.effective_settings import Seen
+from dialin.verdict.effective_settings import EffectiveSettings
 
 Request = Literal["auto", "restart", "set"]
 """What `--switch` says."""
@@ -32,7 +32,7 @@ class SwitchMode:
         reason: it, and why, in a sentence; empty where that was the user's choice.
     """
 
-    seen: Mapping[str, Seen]
+    seen: Mapping[str, EffectiveSettings]
     changes: Changes | None = None
     reason: str = ""
 
@@ -59,10 +59,10 @@ def probable(request: Request, spec: StudySpec, catalogues: Mapping[str, Catalog
 def choose_switch_mode(
     request: Request,
     spec: StudySpec,
-    seen: Mapping[str, Seen],
+    seen: Mapping[str, EffectiveSettings],
     build: Build,
     catalogues: Mapping[str, Catalogue],
-    workshop: Workshop,
+    workshop: Tools,
 ) -> SwitchMode:
     """Decide how trials follow each other; where that may be by SET GLOBAL, it is tried on a server with empty data.
 
@@ -90,7 +90,7 @@ def choose_switch_mode(
             why = disagreement(spec, seen, inspected)
             if why is None:
                 last = {name: each[-1] for name, each in inspected.items()}
-                real = {name: Seen(one.in_force, {**seen[name].real, **one.real}) for name, one in last.items()}
+                real = {name: EffectiveSettings(one.in_force, {**seen[name].real, **one.real}) for name, one in last.items()}
                 return SwitchMode(real, changes, _why_set(spec))
     if request == "set":
         raise _refused(why)
@@ -120,7 +120,9 @@ def obstacle(spec: StudySpec, catalogues: Mapping[str, Catalogue], *, is_request
     return None
 
 
-def disagreement(spec: StudySpec, started: Mapping[str, Seen], was_set: Mapping[str, list[Seen]]) -> str | None:
+def disagreement(
+    spec: StudySpec, started: Mapping[str, EffectiveSettings], was_set: Mapping[str, list[EffectiveSettings]]
+) -> str | None:
     """Return where SET GLOBAL left a server otherwise than a start does, in a sentence without its full stop; None if nowhere.
 
     Args:

@@ -15,7 +15,7 @@ from typing import Any
 
 from dialin.probes import innodb_text
 from dialin.probes.base import Query, Reading
-from dialin.probes.innodb_text import InnodbStatus, Pool, Semaphores
+from dialin.probes.innodb_text import InnodbStatus, Pool, SemaphoreText
 from dialin.probes.source import Source
 
 STATEMENT = "SHOW ENGINE INNODB STATUS"
@@ -55,7 +55,7 @@ class InnodbStatusProbe:
             counters |= {f"semaphore_waited/{place}": seconds for place, seconds in self._seconds.items()}
         return Reading(counters, gauges, tuple(_notes(status)))
 
-    def _waiting(self, semaphores: Semaphores) -> dict[str, float]:
+    def _waiting(self, semaphores: SemaphoreText) -> dict[str, float]:
         """Return how many threads wait at each place now, 0 where some did before; they are added to what was seen."""
         now: Counter[str] = Counter()
         for wait in semaphores.waits:

@@ -120,7 +120,7 @@ class Spins:
 
 
 @dataclass(frozen=True, slots=True)
-class Semaphores:
+class SemaphoreText:
     """Waits for InnoDB's own locks.
 
     Attributes:
@@ -135,7 +135,7 @@ class Semaphores:
 
 
 @dataclass(frozen=True, slots=True)
-class Log:
+class RedoLog:
     """The redo log, in bytes since the server was made.
 
     Attributes:
@@ -238,8 +238,8 @@ class InnodbStatus:
     """
 
     seconds: int | None = None
-    semaphores: Semaphores | None = None
-    log: Log | None = None
+    semaphores: SemaphoreText | None = None
+    log: RedoLog | None = None
     history: int | None = None
     pool: Pool | None = None
     pools: Mapping[int, Pool] = field(default_factory=dict)
@@ -316,14 +316,14 @@ def parse(text: str) -> InnodbStatus:
     return replace(status, unknown={name: lines for name, lines in rest.items() if lines})
 
 
-def _semaphores(section: _Lines) -> Semaphores | None:
+def _semaphores(section: _Lines) -> SemaphoreText | None:
     if not section.exists:
         return None
     waits = tuple(_waits(section))
     spins = {}
     while match := section.take(_SPINS):
         spins[_KINDS[match[1]]] = Spins(int(match[2]), int(match[3]), int(match[4]))
-    return Semaphores(told=bool(waits or spins or section.take(_ARRAY)), waits=waits, spins=spins)
+    return SemaphoreText(told=bool(waits or spins or section.take(_ARRAY)), waits=waits, spins=spins)
 
 
 def _waits(section: _Lines) -> Iterator[Wait]:
@@ -356,9 +356,9 @@ def _place(file: str, line: str) -> str:
     return f"{PurePosixPath(file).name}:{line}"
 
 
-def _log(section: _Lines) -> Log | None:
+def _log(section: _Lines) -> RedoLog | None:
     sequence, flushed, checkpoint = (section.number(pattern) for pattern in (_SEQUENCE, _FLUSHED, _CHECKPOINT))
-    return None if sequence is None else Log(sequence, flushed, checkpoint)
+    return None if sequence is None else RedoLog(sequence, flushed, checkpoint)
 
 
 def _history(heads: Sequence[Sequence[str]]) -> int | None:

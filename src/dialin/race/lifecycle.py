@@ -24,7 +24,7 @@ from dialin.preflight.sandboxes import check_sandboxed, resume_sandboxed
 from dialin.probes import host
 from dialin.question.options import StudyOptions
 from dialin.question.plan import Plan, plan
-from dialin.race.progress_writer import Kept
+from dialin.race.progress_writer import ProgressWriter
 from dialin.race.runner import Runner
 from dialin.servers.processes import identity
 from dialin.store import requests
@@ -33,10 +33,10 @@ from dialin.store.lock import CHECKS, sole_runner
 from dialin.store.store import Store
 from dialin.trials import raw_waits
 from dialin.trials.probing import by_probes, nothing
-from dialin.trials.tools import Workshop
-from dialin.trials.trial import Laboratory
+from dialin.trials.tools import Tools
+from dialin.trials.trial import TrialContext
 from dialin.verdict import elimination, rates
-from dialin.verdict.effective_settings import Seen
+from dialin.verdict.effective_settings import EffectiveSettings
 from dialin.workloads import load_identity
 from dialin.workloads.base import Workload
 from dialin.workloads.choose import at_hand, chosen
@@ -47,7 +47,7 @@ WorkloadMaker = Callable[[WorkloadSpec], Workload]
 def check_question(
     question: StudyOptions,
     directory: Path,
-    workshop: Workshop,
+    workshop: Tools,
     permission: Permission = NOTHING,
     make_workload: WorkloadMaker = chosen,
 ) -> CheckedStudy:
@@ -81,14 +81,14 @@ def check_question(
     return _expecting(_told(ready, note, at_rate), workshop)
 
 
-def _expecting(ready: CheckedStudy, workshop: Workshop) -> CheckedStudy:
+def _expecting(ready: CheckedStudy, workshop: Tools) -> CheckedStudy:
     """Return a study with the noise that it may expect, and with what its budget can tell apart."""
     known = machine_noise.recall(workshop.home.noise, ready.spec)
     promised = machine_noise.promise(ready.spec, ready.plan, known)
     return replace(ready, spec=machine_noise.expecting(ready.spec, ready.plan, known), promise=promised)
 
 
-def begin(ready: CheckedStudy, out: Path, workshop: Workshop, watcher: Watcher, command: str) -> Verdict:
+def begin(ready: CheckedStudy, out: Path, workshop: Tools, watcher: Watcher, command: str) -> Verdict:
     """Begin a study and run it to its verdict; reports are the caller's to write.
 
     Raises:
@@ -116,7 +116,7 @@ def begin(ready: CheckedStudy, out: Path, workshop: Workshop, watcher: Watcher, 
 
 def check_resume(
     directory: Path,
-    workshop: Workshop,
+    workshop: Tools,
     *,
     minutes: float | None = None,
     confirm: bool = False,
@@ -155,13 +155,17 @@ def check_resume(
 
 
 def _again(
-    spec: StudySpec, allowed: Plan, workshop: Workshop, workload: Workload, permission: Permission, record: StudyRecord
+    spec: StudySpec, allowed: Plan, workshop: Tools, workload: Workload, permission: Permission, record: StudyRecord
 ) -> CheckedStudy:
     """Return a study that goes on where it takes place."""
     if spec.attachment is not None:
         return resume_attached(spec, allowed, workshop, workload, permission, record.servers)
     permission.refuse_for_sandboxes()
-    seen = {trial.candidate: Seen(trial.in_force, trial.real) for trial in elimination.clean(record.trials) if trial.real}
+    seen = {
+        trial.candidate: EffectiveSettings(trial.in_force, trial.real)
+        for trial in elimination.clean(record.trials)
+        if trial.real
+    }
     return resume_sandboxed(spec, allowed, workshop, workload, seen)
 
 
@@ -170,7 +174,7 @@ def _told(ready: CheckedStudy, *first: str) -> CheckedStudy:
     return replace(ready, notes=tuple(filter(None, (*first, *ready.notes))))
 
 
-def resume(ready: CheckedStudy, directory: Path, workshop: Workshop, watcher: Watcher) -> Verdict:
+def resume(ready: CheckedStudy, directory: Path, workshop: Tools, watcher: Watcher) -> Verdict:
     """Go on with a study where it stood; no finished trial is repeated.
 
     Raises:
@@ -191,12 +195,12 @@ def _with_budget(spec: StudySpec, minutes: float) -> StudySpec:
         raise UserError(f"--minutes {minutes:g}: {error.errors()[0]['msg'].lower()}", "Give minutes of wall clock") from None
 
 
-def _run(ready: CheckedStudy, directory: Path, store: Store, workshop: Workshop, watcher: Watcher) -> Verdict:
+def _run(ready: CheckedStudy, directory: Path, store: Store, workshop: Tools, watcher: Watcher) -> Verdict:
     """Make the data and run the blocks; from here on what was begun is there to be resumed."""
     session = store.begin_session()
     remove_leavings(store)
     requests.take_back(directory)
-    kept = Kept(store, workshop.clock, watcher)
+    kept = ProgressWriter(store, workshop.clock, watcher)
     begun = store.host
     clean = by_probes(workshop.clock) if ready.spec.probes else nothing
 
@@ -206,7 +210,7 @@ def _run(ready: CheckedStudy, directory: Path, store: Store, workshop: Workshop,
 
     try:
         with kept.session(), ready.site.open(tell) as stage:
-            laboratory = Laboratory(
+            laboratory = TrialContext(
                 spec=ready.spec,
                 plan=ready.plan,
                 clock=workshop.clock,

@@ -11,14 +11,14 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from dialin.clock import Clock
 from dialin.errors import DialinError, InterruptedStudyError
-from dialin.model.progress import Progress, Session, Standing, Watcher
+from dialin.model.progress import Progress, SessionState, Standing, Watcher
 from dialin.model.study import StudySpec
 from dialin.model.trial import Sample, Step, Trial
 from dialin.model.verdict import Verdict
 from dialin.store.store import Store
 
 
-class Kept:
+class ProgressWriter:
     """A watcher that tells another one what it hears, and writes down where the study stands.
 
     Args:
@@ -32,7 +32,7 @@ class Kept:
         self._clock = clock
         self._watcher = watcher
         before = store.progress()
-        self._stands = Progress(Session.RUNNING, clock.now(), standings=before.standings if before else {})
+        self._stands = Progress(SessionState.RUNNING, clock.now(), standings=before.standings if before else {})
 
     @contextmanager
     def session(self) -> Iterator[None]:
@@ -41,15 +41,15 @@ class Kept:
         try:
             yield
         except (KeyboardInterrupt, InterruptedStudyError):
-            self._keep(session=Session.STOPPED, step=None)
+            self._keep(session=SessionState.STOPPED, step=None)
             raise
         except DialinError as error:
-            self._keep(session=Session.FAILED, step=None, reason=error.what)
+            self._keep(session=SessionState.FAILED, step=None, reason=error.what)
             raise
         except Exception as error:
-            self._keep(session=Session.FAILED, step=None, reason=f"A fault of dialin itself: {type(error).__name__}")
+            self._keep(session=SessionState.FAILED, step=None, reason=f"A fault of dialin itself: {type(error).__name__}")
             raise
-        self._keep(session=Session.FINISHED, step=None)
+        self._keep(session=SessionState.FINISHED, step=None)
 
     def study_began(self, spec: StudySpec, blocks_planned: int, seconds_planned: float) -> None:
         """Keep what is planned."""

@@ -13,9 +13,9 @@ from dialin.race.state import RaceState
 from dialin.stats.looks import FIRST_LOOK, allowance
 from dialin.trials import trial as trials
 from dialin.trials.raw_waits import told
-from dialin.trials.trial import Laboratory
+from dialin.trials.trial import TrialContext
 from dialin.verdict import changed_during_trial, elimination
-from dialin.verdict.verdict import judge, standings
+from dialin.verdict.verdict import reach_verdict, standings
 
 MAY_OVERRUN = 1.03
 """By how much a budget may be overrun to finish a block."""
@@ -40,9 +40,9 @@ class Runner:
 
     def __init__(
         self,
-        laboratory: Laboratory,
+        laboratory: TrialContext,
         session: int,
-        run_trial: Callable[[Laboratory, Trial], Trial] = trials.run,
+        run_trial: Callable[[TrialContext, Trial], Trial] = trials.run,
         stop_asked: Callable[[], bool] = lambda: False,
     ) -> None:
         self._lab = laboratory
@@ -188,7 +188,7 @@ class Runner:
             now = max(before, 1.0 if last else self._spent(state.raced) / budget)
             alpha = allowance(sum(look.alpha for look in taken), 1 - lab.spec.confidence, before, now)
             state.add_look(Look(len(taken) + 1, blocks, alpha, trials=len(ended)))
-        judgement = judge(state.record, state.looks[-1].alpha, state.figures, state.left)
+        judgement = reach_verdict(state.record, state.looks[-1].alpha, state.figures, state.left)
         state.save_verdict(judgement.verdict, decided=judgement.decided)
         self._to_go = None
         if not judgement.decided and not lab.spec.aa:
@@ -220,7 +220,7 @@ class Runner:
                 self.say("The budget is over before all that was to confirm the choice is measured")
                 break
         look = self._state.looks[-1]
-        judgement = judge(self._state.record, look.alpha, self._state.figures, self._state.left)
+        judgement = reach_verdict(self._state.record, look.alpha, self._state.figures, self._state.left)
         self._state.save_verdict(judgement.verdict, decided=bool(look.decided))
         return judgement.verdict
 

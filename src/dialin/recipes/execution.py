@@ -13,13 +13,13 @@ from dialin.preflight.checked import CheckedStudy
 from dialin.question.options import StudyOptions
 from dialin.race.lifecycle import begin, check_question, check_resume, resume
 from dialin.recipes import library
-from dialin.recipes.library import Recipe, ScaleName, Study
+from dialin.recipes.library import Recipe, RecipeStudy, ScaleName
 from dialin.store.store import FILE, Store
-from dialin.trials.tools import Workshop
+from dialin.trials.tools import Tools
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class StudyPlace:
     """One study of a recipe and where it is written.
 
     Attributes:
@@ -31,7 +31,7 @@ class Place:
 
     number: int
     of: int
-    study: Study
+    study: RecipeStudy
     directory: Path
 
     @property
@@ -44,7 +44,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class RecipeStep:
     """A study of a recipe that was checked.
 
     Attributes:
@@ -54,9 +54,9 @@ class Step:
         goes_on: it was begun before.
     """
 
-    place: Place
+    place: StudyPlace
     ready: CheckedStudy
-    workshop: Workshop
+    workshop: Tools
     goes_on: bool
 
     def run(self, watcher: Watcher, command: str) -> Verdict:
@@ -74,16 +74,16 @@ class Step:
         return begin(self.ready, self.place.directory, self.workshop, watcher, command)
 
 
-def places(recipe: Recipe, out: Path) -> list[Place]:
+def places(recipe: Recipe, out: Path) -> list[StudyPlace]:
     """Return where the studies of a recipe are written: one alone in the directory itself, several in one each below it."""
     count = len(recipe.study)
     return [
-        Place(number, count, study, out / study.name if count > 1 else out)
+        StudyPlace(number, count, study, out / study.name if count > 1 else out)
         for number, study in enumerate(recipe.study, start=1)
     ]
 
 
-def check(place: Place, scale: ScaleName, workshop: Workshop) -> Step:
+def check(place: StudyPlace, scale: ScaleName, workshop: Tools) -> RecipeStep:
     """Check all that one study needs, or that it needs to go on.
 
     Raises:
@@ -97,17 +97,17 @@ def check(place: Place, scale: ScaleName, workshop: Workshop) -> Step:
         raise
 
 
-def _checked(place: Place, scale: ScaleName, workshop: Workshop) -> Step:
+def _checked(place: StudyPlace, scale: ScaleName, workshop: Tools) -> RecipeStep:
     question, where = place.study.question(scale), place.directory
     if place.begun:
         with Store.open(where) as store:
             spec = store.read().spec
         if not _asks(question, spec):
             raise UserError(f"{where} holds another study, or one of another scale", "Name another --out")
-        return Step(place, check_resume(where, workshop), workshop, goes_on=True)
+        return RecipeStep(place, check_resume(where, workshop), workshop, goes_on=True)
     if where.exists() and (not where.is_dir() or any(where.iterdir())):
         raise UserError(f"{where} is there already and not empty", "Name another --out")
-    return Step(place, check_question(question, library.directory(), workshop), workshop, goes_on=False)
+    return RecipeStep(place, check_question(question, library.directory(), workshop), workshop, goes_on=False)
 
 
 def _asks(question: StudyOptions, spec: StudySpec) -> bool:

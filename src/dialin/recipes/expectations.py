@@ -12,7 +12,7 @@ from dialin.model.evidence import ALL
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import CandidateState, CandidateVerdict, Estimate, Verdict
 from dialin.model.why import WaitSummary, Why
-from dialin.recipes.library import Expectation, Rule
+from dialin.recipes.library import Expectation, ExpectationRule
 from dialin.stats.blocks import Observation
 from dialin.stats.figures import by_threads
 from dialin.text import change, exact_percent, number, percent
@@ -59,7 +59,7 @@ class Found:
 _Judged = tuple[Agreement, str]
 _Rule = Callable[[Expectation, StudyRecord, Verdict, Why], _Judged]
 _NOTHING: _Judged = (Agreement.OPEN, "it was not measured")
-_ONE_TRIAL = {Rule.MEAN_ABOVE_P99, Rule.TAIL_SHRINKS, Rule.P90_ALIKE}
+_ONE_TRIAL = {ExpectationRule.MEAN_ABOVE_P99, ExpectationRule.TAIL_SHRINKS, ExpectationRule.P90_ALIKE}
 
 
 def judge(expectation: Expectation, record: StudyRecord, why: Why) -> Found:
@@ -241,14 +241,14 @@ def _p90_alike(expectation: Expectation, record: StudyRecord, _verdict: Verdict,
     return Agreement.AGREES if alike else Agreement.DIFFERS, f"90th percentile {told}"
 
 
-_RULES: Mapping[Rule, _Rule] = {
-    Rule.FASTER: _throughput,
-    Rule.SLOWER: _throughput,
-    Rule.ALIKE: _throughput,
-    Rule.STEADIER: _steadier,
-    Rule.BEST: _best,
-    Rule.MOVES_UP: _moves_up,
-    Rule.MEAN_ABOVE_P99: _mean_above_p99,
-    Rule.TAIL_SHRINKS: _tail_shrinks,
-    Rule.P90_ALIKE: _p90_alike,
+_RULES: Mapping[ExpectationRule, _Rule] = {
+    ExpectationRule.FASTER: _throughput,
+    ExpectationRule.SLOWER: _throughput,
+    ExpectationRule.ALIKE: _throughput,
+    ExpectationRule.STEADIER: _steadier,
+    ExpectationRule.BEST: _best,
+    ExpectationRule.MOVES_UP: _moves_up,
+    ExpectationRule.MEAN_ABOVE_P99: _mean_above_p99,
+    ExpectationRule.TAIL_SHRINKS: _tail_shrinks,
+    ExpectationRule.P90_ALIKE: _p90_alike,
 }

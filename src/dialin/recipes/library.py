@@ -56,7 +56,7 @@ class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=kebab)
 
 
-class Source(_Part):
+class Publication(_Part):
     """Where an experiment was published."""
 
     title: str
@@ -67,7 +67,7 @@ class Source(_Part):
     read: str = Field(description="what of it could be read, and what of the experiment is not told or was inferred")
 
 
-class Figures(_Part):
+class PublishedFigures(_Part):
     """One row of published figures, by candidate."""
 
     study: str = Field(description="the study of this recipe that they belong to")
@@ -86,7 +86,7 @@ class Figures(_Part):
         return {name: value / base if self.better == "higher" else base / value for name, value in self.values.items() if value}
 
 
-class Rule(StrEnum):
+class ExpectationRule(StrEnum):
     """How it is judged whether a run says what was published.
 
     `faster`, `slower` and `alike` look at the throughput of candidates, each as a ratio to the baseline's; `steadier` at their
@@ -111,7 +111,7 @@ class Expectation(_Part):
 
     study: str
     claim: str = Field(description="what was published, in a sentence")
-    rule: Rule
+    rule: ExpectationRule
     candidates: list[str] = Field(min_length=1)
     within: float = Field(default=0.05, gt=0, description="for `alike` and `p90-alike`: the relative difference that is none")
     low: float | None = Field(
@@ -127,22 +127,22 @@ class Expectation(_Part):
     @property
     def range(self) -> tuple[float, float]:
         """The ratios of throughput to the baseline's that say the same: those of the rule, or those that were given."""
-        if self.rule is Rule.ALIKE:
+        if self.rule is ExpectationRule.ALIKE:
             return 1 - self.within, 1 + self.within
-        low, high = (1.0, math.inf) if self.rule is Rule.FASTER else (0.0, 1.0)
+        low, high = (1.0, math.inf) if self.rule is ExpectationRule.FASTER else (0.0, 1.0)
         return low if self.low is None else self.low, high if self.high is None else self.high
 
     @model_validator(mode="after")
     def _range_is_right(self) -> Expectation:
         if self.low is None and self.high is None:
             return self
-        if self.rule not in (Rule.FASTER, Rule.SLOWER):
+        if self.rule not in (ExpectationRule.FASTER, ExpectationRule.SLOWER):
             raise ValueError("low and high are for the rules faster and slower")
         low, high = self.range
         if not low < high:
             raise ValueError("low must be below high")
-        if (low < 1) if self.rule is Rule.FASTER else (high > 1):
-            raise ValueError(f"{self.rule} takes ratios {'from' if self.rule is Rule.FASTER else 'up to'} 1")
+        if (low < 1) if self.rule is ExpectationRule.FASTER else (high > 1):
+            raise ValueError(f"{self.rule} takes ratios {'from' if self.rule is ExpectationRule.FASTER else 'up to'} 1")
         return self
 
 
@@ -163,7 +163,7 @@ class Scale(_Part):
     shrunk: str = Field(description="what is kept in ratio, and what is not")
 
 
-class Study(_Part):
+class RecipeStudy(_Part):
     """One study of a recipe, in parts."""
 
     name: str = Field(pattern=f"^{_NAME}$")
@@ -192,13 +192,13 @@ class Recipe(_Part):
     title: str
     compares: str = Field(description="what is compared, in a few words")
     finding: str = Field(description="what was published, in words of our own")
-    source: Source
+    source: Publication
     scales: dict[ScaleName, Scale]
     keeps: dict[Ratio, float] = Field(
         default_factory=dict, description="ratios that every scale keeps, each with the relative tolerance"
     )
-    study: list[Study] = Field(min_length=1)
-    figures: list[Figures] = Field(default_factory=list)
+    study: list[RecipeStudy] = Field(min_length=1)
+    figures: list[PublishedFigures] = Field(default_factory=list)
     expect: list[Expectation] = Field(default_factory=list)
 
     @field_validator("scales")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dialin.model.setting import describe
-from dialin.recipes.library import PREFIX, Figures, Recipe, ScaleName, Study
+from dialin.recipes.library import PREFIX, PublishedFigures, Recipe, RecipeStudy, ScaleName
 from dialin.text import about, listed, number, wrapped
 
 
@@ -50,7 +50,7 @@ def _titled(title: str, text: str, width: int) -> list[str]:
     return [title, *wrapped(" ".join(text.split()), width, indent="  ", hanging="  ")]
 
 
-def _figures(row: Figures, width: int) -> Iterator[str]:
+def _figures(row: PublishedFigures, width: int) -> Iterator[str]:
     yield from wrapped(f"Published for {row.study}: {row.name}, {row.unit} (from its {row.read_from})", width, hanging="  ")
     yield from wrapped(
         ", ".join(f"{name}: {number(value)}" for name, value in row.values.items()), width, indent="  ", hanging="  "
@@ -60,7 +60,7 @@ def _figures(row: Figures, width: int) -> Iterator[str]:
     yield ""
 
 
-def _study(study: Study, width: int) -> Iterator[str]:
+def _study(study: RecipeStudy, width: int) -> Iterator[str]:
     question = study.question(ScaleName.LAPTOP)
     yield from wrapped(f"{study.name}: {study.title}, on {listed(question.servers)}", width, indent="  ", hanging="    ")
     for variable, values in question.sweep.items():
@@ -74,7 +74,7 @@ def _study(study: Study, width: int) -> Iterator[str]:
         )
 
 
-def _load(study: Study, scale: ScaleName) -> str:
+def _load(study: RecipeStudy, scale: ScaleName) -> str:
     keys = study.keys(scale)
     options: dict[str, object] = keys.get("workload-options", {})
     threads = keys.get("threads", "")

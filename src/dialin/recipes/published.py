@@ -10,7 +10,7 @@ from dialin.model.record import StudyRecord
 from dialin.model.verdict import CandidateVerdict, Verdict
 from dialin.model.why import Why
 from dialin.recipes.expectations import Agreement, Found, judge
-from dialin.recipes.library import Recipe, Scale, ScaleName, Study
+from dialin.recipes.library import Recipe, RecipeStudy, Scale, ScaleName
 from dialin.report import semaphores
 from dialin.report.facts import inventory
 from dialin.report.markdown import prose
@@ -39,7 +39,7 @@ class Done:
         why: what explains it.
     """
 
-    study: Study
+    study: RecipeStudy
     record: StudyRecord
     why: Why
 

@@ -23,7 +23,7 @@ _MOST_TICKS = 9
 
 
 @dataclass(frozen=True, slots=True)
-class Switch:
+class ChartToggle:
     """A button that takes some trials out of a chart, or puts them back.
 
     Attributes:
@@ -61,7 +61,7 @@ class Chart:
     height: int
     figure: Mapping[str, Any]
     other_text: str = ""
-    switches: Sequence[Switch] = ()
+    switches: Sequence[ChartToggle] = ()
 
 
 def blank(**layout: Any) -> Any:

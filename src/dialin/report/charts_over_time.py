@@ -10,8 +10,8 @@ import plotly.graph_objects as go
 from dialin.model.record import StudyRecord
 from dialin.model.trial import TrialState
 from dialin.report import captions
-from dialin.report.chart import Chart, Switch, axis, blank, latency_axis, plain
-from dialin.report.course import Course
+from dialin.report.chart import Chart, ChartToggle, axis, blank, latency_axis, plain
+from dialin.report.course import CourseChart
 from dialin.report.series import Series
 from dialin.report.style import Style
 from dialin.report.units import Units, units_in
@@ -75,7 +75,7 @@ def combined(record: StudyRecord, series: Sequence[Series], style: Mapping[str, 
         own = [one.trial.id for one in series if one.trial.candidate == name]
         figure.add_trace(_line(own, "tps", "m", "study", look.colour, _hover(unit), width=1))
         figure.add_trace(_line(own, "latency", "m", "study", look.colour, _LATENCY, width=1))
-        switches.append(Switch(str(place), look.label, look.label, look.colour, own))
+        switches.append(ChartToggle(str(place), look.label, look.label, look.colour, own))
     figure.add_trace(_line(every, "tps", "w", "study", "var(--muted)", _hover(unit), width=0.8))
     figure.add_trace(_line(every, "latency", "w", "study", "var(--muted)", _LATENCY, width=0.8))
     fresh = [(one.base + second) / 60 for one in series if one.is_fresh for second, _ in one.tps.points]
@@ -101,14 +101,14 @@ def _seconds(series: Sequence[Series]) -> list[int]:
     return [min(0, first), max((own[-1][0] - one.zero for one, own in points if own), default=1)]
 
 
-def _values(courses: Iterable[Course]) -> list[float]:
+def _values(courses: Iterable[CourseChart]) -> list[float]:
     return [value for one in courses for _, value in one.points]
 
 
-def _switch(one: Series) -> Switch:
+def _switch(one: Series) -> ChartToggle:
     remarks = "".join(f", {remark}" for remark in one.remarks)
     failed = ", failed" if one.trial.state is TrialState.FAILED else ""
-    return Switch(
+    return ChartToggle(
         str(one.trial.id),
         str(one.trial.id),
         f"trial {one.trial.id}, block {one.trial.block}{remarks}{failed}",

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from dialin.model.record import StudyRecord
 from dialin.model.trial import Purpose, Sample, TrialState
 from dialin.report import captions
-from dialin.report.chart import NARROW_LABEL, Chart, Switch, axis, blank, latency_axis, plain, room, safe
+from dialin.report.chart import NARROW_LABEL, Chart, ChartToggle, axis, blank, latency_axis, plain, room, safe
 from dialin.report.charts_why import dash_of, pixels
 from dialin.report.series import Box, Series, boxes, by_threads, measured
 from dialin.report.style import Style
@@ -130,7 +130,7 @@ def latency(record: StudyRecord, style: Mapping[str, Style]) -> Chart | None:
                 hovertemplate="%{text}<extra></extra>",
             )
         )
-        switches.append(Switch(str(place), look.label, look.label, look.colour, ()))
+        switches.append(ChartToggle(str(place), look.label, look.label, look.colour, ()))
     told = captions.latency(found, style, percentile, threads)
     return Chart("latency", f"Latency by candidate, p{percentile} of each second", told, 320, plain(figure), switches=switches)
 

@@ -45,7 +45,7 @@ class Points:
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class CourseChart:
     """One figure of a trial over its seconds.
 
     Attributes:
@@ -69,7 +69,7 @@ class Course:
         return {name: points.embedded() for name, points in parts.items() if points.seconds}
 
 
-def course(samples: Sequence[Sample], figure: Figure, most: int, window: int | None) -> Course:
+def course(samples: Sequence[Sample], figure: Figure, most: int, window: int | None) -> CourseChart:
     """Return the course of a figure.
 
     Args:
@@ -85,7 +85,7 @@ def course(samples: Sequence[Sample], figure: Figure, most: int, window: int | N
     before = _parts(warm, figure, max(2, of_warm))
     if len(before) == len(drawn) == 1:  # one line goes over into the other
         before = [before[0] + drawn[0][:1]]
-    return Course(_joined(before), _joined(drawn), _joined(_means(measured, figure, window, most)) if window else Points())
+    return CourseChart(_joined(before), _joined(drawn), _joined(_means(measured, figure, window, most)) if window else Points())
 
 
 def window_of(lengths: Sequence[int]) -> int | None:

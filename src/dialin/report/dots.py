@@ -23,7 +23,7 @@ _FROM_ZERO = 0.4
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class DotRow:
     """One candidate's dots.
 
     Attributes:
@@ -54,7 +54,7 @@ class Dots:
     """
 
     title: str
-    rows: Sequence[Row]
+    rows: Sequence[DotRow]
     low: str
     high: str
     left_out: int
@@ -77,7 +77,7 @@ def dots(chart: Chart, names: Sequence[str], baseline: str) -> Dots:
     written = _FORMS.get(chart.unit, number)
     unit = "" if chart.unit in _FORMS else visible(chart.unit)
     rows = [
-        Row(
+        DotRow(
             candidate=name,
             places=[_place(value, low, high) for value in chart.values[name]],
             mean=_place(fmean(chart.values[name]), low, high),

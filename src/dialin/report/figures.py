@@ -46,7 +46,7 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class FigureColumn:
     """A column of the candidates' table.
 
     Attributes:
@@ -64,7 +64,7 @@ class Column:
     better: str = ""
 
 
-def columns(verdict: Verdict) -> list[Column]:
+def columns(verdict: Verdict) -> list[FigureColumn]:
     """Return the columns of a verdict's table, what the goal is about first."""
     aim = measure_of(verdict)
 
@@ -72,30 +72,32 @@ def columns(verdict: Verdict) -> list[Column]:
         return Figure("baseline", order=1.0) if candidate.name == verdict.baseline else _ratio(ratio)
 
     unit = units_of(verdict)
-    tps = Column(unit.title, lambda c: _estimate(c.tps, number), 1)
-    cv = Column("CV", lambda c: _estimate(c.cv, percent, 100), 3)
-    worst = Column("worst second", lambda c: Figure(number(c.worst_second_tps), order=c.worst_second_tps), 9)
-    stalls = Column("stalls/1000 s", lambda c: _estimate(c.stall_seconds_per_1000, number), 5)
-    latency = Column(f"p{verdict.percentile} ms", lambda c: _estimate(c.latency_ms, number), 2)
+    tps = FigureColumn(unit.title, lambda c: _estimate(c.tps, number), 1)
+    cv = FigureColumn("CV", lambda c: _estimate(c.cv, percent, 100), 3)
+    worst = FigureColumn("worst second", lambda c: Figure(number(c.worst_second_tps), order=c.worst_second_tps), 9)
+    stalls = FigureColumn("stalls/1000 s", lambda c: _estimate(c.stall_seconds_per_1000, number), 5)
+    latency = FigureColumn(f"p{verdict.percentile} ms", lambda c: _estimate(c.latency_ms, number), 2)
     rest = [
-        Column("chance", lambda c: Figure(chance(c.probability), order=c.probability), 6),
-        Column("errors/s", lambda c: Figure(number(c.errors_per_s), order=c.errors_per_s), 10),
-        Column("trials", lambda c: _trials(c, unit), 8),
+        FigureColumn("chance", lambda c: Figure(chance(c.probability), order=c.probability), 6),
+        FigureColumn("errors/s", lambda c: Figure(number(c.errors_per_s), order=c.errors_per_s), 10),
+        FigureColumn("trials", lambda c: _trials(c, unit), 8),
     ]
     if unit is RUNS:
         # A run is one sample, so that its seconds, stalls and percentile say nothing that the time of a run does not.
-        took = Column("s/run", lambda c: _estimate(seconds_a_run(c.tps, verdict), number), 4)
-        speed = Column("MiB/s", lambda c: _estimate(mib_a_second(c.tps, verdict), number), 2)
+        took = FigureColumn("s/run", lambda c: _estimate(seconds_a_run(c.tps, verdict), number), 4)
+        speed = FigureColumn("MiB/s", lambda c: _estimate(mib_a_second(c.tps, verdict), number), 2)
         told = [took, *([speed] if verdict.workload.get("bytes_a_query") else [])]
         by = "to baseline" if verdict.goal is Goal.THROUGHPUT else f"{aim.short} to baseline"
         better = "" if aim.higher_is_better else aim.direction
-        decides = Column(by, lambda c: to_baseline(c, deciding(c, verdict)), 0, decides=True, better=better)
+        decides = FigureColumn(by, lambda c: to_baseline(c, deciding(c, verdict)), 0, decides=True, better=better)
         return [tps, decides, *told, cv, *rest]
     if verdict.goal is Goal.THROUGHPUT:
-        decides = Column("to baseline", lambda c: to_baseline(c, c.ratio), 0, decides=True)
+        decides = FigureColumn("to baseline", lambda c: to_baseline(c, c.ratio), 0, decides=True)
         return [tps, decides, cv, worst, stalls, latency, *rest]
-    decides = Column(f"{aim.short} to baseline", lambda c: to_baseline(c, c.goal_ratio), 0, decides=True, better=aim.direction)
-    beside = Column(f"{unit.title} to baseline", lambda c: to_baseline(c, c.ratio), 7)
+    decides = FigureColumn(
+        f"{aim.short} to baseline", lambda c: to_baseline(c, c.goal_ratio), 0, decides=True, better=aim.direction
+    )
+    beside = FigureColumn(f"{unit.title} to baseline", lambda c: to_baseline(c, c.ratio), 7)
     if verdict.goal is Goal.STABILITY:
         return [decides, cv, tps, beside, worst, stalls, latency, *rest]
     return [decides, latency, tps, beside, cv, worst, stalls, *rest]

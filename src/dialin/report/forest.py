@@ -33,7 +33,7 @@ ASCII = Marks(point="o", baseline="*", left="[", line="-", right="]", band=".", 
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class AxisScale:
     """Maps a ratio to a column, from 0 to `width` - 1."""
 
     low: float
@@ -46,7 +46,7 @@ class Scale:
         return min(self.width - 1, max(0, round(share * (self.width - 1))))
 
 
-def scale(verdict: Verdict, width: int) -> Scale:
+def scale(verdict: Verdict, width: int) -> AxisScale:
     """Return the scale on which the baseline, the worthwhile band and all ratios are seen, and their intervals mostly.
 
     An interval much wider than all that is cut off, for it would leave nothing else to see.
@@ -58,7 +58,7 @@ def scale(verdict: Verdict, width: int) -> Scale:
     ends = [end for ratio in ratios for end in (ratio.low, ratio.high) if end is not None]
     low, high = min([low, *(max(end, low - reach) for end in ends)]), max([high, *(min(end, high + reach) for end in ends)])
     margin = 0.04 * (high - low)
-    return Scale(max(0.0, low - margin), high + margin, width)
+    return AxisScale(max(0.0, low - margin), high + margin, width)
 
 
 def rows(verdict: Verdict, width: int, marks: Marks) -> list[str]:
@@ -78,7 +78,7 @@ def rows(verdict: Verdict, width: int, marks: Marks) -> list[str]:
     return [*lines, _axis(axis)]
 
 
-def _draw(cells: list[str], ratio: Estimate, axis: Scale, marks: Marks) -> None:
+def _draw(cells: list[str], ratio: Estimate, axis: AxisScale, marks: Marks) -> None:
     if ratio.low is not None and ratio.high is not None:
         first, last = axis.column(ratio.low), axis.column(ratio.high)
         for column in range(first, last + 1):
@@ -88,7 +88,7 @@ def _draw(cells: list[str], ratio: Estimate, axis: Scale, marks: Marks) -> None:
     cells[axis.column(ratio.mean)] = marks.point
 
 
-def _axis(axis: Scale) -> str:
+def _axis(axis: AxisScale) -> str:
     """Return the labels of the axis: its ends, and 0 % at the baseline where there is room."""
     low, high, zero = change(axis.low), change(axis.high), "0 %"
     cells = list(low.ljust(axis.width - len(high)) + high)[: axis.width]

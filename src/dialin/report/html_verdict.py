@@ -25,7 +25,7 @@ class Tile:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class VerdictRow:
     """A candidate in the table."""
 
     label: str
@@ -96,10 +96,10 @@ def titles(verdict: Verdict) -> list[str]:
     return [f"{column.title} ({column.better})" if column.better else column.title for column in columns(verdict)]
 
 
-def rows(record: StudyRecord, verdict: Verdict, style: Mapping[str, Style]) -> list[Row]:
+def rows(record: StudyRecord, verdict: Verdict, style: Mapping[str, Style]) -> list[VerdictRow]:
     """Return the candidates' table."""
     return [
-        Row(
+        VerdictRow(
             label=words.naming(record.spec).labels[candidate.name],
             colour=style[candidate.name].colour,
             is_baseline=candidate.name == verdict.baseline,

@@ -71,20 +71,20 @@ class Shown:
     scaling_chart: Chart | None
     rate: str
     scaling_titles: Sequence[str]
-    scaling_rows: Sequence[scaling.Row]
+    scaling_rows: Sequence[scaling.ScalingCells]
     scaling_keys: Sequence[Key]
     has_curve: bool
     curve: str
     digests: Sequence[statements.Statement]
     statement_titles: Sequence[str]
     statement_reading: str
-    statement_times: Sequence[statements.Row]
+    statement_times: Sequence[statements.StatementCells]
     time_titles: Sequence[str]
     time_reading: str
     waiters: Sequence[str]
-    places: Sequence[semaphores.Line]
+    places: Sequence[semaphores.SemaphoreLine]
     places_reading: str
-    spins: Sequence[semaphores.Line]
+    spins: Sequence[semaphores.SemaphoreLine]
     spins_reading: str
     semaphore_notes: Sequence[str]
     waits: Sequence[Waits]

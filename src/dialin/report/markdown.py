@@ -12,7 +12,7 @@ from dialin.model.record import StudyRecord
 from dialin.model.verdict import CandidateVerdict, Verdict
 from dialin.model.why import Why
 from dialin.report import facts, markdown_why
-from dialin.report.figures import Column, columns
+from dialin.report.figures import FigureColumn, columns
 from dialin.report.pareto import trade_off
 from dialin.report.words import (
     SCOPE,
@@ -126,7 +126,7 @@ def _setting(record: StudyRecord) -> str:
     return "\n\n".join(parts) or prose(no_change(record))
 
 
-def _table(record: StudyRecord, verdict: Verdict, shown: Sequence[Column]) -> str:
+def _table(record: StudyRecord, verdict: Verdict, shown: Sequence[FigureColumn]) -> str:
     names = naming(record.spec)
     titles = [f"{column.title} ({column.better})" if column.better else column.title for column in shown]
     rows = [_row((names.subject or "candidate", *titles, "state")), "|---|" + "---:|" * len(shown) + "---|"]
@@ -145,7 +145,7 @@ def _row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _cells(candidate: CandidateVerdict, verdict: Verdict, shown: Sequence[Column], label: str) -> list[str]:
+def _cells(candidate: CandidateVerdict, verdict: Verdict, shown: Sequence[FigureColumn], label: str) -> list[str]:
     name = prose(label)
     return [
         f"**{name}**" if candidate.name == verdict.recommended_candidate else name,

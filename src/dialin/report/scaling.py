@@ -27,7 +27,7 @@ _FURTHEST = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ScalingCells:
     """One candidate's row.
 
     Attributes:
@@ -74,7 +74,7 @@ def title(count: int) -> str:
     return "1 thread" if count == 1 else f"{count:,} threads"
 
 
-def rows(why: Why) -> list[Row]:
+def rows(why: Why) -> list[ScalingCells]:
     """Return the table's rows."""
     counts = threads(why)
     return [_row(scaling, counts) for scaling in why.scaling]
@@ -118,15 +118,15 @@ def peak(usl: Usl, counts: Sequence[int]) -> str:
     return f"beyond {most:,}" if usl.peak > most else f"{round(usl.peak):,}"
 
 
-def _row(scaling: Scaling, counts: Sequence[int]) -> Row:
+def _row(scaling: Scaling, counts: Sequence[int]) -> ScalingCells:
     by_count = {point.threads: point.tps for point in scaling.points}
     points = [
         (number(by_count[count].mean), interval(by_count[count], number)) if count in by_count else ("", "") for count in counts
     ]
     usl = scaling.usl
     if usl is None:
-        return Row(scaling.candidate, points, NOTHING, NOTHING, NOTHING, NOTHING)
-    return Row(
+        return ScalingCells(scaling.candidate, points, NOTHING, NOTHING, NOTHING, NOTHING)
+    return ScalingCells(
         scaling.candidate,
         points,
         percent(usl.contention),

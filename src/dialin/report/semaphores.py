@@ -29,7 +29,7 @@ _KINDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SemaphoreLine:
     """A line of a table that has a column for each candidate.
 
     Attributes:
@@ -48,19 +48,19 @@ def candidates(why: Why, names: Sequence[str]) -> list[str]:
     return [name for name in names if any(name in figures for figures in told)]
 
 
-def places(why: Why, own: Sequence[str]) -> list[Line]:
+def places(why: Why, own: Sequence[str]) -> list[SemaphoreLine]:
     """Return the places at which threads were seen waiting, those with most of them first."""
-    return [Line(visible(f"{one.place} ({one.lock})"), _cells(one.waiting, own)) for one in why.semaphores.places]
+    return [SemaphoreLine(visible(f"{one.place} ({one.lock})"), _cells(one.waiting, own)) for one in why.semaphores.places]
 
 
-def spins(why: Why, own: Sequence[str]) -> list[Line]:
+def spins(why: Why, own: Sequence[str]) -> list[SemaphoreLine]:
     """Return what threads did to get locks; what never happened is left out."""
     told: Iterable[tuple[str, Mapping[str, float]]] = (
         (f"{_KINDS.get(one.kind, visible(one.kind))}: {what}", figures)
         for one in why.semaphores.spins
         for what, figures in (("spins", one.spins), ("rounds", one.rounds), ("OS waits", one.os_waits))
     )
-    return [Line(name, _cells(figures, own)) for name, figures in told if any(figures.values())]
+    return [SemaphoreLine(name, _cells(figures, own)) for name, figures in told if any(figures.values())]
 
 
 def notes(why: Why) -> list[str]:

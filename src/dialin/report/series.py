@@ -10,7 +10,7 @@ from typing import Any
 
 from dialin.model.record import StudyRecord
 from dialin.model.trial import Purpose, Sample, Step, Trial, TrialState
-from dialin.report.course import Course, course, short, window_of
+from dialin.report.course import CourseChart, course, short, window_of
 from dialin.report.thin import thin
 from dialin.report.units import SECONDS, Units, units_in
 
@@ -59,8 +59,8 @@ class Series:
     """
 
     trial: Trial
-    tps: Course
-    latency: Course
+    tps: CourseChart
+    latency: CourseChart
     zero: int
     base: float
     boxes: Mapping[int, Box]

@@ -32,7 +32,7 @@ _NANO = 1e3
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class StatementCells:
     """One candidate's figures.
 
     Attributes:
@@ -54,7 +54,7 @@ class Statement:
     """
 
     digest: str
-    rows: Sequence[Row]
+    rows: Sequence[StatementCells]
 
 
 def statements(why: Why, names: Sequence[str]) -> list[Statement]:
@@ -62,14 +62,14 @@ def statements(why: Why, names: Sequence[str]) -> list[Statement]:
     return [Statement(visible(one.digest), _rows(one, names)) for one in why.statements]
 
 
-def times(why: Why, names: Sequence[str]) -> list[Row]:
+def times(why: Why, names: Sequence[str]) -> list[StatementCells]:
     """Return the percentiles of statements' times, a row for each candidate that has them."""
     found = {one.candidate: one for one in why.statement_times}
-    return [Row(name, _percentiles(found[name])) for name in names if name in found]
+    return [StatementCells(name, _percentiles(found[name])) for name in names if name in found]
 
 
-def _rows(one: StatementRow, names: Sequence[str]) -> list[Row]:
-    return [Row(name, _figures(one.candidates[name])) for name in names if name in one.candidates]
+def _rows(one: StatementRow, names: Sequence[str]) -> list[StatementCells]:
+    return [StatementCells(name, _figures(one.candidates[name])) for name in names if name in one.candidates]
 
 
 def _figures(one: StatementFigures) -> list[str]:

@@ -15,7 +15,7 @@ from dialin.model.record import StudyRecord
 from dialin.model.verdict import CandidateVerdict, Verdict
 from dialin.model.why import Why
 from dialin.report import forest, words
-from dialin.report.figures import Column, Figure, columns
+from dialin.report.figures import Figure, FigureColumn, columns
 from dialin.report.page import Page
 from dialin.report.pareto import trade_off
 from dialin.report.style import headline_style
@@ -212,11 +212,11 @@ def _fitting(verdict: Verdict, names: Naming, width: int, *, told: bool) -> tupl
     return cells, [column.title for column in every if not _is_shown(column, way) and not column.decides]
 
 
-def _is_shown(column: Column, way: _Try) -> bool:
+def _is_shown(column: FigureColumn, way: _Try) -> bool:
     return way.ratio is not None if column.decides else column.rank < way.limit
 
 
-def _cells(column: Column, verdict: Verdict, way: _Try) -> list[str]:
+def _cells(column: FigureColumn, verdict: Verdict, way: _Try) -> list[str]:
     form = way.ratio if column.decides else way.tps if column.title in RATES else way.form
     return [column.title, *((form or _bare)(column.of(candidate)) for candidate in verdict.candidates)]
 

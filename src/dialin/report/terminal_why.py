@@ -161,7 +161,7 @@ def _ranks(count: int) -> list[int]:
     return [0 if place == count - 1 else 3 if place == 0 else 3 + place for place in range(count)]
 
 
-def _point(row: scaling.Row, place: int) -> str:
+def _point(row: scaling.ScalingCells, place: int) -> str:
     figure, between = row.points[place]
     return f"{figure} ({between})" if between else figure
 
@@ -184,7 +184,7 @@ def _print_statements(why: Why, names: Sequence[str], labels: Mapping[str, str],
 
 
 def _columns(
-    rows: Sequence[statements.Row], titles: Sequence[str], ranks: Sequence[int], labels: Mapping[str, str]
+    rows: Sequence[statements.StatementCells], titles: Sequence[str], ranks: Sequence[int], labels: Mapping[str, str]
 ) -> list[Column]:
     columns = [
         Column(title, [row.cells[place] for row in rows], (), rank)
@@ -251,7 +251,7 @@ def _print_collected(trials: Sequence[wait_groups.Collected], labels: Mapping[st
     )
 
 
-def _print_group(rows: Sequence[wait_groups.Row], labels: Mapping[str, str], page: Page) -> None:
+def _print_group(rows: Sequence[wait_groups.WaitCells], labels: Mapping[str, str], page: Page) -> None:
     """Print an instrument's table twice: in time, and in cycles."""
     names = [", ".join(filter(None, (labels[row.candidate], row.operation))) for row in rows]
     first = Column("candidate", names, left=True)

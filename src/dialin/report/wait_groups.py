@@ -17,7 +17,7 @@ _MILLI = 1e6
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class WaitCells:
     """One candidate's waits of one operation.
 
     Attributes:
@@ -55,8 +55,8 @@ class Group:
 
     instrument: str
     every: Sequence[WaitSummary]
-    rows: Sequence[Row]
-    operations: Sequence[Row]
+    rows: Sequence[WaitCells]
+    operations: Sequence[WaitCells]
     total_ms: float
 
 
@@ -145,7 +145,7 @@ def _group(instrument: str, own: Sequence[WaitSummary], names: Sequence[str]) ->
     return Group(visible(instrument), every, rows, operations, max(one.total_ms for one in own))
 
 
-def _row(one: WaitSummary) -> Row:
+def _row(one: WaitSummary) -> WaitCells:
     times = (one.mean_ns, one.p50_ns, one.p90_ns, one.p99_ns, one.p999_ns, one.max_ns, one.total_ms * _MILLI)
     cycles = (
         one.mean_cycles,
@@ -156,7 +156,7 @@ def _row(one: WaitSummary) -> Row:
         one.max_cycles,
         one.total_cycles,
     )
-    return Row(
+    return WaitCells(
         candidate=one.candidate,
         operation="" if one.operation == ALL else visible(one.operation),
         count=f"{one.count:,}",

@@ -21,7 +21,7 @@ from dialin.servers.processes import end, identity, processes
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LedgerEntry:
     """One thing that runs.
 
     Attributes:
@@ -59,36 +59,36 @@ class Ledger:
         self._directory = directory
         self._here = here or origin()
 
-    def open(self, name: str, directory: Path, **facts: Any) -> Entry:
+    def open(self, name: str, directory: Path, **facts: Any) -> LedgerEntry:
         """Write an entry, on disk before this returns; `facts` are further attributes of `Entry`."""
-        entry = Entry(name, str(directory), os.getpid(), identity(os.getpid()), self._here, **facts)
+        entry = LedgerEntry(name, str(directory), os.getpid(), identity(os.getpid()), self._here, **facts)
         self._directory.mkdir(parents=True, exist_ok=True)
         replace_text(self._path(name), json.dumps(asdict(entry)))
         return entry
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[LedgerEntry]:
         """Return the entries of this machine and PID namespace, those of before a reboot included."""
         return [entry for entry in self._read() if self._relation(entry) is not Relation.ELSEWHERE]
 
-    def entries_elsewhere(self) -> list[Entry]:
+    def entries_elsewhere(self) -> list[LedgerEntry]:
         """Return the entries of other machines and containers."""
         return [entry for entry in self._read() if self._relation(entry) is Relation.ELSEWHERE]
 
-    def _read(self) -> list[Entry]:
+    def _read(self) -> list[LedgerEntry]:
         """Return all entries that can be read."""
         found = []
         for path in sorted(self._directory.glob("*.json")):
             try:
                 facts = json.loads(path.read_text(encoding="utf-8"))
-                found.append(Entry(**{**facts, "origin": Origin(**facts["origin"])}))
+                found.append(LedgerEntry(**{**facts, "origin": Origin(**facts["origin"])}))
             except (OSError, ValueError, TypeError, KeyError):
                 continue
         return found
 
-    def _relation(self, entry: Entry) -> Relation:
+    def _relation(self, entry: LedgerEntry) -> Relation:
         return entry.origin.relation(self._here)
 
-    def end(self, entry: Entry) -> None:
+    def end(self, entry: LedgerEntry) -> None:
         """End all processes of an entry of this machine, remove its directory, and strike it out."""
         if self._relation(entry) is Relation.HERE:  # after a reboot its numbers are those of other processes
             for process in processes(Path(entry.directory)):
@@ -98,14 +98,14 @@ class Ledger:
             shutil.rmtree(Path(entry.socket).parent, ignore_errors=True)
         self._path(entry.id).unlink(missing_ok=True)
 
-    def end_orphans(self) -> list[Entry]:
+    def end_orphans(self) -> list[LedgerEntry]:
         """End whatever was left by a dialin that is gone; returns what was ended."""
         orphans = [entry for entry in self.entries() if self._is_orphan(entry)]
         for entry in orphans:
             self.end(entry)
         return orphans
 
-    def _is_orphan(self, entry: Entry) -> bool:
+    def _is_orphan(self, entry: LedgerEntry) -> bool:
         if self._relation(entry) is Relation.BEFORE_REBOOT:
             return True
         if identity(entry.owner) == entry.owner_identity:

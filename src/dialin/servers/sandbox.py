@@ -26,7 +26,7 @@ from dialin.paths import Home
 from dialin.servers.account import Account
 from dialin.servers.capabilities import Capability, base_options, has
 from dialin.servers.connection import Query, connect
-from dialin.servers.ledger import Entry, Ledger
+from dialin.servers.ledger import Ledger, LedgerEntry
 from dialin.servers.processes import processes, spawn, tail
 from dialin.variables import optionfile
 
@@ -46,7 +46,7 @@ _CAUGHT = re.compile(r"got signal (\d+)")
 class Sandbox:
     """One private instance: made by `create`, then filled with data, booted, stopped and removed."""
 
-    def __init__(self, build: Build, directory: Path, entry: Entry, ledger: Ledger, clock: Clock) -> None:
+    def __init__(self, build: Build, directory: Path, entry: LedgerEntry, ledger: Ledger, clock: Clock) -> None:
         self.build = build
         self.directory = directory
         self.entry = entry

@@ -10,7 +10,7 @@ _SERVERS_OWN = ("system user", "event_scheduler")
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class ServerSession:
     """A row of the list of processes; `host` without its port."""
 
     id: int
@@ -30,9 +30,9 @@ class Session:
         return self.command == "Sleep"
 
 
-def sessions(query: Query) -> list[Session]:
+def sessions(query: Query) -> list[ServerSession]:
     """Return the list of processes."""
     return [
-        Session(int(number), str(user), str(host or "").rpartition(":")[0] or str(host or ""), str(command))
+        ServerSession(int(number), str(user), str(host or "").rpartition(":")[0] or str(host or ""), str(command))
         for number, user, host, _, command, *_ in query("SHOW PROCESSLIST")
     ]

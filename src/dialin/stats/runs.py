@@ -37,7 +37,7 @@ _Groups = Mapping[tuple[Hashable, str], _Array]
 
 
 @dataclass(frozen=True, slots=True)
-class Noise:
+class RunNoise:
     """How much the runs of one candidate in one cell differ.
 
     Attributes:
@@ -68,7 +68,7 @@ class Comparison:
     cells: tuple[Hashable, ...]
     sd: float | None
     _groups: _Groups
-    _noise: Mapping[str, Noise]
+    _noise: Mapping[str, RunNoise]
     _effects: Mapping[str, float]
 
     def shared(self, a: str, b: str) -> tuple[Hashable, ...]:
@@ -222,7 +222,7 @@ class Standings:
     leader: str | None
 
 
-def judge(
+def rank_candidates(
     comparison: Comparison,
     names: Sequence[str],
     baseline: str,
@@ -312,7 +312,7 @@ def _middle(values: Sequence[float]) -> float:
     return float(np.median(above)) if above else 1.0
 
 
-def _noise_of(groups: _Groups) -> dict[str, Noise]:
+def _noise_of(groups: _Groups) -> dict[str, RunNoise]:
     """Return the noise of each candidate that was repeated in a cell."""
     repeats: dict[str, list[_Array]] = {}
     for (_, name), logs in groups.items():
@@ -322,16 +322,16 @@ def _noise_of(groups: _Groups) -> dict[str, Noise]:
     for name, often in repeats.items():
         squares = sum(float(((logs - logs.mean()) ** 2).sum()) for logs in often)
         variance = squares / sum(logs.size - 1 for logs in often)
-        noise[name] = Noise(variance, max(logs.size for logs in often) - 1)
+        noise[name] = RunNoise(variance, max(logs.size for logs in often) - 1)
     return noise
 
 
-def _pooled(noise: Mapping[str, Noise]) -> Noise:
+def _pooled(noise: Mapping[str, RunNoise]) -> RunNoise:
     dof = sum(one.dof for one in noise.values())
-    return Noise(sum(one.dof * one.variance for one in noise.values()) / dof, dof)
+    return RunNoise(sum(one.dof * one.variance for one in noise.values()) / dof, dof)
 
 
-def _half_width(noise: Mapping[str, Noise], pair: tuple[str, str], errors: Mapping[str, float], alpha: float) -> float:
+def _half_width(noise: Mapping[str, RunNoise], pair: tuple[str, str], errors: Mapping[str, float], alpha: float) -> float:
     """Return how far the interval of a difference reaches to each side, on the log scale.
 
     Args:

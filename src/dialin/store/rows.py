@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Row
 
 from dialin.model.evidence import Gauge, RawWaits, WaitRow, Watched
-from dialin.model.progress import Progress, Session, Standing
+from dialin.model.progress import Progress, SessionState, Standing
 from dialin.model.trial import Costs, Failure, Purpose, Sample, Step, Trial, TrialState, VariableChange, WarmUpEnd
 
 
@@ -83,7 +83,7 @@ def progress(stands: Mapping[str, Any]) -> Progress | None:
     try:
         step = Step(stands["step"]) if stands["step"] else None
         standings = {name: Standing(**figures) for name, figures in stands["standings"].items()}
-        return Progress(**{**stands, "session": Session(stands["session"]), "step": step, "standings": standings})
+        return Progress(**{**stands, "session": SessionState(stands["session"]), "step": step, "standings": standings})
     except (AttributeError, KeyError, TypeError, ValueError):
         return None
 

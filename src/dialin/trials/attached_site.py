@@ -19,7 +19,7 @@ from dialin.servers.attached.server import Attached
 from dialin.servers.attached.undo import SCHEMA, UndoLog
 from dialin.servers.instance import Instance
 from dialin.trials.site import Stage, Timed
-from dialin.trials.tools import Workshop
+from dialin.trials.tools import Tools
 from dialin.verdict.changed_during_trial import ChangeDetector, VariablesChangedError
 from dialin.workloads.base import Target, Workload
 
@@ -42,7 +42,7 @@ class AttachedServer:
     attachment: Attachment
     attached: Attached
     workload: Workload
-    workshop: Workshop
+    workshop: Tools
     at_start: tuple[str, ...]
     restart_command: str | None
 

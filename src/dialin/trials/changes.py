@@ -10,7 +10,7 @@ from dialin.model.study import StudySpec
 from dialin.servers.assign import Wanted
 from dialin.variables import check, rules, set_global
 from dialin.variables.catalogue import Catalogue
-from dialin.verdict.effective_settings import Seen
+from dialin.verdict.effective_settings import EffectiveSettings
 
 _CUT = 1024
 """Characters after which servers cut off what SHOW tells of a variable; what is as long is not set to that."""
@@ -65,7 +65,7 @@ class Changes:
         return {**along, **own}
 
 
-def changes_between(spec: StudySpec, seen: Mapping[str, Seen], catalogue: Catalogue) -> Changes:
+def changes_between(spec: StudySpec, seen: Mapping[str, EffectiveSettings], catalogue: Catalogue) -> Changes:
     """Return what turns a server from one candidate of a study into another.
 
     Args:

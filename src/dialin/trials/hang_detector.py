@@ -26,7 +26,7 @@ _REMEDIES = {
 _REMEDY = "Send its statements by hand: its data, or the candidate's setting, does not let them succeed"
 
 
-class Standstill:
+class HangDetector:
     """Counts the seconds in a row in which no transaction ended, and the errors in them."""
 
     def __init__(self) -> None:

@@ -14,7 +14,7 @@ from dialin.model.build import Build
 from dialin.model.setting import Value
 from dialin.paths import Home
 from dialin.servers.capabilities import Capability, has
-from dialin.servers.ledger import Entry, Ledger
+from dialin.servers.ledger import Ledger, LedgerEntry
 from dialin.servers.processes import processes
 from dialin.servers.sandbox import Sandbox, check_port, free_port
 from dialin.variables import optionfile, rules
@@ -30,7 +30,7 @@ def start(
     ledger: Ledger,
     clock: Clock,
     preparer: Preparer,
-) -> Entry:
+) -> LedgerEntry:
     """Start a server that outlives this command.
 
     Its root account gets a password of its own before it takes connections; the password lies in an option file that its owner
@@ -58,12 +58,12 @@ def start(
     return sandbox.entry
 
 
-def running(ledger: Ledger) -> list[Entry]:
+def running(ledger: Ledger) -> list[LedgerEntry]:
     """Return the servers that were started so and are alive."""
     return [entry for entry in ledger.entries() if entry.keep and processes(Path(entry.directory))]
 
 
-def how_to_connect(entry: Entry) -> str:
+def how_to_connect(entry: LedgerEntry) -> str:
     """Return the command line that connects to a server; the password stays in its file."""
     client = next((name for name in ("mysql", "mariadb") if shutil.which(name)), "mysql")
     missing = "" if shutil.which(client) else "; the client comes with apt-get install default-mysql-client"

@@ -98,7 +98,7 @@ def by_probes(clock: Clock) -> TrialWatcher:
     @contextmanager
     def watcher(_trial: Trial, instance: Instance, _build: Versioned, client_cpu: ClientCpu) -> Iterator[Watching]:
         pid = instance.pid
-        with Session(instance) as session:
+        with ProbeConnection(instance) as session:
             directory = data_directory(session) if pid is not None else None
             with Watch(probes_of(session, pid, client_cpu, directory), clock) as watch:
                 yield Probed(watch)
@@ -106,7 +106,7 @@ def by_probes(clock: Clock) -> TrialWatcher:
     return watcher
 
 
-class Session:
+class ProbeConnection:
     """A connection of the probes' own, made when it is first used and anew after it broke. Use it as a context manager."""
 
     def __init__(self, instance: Instance) -> None:

@@ -28,7 +28,7 @@ from dialin.store import series, waits_file
 from dialin.store.store import Store
 from dialin.text import counted, listed, percent
 from dialin.trials.probing import ClientCpu, TrialWatcher, Watching
-from dialin.trials.tools import Workshop
+from dialin.trials.tools import Tools
 
 PATIENCE = 120.0
 """Seconds that writing down what is in the ring may take, on a busy machine."""
@@ -322,7 +322,7 @@ def told(candidate: str, waits: RawWaits) -> str:
     return f"Collecting the raw waits of {waits.pattern} with {candidate}: {waits.events:,} events, {lost}"
 
 
-def check(pattern: str | None, builds: Mapping[str, Build], workshop: Workshop) -> list[str]:
+def check(pattern: str | None, builds: Mapping[str, Build], workshop: Tools) -> list[str]:
     """Make sure that some instrument of the candidates' servers is meant; each build is asked.
 
     Args:

@@ -22,9 +22,9 @@ from dialin.servers.ledger import Ledger
 from dialin.servers.sandbox import Sandbox
 from dialin.trials import raw_waits
 from dialin.trials.changes import Changes
-from dialin.trials.shared_sandbox import Lives, SharedStage
+from dialin.trials.shared_sandbox import SharedSandbox, SharedStage
 from dialin.trials.site import Stage, Timed
-from dialin.trials.tools import Workshop
+from dialin.trials.tools import Tools
 from dialin.variables import rules
 from dialin.verdict.changed_during_trial import ChangeDetector
 from dialin.workloads.base import Target, Workload
@@ -48,7 +48,7 @@ class Sandboxes:
     spec: StudySpec
     builds: Mapping[str, Build]
     workload: Workload
-    workshop: Workshop
+    workshop: Tools
     changes: Changes | None = None
 
     @contextmanager
@@ -98,7 +98,7 @@ class Sandboxes:
         """
         baseline = self.spec.baseline
         build = self.builds[self.spec.candidate(baseline).server]
-        lives = Lives(
+        lives = SharedSandbox(
             lambda: self._sandbox(baseline, datasets, changes.boot),
             changes,
             self.workshop.clock,

@@ -11,12 +11,12 @@ from dialin.model.trial import Step, Trial
 from dialin.servers.instance import Instance
 from dialin.trials.changes import Changes
 from dialin.trials.site import Stage, Timed
-from dialin.trials.switched_server import Switched
+from dialin.trials.switched_server import SwitchedServer
 from dialin.verdict.changed_during_trial import ChangeDetector
 from dialin.workloads.base import Target
 
 
-class Lives:
+class SharedSandbox:
     """One server after another, each of which serves trials as long as it can.
 
     Args:
@@ -32,7 +32,7 @@ class Lives:
         self._clock = clock
         self._for_one_block = for_one_block
         self._stage: Stage | None = None
-        self._switched: Switched | None = None
+        self._switched: SwitchedServer | None = None
         self._block = 0
 
     @property
@@ -62,7 +62,7 @@ class Lives:
         self._block = trial.block
         instance = self.stage.ready(timed)
         with timed(Step.SET):
-            self._switched = Switched(instance, self._changes, self._clock, self.stage.detector)
+            self._switched = SwitchedServer(instance, self._changes, self._clock, self.stage.detector)
             self._switched.become(trial.candidate)
         return instance
 
@@ -77,7 +77,7 @@ class Lives:
             self._stage = None
 
 
-def _tidied(switched: Switched) -> bool:
+def _tidied(switched: SwitchedServer) -> bool:
     """Take away what the last load left behind; False where that fails, which is no fault of the candidate that follows."""
     try:
         switched.tidy()
@@ -95,7 +95,7 @@ class SharedStage:
         build: what runs.
     """
 
-    def __init__(self, lives: Lives, trial: Trial, build: Build) -> None:
+    def __init__(self, lives: SharedSandbox, trial: Trial, build: Build) -> None:
         self.build = build
         self._lives = lives
         self._trial = trial

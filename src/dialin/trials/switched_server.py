@@ -24,7 +24,7 @@ _ALONE_WITHIN = 120.0
 _POLL = 0.02
 
 
-class Switched:
+class SwitchedServer:
     """A server that is set to one candidate after another, each time from how it was when it was started.
 
     Args:

@@ -21,7 +21,7 @@ from dialin.variables.catalogue import Catalogue
 
 
 @dataclass(frozen=True, slots=True)
-class Workshop:
+class Tools:
     """The tools of a command, put together once."""
 
     home: Home
@@ -31,7 +31,7 @@ class Workshop:
     say: Callable[[str], None]
 
     @classmethod
-    def open(cls, say: Callable[[str], None], environment: Mapping[str, str] = os.environ) -> Workshop:
+    def open(cls, say: Callable[[str], None], environment: Mapping[str, str] = os.environ) -> Tools:
         """Put the tools together; nothing is started.
 
         Raises:

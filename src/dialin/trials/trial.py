@@ -28,7 +28,7 @@ from dialin.stats.figures import steadiness
 from dialin.stats.steady import examine
 from dialin.stats.warmup import is_steady
 from dialin.store.store import Store
-from dialin.trials.hang_detector import Standstill
+from dialin.trials.hang_detector import HangDetector
 from dialin.trials.probing import TrialWatcher, Watching, nothing
 from dialin.trials.site import Stage
 from dialin.verdict.changed_during_trial import VariablesChangedError
@@ -57,7 +57,7 @@ def _nothing() -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Laboratory:
+class TrialContext:
     """What every trial of a study shares.
 
     Attributes:
@@ -106,7 +106,7 @@ class _Progress:
         return any(change.under_test for change in self.changes)
 
 
-def run(laboratory: Laboratory, planned: Trial) -> Trial:
+def run(laboratory: TrialContext, planned: Trial) -> Trial:
     """Run one trial from its beginning to its end, whatever becomes of it.
 
     A server or a load that fails makes the trial failed. One in which the host itself lost most of the seconds is interrupted,
@@ -161,14 +161,14 @@ def _check_alive(instance: Instance) -> None:
 class _Life:
     """One trial under way."""
 
-    def __init__(self, laboratory: Laboratory, trial: Trial, progress: _Progress) -> None:
+    def __init__(self, laboratory: TrialContext, trial: Trial, progress: _Progress) -> None:
         self._lab = laboratory
         self._trial = trial
         self._so_far = progress
         self._stage = laboratory.stage(trial)
         self._load: Load | None = None
         self._hiccups: Callable[[], Hiccups] = Hiccups
-        self._standstill = Standstill()
+        self._standstill = HangDetector()
         self._threads = 0
         self._told: list[Mapping[str, float]] = []
         self._seconds = 0

@@ -31,7 +31,7 @@ _ENDLESS = 2**63 - 2**21
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ExplainLine:
     """One thing that is known of a variable.
 
     Attributes:
@@ -60,7 +60,7 @@ class Explanation:
     name: str
     builds: Mapping[str, Variable]
     lacking: tuple[str, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[ExplainLine, ...]
     rules: Mapping[str, Any]
 
     def facts(self) -> dict[str, Any]:
@@ -104,14 +104,14 @@ def explain(name: str, catalogues: Iterable[Catalogue]) -> Explanation:
         ("Set", {build: _changed(variable) for build, variable in builds.items()}),
         ("In force", {build: _limits(variable) for build, variable in builds.items()}),
     )
-    lines = [Line(label, text) for label, by_build in told if (text := _together(by_build))]
+    lines = [ExplainLine(label, text) for label, by_build in told if (text := _together(by_build))]
     if (unit := unit_of(name)) and any(variable.kind in _NUMBERS for variable in builds.values()):
-        lines.insert(1, Line("Unit", unit))
+        lines.insert(1, ExplainLine("Unit", unit))
     if others := _other_names(name, known):
-        lines.append(Line("Same as", ", ".join(others)))
+        lines.append(ExplainLine("Same as", ", ".join(others)))
     having = [each for each in ordered if name in each.variables]
     lines += _rules_of(name, having)
-    lines += [Line("Builds", text) for text in _presence(name, ordered)]
+    lines += [ExplainLine("Builds", text) for text in _presence(name, ordered)]
     lacking = tuple(each.build_id for each in ordered if name not in each.variables)
     return Explanation(name, builds, lacking, tuple(lines), _rules_as_data(name, known, having))
 
@@ -258,31 +258,33 @@ def _moves(name: str, having: Sequence[Catalogue]) -> list[tuple[str, _Rule]]:
     ]
 
 
-def _rules_of(name: str, having: Sequence[Catalogue]) -> list[Line]:
+def _rules_of(name: str, having: Sequence[Catalogue]) -> list[ExplainLine]:
     among = [each.build_id for each in having]
 
-    def line(label: str, rule: _Rule, before: str = "") -> Line:
+    def line(label: str, rule: _Rule, before: str = "") -> ExplainLine:
         where = f" [{_named(rule.builds, among)}]" if len(rule.builds) < len(among) else ""
-        return Line(label, f"{before}{rule.told.text}{where}", rule.told.source)
+        return ExplainLine(label, f"{before}{rule.told.text}{where}", rule.told.source)
 
     lines = [line("Beware", rule) for rule in _traps(name, having)]
     lines += [line("Moves with", rule, f"{', '.join(rule.of)}: ") for rule in _moves_with(name, having)]
     lines += [line("Moves", rule, f"{other}: ") for other, rule in _moves(name, having)]
     if cost := memory.MEMORY.get(name):
-        lines.append(Line("Memory", cost.text, cost.source))
+        lines.append(ExplainLine("Memory", cost.text, cost.source))
     lines += [
-        Line("Durability", f"with a weaker value {rule.loses}", rule.source) for rule in rules.WEAKER if rule.variable == name
+        ExplainLine("Durability", f"with a weaker value {rule.loses}", rule.source)
+        for rule in rules.WEAKER
+        if rule.variable == name
     ]
     if reason := rules.inert(name):
-        lines.append(Line("Effect", f"none on throughput: {reason}", rules.inert_source(name)))
+        lines.append(ExplainLine("Effect", f"none on throughput: {reason}", rules.inert_source(name)))
     if name in rules.SHAPES_DATA:
-        lines.append(Line("Data", "it decides what data looks like: dialin prepares data anew for each value"))
+        lines.append(ExplainLine("Data", "it decides what data looks like: dialin prepares data anew for each value"))
     live = any(each.variables[name].dynamic for each in having if name in each.variables)
     if live and (start := set_global.rule_of(name)):
         text = f"each starts a server, though it can be set in a running one: it {start.why}"
-        lines.append(Line("Trials", text, start.source))
+        lines.append(ExplainLine("Trials", text, start.source))
     if why := owned.reason(name):
-        lines.append(Line("Sandbox", f"cannot be chosen: {why}"))
+        lines.append(ExplainLine("Sandbox", f"cannot be chosen: {why}"))
     return lines
 
 

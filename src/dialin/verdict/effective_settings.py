@@ -14,7 +14,7 @@ from dialin.verdict.sentences import several
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class EffectiveSettings:
     """What a candidate came to.
 
     Attributes:
@@ -26,7 +26,7 @@ class Seen:
     real: Mapping[str, str] = field(default_factory=dict)
 
 
-def confounds(spec: StudySpec, seen: Mapping[str, Seen]) -> list[Note]:
+def confounds(spec: StudySpec, seen: Mapping[str, EffectiveSettings]) -> list[Note]:
     """Return what differs between candidates though nobody asked.
 
     Within each build: between builds every default that differs is part of what is compared, and is said to be.
@@ -38,12 +38,12 @@ def confounds(spec: StudySpec, seen: Mapping[str, Seen]) -> list[Note]:
     ]
 
 
-def same(spec: StudySpec, seen: Mapping[str, Seen]) -> list[frozenset[str]]:
+def same(spec: StudySpec, seen: Mapping[str, EffectiveSettings]) -> list[frozenset[str]]:
     """Return the groups of candidates that are one in force."""
     return [one for group in _by_build(spec, seen) for one in in_force.same_in_force(_believed(group), spec.asked_variables)]
 
 
-def same_notes(spec: StudySpec, seen: Mapping[str, Seen], groups: Sequence[frozenset[str]]) -> list[Note]:
+def same_notes(spec: StudySpec, seen: Mapping[str, EffectiveSettings], groups: Sequence[frozenset[str]]) -> list[Note]:
     """Return a note for each group of candidates that are one, with the real objects that they share."""
     notes = []
     for group in groups:
@@ -65,7 +65,7 @@ def same_notes(spec: StudySpec, seen: Mapping[str, Seen], groups: Sequence[froze
     return notes
 
 
-def changed_notes(spec: StudySpec, first: Mapping[str, Seen], last: Mapping[str, Seen]) -> list[Note]:
+def changed_notes(spec: StudySpec, first: Mapping[str, EffectiveSettings], last: Mapping[str, EffectiveSettings]) -> list[Note]:
     """Return a note for each candidate whose first and last trials had other values in force of what could matter."""
     notes = []
     for candidate in spec.candidates:
@@ -77,13 +77,13 @@ def changed_notes(spec: StudySpec, first: Mapping[str, Seen], last: Mapping[str,
     return notes
 
 
-def changed(first: Seen, last: Seen) -> list[Note]:
+def changed(first: EffectiveSettings, last: EffectiveSettings) -> list[Note]:
     """Return a note for each variable that is another in the second of two looks at one candidate, and could matter."""
     found = _believed({"first": first, "last": last})
     return [note for note in in_force.confounds(found, (), "first") if not note.data["inert"]]
 
 
-def deviations(spec: StudySpec, seen: Mapping[str, Seen], catalogues: Mapping[str, Catalogue]) -> list[Note]:
+def deviations(spec: StudySpec, seen: Mapping[str, EffectiveSettings], catalogues: Mapping[str, Catalogue]) -> list[Note]:
     """Return what is in force otherwise than it was asked for; what holds for several candidates is said once."""
     whose: dict[str, list[str]] = {}
     notes: dict[str, Note] = {}
@@ -103,13 +103,13 @@ def deviations(spec: StudySpec, seen: Mapping[str, Seen], catalogues: Mapping[st
     ]
 
 
-def _by_build(spec: StudySpec, seen: Mapping[str, Seen]) -> list[dict[str, Seen]]:
+def _by_build(spec: StudySpec, seen: Mapping[str, EffectiveSettings]) -> list[dict[str, EffectiveSettings]]:
     servers = dict.fromkeys(candidate.server for candidate in spec.candidates)
     groups = ({c.name: seen[c.name] for c in spec.candidates if c.server == server and c.name in seen} for server in servers)
     return [group for group in groups if group]
 
 
-def _believed(group: Mapping[str, Seen]) -> dict[str, dict[str, str]]:
+def _believed(group: Mapping[str, EffectiveSettings]) -> dict[str, dict[str, str]]:
     return in_force.believed(
         {name: found.in_force for name, found in group.items()}, {name: found.real for name, found in group.items()}
     )

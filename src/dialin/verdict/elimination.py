@@ -16,7 +16,7 @@ from dialin.stats.looks import FIRST_CUT
 from dialin.stats.safety import Failures, unsafe
 from dialin.stats.throughput import decide_throughput
 from dialin.verdict import effective_settings
-from dialin.verdict.effective_settings import Seen
+from dialin.verdict.effective_settings import EffectiveSettings
 
 GIVE_UP_AFTER = 2
 """A candidate whose first trials all failed is out after this many: the same boot would fail the same way again."""
@@ -60,8 +60,8 @@ def same_in_force(spec: StudySpec, trials: Sequence[Trial]) -> list[frozenset[st
     if spec.aa:
         return []
     done = [trial for trial in trials if trial.state is TrialState.DONE]
-    first = {trial.candidate: Seen(trial.in_force, trial.real) for trial in reversed(done)}
-    last = {trial.candidate: Seen(trial.in_force, trial.real) for trial in done}
+    first = {trial.candidate: EffectiveSettings(trial.in_force, trial.real) for trial in reversed(done)}
+    last = {trial.candidate: EffectiveSettings(trial.in_force, trial.real) for trial in done}
     at_first = effective_settings.same(spec, first)
     return [group for group in effective_settings.same(spec, last) if group in at_first]
 

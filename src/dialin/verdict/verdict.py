@@ -32,7 +32,7 @@ from dialin.stats.pareto import front
 from dialin.stats.safety import Failures
 from dialin.variables import rules
 from dialin.verdict import caveats, changed_during_trial, effective_settings, elimination, rates, sentences
-from dialin.verdict.effective_settings import Seen
+from dialin.verdict.effective_settings import EffectiveSettings
 from dialin.workloads import load_identity
 
 
@@ -67,8 +67,8 @@ class _Case:
     found: Mapping[int, Figures]
     decision: Decision
     speed: Decision
-    first: Mapping[str, Seen]
-    seen: Mapping[str, Seen]
+    first: Mapping[str, EffectiveSettings]
+    seen: Mapping[str, EffectiveSettings]
     one: Sequence[frozenset[str]]
     left: Mapping[str, int]
     failures: Mapping[str, Failures]
@@ -88,7 +88,7 @@ class _Case:
         return [self.found[trial.id] for trial in self.done if trial.candidate == name]
 
 
-def judge(
+def reach_verdict(
     record: StudyRecord,
     alpha: float,
     known: Mapping[int, Figures] | None = None,
@@ -156,8 +156,8 @@ def _case(record: StudyRecord, alpha: float, known: Mapping[int, Figures] | None
     found = figures_of(record, raced) if known is None else known
     done = [trial for trial in raced if trial.id in found]
     names = [candidate.name for candidate in spec.candidates]
-    first = {trial.candidate: Seen(trial.in_force, trial.real) for trial in reversed(done)}
-    seen = {trial.candidate: Seen(trial.in_force, trial.real) for trial in done}
+    first = {trial.candidate: EffectiveSettings(trial.in_force, trial.real) for trial in reversed(done)}
+    seen = {trial.candidate: EffectiveSettings(trial.in_force, trial.real) for trial in done}
     one = elimination.same_in_force(spec, done)
 
     left = elimination.left_after(spec, record.trials, found) if out is None else out
@@ -238,7 +238,7 @@ def _candidate(case: _Case, name: str, state: CandidateState, *, pareto: bool) -
     """Put together what is known of one candidate."""
     spec, alpha = case.spec, 1 - case.spec.confidence
     candidate, own = spec.candidate(name), case.own(name)
-    latest = case.seen.get(name, Seen({}, {}))
+    latest = case.seen.get(name, EffectiveSettings({}, {}))
     latencies = [found.latency for found in own if found.latency is not None]
     return CandidateVerdict(
         name=name,

@@ -18,7 +18,7 @@ _NOT_IN_A_CLUSTER = (1105, 1235)
 """What nodes of Galera clusters answer that allow no such locks; there a study is seen by its entry alone."""
 
 
-class Server(Protocol):
+class ClaimedServer(Protocol):
     """Where a connection can be opened."""
 
     def connect(self) -> AbstractContextManager[Query]:
@@ -33,7 +33,7 @@ class Claim:
         server: where the lock is.
     """
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: ClaimedServer) -> None:
         self._server = server
         self._open = ExitStack()
         self._query: Query | None = None

@@ -17,7 +17,7 @@ from dialin.text import listed
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class UndoEntry:
     """What one study changes on one server.
 
     Attributes:
@@ -97,7 +97,7 @@ class Entry:
         return replace(found, socket=Path(str(socket)) if socket else None, port=int(place["port"] or 0))
 
 
-def read(path: Path) -> Entry | None:
+def read(path: Path) -> UndoEntry | None:
     """Return the entry of a file, or None where there is none.
 
     Raises:
@@ -105,7 +105,7 @@ def read(path: Path) -> Entry | None:
     """
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-        return Entry(**{each.name: found[each.name] for each in fields(Entry) if each.name in found})
+        return UndoEntry(**{each.name: found[each.name] for each in fields(UndoEntry) if each.name in found})
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError) as error:
@@ -121,7 +121,7 @@ def facts(build: AttachedBuild) -> dict[str, str | int]:
     return build.facts
 
 
-def check_same_server(entry: Entry, attached: Attached) -> None:
+def check_same_server(entry: UndoEntry, attached: Attached) -> None:
     """Make sure that the server that answers is the one that was changed.
 
     Raises:

@@ -8,7 +8,7 @@ from dialin.errors import DialinError
 from dialin.model.setting import Value
 from dialin.servers.assign import OnlyAtStartError
 from dialin.servers.attached import schema as schemas
-from dialin.servers.attached.entry import Entry
+from dialin.servers.attached.entry import UndoEntry
 from dialin.servers.attached.server import Attached
 from dialin.servers.attached.written import WrittenJournal, is_known, same
 from dialin.text import visible
@@ -80,12 +80,14 @@ def _as_persisted(value: str | None) -> str:
     return "not persisted" if value is None else f"persisted as {_shown(value)}"
 
 
-def _runs_with_ours(entry: Entry, attached: Attached) -> bool:
+def _runs_with_ours(entry: UndoEntry, attached: Attached) -> bool:
     values = attached.variables()
     return any(not same(entry.before[name], values.get(name, "")) for name in entry.at_start)
 
 
-def _put_back_variables(entry: Entry, attached: Attached, lines: list[str], faults: list[str], left: Collection[str]) -> None:
+def _put_back_variables(
+    entry: UndoEntry, attached: Attached, lines: list[str], faults: list[str], left: Collection[str]
+) -> None:
     now = attached.variables()
     wanted: dict[str, Value | None] = {}
     for name in _to_look_at(entry, now):
@@ -106,18 +108,18 @@ def _put_back_variables(entry: Entry, attached: Attached, lines: list[str], faul
             faults.append(f"{name} is {_shown(after.get(name, ''))} and was {_shown(was)}{_why(entry, name, refused)}")
 
 
-def _must_be_back(entry: Entry, name: str, refusal: DialinError | None) -> bool:
+def _must_be_back(entry: UndoEntry, name: str, refusal: DialinError | None) -> bool:
     """Tell whether it is a fault that a variable is not what it was: no run-time value was lost where only a start sets it."""
     return name in entry.exact or name in entry.moved or not isinstance(refusal, OnlyAtStartError)
 
 
-def _why(entry: Entry, name: str, refused: Mapping[str, DialinError]) -> str:
+def _why(entry: UndoEntry, name: str, refused: Mapping[str, DialinError]) -> str:
     if name in entry.at_start:
         return ", until the server is restarted (dialin restore --restart-command does it)"
     return f" ({refused[name].what})" if name in refused else ""
 
 
-def _drop_schema(entry: Entry, attached: Attached, lines: list[str], faults: list[str]) -> None:
+def _drop_schema(entry: UndoEntry, attached: Attached, lines: list[str], faults: list[str]) -> None:
     if entry.schema is None:
         return
     try:
@@ -128,7 +130,7 @@ def _drop_schema(entry: Entry, attached: Attached, lines: list[str], faults: lis
         faults.append(error.what)
 
 
-def _to_look_at(entry: Entry, now: Mapping[str, str]) -> list[str]:
+def _to_look_at(entry: UndoEntry, now: Mapping[str, str]) -> list[str]:
     """Return the variables that may have to be put back, those that were asked for first.
 
     Those are all where dialin restarted the server, which loses what was set at run time, and where it died while it set some,
@@ -141,7 +143,7 @@ def _to_look_at(entry: Entry, now: Mapping[str, str]) -> list[str]:
     return list(dict.fromkeys(there))
 
 
-def _is_ours(entry: Entry, name: str, value: str) -> bool:
+def _is_ours(entry: UndoEntry, name: str, value: str) -> bool:
     """Tell whether a value came of what dialin did, or may have where that is not written down."""
     if is_known(entry, name, value) or (entry.restarted and entry.as_started is None):
         return True

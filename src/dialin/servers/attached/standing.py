@@ -12,7 +12,7 @@ from dialin.clock import Clock
 from dialin.errors import UserError
 from dialin.servers.assign import ACCESS_DENIED
 from dialin.servers.connection import Query, RefusedError, status
-from dialin.servers.sessions import Session, sessions
+from dialin.servers.sessions import ServerSession, sessions
 from dialin.text import counted, listed, visible
 
 WATCHED = 1.5
@@ -83,7 +83,7 @@ def _questions(query: Query) -> int:
     return int(status(query, "Questions") or 0)
 
 
-def _replication(seen: Sequence[Session]) -> list[str]:
+def _replication(seen: Sequence[ServerSession]) -> list[str]:
     found = []
     replicas = [session for session in seen if session.command.startswith("Binlog Dump")]
     if replicas:
@@ -102,7 +102,7 @@ def _clusters(query: Query, variables: Mapping[str, str]) -> list[str]:
     return found
 
 
-def _clients(seen: Sequence[Session], sent: int) -> list[str]:
+def _clients(seen: Sequence[ServerSession], sent: int) -> list[str]:
     clients = [session for session in seen if session.is_client]
     found = []
     if clients:
@@ -114,7 +114,7 @@ def _clients(seen: Sequence[Session], sent: int) -> list[str]:
     return found
 
 
-def _names(seen: Sequence[Session]) -> str:
+def _names(seen: Sequence[ServerSession]) -> str:
     names = Counter(f"{visible(session.user)} from {visible(session.host) or 'nowhere'}" for session in seen)
     told = [f"{name} ({count})" if count > 1 else name for name, count in names.most_common(_MOST_NAMED)]
     rest = len(names) - len(told)

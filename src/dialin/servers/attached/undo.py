@@ -25,7 +25,7 @@ from dialin.servers.assign import variable
 from dialin.servers.attached import restart as restarts
 from dialin.servers.attached import schema as schemas
 from dialin.servers.attached.build import AttachedBuild, check_same
-from dialin.servers.attached.entry import Entry, check_same_server, read
+from dialin.servers.attached.entry import UndoEntry, check_same_server, read
 from dialin.servers.attached.locks import Locks
 from dialin.servers.attached.put_back import put_back
 from dialin.servers.attached.server import PATIENCE, Attached
@@ -53,7 +53,7 @@ class UndoLog:
         self._locks = Locks(directory, clock or SystemClock())
         self._journals: dict[str, WrittenJournal] = {}
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[UndoEntry]:
         """Return all entries that can be read."""
         return self._read()[0]
 
@@ -61,8 +61,8 @@ class UndoLog:
         """Return what is to be said of the entries that cannot be read, by their names."""
         return self._read()[1]
 
-    def _read(self) -> tuple[list[Entry], dict[str, DialinError]]:
-        entries: list[Entry] = []
+    def _read(self) -> tuple[list[UndoEntry], dict[str, DialinError]]:
+        entries: list[UndoEntry] = []
         faults: dict[str, DialinError] = {}
         for path in sorted(self._directory.glob("*.json")):
             try:
@@ -72,7 +72,7 @@ class UndoLog:
                 faults[path.stem] = fault
         return entries, faults
 
-    def orphans(self, *, of_other_machines: bool = False) -> list[Entry]:
+    def orphans(self, *, of_other_machines: bool = False) -> list[UndoEntry]:
         """Return those whose dialin is gone.
 
         Args:
@@ -83,7 +83,7 @@ class UndoLog:
             entry for entry in self.entries() if self.is_orphan(entry) and (of_other_machines or entry.machine == machine())
         ]
 
-    def is_orphan(self, entry: Entry) -> bool:
+    def is_orphan(self, entry: UndoEntry) -> bool:
         """Tell whether the dialin that wrote an entry is gone, as far as that can be seen from here."""
         return self._locks.is_free(entry.id)
 
@@ -95,7 +95,7 @@ class UndoLog:
         *,
         schema: str | None = None,
         restart: bool = False,
-    ) -> Entry:
+    ) -> UndoEntry:
         """Write down what is needed to put a server back; from here on `attached` may be changed.
 
         Args:
@@ -122,7 +122,7 @@ class UndoLog:
 
     def _begin(
         self, attached: Attached, attachment: Attachment, names: Collection[str], schema: str | None, *, restart: bool
-    ) -> Entry:
+    ) -> UndoEntry:
         """Claim the server, look at it, and write that down; it is let go of where that fails."""
         self._check_free(attached.build)
         attached.claim.take()
@@ -142,7 +142,7 @@ class UndoLog:
             raise
         return entry
 
-    def make_schema(self, entry: Entry, attached: Attached) -> None:
+    def make_schema(self, entry: UndoEntry, attached: Attached) -> None:
         """Make the schema of an entry.
 
         Raises:
@@ -153,7 +153,7 @@ class UndoLog:
             with attached.to_change(PATIENCE) as (query, _):
                 schemas.make(query, entry.schema, entry.id, self._journals[entry.id].schema_was_made)
 
-    def empty_schema(self, entry: Entry, attached: Attached) -> None:
+    def empty_schema(self, entry: UndoEntry, attached: Attached) -> None:
         """Drop the tables of an entry's schema, so that its data can be prepared again.
 
         Raises:
@@ -178,7 +178,7 @@ class UndoLog:
                 f"{other.where} still has what a dialin that died{where} changed there", "`dialin restore` puts it back"
             )
 
-    def undo(self, entry: Entry, attached: Attached, *, restart_command: str | None = None) -> list[str]:
+    def undo(self, entry: UndoEntry, attached: Attached, *, restart_command: str | None = None) -> list[str]:
         """Put a server back as it was, check that it is, and strike the entry out.
 
         Args:
@@ -203,7 +203,7 @@ class UndoLog:
             self._locks.release(entry.id)
             attached.claim.release()
 
-    def _undo(self, entry: Entry, attached: Attached, restart_command: str | None) -> list[str]:
+    def _undo(self, entry: UndoEntry, attached: Attached, restart_command: str | None) -> list[str]:
         journal = self._journals.get(entry.id)
         current = journal.entry if journal is not None else read(self._path(entry.id))
         if current is None:
@@ -242,7 +242,7 @@ class UndoLog:
                 raise
             return True  # the directory is gone or full, and this process began the study
 
-    def forget(self, entry: Entry) -> None:
+    def forget(self, entry: UndoEntry) -> None:
         """Strike an entry out.
 
         Raises:
@@ -264,7 +264,7 @@ class UndoLog:
     def _path(self, name: str) -> Path:
         return self._directory / f"{name}.json"
 
-    def _write(self, entry: Entry) -> None:
+    def _write(self, entry: UndoEntry) -> None:
         # replace_text makes a file anew; it must be private from its first byte on.
         before = os.umask(0o077)
         try:
@@ -276,14 +276,14 @@ class UndoLog:
         finally:
             os.umask(before)
 
-    def _write_if_possible(self, entry: Entry) -> None:
+    def _write_if_possible(self, entry: UndoEntry) -> None:
         """Write an entry while it is undone: a disk that is full must not keep the server from being put back."""
         with suppress(DialinError):
             self._write(entry)
 
 
 def find_attached(
-    entry: Entry, environment: Mapping[str, str], clock: Clock, *, timeout: float = 10.0, patience: float = PATIENCE
+    entry: UndoEntry, environment: Mapping[str, str], clock: Clock, *, timeout: float = 10.0, patience: float = PATIENCE
 ) -> Attached:
     """Return the server that an entry is about; nothing is connected yet.
 
@@ -295,14 +295,14 @@ def find_attached(
 
 def _describe(
     attached: Attached, attachment: Attachment, names: Collection[str], schema: str | None, *, restart: bool
-) -> Entry:
+) -> UndoEntry:
     account = attached.account
     persisted = attached.persisted() if restart else {}
     file = attachment.defaults_file
     before = attached.variables()
     wanted = [variable(name, before) for name in names]
     check_same(attached.build.facts, before)
-    return Entry(
+    return UndoEntry(
         id=uuid.uuid4().hex[:12],
         owner=os.getpid(),
         machine=machine(),

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from dialin.model.setting import Value, same_value
 from dialin.servers.assign import Wanted
-from dialin.servers.attached.entry import Entry
+from dialin.servers.attached.entry import UndoEntry
 from dialin.text import listed
 from dialin.variables import rules
 
@@ -20,7 +20,7 @@ class WrittenJournal:
         write: writes it anew.
     """
 
-    def __init__(self, entry: Entry, write: Callable[[Entry], None]) -> None:
+    def __init__(self, entry: UndoEntry, write: Callable[[UndoEntry], None]) -> None:
         self.entry = entry
         self._write = write
 
@@ -90,7 +90,7 @@ class WrittenJournal:
         self._save(schema_made=True)
 
 
-def is_known(entry: Entry, name: str, value: str) -> bool:
+def is_known(entry: UndoEntry, name: str, value: str) -> bool:
     """Tell whether a value is known to have come of what dialin did: it gave it, or its restart left it."""
     given = any(same(each, value) for each in entry.given.get(name, []))
     return given or (entry.as_started is not None and entry.as_started.get(name) == value)

@@ -26,7 +26,7 @@ _QUERY = re.compile(r"[(\s]*(select|with|table|values)\b", re.IGNORECASE)
 _WRITES = re.compile(r"\b(delete|update|insert|replace|into|truncate|alter|drop)\b", re.IGNORECASE)
 
 
-class Query(StrEnum):
+class ScanQuery(StrEnum):
     """What a run does.
 
     `full` reads every row as they lie. `ordered` sorts all of them by a column without an index. `join` reads every row and
@@ -85,7 +85,7 @@ class ScanOptions(BaseModel):
     size: Annotated[int | None, BeforeValidator(_bytes)] = Field(default=None, ge=1024**2, le=16 * 1024**4)
     row_format: str = ""
     row_bytes: int = Field(default=200, ge=32, le=2000)
-    query: Query = Query.FULL
+    query: ScanQuery = ScanQuery.FULL
     sql: str | None = Field(default=None, min_length=1)
     cache: Cache = Cache.COLD
     runs: int = Field(default=3, ge=1, le=1000)
@@ -118,7 +118,7 @@ class ScanOptions(BaseModel):
     @property
     def sorts(self) -> bool:
         """Whether a run sorts the whole table."""
-        return self.sql is None and self.query is Query.ORDERED
+        return self.sql is None and self.query is ScanQuery.ORDERED
 
     @property
     def may_write(self) -> bool:

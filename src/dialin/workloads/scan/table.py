@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from dialin.workloads.scan.options import Query, ScanOptions, parse
+from dialin.workloads.scan.options import ScanOptions, ScanQuery, parse
 
 TABLE = "scan1"
 """The table that every query reads."""
@@ -192,8 +192,8 @@ def query(options: ScanOptions, rows: int) -> str:
     """Return what a run sends; one row comes back, whatever it reads."""
     if options.sql is not None:
         return options.sql
-    if options.query is Query.ORDERED:
+    if options.query is ScanQuery.ORDERED:
         return f"SELECT * FROM {TABLE} ORDER BY number LIMIT {rows - 1}, 1"
-    if options.query is Query.JOIN:
+    if options.query is ScanQuery.JOIN:
         return f"SELECT SUM(b.number) FROM {TABLE} AS a STRAIGHT_JOIN {TABLE} AS b ON b.id = a.partner"
     return f"SELECT SUM(number) FROM {TABLE}"
