@@ -6,9 +6,9 @@
 pub mod account;
 pub mod account_file;
 pub mod agent;
-pub mod answerer;
 pub mod engine;
 pub mod errors;
+pub mod mock_server;
 pub mod net;
 pub mod options;
 pub mod output;
@@ -19,4 +19,5 @@ pub mod record;
 pub mod run;
 pub mod self_test;
 pub mod show;
+pub mod sql_tokens;
 pub mod workloads;

@@ -10,16 +10,16 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// The place of a value in a transaction.
-pub type Slot = usize;
+pub type Register = usize;
 
-/// Slot 0: the number of the connection, from 0.
-pub const CONNECTION: Slot = 0;
-/// Slot 1: how many transactions this connection began, this one included, from 1.
-pub const TURN: Slot = 1;
-/// Slot 2: the sequence number of the transaction, from 0.
-pub const SEQUENCE: Slot = 2;
+/// Register 0: the number of the connection, from 0.
+pub const CONNECTION: Register = 0;
+/// Register 1: how many transactions this connection began, this one included, from 1.
+pub const TURN: Register = 1;
+/// Register 2: the sequence number of the transaction, from 0.
+pub const SEQUENCE: Register = 2;
 /// The first slot that a workload names itself.
-pub const FIRST_FREE: Slot = 3;
+pub const FIRST_FREE: Register = 3;
 
 /// A value of SQL, as a statement takes or returns it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -80,9 +80,9 @@ pub struct Statement {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Parameter {
     /// A slot.
-    Slot(Slot),
+    Register(Register),
     /// A slot's whole number, and this more.
-    Plus(Slot, i64),
+    Plus(Register, i64),
     /// Drawn when it is sent.
     Draw(Generator),
     /// The same each time.
@@ -93,7 +93,7 @@ impl Parameter {
     /// Its value in a transaction with these slots and this randomness.
     pub fn evaluate(&self, slots: &[Value], rng: &mut Rng, into: &mut Value) {
         match self {
-            Parameter::Slot(slot) => into.clone_from(&slots[*slot]),
+            Parameter::Register(slot) => into.clone_from(&slots[*slot]),
             Parameter::Plus(slot, more) => *into = Value::Int(slots[*slot].integer().saturating_add(*more)),
             Parameter::Draw(generator) => generator.draw(rng, slots, into),
             Parameter::Fixed(value) => into.clone_from(value),
@@ -111,7 +111,7 @@ pub enum Which {
         /// The statement for number 1.
         first: usize,
         /// The slot with the number, from 1.
-        slot: Slot,
+        slot: Register,
     },
 }
 
@@ -121,7 +121,7 @@ pub struct Keep {
     /// The column, from 0.
     pub column: usize,
     /// Where its value goes.
-    pub slot: Slot,
+    pub slot: Register,
 }
 
 /// What happens when a result that values are kept of has no row.
@@ -162,11 +162,11 @@ pub struct Batch {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Test {
     /// The slot is NULL.
-    IsNull(Slot),
+    IsNull(Register),
     /// The slot's whole number is below that of the parameter.
-    Less(Slot, Parameter),
+    Less(Register, Parameter),
     /// The slot equals the parameter.
-    Equal(Slot, Parameter),
+    Equal(Register, Parameter),
     /// With this probability.
     Chance(f64),
 }
@@ -199,7 +199,7 @@ impl Test {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Op {
     /// The slot takes a value.
-    Set(Slot, Parameter),
+    Set(Register, Parameter),
     /// A statement is executed, and its whole result read.
     Execute(Execute),
     /// A row is added to the connection's batch.

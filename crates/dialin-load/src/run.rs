@@ -81,7 +81,7 @@ pub struct Run {
     /// Due transactions that may wait for a connection; further ones are dropped, and counted.
     pub backlog: u64,
     /// How long a statement may take before its connection counts as lost.
-    pub patience: Duration,
+    pub timeout: Duration,
     /// How long a connection may stay lost before the run fails.
     pub reconnect_for: Duration,
 }

@@ -1,8 +1,8 @@
 //! Finds what the driver itself can do on this machine: it drives load against a server that does nothing.
 
-use crate::answerer::{Answer, Answerer, Command};
 use crate::engine;
 use crate::errors::{Error, Result};
+use crate::mock_server::{Answer, Command, MockServer};
 use crate::plan::{Execute, FIRST_FREE, Kind, NoRow, Op, Parameter, Plan, Retry, Statement, Transaction, Which};
 use crate::random::{Distribution, Generator, Integers};
 use crate::record::{CeilingLine, SCHEMA, SelfTestLine, process_cpu};
@@ -50,12 +50,12 @@ fn point_select() -> Result<Plan> {
 
 fn measure(plan: &Plan, connections: usize, seconds: u64, stop: &AtomicBool) -> Result<(usize, CeilingLine)> {
     let before = process_cpu();
-    let answerer = Answerer::listen(&socket(), answers()).map_err(|error| {
+    let mock_server = MockServer::listen(&socket(), answers()).map_err(|error| {
         Error::driver(format!("No server could be started: {error}"), "Give TMPDIR a directory that this user may write to")
     })?;
     let phase = Phase { purpose: Purpose::Measure, step: 1, seconds: Some(seconds), connections, rate: None };
     let run = Run {
-        account: answerer.account(),
+        account: mock_server.account(),
         phases: vec![phase],
         seed: 1,
         first: 0,
@@ -64,7 +64,7 @@ fn measure(plan: &Plan, connections: usize, seconds: u64, stop: &AtomicBool) -> 
         load_threads: None,
         text: false,
         backlog: 0,
-        patience: Duration::from_secs(10),
+        timeout: Duration::from_secs(10),
         reconnect_for: Duration::ZERO,
     };
     let (mut statements, mut took) = (0, 0.0);
@@ -72,7 +72,7 @@ fn measure(plan: &Plan, connections: usize, seconds: u64, stop: &AtomicBool) -> 
         statements += second.merged.tally.statements.iter().sum::<u64>();
         took += second.seconds;
     })?;
-    let servers = answerer.end();
+    let servers = mock_server.end();
     let drivers = process_cpu().saturating_sub(before).saturating_sub(servers);
     if statements == 0 {
         return Err(Error::user("The self-test was stopped before anything was measured", "Let it run to its end"));

@@ -1,6 +1,6 @@
 //! Agents and a conductor as processes of their own, each agent with a server of its own.
 
-use dialin_load::answerer::{Answer, Answerer, Command as Asked};
+use dialin_load::mock_server::{Answer, Command as Asked, MockServer};
 use dialin_load::record::Times;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -59,7 +59,7 @@ struct Agent {
     child: Child,
     stderr: BufReader<ChildStderr>,
     played: Arc<AtomicU64>,
-    _server: Answerer,
+    _server: MockServer,
 }
 
 impl Agent {
@@ -67,7 +67,7 @@ impl Agent {
         let played = Arc::new(AtomicU64::new(0));
         let counted = Arc::clone(&played);
         let socket = files.0.join(format!("{name}.sock"));
-        let server = Answerer::listen(&socket, move |asked| {
+        let server = MockServer::listen(&socket, move |asked| {
             if matches!(asked, Asked::Query(sql) | Asked::Execute(sql) if sql.starts_with("DO")) {
                 counted.fetch_add(1, Relaxed);
             }

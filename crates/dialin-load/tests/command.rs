@@ -1,6 +1,6 @@
 //! The command as people and programs meet it: its streams, its errors, its exit codes.
 
-use dialin_load::answerer::{Answer, Answerer, Command as Asked};
+use dialin_load::mock_server::{Answer, Command as Asked, MockServer};
 use dialin_load::record::Times;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -24,9 +24,9 @@ fn socket(test: &str) -> PathBuf {
 }
 
 /// A server for one test, and how it is reached.
-fn server(test: &str, answers: fn(Asked<'_>) -> Answer) -> (Answerer, String) {
+fn server(test: &str, answers: fn(Asked<'_>) -> Answer) -> (MockServer, String) {
     let path = socket(test);
-    (Answerer::listen(&path, answers).unwrap(), format!("--socket {}", path.display()))
+    (MockServer::listen(&path, answers).unwrap(), format!("--socket {}", path.display()))
 }
 
 fn at_once(_: Asked<'_>) -> Answer {

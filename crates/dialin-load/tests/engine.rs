@@ -1,8 +1,8 @@
 //! What the engine promises, against a server that does as it is told.
 
-use dialin_load::answerer::{Answer, Answerer, Command};
 use dialin_load::engine::{Played, Second, play};
 use dialin_load::errors::{Error, Fault};
+use dialin_load::mock_server::{Answer, Command, MockServer};
 use dialin_load::plan::{
     Batch, Execute, FIRST_FREE, Keep, Kind, NoRow, Op, Parameter, Plan, Retry, Statement, Transaction, Which,
 };
@@ -39,7 +39,7 @@ fn plan() -> Plan {
     }
 }
 
-fn run(server: &Answerer, connections: usize, seconds: Option<u64>) -> Run {
+fn run(server: &MockServer, connections: usize, seconds: Option<u64>) -> Run {
     Run {
         account: server.account(),
         phases: vec![Phase { purpose: Purpose::Measure, step: 1, seconds, connections, rate: None }],
@@ -50,7 +50,7 @@ fn run(server: &Answerer, connections: usize, seconds: Option<u64>) -> Run {
         load_threads: None,
         text: false,
         backlog: 1000,
-        patience: Duration::from_secs(20),
+        timeout: Duration::from_secs(20),
         reconnect_for: Duration::from_secs(20),
     }
 }
@@ -75,10 +75,10 @@ fn transactions(seconds: &[Second]) -> u64 {
 }
 
 /// A server that keeps what it was asked.
-fn listening(name: &str) -> (Answerer, Arc<Mutex<Vec<String>>>) {
+fn listening(name: &str) -> (MockServer, Arc<Mutex<Vec<String>>>) {
     let asked = Arc::new(Mutex::new(Vec::new()));
     let kept = Arc::clone(&asked);
-    let server = Answerer::listen(&socket(name), move |command| {
+    let server = MockServer::listen(&socket(name), move |command| {
         kept.lock().unwrap().push(command.sql().to_owned());
         Answer::Ok
     });
@@ -123,7 +123,7 @@ fn hosts_that_take_turns_do_the_work_of_one() {
 
 #[test]
 fn seconds_carry_their_phase_and_all_that_was_done() {
-    let server = Answerer::listen(&socket("phases"), |_| Answer::Ok).unwrap();
+    let server = MockServer::listen(&socket("phases"), |_| Answer::Ok).unwrap();
     let phase = |purpose, step, connections| Phase { purpose, step, seconds: Some(1), connections, rate: None };
     let phases = vec![phase(Purpose::WarmUp, 1, 1), phase(Purpose::Measure, 1, 1), phase(Purpose::Measure, 2, 4)];
     let (played, seconds) = played(&plan(), &Run { phases, ..run(&server, 1, None) });
@@ -146,7 +146,7 @@ fn seconds_carry_their_phase_and_all_that_was_done() {
 fn a_stall_shows_in_full_where_transactions_are_due() {
     // The server stands still from 1.2 s to 2.2 s after the first statement.
     let began = Mutex::new(None);
-    let server = Answerer::listen(&socket("stall"), move |_| {
+    let server = MockServer::listen(&socket("stall"), move |_| {
         let since = began.lock().unwrap().get_or_insert_with(Instant::now).elapsed();
         if since > Duration::from_millis(1200) && since < Duration::from_millis(2200) {
             Answer::After(Duration::from_millis(2200) - since, Box::new(Answer::Ok))
@@ -168,7 +168,7 @@ fn a_stall_shows_in_full_where_transactions_are_due() {
 #[test]
 fn what_waits_when_the_warm_up_ends_is_done_and_timed_in_the_measured_seconds() {
     let began = Mutex::new(None);
-    let server = Answerer::listen(&socket("debts"), move |command| {
+    let server = MockServer::listen(&socket("debts"), move |command| {
         if command.sql().is_empty() {
             return Answer::Ok;
         }
@@ -188,7 +188,8 @@ fn what_waits_when_the_warm_up_ends_is_done_and_timed_in_the_measured_seconds() 
 
 #[test]
 fn what_is_due_while_too_many_wait_is_dropped_and_said() {
-    let server = Answerer::listen(&socket("cap"), |_| Answer::After(Duration::from_millis(50), Box::new(Answer::Ok))).unwrap();
+    let server =
+        MockServer::listen(&socket("cap"), |_| Answer::After(Duration::from_millis(50), Box::new(Answer::Ok))).unwrap();
     let run = Run { backlog: 10, ..at_rate(run(&server, 1, Some(2)), 1000.0) };
     let (played, seconds) = played(&plan(), &run);
     assert!(played.unwrap().reached_backlog_cap);
@@ -200,7 +201,7 @@ fn what_is_due_while_too_many_wait_is_dropped_and_said() {
 fn a_deadlock_is_played_again_with_the_same_values() {
     let asked = Arc::new(Mutex::new(Vec::new()));
     let (kept, refused) = (Arc::clone(&asked), AtomicBool::new(false));
-    let server = Answerer::listen(&socket("deadlock"), move |command| {
+    let server = MockServer::listen(&socket("deadlock"), move |command| {
         kept.lock().unwrap().push(command.sql().to_owned());
         if command.sql().starts_with("UPDATE") && !refused.swap(true, Ordering::Relaxed) {
             return Answer::Error(1213, "Deadlock found when trying to get lock".into());
@@ -220,7 +221,7 @@ fn a_deadlock_is_played_again_with_the_same_values() {
 
 #[test]
 fn a_run_in_which_everything_deadlocks_ends_with_a_remedy() {
-    let server = Answerer::listen(&socket("for-ever"), |command| match command.sql() {
+    let server = MockServer::listen(&socket("for-ever"), |command| match command.sql() {
         sql if sql.starts_with("UPDATE") => Answer::Error(1213, "Deadlock found".into()),
         _ => Answer::Ok,
     });
@@ -233,7 +234,7 @@ fn a_run_in_which_everything_deadlocks_ends_with_a_remedy() {
 
 #[test]
 fn a_missing_table_ends_the_run_and_says_how_to_prepare_it() {
-    let server = Answerer::listen(&socket("missing"), |command| match command.sql() {
+    let server = MockServer::listen(&socket("missing"), |command| match command.sql() {
         sql if sql.starts_with("UPDATE") => Answer::Error(1146, "Table 'test.t' doesn't exist".into()),
         _ => Answer::Ok,
     });
@@ -246,7 +247,7 @@ fn a_missing_table_ends_the_run_and_says_how_to_prepare_it() {
 #[test]
 fn lost_connections_come_back_and_are_counted() {
     let count = AtomicU64::new(0);
-    let server = Answerer::listen(&socket("lost"), move |command: Command<'_>| {
+    let server = MockServer::listen(&socket("lost"), move |command: Command<'_>| {
         let lost = command.sql().starts_with("UPDATE") && count.fetch_add(1, Ordering::Relaxed) % 1000 == 500;
         if lost { Answer::Close } else { Answer::Ok }
     });
@@ -262,7 +263,7 @@ fn lost_connections_come_back_and_are_counted() {
 
 #[test]
 fn a_server_that_is_gone_for_good_fails_the_run() {
-    let mut server = Some(Answerer::listen(&socket("gone"), |_| Answer::Ok).unwrap());
+    let mut server = Some(MockServer::listen(&socket("gone"), |_| Answer::Ok).unwrap());
     let run = Run { reconnect_for: Duration::from_millis(300), ..run(server.as_ref().unwrap(), 2, Some(60)) };
     let error = play(&plan(), &run, &AtomicBool::new(false), &mut |_| drop(server.take())).unwrap_err();
     assert_eq!(error.fault, Fault::Server);
@@ -270,7 +271,7 @@ fn a_server_that_is_gone_for_good_fails_the_run() {
 
 #[test]
 fn a_stop_ends_the_run_with_what_was_measured_so_far() {
-    let server = Answerer::listen(&socket("stop"), |_| Answer::Ok).unwrap();
+    let server = MockServer::listen(&socket("stop"), |_| Answer::Ok).unwrap();
     let stop = AtomicBool::new(false);
     let mut seconds = Vec::new();
     play(&plan(), &run(&server, 4, None), &stop, &mut |second| {
@@ -286,7 +287,7 @@ fn a_stop_ends_the_run_with_what_was_measured_so_far() {
 fn values_are_carried_from_one_statement_to_the_next() {
     let asked = Arc::new(Mutex::new(Vec::new()));
     let kept = Arc::clone(&asked);
-    let server = Answerer::listen(&socket("carried"), move |command| {
+    let server = MockServer::listen(&socket("carried"), move |command| {
         kept.lock().unwrap().push(command.sql().to_owned());
         if command.sql().starts_with("SELECT") { Answer::row(&[Some("x"), Some("4711")]) } else { Answer::Ok }
     });
@@ -301,7 +302,7 @@ fn values_are_carried_from_one_statement_to_the_next() {
         }),
         Op::Execute(Execute {
             which: Which::One(1),
-            parameters: vec![Parameter::Slot(FIRST_FREE)],
+            parameters: vec![Parameter::Register(FIRST_FREE)],
             keep: vec![],
             no_row: NoRow::Null,
         }),
@@ -313,7 +314,7 @@ fn values_are_carried_from_one_statement_to_the_next() {
 
 #[test]
 fn a_statement_that_returns_too_few_columns_is_the_workloads_fault() {
-    let server = Answerer::listen(&socket("columns"), |command| match command.sql() {
+    let server = MockServer::listen(&socket("columns"), |command| match command.sql() {
         sql if sql.starts_with("SELECT") => Answer::row(&[Some("1"), Some("2")]),
         _ => Answer::Ok,
     });
@@ -330,7 +331,7 @@ fn a_statement_that_returns_too_few_columns_is_the_workloads_fault() {
 #[test]
 fn what_one_step_began_and_the_next_one_ends_counts_in_neither() {
     // A transaction takes 0.4 s, so that four of them are open when the first step ends.
-    let server = Answerer::listen(&socket("steps"), |command| match command.sql() {
+    let server = MockServer::listen(&socket("steps"), |command| match command.sql() {
         "" => Answer::Ok,
         _ => Answer::After(Duration::from_millis(200), Box::new(Answer::Ok)),
     });
@@ -343,7 +344,7 @@ fn what_one_step_began_and_the_next_one_ends_counts_in_neither() {
 
 #[test]
 fn a_connection_that_ends_while_it_has_nothing_to_do_is_made_anew_and_no_error() {
-    let listen = || Answerer::listen(&socket("idle"), |_| Answer::Ok).unwrap();
+    let listen = || MockServer::listen(&socket("idle"), |_| Answer::Ok).unwrap();
     let mut server = Some(listen());
     let phase = |step, connections| Phase { purpose: Purpose::Measure, step, seconds: Some(2), connections, rate: None };
     let phases = vec![phase(1, 1), phase(2, 5)];
@@ -363,7 +364,7 @@ fn a_connection_that_ends_while_it_has_nothing_to_do_is_made_anew_and_no_error()
 
 #[test]
 fn a_stop_ends_the_run_in_good_order_though_the_server_is_gone() {
-    let mut server = Some(Answerer::listen(&socket("stop-gone"), |_| Answer::Ok).unwrap());
+    let mut server = Some(MockServer::listen(&socket("stop-gone"), |_| Answer::Ok).unwrap());
     let run = Run { reconnect_for: Duration::ZERO, ..run(server.as_ref().unwrap(), 4, None) };
     let stop = AtomicBool::new(false);
     let played = play(&plan(), &run, &stop, &mut |_| {
@@ -375,7 +376,7 @@ fn a_stop_ends_the_run_in_good_order_though_the_server_is_gone() {
 
 #[test]
 fn a_run_ends_with_its_transactions_whichever_threads_had_them() {
-    let server = Answerer::listen(&socket("shared-out"), |_| Answer::Ok).unwrap();
+    let server = MockServer::listen(&socket("shared-out"), |_| Answer::Ok).unwrap();
     let phase = |step, connections| Phase { purpose: Purpose::Measure, step, seconds: Some(600), connections, rate: None };
     let phases = vec![phase(1, 1), phase(2, 4)];
     let run = Run { phases, transactions: Some(100), load_threads: Some(4), ..run(&server, 1, None) };
@@ -388,7 +389,7 @@ fn a_run_ends_with_its_transactions_whichever_threads_had_them() {
 fn rows_that_were_collected_are_sent_again_after_a_deadlock_each_of_them_once() {
     let asked = Arc::new(Mutex::new(Vec::new()));
     let (kept, refused) = (Arc::clone(&asked), AtomicBool::new(false));
-    let server = Answerer::listen(&socket("batch"), move |command| {
+    let server = MockServer::listen(&socket("batch"), move |command| {
         if command.sql().starts_with("INSERT") {
             if !refused.swap(true, Ordering::Relaxed) {
                 return Answer::Error(1213, "Deadlock found".into());

@@ -106,7 +106,7 @@ fn a_start() {
         load_threads: None,
         text: false,
         backlog: 500,
-        patience: Duration::from_secs(120),
+        timeout: Duration::from_secs(120),
         reconnect_for: Duration::from_secs(60),
     };
     is_the_sample(&Line::Start(&StartLine::of(&plan, &run, &[])), "load-start");

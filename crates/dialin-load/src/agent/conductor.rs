@@ -1,13 +1,13 @@
 //! The side that calls agents, starts them together, and adds up what they tell.
 
-use super::clock::{Answer, Clock};
-use super::line::{Ear, Mouth, Trouble};
+use super::clock_offset::{Answer, ClockOffset};
+use super::line::{ReadHalf, Trouble, WriteHalf};
 use super::meeting::{self, Link, Refusal};
 use super::merge::Merger;
 use super::order::Order;
 use super::token::Token;
 use super::wire::{Command, Ended, Report};
-use super::{Patience, nonce};
+use super::{Timeout, nonce};
 use crate::engine::{Played, Second};
 use crate::errors::{Error, Result};
 use crate::run::Run;
@@ -31,7 +31,7 @@ pub struct Conductor<'a> {
     /// Whom it trusts.
     pub token: Token,
     /// How long it waits for whom.
-    pub patience: Patience,
+    pub timeout: Timeout,
     /// Set, the run ends.
     pub stop: &'a AtomicBool,
     /// Where it tells how the agents were found, a line each.
@@ -76,7 +76,7 @@ impl Conductor<'_> {
             let (telling, told) = sync_channel(UNREAD);
             let mut members = Vec::new();
             for (place, (host, Link { ear, mouth })) in hosts.into_iter().zip(links).enumerate() {
-                let (telling, silence) = (telling.clone(), self.patience.silence);
+                let (telling, silence) = (telling.clone(), self.timeout.silence);
                 scope.spawn(move || listen(place, ear, silence, &telling));
                 members.push(Member::new(host, mouth));
             }
@@ -86,7 +86,7 @@ impl Conductor<'_> {
                 merger: Merger::new(&run.phases, &names),
                 members,
                 told,
-                patience: Patience { stopping: self.patience.stopping + run.patience, ..self.patience },
+                timeout: Timeout { stopping: self.timeout.stopping + run.timeout, ..self.timeout },
                 asked: 0,
                 beat: Instant::now(),
                 started: false,
@@ -100,20 +100,20 @@ impl Conductor<'_> {
 
     fn meet_all(&self, hosts: &[Host]) -> Result<Vec<Link>> {
         thread::scope(|scope| {
-            let (token, patience) = (&self.token, self.patience.greeting);
-            let meeting: Vec<_> = hosts.iter().map(|host| scope.spawn(move || meet(&host.name, token, patience))).collect();
+            let (token, timeout) = (&self.token, self.timeout.greeting);
+            let meeting: Vec<_> = hosts.iter().map(|host| scope.spawn(move || meet(&host.name, token, timeout))).collect();
             let defect = |_| Err(Error::driver("A thread of the driver failed", "Report this as a defect of dialin-load"));
             meeting.into_iter().map(|each| each.join().unwrap_or_else(defect)).collect()
         })
     }
 }
 
-fn meet(name: &str, token: &Token, patience: Duration) -> Result<Link> {
-    let stream = connect(name, patience).map_err(|cause| {
+fn meet(name: &str, token: &Token, timeout: Duration) -> Result<Link> {
+    let stream = connect(name, timeout).map_err(|cause| {
         let remedy = "Start `dialin-load agent --listen HOST:PORT --token-file FILE` there, and let this host through to it";
         Error::user(format!("Agent {name} cannot be reached: {cause}"), remedy)
     })?;
-    let met = nonce().map_err(Refusal::from).and_then(|nonce| meeting::call(stream, token, &nonce, patience));
+    let met = nonce().map_err(Refusal::from).and_then(|nonce| meeting::call(stream, token, &nonce, timeout));
     met.map_err(|refusal| {
         let remedy = match &refusal {
             Refusal::Version(_) => "Install the same version on all hosts",
@@ -125,10 +125,10 @@ fn meet(name: &str, token: &Token, patience: Duration) -> Result<Link> {
     })
 }
 
-fn connect(name: &str, patience: Duration) -> io::Result<TcpStream> {
+fn connect(name: &str, timeout: Duration) -> io::Result<TcpStream> {
     let mut failed = io::Error::other("its name has no address");
     for address in name.to_socket_addrs()? {
-        match TcpStream::connect_timeout(&address, patience) {
+        match TcpStream::connect_timeout(&address, timeout) {
             Ok(stream) => return Ok(stream),
             Err(error) => failed = error,
         }
@@ -144,7 +144,7 @@ struct Heard {
 }
 
 /// Hand on what an agent tells, until it is lost or nobody wants to know.
-fn listen(place: usize, mut ear: Ear, silence: Duration, telling: &SyncSender<Heard>) {
+fn listen(place: usize, mut ear: ReadHalf, silence: Duration, telling: &SyncSender<Heard>) {
     loop {
         let what = ear.hear(Instant::now() + silence);
         let last = what.is_err();
@@ -159,8 +159,8 @@ struct Member {
     name: String,
     /// What it has yet to be told to play.
     order: Option<Box<Order>>,
-    mouth: Mouth,
-    clock: Clock,
+    mouth: WriteHalf,
+    clock: ClockOffset,
     /// Questions that it has not answered: their numbers, and when they were asked by the steady clock and in unix time.
     asked: VecDeque<(u64, Instant, f64)>,
     answered: u64,
@@ -169,12 +169,12 @@ struct Member {
 }
 
 impl Member {
-    fn new(host: Host, mouth: Mouth) -> Self {
+    fn new(host: Host, mouth: WriteHalf) -> Self {
         Self {
             name: host.name,
             order: Some(Box::new(host.order)),
             mouth,
-            clock: Clock::default(),
+            clock: ClockOffset::default(),
             asked: VecDeque::new(),
             answered: 0,
             ready: false,
@@ -223,7 +223,7 @@ struct Ensemble {
     members: Vec<Member>,
     merger: Merger,
     told: Receiver<Heard>,
-    patience: Patience,
+    timeout: Timeout,
     /// The number of the last question.
     asked: u64,
     /// When the next question is due.
@@ -273,7 +273,7 @@ impl Ensemble {
     /// Tell all when to start.
     fn start(&mut self, say: &mut dyn FnMut(String)) -> Result<()> {
         let furthest = self.members.iter().filter_map(|member| member.clock.round_trip()).max().unwrap_or_default();
-        let start = Instant::now() + self.patience.lead + 4 * furthest;
+        let start = Instant::now() + self.timeout.lead + 4 * furthest;
         self.started = true;
         for member in &mut self.members {
             let theirs = member.clock.theirs(start).ok_or_else(|| member.confused("has a clock that cannot be"))?;
@@ -296,7 +296,7 @@ impl Ensemble {
                 stopping = Some(Instant::now());
                 self.members.iter_mut().try_for_each(|member| member.say(&Command::Stop))?;
             }
-            if stopping.is_some_and(|since| since.elapsed() > self.patience.stopping) {
+            if stopping.is_some_and(|since| since.elapsed() > self.timeout.stopping) {
                 let slow = self.members.iter().find(|member| member.ended.is_none());
                 return slow.map_or(Ok(()), |member| Err(member.lost(&Trouble::Deaf)));
             }
@@ -325,7 +325,7 @@ impl Ensemble {
 
     /// Ask all for their clocks, which is also how both sides see that the other is there.
     fn ask(&mut self) -> Result<()> {
-        self.beat = Instant::now() + self.patience.beat;
+        self.beat = Instant::now() + self.timeout.beat;
         self.asked += 1;
         let number = self.asked;
         self.members.iter_mut().try_for_each(|member| member.ask(number))

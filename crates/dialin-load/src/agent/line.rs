@@ -61,7 +61,7 @@ impl From<io::Error> for Trouble {
 }
 
 /// The half of a connection that is listened to.
-pub struct Ear {
+pub struct ReadHalf {
     stream: TcpStream,
     bytes: Vec<u8>,
     longest: usize,
@@ -69,7 +69,7 @@ pub struct Ear {
     arrived: Instant,
 }
 
-impl Ear {
+impl ReadHalf {
     /// Hear the next line, if it is there in full by `until`. What came of it by then is not lost.
     ///
     /// # Errors
@@ -145,12 +145,12 @@ fn unsealed<'l>(seals: &mut Seals, line: &'l [u8]) -> Result<&'l [u8], Trouble> 
 }
 
 /// The half of a connection that is spoken into.
-pub struct Mouth {
+pub struct WriteHalf {
     stream: TcpStream,
     seals: Option<Seals>,
 }
 
-impl Mouth {
+impl WriteHalf {
     /// Say something, in one line.
     ///
     /// # Errors
@@ -185,15 +185,15 @@ impl Mouth {
     }
 }
 
-/// The two halves of a new connection. Who does not listen for `patience` is given up.
+/// The two halves of a new connection. Who does not listen for `timeout` is given up.
 ///
 /// # Errors
 /// The system refuses.
-pub fn halves(stream: TcpStream, patience: Duration) -> io::Result<(Ear, Mouth)> {
+pub fn halves(stream: TcpStream, timeout: Duration) -> io::Result<(ReadHalf, WriteHalf)> {
     stream.set_nodelay(true)?;
-    stream.set_write_timeout(Some(patience))?;
-    let ear = Ear { stream: stream.try_clone()?, bytes: Vec::new(), longest: SHORT, seals: None, arrived: Instant::now() };
-    Ok((ear, Mouth { stream, seals: None }))
+    stream.set_write_timeout(Some(timeout))?;
+    let ear = ReadHalf { stream: stream.try_clone()?, bytes: Vec::new(), longest: SHORT, seals: None, arrived: Instant::now() };
+    Ok((ear, WriteHalf { stream, seals: None }))
 }
 
 #[cfg(test)]
@@ -202,7 +202,7 @@ mod tests {
     use crate::agent::token::{Role, Token};
     use std::net::TcpListener;
 
-    fn pair() -> (Ear, Mouth, TcpStream) {
+    fn pair() -> (ReadHalf, WriteHalf, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let here = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let there = listener.accept().unwrap().0;

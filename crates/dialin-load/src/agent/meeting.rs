@@ -3,7 +3,7 @@
 //! Each says its version and a nonce. From then on every line bears a seal that takes the token and both nonces to make; the
 //! first such line of each side proves that it has the token. Who cannot is not listened to any longer.
 
-use super::line::{Ear, Mouth, Trouble, halves};
+use super::line::{ReadHalf, Trouble, WriteHalf, halves};
 use super::token::{Nonce, Role, Token};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -19,9 +19,9 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// A connection to somebody who has the token.
 pub struct Link {
     /// What the other side says.
-    pub ear: Ear,
+    pub ear: ReadHalf,
     /// What is said to it.
-    pub mouth: Mouth,
+    pub mouth: WriteHalf,
 }
 
 /// Why there is no link. Its text goes behind the name of the other side.
@@ -94,10 +94,10 @@ enum Greeting {
 /// Meet an agent that was called.
 ///
 /// # Errors
-/// It is of another version, has another token, is busy, or is no agent; or `patience` is over.
-pub fn call(stream: TcpStream, token: &Token, nonce: &Nonce, patience: Duration) -> Result<Link, Refusal> {
-    let until = Instant::now() + patience;
-    let (mut ear, mut mouth) = halves(stream, patience)?;
+/// It is of another version, has another token, is busy, or is no agent; or `timeout` is over.
+pub fn call(stream: TcpStream, token: &Token, nonce: &Nonce, timeout: Duration) -> Result<Link, Refusal> {
+    let until = Instant::now() + timeout;
+    let (mut ear, mut mouth) = halves(stream, timeout)?;
     mouth.say(&Hello::of(nonce))?;
     let theirs = ear.hear::<Hello>(until)?.nonce()?;
     mouth.trust(token.seals(Role::Conductor, nonce, &theirs));
@@ -116,10 +116,10 @@ pub fn call(stream: TcpStream, token: &Token, nonce: &Nonce, patience: Duration)
 /// Meet a caller. It has yet to be told, by [`welcome`] or [`refuse`], whether it may stay.
 ///
 /// # Errors
-/// It is of another version, has another token, or is no conductor; or `patience` is over.
-pub fn answer(stream: TcpStream, token: &Token, nonce: &Nonce, patience: Duration) -> Result<Link, Refusal> {
-    let until = Instant::now() + patience;
-    let (mut ear, mut mouth) = halves(stream, patience)?;
+/// It is of another version, has another token, or is no conductor; or `timeout` is over.
+pub fn answer(stream: TcpStream, token: &Token, nonce: &Nonce, timeout: Duration) -> Result<Link, Refusal> {
+    let until = Instant::now() + timeout;
+    let (mut ear, mut mouth) = halves(stream, timeout)?;
     let hello = ear.hear::<Hello>(until)?;
     mouth.say(&Hello::of(nonce))?;
     let theirs = hello.nonce()?;
@@ -246,9 +246,9 @@ mod tests {
 
     #[test]
     fn who_says_nothing_or_nonsense_is_refused_in_time() {
-        let patience = Duration::from_millis(50);
+        let timeout = Duration::from_millis(50);
         let (_silent, there) = streams();
-        let refused = refusal(answer(there, &token(b"0123456789abcdef"), &[2; 32], patience));
+        let refused = refusal(answer(there, &token(b"0123456789abcdef"), &[2; 32], timeout));
         assert_eq!(refused, Refusal::Trouble(Trouble::Silent));
         for (nonsense, trouble) in [
             ("GET / HTTP/1.1\r\n\r\n".to_owned(), Trouble::Malformed),

@@ -5,7 +5,7 @@
 //! connections, finds out how their clocks stand to its own (`clock`), and names one instant to start at. The seconds that they
 //! tell (`wire`) become seconds of one run (`merge`). An agent that is lost fails the run.
 
-mod clock;
+mod clock_offset;
 mod conductor;
 mod line;
 mod meeting;
@@ -78,7 +78,7 @@ pub fn serve(serve: &Serve, stop: &AtomicBool, say: &(dyn Fn(String) + Sync)) ->
         raise_limit(run.phases.iter().map(|phase| phase.connections).max().unwrap_or_default())?;
         engine::play_when(&plan, &run, stop, ready, seconds)
     };
-    Agent { token, play, patience: Patience::default(), stop, say }.serve(&listener)
+    Agent { token, play, timeout: Timeout::default(), stop, say }.serve(&listener)
 }
 
 /// Have agents play a run together; each second is told once all agents told theirs, as [`engine::play`] would tell it. The run's
@@ -98,12 +98,12 @@ pub fn conduct(
     let hosts = conductor::hosts(&conduct.agents)?;
     let orders = divide(run, &conduct.source, &conduct.options, hosts.len())?;
     let hosts: Vec<Host> = hosts.into_iter().zip(orders).map(|(name, order)| Host { name, order }).collect();
-    Conductor { token, patience: Patience::default(), stop, say }.conduct(hosts, run, seconds)
+    Conductor { token, timeout: Timeout::default(), stop, say }.conduct(hosts, run, seconds)
 }
 
 /// How long conductors and agents wait for each other.
 #[derive(Clone, Copy, Debug)]
-struct Patience {
+struct Timeout {
     /// For somebody to be reached, to prove itself, or to take a line.
     greeting: Duration,
     /// For a sign of life; then it counts as lost.
@@ -118,7 +118,7 @@ struct Patience {
     parting: Duration,
 }
 
-impl Default for Patience {
+impl Default for Timeout {
     fn default() -> Self {
         Self {
             greeting: Duration::from_secs(5),

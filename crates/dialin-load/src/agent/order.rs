@@ -80,8 +80,8 @@ pub struct Order {
     pub text: bool,
     /// Due transactions that may wait for a connection of this agent.
     pub backlog: u64,
-    /// See [`Run::patience`].
-    pub patience: Duration,
+    /// See [`Run::timeout`].
+    pub timeout: Duration,
     /// See [`Run::reconnect_for`].
     pub reconnect_for: Duration,
 }
@@ -112,7 +112,7 @@ pub fn divide(run: &Run, source: &Source, options: &[(String, String)], agents: 
         load_threads: run.load_threads,
         text: run.text,
         backlog: part(run.backlog, share(most as u64, agent as u64, agents as u64), most as u64),
-        patience: run.patience,
+        timeout: run.timeout,
         reconnect_for: run.reconnect_for,
     };
     Ok((0..agents).map(order).collect())
@@ -144,7 +144,7 @@ impl Order {
     pub fn run(&self, account: &Account) -> Result<Run> {
         let turns = self.first < self.stride;
         let phases = !self.phases.is_empty() && self.phases.iter().all(sound);
-        if !turns || !phases || self.patience > DECADE || self.reconnect_for > DECADE {
+        if !turns || !phases || self.timeout > DECADE || self.reconnect_for > DECADE {
             let remedy = "Install the same build of dialin-load on all hosts";
             return Err(Error::driver("The conductor orders a run that cannot be", remedy));
         }
@@ -158,7 +158,7 @@ impl Order {
             load_threads: self.load_threads,
             text: self.text,
             backlog: self.backlog,
-            patience: self.patience,
+            timeout: self.timeout,
             reconnect_for: self.reconnect_for,
         })
     }
@@ -207,7 +207,7 @@ pub(super) mod tests {
             load_threads: Some(2),
             text: true,
             backlog: 1000,
-            patience: Duration::from_millis(1500),
+            timeout: Duration::from_millis(1500),
             reconnect_for: Duration::from_secs(30),
         }
     }
@@ -274,7 +274,7 @@ pub(super) mod tests {
         let ordered = orders(&whole, 1)[0].run(&Account { user: "agent".into(), ..account() }).unwrap();
         assert_eq!(ordered.account.user, "agent");
         assert_eq!((ordered.phases, ordered.seed, ordered.text), (whole.phases, whole.seed, whole.text));
-        assert_eq!((ordered.patience, ordered.reconnect_for), (whole.patience, whole.reconnect_for));
+        assert_eq!((ordered.timeout, ordered.reconnect_for), (whole.timeout, whole.reconnect_for));
     }
 
     #[test]
@@ -291,7 +291,7 @@ pub(super) mod tests {
         assert!(with(&|order| order.phases.clear()));
         assert!(with(&|order| order.phases[1].connections = 0));
         assert!(with(&|order| order.phases[0].seconds = Some(u64::MAX)));
-        assert!(with(&|order| order.patience = Duration::MAX));
+        assert!(with(&|order| order.timeout = Duration::MAX));
         assert!(with(&|order| order.phases[0].rate = Some(Rate { per_second: 0.0, arrivals: Arrivals::Constant })));
         assert!(with(&|order| order.phases[0].rate = Some(Rate { per_second: f64::NAN, arrivals: Arrivals::Constant })));
     }

@@ -1,11 +1,11 @@
 //! The side that waits for conductors, and plays what they order: one run at a time.
 
-use super::line::{Ear, Mouth, Trouble};
+use super::line::{ReadHalf, Trouble, WriteHalf};
 use super::meeting::{self, Link, Refusal};
 use super::order::Order;
 use super::token::Token;
 use super::wire::{Command, Report};
-use super::{Patience, nonce};
+use super::{Timeout, nonce};
 use crate::engine::{Played, Second};
 use crate::errors::{Error, Result};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -35,7 +35,7 @@ pub struct Agent<'a> {
     /// How it applies load.
     pub play: &'a Play<'a>,
     /// How long it waits for whom.
-    pub patience: Patience,
+    pub timeout: Timeout,
     /// Set, it ends.
     pub stop: &'a AtomicBool,
     /// Where it tells what happens, a line each.
@@ -80,7 +80,7 @@ impl Agent<'_> {
             Ok(link) => link,
             Err(refusal) => return (self.say)(format!("{peer} is refused: it {refusal}")),
         };
-        let Some(_turn) = turn(busy, Instant::now() + self.patience.parting) else {
+        let Some(_turn) = turn(busy, Instant::now() + self.timeout.parting) else {
             (self.say)(format!("{peer} is refused: another run is played"));
             if meeting::refuse(&mut link).is_ok() {
                 self.part(&mut link.ear, &link.mouth);
@@ -94,12 +94,12 @@ impl Agent<'_> {
 
     fn meet(&self, stream: TcpStream) -> std::result::Result<Link, Refusal> {
         stream.set_nonblocking(false)?;
-        meeting::answer(stream, &self.token, &nonce()?, self.patience.greeting)
+        meeting::answer(stream, &self.token, &nonce()?, self.timeout.greeting)
     }
 
     /// Play what a conductor orders; return how it ended, in a few words.
     fn obey(&self, Link { mut ear, mouth }: Link) -> String {
-        let order = match ear.hear(Instant::now() + self.patience.greeting) {
+        let order = match ear.hear(Instant::now() + self.timeout.greeting) {
             Ok(Command::Order(order)) => order,
             Ok(_) => return "it ordered nothing".into(),
             Err(trouble) => return format!("it {trouble}"),
@@ -137,7 +137,7 @@ impl Agent<'_> {
     }
 
     /// Heed what the conductor says until it is gone, or this agent is to stop: then the ear is handed back.
-    fn listen(&self, run: &Run, mut ear: Ear, start: &Sender<u64>) -> Option<Ear> {
+    fn listen(&self, run: &Run, mut ear: ReadHalf, start: &Sender<u64>) -> Option<ReadHalf> {
         let mut heard = Instant::now();
         while !self.stop.load(Relaxed) {
             let trouble = match ear.hear(Instant::now() + GLANCE) {
@@ -145,7 +145,7 @@ impl Agent<'_> {
                     heard = Instant::now();
                     run.heed(&command, start)
                 }
-                Err(Trouble::Silent) if heard.elapsed() < self.patience.silence => Ok(()),
+                Err(Trouble::Silent) if heard.elapsed() < self.timeout.silence => Ok(()),
                 Err(trouble) => Err(trouble),
             };
             if let Err(trouble) = trouble {
@@ -159,9 +159,9 @@ impl Agent<'_> {
     }
 
     /// Let the other side read what it was told, and close.
-    fn part(&self, ear: &mut Ear, mouth: &Mouth) {
+    fn part(&self, ear: &mut ReadHalf, mouth: &WriteHalf) {
         mouth.finish();
-        ear.drain(Instant::now() + self.patience.parting);
+        ear.drain(Instant::now() + self.timeout.parting);
     }
 }
 
@@ -190,7 +190,7 @@ fn turn(busy: &Mutex<()>, until: Instant) -> Option<MutexGuard<'_, ()>> {
 
 /// A run that is played for a conductor.
 struct Run {
-    mouth: Mutex<Mouth>,
+    mouth: Mutex<WriteHalf>,
     stop: AtomicBool,
     /// Why the conductor is heard no longer.
     gone: OnceLock<Trouble>,
@@ -199,7 +199,7 @@ struct Run {
 }
 
 impl Run {
-    fn mouth(&self) -> MutexGuard<'_, Mouth> {
+    fn mouth(&self) -> MutexGuard<'_, WriteHalf> {
         self.mouth.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -1,13 +1,13 @@
 //! Agents and a conductor over real connections, with a load that is played without a server.
 
 use super::conductor::{Conductor, Host};
-use super::line::{Ear, Mouth};
+use super::line::{ReadHalf, WriteHalf};
 use super::meeting::{self, Link};
 use super::order::{Order, Source, divide, tests::run};
 use super::serve::Agent;
 use super::token::Token;
 use super::wire::{Command, Ended, Report, tests::told};
-use super::{Nonce, Patience};
+use super::{Nonce, Timeout};
 use crate::engine::{Played, Second};
 use crate::errors::{Error, Fault, Result};
 use crate::record::Merged;
@@ -21,8 +21,8 @@ use std::time::{Duration, Instant};
 const SECRET: &[u8] = b"a token of some length";
 const SOON: Duration = Duration::from_secs(10);
 
-fn patience() -> Patience {
-    Patience {
+fn timeout() -> Timeout {
+    Timeout {
         greeting: Duration::from_secs(2),
         silence: Duration::from_secs(1),
         beat: Duration::from_millis(50),
@@ -56,7 +56,7 @@ impl Stage {
         let (stopped, saying) = (Arc::clone(&stop), Arc::clone(&said));
         let thread = thread::spawn(move || {
             let say = move |line| saying.lock().unwrap().push(line);
-            Agent { token: token(SECRET), play: &*play, patience: patience(), stop: &stopped, say: &say }.serve(&listener)
+            Agent { token: token(SECRET), play: &*play, timeout: timeout(), stop: &stopped, say: &say }.serve(&listener)
         });
         Self { address, stop, said, thread: Some(thread) }
     }
@@ -122,7 +122,7 @@ fn conduct(secret: &[u8], addresses: &[&str], stop_after: usize) -> Outcome {
     let run = run(6, None);
     let orders = divide(&run, &Source::Known("noop".into()), &[], addresses.len()).unwrap();
     let hosts = addresses.iter().zip(orders).map(|(name, order)| Host { name: (*name).to_owned(), order }).collect();
-    let mut conductor = Conductor { token: token(secret), patience: patience(), stop: &stop, say: &mut |_| {} };
+    let mut conductor = Conductor { token: token(secret), timeout: timeout(), stop: &stop, say: &mut |_| {} };
     let played = conductor.conduct(hosts, &run, &mut |second| {
         seconds.push(second);
         assert!(seconds.len() < 1000, "the run goes on for ever");
@@ -133,8 +133,8 @@ fn conduct(secret: &[u8], addresses: &[&str], stop_after: usize) -> Outcome {
 
 /// A conductor or an agent that a test plays by hand.
 struct ByHand {
-    ear: Ear,
-    mouth: Mouth,
+    ear: ReadHalf,
+    mouth: WriteHalf,
 }
 
 impl ByHand {
@@ -276,7 +276,7 @@ fn a_stop_before_the_start_is_no_error() {
 fn an_agent_whose_conductor_vanished_stops_and_waits_for_the_next() {
     let ends = Arc::default();
     let stage = Stage::of(steady(u64::MAX, &Arc::default(), &ends));
-    let vanishing: [fn(&ByHand); 2] = [|conductor| conductor.mouth.close(), |_| thread::sleep(2 * patience().silence)];
+    let vanishing: [fn(&ByHand); 2] = [|conductor| conductor.mouth.close(), |_| thread::sleep(2 * timeout().silence)];
     for vanish in vanishing {
         let mut conductor = ByHand::call(&stage.address);
         conductor.order();
@@ -364,7 +364,7 @@ fn another_token_a_busy_agent_and_nobody_are_faults_of_the_user() {
     first.order();
     thread::spawn(move || {
         while first.mouth.say(&Command::Ask(1)).is_ok() {
-            thread::sleep(patience().beat);
+            thread::sleep(timeout().beat);
         }
     });
     assert!(refused(SECRET, &stage.address).what.contains("plays another run"));

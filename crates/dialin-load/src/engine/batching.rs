@@ -6,7 +6,7 @@
 //! only while the CPUs that it may use are mostly at work: where they idle, a wake-up takes nothing from anybody, and waiting would
 //! merely make answers late. The time is bounded, and never reaches past the moment at which something is due.
 
-use super::wake::Waiter;
+use super::poller::Poller;
 use crate::errors::Result;
 use std::num::NonZeroU64;
 use std::time::Duration;
@@ -50,7 +50,7 @@ impl Batching {
     /// # Errors
     ///
     /// The kernel refuses to wait.
-    pub fn wait(&mut self, waiter: &mut Waiter, waits: usize, longest: Option<Duration>, ready: &mut Vec<usize>) -> Result<()> {
+    pub fn wait(&mut self, waiter: &mut Poller, waits: usize, longest: Option<Duration>, ready: &mut Vec<usize>) -> Result<()> {
         if !self.is_busy || waits < LEAST || longest.is_some_and(|longest| longest < self.pause) {
             return waiter.wait(longest, ready);
         }

@@ -294,7 +294,7 @@ fn write(mut command: impl Parameters, parameters: &[Parameter], player: &mut Pl
             Parameter::Draw(generator) => {
                 command.written(|out| generator.write_text(&mut player.rng, &player.slots, out));
             }
-            Parameter::Slot(slot) => command.value(&player.slots[*slot]),
+            Parameter::Register(slot) => command.value(&player.slots[*slot]),
             Parameter::Plus(slot, more) => command.integer(player.slots[*slot].integer().saturating_add(*more)),
             Parameter::Fixed(value) => command.value(value),
         }

@@ -1,19 +1,20 @@
 //! Applies a plan to a server: opens the connections, starts the load threads, and tells each second.
 
 mod batching;
+mod channels;
 mod clock;
 mod collect;
 mod connection;
 mod cpus;
-mod outcome;
+mod error_policy;
 mod player;
+mod poller;
 mod reconnect;
 mod schedule;
-mod seat;
 mod setup;
 mod shared;
+mod slot;
 mod threads;
-mod wake;
 mod worker;
 
 use crate::account::{Address, TlsMode};
@@ -22,10 +23,11 @@ use crate::net::connect::connect;
 use crate::plan::Plan;
 use crate::record::{Merged, Tally};
 use crate::run::{Purpose, Rate, Run};
+use channels::Channels;
 use clock::Clock;
 use collect::{Collector, Told};
 use connection::Connection;
-use shared::{Lines, Shared};
+use shared::Shared;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::thread;
@@ -108,7 +110,7 @@ pub fn play_when(
             let ((empty_sender, empty), (back_sender, reconnected)) = (channel(), channel());
             empties.push(empty_sender);
             backs.push(back_sender);
-            let lines = Lines { filled: filled.clone(), empty, reconnected };
+            let lines = Channels { filled: filled.clone(), empty, reconnected };
             let shared = &shared;
             scope.spawn(move || drive(shared, place, own, lines));
         }
@@ -130,7 +132,7 @@ fn settled(run: &Run) -> Result<Run> {
     if account.tls.mode != TlsMode::Preferred || matches!(account.address, Address::Socket(_)) {
         return Ok(run.clone());
     }
-    let account = connect(account, run.patience)?.settled(account);
+    let account = connect(account, run.timeout)?.settled(account);
     Ok(Run { account, ..run.clone() })
 }
 
@@ -144,7 +146,7 @@ fn open_all(plan: &Plan, run: &Run, most: usize, load_threads: usize) -> Result<
                 scope.spawn(move || {
                     let numbers = (place..most).step_by(load_threads);
                     let opened = numbers.map(|number| {
-                        let connection = setup::open(plan, run, run.patience).map_err(|refused| refused.error)?;
+                        let connection = setup::open(plan, run, run.timeout).map_err(|refused| refused.error)?;
                         Ok((number, connection))
                     });
                     opened.collect::<Result<Numbered>>()
@@ -156,7 +158,7 @@ fn open_all(plan: &Plan, run: &Run, most: usize, load_threads: usize) -> Result<
     })
 }
 
-fn drive(shared: &Shared<'_>, place: usize, own: Numbered, lines: Lines) {
+fn drive(shared: &Shared<'_>, place: usize, own: Numbered, lines: Channels) {
     // Told however the thread ends, so that nobody waits for it.
     struct Ending<'a>(&'a SyncSender<Told>, usize);
     impl Drop for Ending<'_> {
@@ -205,7 +207,7 @@ fn tell(
 fn hopeless(shared: &Shared<'_>) -> Error {
     let (code, message) = shared.last_error().unwrap_or_default();
     let what = format!("Every transaction failed for {HOPELESS} s; the last with error {code}: {message}");
-    if code == outcome::LOST {
+    if code == error_policy::LOST {
         return Error::server(what, "See the server's error log for why it ends connections");
     }
     Error::workload(what, "See that the workload's transactions can succeed on this data, and that its retries end")

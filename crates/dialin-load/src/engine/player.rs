@@ -1,6 +1,6 @@
 //! Plays one transaction: where it stands, and what its values are. Nothing here waits or sends.
 
-use crate::plan::{Batch, CONNECTION, Execute, FIRST_FREE, Op, Parameter, Plan, SEQUENCE, Slot, TURN, Value, Which};
+use crate::plan::{Batch, CONNECTION, Execute, FIRST_FREE, Op, Parameter, Plan, Register, SEQUENCE, TURN, Value, Which};
 use crate::random::{Rng, of_transaction};
 use rand::Rng as _;
 
@@ -121,7 +121,7 @@ impl Player {
         }
     }
 
-    fn set(&mut self, slot: Slot, parameter: &Parameter) {
+    fn set(&mut self, slot: Register, parameter: &Parameter) {
         parameter.evaluate(&self.slots, &mut self.rng, &mut self.drawn);
         std::mem::swap(&mut self.slots[slot], &mut self.drawn);
     }
@@ -216,7 +216,7 @@ mod tests {
             Op::Set(3, Parameter::Plus(3, 1)),
             Op::Unless(Test::Equal(3, Parameter::Fixed(Value::Int(5))), 1),
             Op::Unless(Test::IsNull(4), 5),
-            Op::Set(5, Parameter::Slot(3)),
+            Op::Set(5, Parameter::Register(3)),
             Op::End,
         ];
         let plan = plan(&[(1.0, loops)]);

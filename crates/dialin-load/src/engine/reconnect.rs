@@ -1,6 +1,6 @@
 //! Makes lost connections anew, away from the load threads, so that none of them waits for it.
 
-use super::connection::Connection;
+use super::channels::{LostConnection, Reconnected};
 use super::setup::{Refused, open};
 use super::shared::Shared;
 use std::collections::VecDeque;
@@ -11,25 +11,8 @@ const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 const GLANCE: Duration = Duration::from_millis(20);
 
-/// A connection that was lost: whose it is.
-#[derive(Clone, Copy, Debug)]
-pub struct Job {
-    /// The load thread.
-    pub thread: usize,
-    /// Its place there.
-    pub place: usize,
-}
-
-/// A connection that is there again.
-pub struct Reconnected {
-    /// Its place in its load thread.
-    pub place: usize,
-    /// The connection.
-    pub connection: Connection,
-}
-
-struct Try {
-    job: Job,
+struct Attempt {
+    job: LostConnection,
     since: Instant,
     pause: Duration,
     at: Instant,
@@ -39,13 +22,13 @@ struct Try {
 ///
 /// The run fails when the server refuses the login, or when a connection stays lost for longer than the run allows; a run that ends
 /// anyway does not.
-pub fn reconnect(shared: &Shared<'_>, jobs: &Receiver<Job>, back: &[Sender<Reconnected>]) {
-    let mut open_tries: VecDeque<Try> = VecDeque::new();
+pub fn reconnect(shared: &Shared<'_>, jobs: &Receiver<LostConnection>, back: &[Sender<Reconnected>]) {
+    let mut open_tries: VecDeque<Attempt> = VecDeque::new();
     loop {
         match jobs.recv_timeout(if open_tries.is_empty() { GLANCE * 5 } else { GLANCE }) {
             Ok(job) => {
                 let now = Instant::now();
-                open_tries.push_back(Try { job, since: now, pause: FIRST_PAUSE, at: now });
+                open_tries.push_back(Attempt { job, since: now, pause: FIRST_PAUSE, at: now });
             }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
@@ -67,10 +50,10 @@ pub fn reconnect(shared: &Shared<'_>, jobs: &Receiver<Job>, back: &[Sender<Recon
     }
 }
 
-/// Try once; return what is to be tried again.
-fn attempt(shared: &Shared<'_>, one: Try, back: &[Sender<Reconnected>]) -> Option<Try> {
-    let patience = shared.run.patience.min(Duration::from_secs(5));
-    match open(shared.plan, shared.run, patience) {
+/// Attempt once; return what is to be tried again.
+fn attempt(shared: &Shared<'_>, one: Attempt, back: &[Sender<Reconnected>]) -> Option<Attempt> {
+    let timeout = shared.run.timeout.min(Duration::from_secs(5));
+    match open(shared.plan, shared.run, timeout) {
         Ok(connection) => {
             // The load thread may have ended meanwhile.
             let _ = back[one.job.thread].send(Reconnected { place: one.job.place, connection });
@@ -84,7 +67,7 @@ fn attempt(shared: &Shared<'_>, one: Try, back: &[Sender<Reconnected>]) -> Optio
                 return None;
             }
             let pause = (one.pause * 2).min(LONGEST_PAUSE);
-            Some(Try { at: Instant::now() + one.pause, pause, ..one })
+            Some(Attempt { at: Instant::now() + one.pause, pause, ..one })
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Opens a connection: login, the workload's own commands, and its statements prepared.
 
 use super::connection::{Connection, Prepared};
-use super::outcome::{TOO_MANY_STATEMENTS, ends_connection, one_line, refused, remedy};
+use super::error_policy::{TOO_MANY_STATEMENTS, ends_connection, one_line, refused, remedy};
 use crate::errors::Error;
 use crate::net::connect::connect;
 use crate::plan::{Plan, Statement};
@@ -27,18 +27,18 @@ pub struct Refused {
 /// # Errors
 ///
 /// The server cannot be reached, or refuses the login or a statement.
-pub fn open(plan: &Plan, run: &Run, patience: Duration) -> Result<Connection, Refused> {
-    let session = connect(&run.account, patience).map_err(|error| Refused { heals: error.heals(), error: error.into() })?;
+pub fn open(plan: &Plan, run: &Run, timeout: Duration) -> Result<Connection, Refused> {
+    let session = connect(&run.account, timeout).map_err(|error| Refused { heals: error.heals(), error: error.into() })?;
     let mut connection = Connection::new(session.stream, session.dialect, session.status);
     let mut buffer = vec![0; 16 * 1024];
     for sql in &plan.session {
         connection.text(sql.as_bytes());
-        if let Outcome::Error { code, message, .. } = answer(&mut connection, &mut buffer, patience)? {
+        if let Outcome::Error { code, message, .. } = answer(&mut connection, &mut buffer, timeout)? {
             return Err(refusal(sql, code, &message));
         }
     }
     for statement in &plan.statements {
-        let prepared = prepare(&mut connection, statement, run.text, &mut buffer, patience)?;
+        let prepared = prepare(&mut connection, statement, run.text, &mut buffer, timeout)?;
         connection.add(prepared);
     }
     Ok(connection)
@@ -49,13 +49,13 @@ fn prepare(
     statement: &Statement,
     text: bool,
     buffer: &mut [u8],
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<Prepared, Refused> {
     if text || statement.text {
         return Ok(Prepared::Text(Template::new(&statement.sql)));
     }
     connection.prepare(statement.sql.as_bytes());
-    match answer(connection, buffer, patience)? {
+    match answer(connection, buffer, timeout)? {
         Outcome::Prepared { id, parameters, .. } if usize::from(parameters) == statement.parameters => {
             Ok(Prepared::Binary(Execution::new(id, statement.parameters)))
         }
@@ -69,9 +69,9 @@ fn prepare(
     }
 }
 
-fn answer(connection: &mut Connection, buffer: &mut [u8], patience: Duration) -> Result<Outcome, Refused> {
+fn answer(connection: &mut Connection, buffer: &mut [u8], timeout: Duration) -> Result<Outcome, Refused> {
     connection
-        .round_trip(buffer, Instant::now() + patience)
+        .round_trip(buffer, Instant::now() + timeout)
         .map_err(|error| Refused { error: ended(&error.to_string()), heals: true })
 }
 

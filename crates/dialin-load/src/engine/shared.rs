@@ -1,33 +1,21 @@
 //! What the load threads of a run share.
 
+use super::channels::LostConnection;
 use super::clock::Clock;
-use super::collect::Told;
-use super::outcome::one_line;
+use super::error_policy::one_line;
 use super::player::Weights;
-use super::reconnect::{Job, Reconnected};
 use super::schedule::{Arriving, Timetable};
 use crate::errors::Error;
 use crate::plan::Plan;
-use crate::record::Tally;
 use crate::run::{Arrivals, Rate, Run};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, SyncSender};
+use std::sync::mpsc::Sender;
 use std::sync::{Mutex, PoisonError};
-
-/// How a load thread speaks with the others.
-pub struct Lines {
-    /// Where seconds that are over are told.
-    pub filled: SyncSender<Told>,
-    /// Tallies to use again.
-    pub empty: Receiver<Box<Tally>>,
-    /// Connections that are there again.
-    pub reconnected: Receiver<Reconnected>,
-}
 
 /// Something on cache lines of its own: what all threads write must not slow down what they read.
 #[repr(align(128))]
-struct Alone<T>(T);
+struct CacheAligned<T>(T);
 
 /// What the load threads of a run share; all of it is read, but for a few counters.
 pub struct Shared<'a> {
@@ -46,8 +34,8 @@ pub struct Shared<'a> {
     /// Set when the run shall end.
     pub stop: &'a AtomicBool,
     /// Where lost connections are told.
-    pub jobs: Sender<Job>,
-    taken: Alone<AtomicU64>,
+    pub jobs: Sender<LostConnection>,
+    taken: CacheAligned<AtomicU64>,
     failed: AtomicBool,
     over: AtomicBool,
     error: Mutex<Option<Error>>,
@@ -63,7 +51,7 @@ impl<'a> Shared<'a> {
         clock: Clock,
         load_threads: usize,
         stop: &'a AtomicBool,
-        jobs: Sender<Job>,
+        jobs: Sender<LostConnection>,
     ) -> Self {
         Self {
             plan,
@@ -74,7 +62,7 @@ impl<'a> Shared<'a> {
             load_threads,
             stop,
             jobs,
-            taken: Alone(AtomicU64::new(0)),
+            taken: CacheAligned(AtomicU64::new(0)),
             failed: AtomicBool::new(false),
             over: AtomicBool::new(false),
             error: Mutex::new(None),
@@ -175,7 +163,7 @@ impl<'a> Shared<'a> {
     }
 
     /// Have a lost connection made anew, unless the run ends.
-    pub fn reconnect(&self, job: Job) {
+    pub fn reconnect(&self, job: LostConnection) {
         // Nobody reconnects any more once the run is over.
         let _ = self.jobs.send(job);
     }

@@ -3,16 +3,16 @@
 mod answers;
 
 use super::batching::Batching;
+use super::channels::{Channels, Reconnected};
 use super::clock::SECOND;
 use super::collect::Told;
 use super::connection::Connection;
 use super::cpus::Idle;
 use super::player::{Action, Player};
-use super::reconnect::Reconnected;
+use super::poller::Poller;
 use super::schedule::Arriving;
-use super::seat::{Doing, Seat, State, What};
-use super::shared::{Lines, Shared};
-use super::wake::Waiter;
+use super::shared::Shared;
+use super::slot::{Doing, Slot, State, What};
 use crate::errors::{Error, Result};
 use crate::record::Tally;
 use std::cmp::Reverse;
@@ -32,13 +32,13 @@ const TURNS: usize = 256;
 /// A load thread with its connections.
 pub struct Worker<'a> {
     shared: &'a Shared<'a>,
-    seats: Vec<Seat>,
+    slots: Vec<Slot>,
     /// Places that may begin a transaction.
     free: Vec<usize>,
     /// Places that have no part in this phase.
     benched: Vec<usize>,
     timers: BinaryHeap<Reverse<(u64, usize)>>,
-    waiter: Waiter,
+    waiter: Poller,
     batching: Batching,
     idle: Idle,
     ready: Vec<usize>,
@@ -69,24 +69,24 @@ impl<'a> Worker<'a> {
     /// # Errors
     ///
     /// No epoll can be had.
-    pub fn new(shared: &'a Shared<'a>, place: usize, own: Vec<(usize, Connection)>, lines: Lines) -> Result<Self> {
-        let waiter = Waiter::new(own.len())?;
-        let mut seats = Vec::with_capacity(own.len());
+    pub fn new(shared: &'a Shared<'a>, place: usize, own: Vec<(usize, Connection)>, lines: Channels) -> Result<Self> {
+        let waiter = Poller::new(own.len())?;
+        let mut slots = Vec::with_capacity(own.len());
         for (number, connection) in own {
-            waiter.watch(connection.socket(), seats.len())?;
+            waiter.watch(connection.socket(), slots.len())?;
             let player = Player::new(shared.plan, shared.number(number));
-            seats.push(Seat { connection: Some(connection), number, player, state: State::Free });
+            slots.push(Slot { connection: Some(connection), number, player, state: State::Free });
         }
-        let benched = (0..seats.len()).rev().collect();
+        let benched = (0..slots.len()).rev().collect();
         Ok(Self {
             shared,
-            free: Vec::with_capacity(seats.len()),
+            free: Vec::with_capacity(slots.len()),
             benched,
             waiter,
             batching: Batching::new(),
             idle: Idle::default(),
-            ready: Vec::with_capacity(seats.len()),
-            seats,
+            ready: Vec::with_capacity(slots.len()),
+            slots,
             timers: BinaryHeap::new(),
             buffer: vec![0; 64 * 1024],
             waits: 0,
@@ -150,7 +150,7 @@ impl<'a> Worker<'a> {
         self.phase_end = self.shared.timetable.end(phase);
         let resting: Vec<usize> = self.free.drain(..).chain(self.benched.drain(..)).collect();
         resting.into_iter().for_each(|place| self.rest(place));
-        let own = self.seats.iter().filter(|seat| seat.number < facts.connections).count();
+        let own = self.slots.iter().filter(|slot| slot.number < facts.connections).count();
         self.arriving = if own > 0 { self.shared.arriving(phase, self.place, own, waiting) } else { None };
         true
     }
@@ -170,7 +170,7 @@ impl<'a> Worker<'a> {
 
     /// Tell the second, which was so long, and begin the next one.
     fn hand_over(&mut self, seconds: f64) {
-        self.tally.busy = self.seats.iter().filter(|seat| seat.is_busy()).count() as u64;
+        self.tally.busy = self.slots.iter().filter(|slot| slot.is_busy()).count() as u64;
         self.tally.backlog = self.arriving.as_ref().map_or(0, |arriving| arriving.backlog() as u64);
         let next = self.empty.try_recv().unwrap_or_else(|_| Box::new(Tally::new(self.shared.plan.transactions.len())));
         let full = std::mem::replace(&mut self.tally, next);
@@ -187,9 +187,9 @@ impl<'a> Worker<'a> {
     }
 
     fn look_for_the_hung(&mut self, now: u64) {
-        let patience = u64::try_from(self.shared.run.patience.as_nanos()).unwrap_or(u64::MAX);
-        for place in 0..self.seats.len() {
-            if matches!(self.seats[place].state, State::Waits(_, since) if now.saturating_sub(since) > patience) {
+        let timeout = u64::try_from(self.shared.run.timeout.as_nanos()).unwrap_or(u64::MAX);
+        for place in 0..self.slots.len() {
+            if matches!(self.slots[place].state, State::Waits(_, since) if now.saturating_sub(since) > timeout) {
                 self.lose(place);
             }
         }
@@ -207,7 +207,7 @@ impl<'a> Worker<'a> {
         while self.lost > 0 {
             let Ok(back) = self.reconnected.try_recv() else { break };
             self.waiter.watch(back.connection.socket(), back.place)?;
-            self.seats[back.place].connection = Some(back.connection);
+            self.slots[back.place].connection = Some(back.connection);
             self.lost -= 1;
             self.tally.reconnect();
             self.rest(back.place);
@@ -217,9 +217,9 @@ impl<'a> Worker<'a> {
 
     /// A connection has nothing to do any more.
     fn rest(&mut self, place: usize) {
-        let seat = &mut self.seats[place];
-        seat.state = State::Free;
-        let resting = if seat.number < self.active { &mut self.free } else { &mut self.benched };
+        let slot = &mut self.slots[place];
+        slot.state = State::Free;
+        let resting = if slot.number < self.active { &mut self.free } else { &mut self.benched };
         resting.push(place);
     }
 
@@ -231,15 +231,15 @@ impl<'a> Worker<'a> {
             }
             self.timers.pop();
             self.tally.timer(now - at);
-            match self.seats[place].state {
+            match self.slots[place].state {
                 State::Pauses(What::Batch) => {
-                    if let Some(connection) = &mut self.seats[place].connection {
+                    if let Some(connection) = &mut self.slots[place].connection {
                         connection.batch_again();
                     }
                     self.send(place, Doing::Batch, now)?;
                 }
                 State::Pauses(What::Transaction) => {
-                    self.seats[place].player.rewind(&self.shared.weights, self.shared.run.seed);
+                    self.slots[place].player.rewind(&self.shared.weights, self.shared.run.seed);
                     self.go_on(place, now)?;
                 }
                 State::Thinks => self.go_on(place, now)?,
@@ -283,33 +283,33 @@ impl<'a> Worker<'a> {
             self.exhausted = true;
             return Ok(false);
         };
-        let seat = &mut self.seats[place];
-        seat.state = State::Plays;
+        let slot = &mut self.slots[place];
+        slot.state = State::Plays;
         let now = now.max(due);
-        seat.player.begin(&self.shared.weights, self.shared.run.seed, sequence, (due, now));
+        slot.player.begin(&self.shared.weights, self.shared.run.seed, sequence, (due, now));
         self.go_on(place, now)?;
         Ok(true)
     }
 
     /// Play on until something must be waited for.
     fn go_on(&mut self, place: usize, now: u64) -> Result<()> {
-        let seat = &mut self.seats[place];
-        let Some(connection) = &mut seat.connection else { return Ok(()) };
+        let slot = &mut self.slots[place];
+        let Some(connection) = &mut slot.connection else { return Ok(()) };
         loop {
-            match seat.player.action(self.shared.plan) {
+            match slot.player.action(self.shared.plan) {
                 Action::Execute(execute) => {
-                    let kind = connection.execute(self.shared.plan, execute, &mut seat.player);
+                    let kind = connection.execute(self.shared.plan, execute, &mut slot.player);
                     return self.send(place, Doing::Statement(kind), now);
                 }
                 Action::Batch(batch) => {
-                    let is_full = connection.collect(batch, &seat.player);
-                    seat.player.done();
+                    let is_full = connection.collect(batch, &slot.player);
+                    slot.player.done();
                     if is_full {
                         return self.send(place, Doing::Batch, now);
                     }
                 }
                 Action::Think(time) => {
-                    seat.state = State::Thinks;
+                    slot.state = State::Thinks;
                     self.timers.push(Reverse((now + time, place)));
                     return Ok(());
                 }
@@ -322,10 +322,10 @@ impl<'a> Worker<'a> {
     }
 
     fn send(&mut self, place: usize, doing: Doing, now: u64) -> Result<()> {
-        let seat = &mut self.seats[place];
-        seat.state = State::Waits(doing, now);
+        let slot = &mut self.slots[place];
+        slot.state = State::Waits(doing, now);
         self.waits += 1;
-        let Some(connection) = &mut seat.connection else { return Ok(()) };
+        let Some(connection) = &mut slot.connection else { return Ok(()) };
         match connection.send() {
             Ok(true) => Ok(()),
             Ok(false) => self.waiter.watch_room(connection.socket(), place, true),
@@ -338,8 +338,8 @@ impl<'a> Worker<'a> {
 
     /// The transaction is over; it counts if it succeeded.
     fn finish(&mut self, place: usize, now: u64, success: bool) {
-        if success && self.seats[place].player.began >= self.counted_from {
-            let player = &self.seats[place].player;
+        if success && self.slots[place].player.began >= self.counted_from {
+            let player = &self.slots[place].player;
             let (latency, service) = (now.saturating_sub(player.due), now.saturating_sub(player.began));
             self.tally.transaction(player.transaction, latency, service);
         }
@@ -391,8 +391,8 @@ impl<'a> Worker<'a> {
             self.listen(now, self.deadline(now))?;
         }
         let deadline = Instant::now() + PARTING;
-        for seat in &mut self.seats {
-            if let (Some(connection), State::Free) = (&mut seat.connection, seat.state) {
+        for slot in &mut self.slots {
+            if let (Some(connection), State::Free) = (&mut slot.connection, slot.state) {
                 connection.part(&mut self.buffer, deadline);
             }
         }

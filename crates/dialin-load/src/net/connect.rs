@@ -149,8 +149,8 @@ impl From<ConnectError> for Error {
 /// # Errors
 ///
 /// See [`ConnectError`].
-pub fn connect(account: &Account, patience: Duration) -> Result<Session, ConnectError> {
-    connect_wanting(account, patience, handshake::WANTED)
+pub fn connect(account: &Account, timeout: Duration) -> Result<Session, ConnectError> {
+    connect_wanting(account, timeout, handshake::WANTED)
 }
 
 /// Connects and logs in with these capabilities instead of the usual, see [`capability`].
@@ -158,8 +158,8 @@ pub fn connect(account: &Account, patience: Duration) -> Result<Session, Connect
 /// # Errors
 ///
 /// See [`ConnectError`].
-pub fn connect_wanting(account: &Account, patience: Duration, wanted: u64) -> Result<Session, ConnectError> {
-    let attempt = |mode| Attempt { account, mode, wanted, deadline: Instant::now() + patience.min(A_DAY) }.run();
+pub fn connect_wanting(account: &Account, timeout: Duration, wanted: u64) -> Result<Session, ConnectError> {
+    let attempt = |mode| Attempt { account, mode, wanted, deadline: Instant::now() + timeout.min(A_DAY) }.run();
     match attempt(account.tls.mode) {
         Err(ConnectError::Tls(_)) if account.tls.mode == TlsMode::Preferred => attempt(TlsMode::Disabled),
         other => other,

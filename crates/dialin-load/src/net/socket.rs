@@ -4,7 +4,7 @@ use crate::account::Address;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt::{Timeout, set_socket_keepalive, set_socket_timeout, set_tcp_nodelay};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType};
-use std::io;
+use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 #[derive(Debug)]
 pub(super) struct Socket {
     fd: OwnedFd,
-    patience: Duration,
+    timeout: Duration,
 }
 
 impl Socket {
@@ -24,7 +24,7 @@ impl Socket {
             Address::Socket(path) => connect_unix(path, deadline)?,
             Address::Tcp(host, port) => connect_tcp(host, *port, deadline)?,
         };
-        Ok(Self { fd, patience: Duration::ZERO })
+        Ok(Self { fd, timeout: Duration::ZERO })
     }
 
     pub(super) fn as_fd(&self) -> BorrowedFd<'_> {
@@ -38,12 +38,12 @@ impl Socket {
     }
 
     /// Receives, and waits for it; `WouldBlock` if nothing comes in that time.
-    pub(super) fn read_within(&mut self, buffer: &mut [u8], patience: Duration) -> io::Result<usize> {
+    pub(super) fn read_within(&mut self, buffer: &mut [u8], timeout: Duration) -> io::Result<usize> {
         // The kernel takes no time at all for ever.
-        let patience = patience.max(Duration::from_micros(1));
-        if patience != self.patience {
-            set_socket_timeout(&self.fd, Timeout::Recv, Some(patience))?;
-            self.patience = patience;
+        let timeout = timeout.max(Duration::from_micros(1));
+        if timeout != self.timeout {
+            set_socket_timeout(&self.fd, Timeout::Recv, Some(timeout))?;
+            self.timeout = timeout;
         }
         let (read, _) = rustix::net::recv(&self.fd, buffer, RecvFlags::empty())?;
         Ok(read)
@@ -93,4 +93,14 @@ fn connect_tcp(host: &str, port: u16, deadline: Instant) -> io::Result<OwnedFd> 
         }
     }
     Err(last)
+}
+
+/// Calls again when a signal interrupted.
+pub(super) fn retry_interrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    loop {
+        match call() {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            other => return other,
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! What a connection is read from and written to.
 
-use super::socket::{Socket, remaining};
+use super::socket::{Socket, remaining, retry_interrupted};
 use super::tls::Tls;
 use crate::account::Address;
 use rustls::ClientConfig;
@@ -52,23 +52,23 @@ impl Stream {
     /// Reads what is there without waiting; 0 at the end, `WouldBlock` if nothing is there. One receive on a plain socket.
     pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match &mut self.way {
-            Way::Plain(socket) => again(|| socket.read(buffer)),
+            Way::Plain(socket) => retry_interrupted(|| socket.read(buffer)),
             Way::Tls(tls) => tls.read(buffer),
         }
     }
 
     /// Reads, and waits for it; `WouldBlock` if nothing comes in that time.
-    pub fn read_within(&mut self, buffer: &mut [u8], patience: Duration) -> io::Result<usize> {
+    pub fn read_within(&mut self, buffer: &mut [u8], timeout: Duration) -> io::Result<usize> {
         match &mut self.way {
-            Way::Plain(socket) => again(|| socket.read_within(buffer, patience)),
-            Way::Tls(tls) => tls.read_within(buffer, patience),
+            Way::Plain(socket) => retry_interrupted(|| socket.read_within(buffer, timeout)),
+            Way::Tls(tls) => tls.read_within(buffer, timeout),
         }
     }
 
     /// Writes what there is room for without waiting; gives how much was taken, `WouldBlock` if nothing was. See [`Self::flush`].
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.way {
-            Way::Plain(socket) => again(|| socket.write(bytes)),
+            Way::Plain(socket) => retry_interrupted(|| socket.write(bytes)),
             Way::Tls(tls) => tls.write(bytes),
         }
     }
@@ -119,16 +119,6 @@ impl Stream {
         match socket.wait_writable(deadline) {
             Err(error) if error.kind() == ErrorKind::Interrupted => Ok(()),
             other => other,
-        }
-    }
-}
-
-/// Calls again when a signal interrupted.
-pub(super) fn again<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
-    loop {
-        match call() {
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            other => return other,
         }
     }
 }

@@ -1,7 +1,6 @@
 //! TLS over a socket, by rustls. It knows TLS 1.2 and 1.3.
 
-use super::socket::{Socket, remaining};
-use super::stream::again;
+use super::socket::{Socket, remaining, retry_interrupted};
 use crate::account::{Address, Tls as Wish, TlsMode};
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -63,8 +62,8 @@ impl Tls {
         self.read_or(buffer, None)
     }
 
-    pub(super) fn read_within(&mut self, buffer: &mut [u8], patience: Duration) -> io::Result<usize> {
-        self.read_or(buffer, Some(patience))
+    pub(super) fn read_within(&mut self, buffer: &mut [u8], timeout: Duration) -> io::Result<usize> {
+        self.read_or(buffer, Some(timeout))
     }
 
     pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -80,7 +79,7 @@ impl Tls {
     pub(super) fn flush(&mut self) -> io::Result<bool> {
         while self.connection.wants_write() {
             let mut wire = Wire { socket: &mut self.socket, wait: None };
-            match again(|| self.connection.write_tls(&mut wire)) {
+            match retry_interrupted(|| self.connection.write_tls(&mut wire)) {
                 Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
                 Err(error) => return Err(error),
@@ -104,7 +103,7 @@ impl Tls {
     /// Receives once and decrypts it; waits for it if told to.
     fn receive(&mut self, wait: Option<Duration>) -> io::Result<()> {
         let mut wire = Wire { socket: &mut self.socket, wait };
-        let received = again(|| self.connection.read_tls(&mut wire))?;
+        let received = retry_interrupted(|| self.connection.read_tls(&mut wire))?;
         let state = self.connection.process_new_packets();
         if state.is_err() {
             // What is wrong is told to the server as far as it listens.
@@ -128,7 +127,7 @@ impl io::Read for Wire<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self.wait {
             None => self.socket.read(buffer),
-            Some(patience) => self.socket.read_within(buffer, patience),
+            Some(timeout) => self.socket.read_within(buffer, timeout),
         }
     }
 }

@@ -63,7 +63,7 @@ pub struct RunOptions {
     pub backlog: i64,
     /// Seconds that a statement may take before its connection counts as lost
     #[arg(long, value_name = "S", default_value_t = 120, allow_negative_numbers = true)]
-    pub patience: i64,
+    pub timeout: i64,
     /// Seconds that a connection may stay lost before the run fails
     #[arg(long, value_name = "S", default_value_t = 60, allow_negative_numbers = true)]
     pub reconnect_for: i64,
@@ -103,7 +103,7 @@ impl RunOptions {
             load_threads: load_threads.map(|count| count as usize),
             text: self.text,
             backlog: number("backlog", self.backlog, 0, 100_000_000)?,
-            patience: Duration::from_secs(number("patience", self.patience, 1, LONGEST)?),
+            timeout: Duration::from_secs(number("timeout", self.timeout, 1, LONGEST)?),
             reconnect_for: Duration::from_secs(number("reconnect-for", self.reconnect_for, 0, LONGEST)?),
         })
     }
@@ -254,7 +254,7 @@ mod tests {
             "--transactions 0",
             "--load-threads 0",
             "--backlog -1",
-            "--patience 0",
+            "--timeout 0",
             "--reconnect-for -1",
             "--time 99999999999",
             "--connections 9999999999",
@@ -267,10 +267,10 @@ mod tests {
     #[test]
     fn all_that_is_said_is_in_the_run() {
         let run =
-            run("--seed 7 --text --backlog 10 --patience 5 --reconnect-for 6 --load-threads 2 --rate 9 --arrivals poisson")
+            run("--seed 7 --text --backlog 10 --timeout 5 --reconnect-for 6 --load-threads 2 --rate 9 --arrivals poisson")
                 .unwrap();
         assert_eq!((run.seed, run.text, run.backlog, run.load_threads), (7, true, 10, Some(2)));
-        assert_eq!((run.patience, run.reconnect_for), (Duration::from_secs(5), Duration::from_secs(6)));
+        assert_eq!((run.timeout, run.reconnect_for), (Duration::from_secs(5), Duration::from_secs(6)));
         assert_eq!(run.phases[0].rate, Some(Rate { per_second: 9.0, arrivals: Arrivals::Poisson }));
         assert_eq!((run.first, run.stride), (0, 1));
     }

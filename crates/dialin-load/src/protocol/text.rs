@@ -3,6 +3,7 @@
 use super::command;
 use super::packet;
 use super::parameters::Parameters;
+use crate::sql_tokens::token_at;
 use std::io::Write as _;
 use std::slice::Iter;
 
@@ -138,38 +139,10 @@ fn split(sql: &[u8]) -> Vec<Vec<u8>> {
             parts.push(sql[from..at].to_vec());
             from = at + 1;
         }
-        at += passed(*byte, &sql[at..]);
+        at += token_at(&sql[at..]).length;
     }
     parts.push(sql[from..].to_vec());
     parts
-}
-
-/// How long what begins with `first` is: a quoted thing, a comment, or one byte.
-fn passed(first: u8, rest: &[u8]) -> usize {
-    match (first, rest.get(1), rest.get(2)) {
-        (b'\'' | b'"' | b'`', ..) => quoted(first, rest),
-        (b'#', ..) | (b'-', Some(b'-'), None | Some(b' ' | b'\t' | b'\r' | b'\n')) => up_to(rest, b"\n"),
-        // Executed by a server of that version, so its parameters count.
-        (b'/', Some(b'*'), Some(b'!')) => 3,
-        (b'/', Some(b'*'), _) => 2 + up_to(&rest[2..], b"*/"),
-        _ => 1,
-    }
-}
-
-fn quoted(quote: u8, rest: &[u8]) -> usize {
-    let mut at = 1;
-    while let Some(byte) = rest.get(at) {
-        match *byte {
-            b'\\' if quote != b'`' => at += 2,
-            end if end == quote => return at + 1,
-            _ => at += 1,
-        }
-    }
-    rest.len()
-}
-
-fn up_to(rest: &[u8], end: &[u8]) -> usize {
-    rest.windows(end.len()).position(|window| window == end).map_or(rest.len(), |at| at + end.len())
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Values drawn for a statement's parameters.
 
 use super::{Integers, Rng, mixed, text, unit, up_to};
-use crate::plan::{SEQUENCE, Slot, Value};
+use crate::plan::{Register, SEQUENCE, Value};
 use std::sync::Arc;
 
 /// Draws values. Those of text never need escaping within quotes unless the workload's own words do.
@@ -12,7 +12,7 @@ pub enum Generator {
     /// A whole number from one of several distributions, by the slot's number from 0, modulo their count; of at least one.
     Nth {
         /// The slot with the number.
-        slot: Slot,
+        slot: Register,
         /// The distributions.
         of: Arc<[Integers]>,
     },
@@ -46,7 +46,7 @@ pub enum Generator {
     /// The slot's number in words, one for each of its decimal digits, of which it has at least three: TPC-C's last names.
     Words {
         /// The slot with the number; its sign does not matter.
-        slot: Slot,
+        slot: Register,
         /// The words for 0 to 9. There is none for a digit beyond their number.
         list: Vec<String>,
     },
@@ -167,7 +167,7 @@ fn chosen<'a>(values: &'a [Value], weights: &[f64], rng: &mut Rng) -> &'a Value 
     values.last().unwrap_or(NONE)
 }
 
-fn number(slots: &[Value], slot: Slot) -> i64 {
+fn number(slots: &[Value], slot: Register) -> i64 {
     slots.get(slot).map_or(0, Value::integer)
 }
 

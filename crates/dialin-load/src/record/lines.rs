@@ -1,29 +1,11 @@
 //! The lines of the stream, as `schema/load.schema.json` describes them. Times are in milliseconds unless said.
 
-use super::start::StartLine;
-use super::summary::SummaryLine;
 use super::tally::{Merged, Tally};
 use super::times::{Percentiles, UNIT_NS};
 use crate::errors::{Error, Fault};
 use crate::run::{Purpose, Rate};
 use serde::Serialize;
 use std::collections::BTreeMap;
-
-/// A line of the stream: one JSON object with its `type`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(tag = "type", rename_all = "kebab-case")]
-pub enum Line<'a> {
-    /// The first.
-    Start(&'a StartLine),
-    /// A second that was played.
-    Second(&'a SecondLine),
-    /// The last of a run that went well.
-    Summary(&'a SummaryLine),
-    /// The last of one that did not.
-    Error(&'a ErrorLine),
-    /// The only one of a self-test.
-    SelfTest(&'a SelfTestLine),
-}
 
 /// Where in a run a second lies.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -239,6 +221,7 @@ pub struct CeilingLine {
 
 #[cfg(test)]
 mod tests {
+    use super::super::line::Line;
     use super::super::tally::tests::eventful;
     use super::super::times::Times;
     use super::*;

@@ -5,6 +5,7 @@
 
 mod cpu;
 pub mod human;
+mod line;
 mod lines;
 mod start;
 mod summary;
@@ -12,7 +13,8 @@ mod tally;
 mod times;
 
 pub use cpu::{Meter, process_cpu, thread_cpu};
-pub use lines::{CeilingLine, ErrorLine, Line, SecondLine, SelfTestLine, Statements, TimersLine, When};
+pub use line::Line;
+pub use lines::{CeilingLine, ErrorLine, SecondLine, SelfTestLine, Statements, TimersLine, When};
 pub use start::{PhaseFact, SCHEMA, StartLine, TransactionFact};
 pub use summary::{End, StepLine, Steps, SummaryLine, reached};
 pub use tally::{Merged, Tally};

@@ -142,7 +142,7 @@ mod tests {
             load_threads: None,
             text: true,
             backlog: 100,
-            patience: Duration::from_secs(60),
+            timeout: Duration::from_secs(60),
             reconnect_for: Duration::from_secs(60),
         }
     }

@@ -1,10 +1,10 @@
 //! What follows from an answer, or from the loss of a connection.
 
 use super::Worker;
+use crate::engine::channels::LostConnection;
 use crate::engine::connection::{Received, awaited};
-use crate::engine::outcome::{LOST, NO_ROW, Verdict, garbled, judge};
-use crate::engine::reconnect::Job;
-use crate::engine::seat::{After, Doing, State, What};
+use crate::engine::error_policy::{LOST, NO_ROW, Verdict, garbled, judge};
+use crate::engine::slot::{After, Doing, State, What};
 use crate::errors::Result;
 use crate::plan::Kind;
 use crate::protocol::response::Outcome;
@@ -13,9 +13,9 @@ use std::cmp::Reverse;
 impl Worker<'_> {
     pub(super) fn receive(&mut self, place: usize) -> Result<()> {
         loop {
-            let seat = &mut self.seats[place];
-            let State::Waits(doing, _) = seat.state else { return self.overhear(place) };
-            let Some(connection) = &mut seat.connection else { return Ok(()) };
+            let slot = &mut self.slots[place];
+            let State::Waits(doing, _) = slot.state else { return self.overhear(place) };
+            let Some(connection) = &mut slot.connection else { return Ok(()) };
             if !connection.is_sent() {
                 match connection.send() {
                     Ok(true) => self.waiter.watch_room(connection.socket(), place, false)?,
@@ -26,15 +26,15 @@ impl Worker<'_> {
                     }
                 }
             }
-            let keep = if connection.keeps() { awaited(self.shared.plan, &mut seat.player) } else { None };
-            let keep = keep.map(|execute| (execute, &mut seat.player));
+            let keep = if connection.keeps() { awaited(self.shared.plan, &mut slot.player) } else { None };
+            let keep = keep.map(|execute| (execute, &mut slot.player));
             match connection.receive(&mut self.buffer, None, keep) {
                 Received::Nothing => return Ok(()),
                 Received::Part => {}
                 Received::Answer(outcome) => {
                     let now = self.shared.clock.now();
                     self.waits -= 1;
-                    self.seats[place].state = State::Plays;
+                    self.slots[place].state = State::Plays;
                     if !self.is_draining {
                         self.roll(now);
                     }
@@ -51,8 +51,8 @@ impl Worker<'_> {
 
     /// A connection that waits for no answer has something: if it has nothing to do, see whether it is the end.
     fn overhear(&mut self, place: usize) -> Result<()> {
-        let seat = &mut self.seats[place];
-        let Some(connection) = seat.connection.as_mut().filter(|_| seat.state == State::Free) else { return Ok(()) };
+        let slot = &mut self.slots[place];
+        let Some(connection) = slot.connection.as_mut().filter(|_| slot.state == State::Free) else { return Ok(()) };
         match connection.receive(&mut self.buffer, None, None) {
             Received::Nothing | Received::Part => {}
             Received::Malformed(why) => return Err(garbled(why)),
@@ -91,7 +91,7 @@ impl Worker<'_> {
                     self.shared.note(NO_ROW, "a statement whose values are needed found no row");
                     return self.roll_back(place, After::Failure, now);
                 }
-                self.seats[place].player.done();
+                self.slots[place].player.done();
                 self.go_on(place, now)
             }
         }
@@ -99,23 +99,23 @@ impl Worker<'_> {
 
     /// Whether the statement that was answered needs a row and found none.
     fn lacks_a_row(&mut self, place: usize) -> bool {
-        let seat = &mut self.seats[place];
-        let Some(connection) = seat.connection.as_ref().filter(|connection| connection.keeps()) else { return false };
-        let execute = awaited(self.shared.plan, &mut seat.player);
-        execute.is_some_and(|execute| !connection.has_kept(execute, &mut seat.player))
+        let slot = &mut self.slots[place];
+        let Some(connection) = slot.connection.as_ref().filter(|connection| connection.keeps()) else { return false };
+        let execute = awaited(self.shared.plan, &mut slot.player);
+        execute.is_some_and(|execute| !connection.has_kept(execute, &mut slot.player))
     }
 
     /// The server refused a statement.
     fn failed(&mut self, place: usize, doing: Doing, (code, message): (u16, &str), now: u64) -> Result<()> {
-        let seat = &self.seats[place];
-        let transaction = &self.shared.plan.transactions[seat.player.transaction];
-        match judge(transaction, code, message, seat.player.retries) {
+        let slot = &self.slots[place];
+        let transaction = &self.shared.plan.transactions[slot.player.transaction];
+        match judge(transaction, code, message, slot.player.retries) {
             Verdict::Expected => self.roll_back(place, After::Success, now),
             Verdict::Again(pause) => {
                 self.shared.note(code, message);
                 self.tally.error(code);
                 self.tally.retry();
-                self.seats[place].player.retries += 1;
+                self.slots[place].player.retries += 1;
                 let what = if doing == Doing::Batch { What::Batch } else { What::Transaction };
                 self.roll_back(place, After::Again(what, pause), now)
             }
@@ -133,7 +133,7 @@ impl Worker<'_> {
     }
 
     fn roll_back(&mut self, place: usize, after: After, now: u64) -> Result<()> {
-        let Some(connection) = &mut self.seats[place].connection else { return Ok(()) };
+        let Some(connection) = &mut self.slots[place].connection else { return Ok(()) };
         if !connection.may_be_in_transaction() {
             self.rolled_back(place, after, now);
             return Ok(());
@@ -147,7 +147,7 @@ impl Worker<'_> {
             After::Success => self.finish(place, now, true),
             After::Failure => self.finish(place, now, false),
             After::Again(what, pause) => {
-                self.seats[place].state = State::Pauses(what);
+                self.slots[place].state = State::Pauses(what);
                 let wait = u64::try_from(pause.as_nanos()).unwrap_or(u64::MAX);
                 self.timers.push(Reverse((now.saturating_add(wait), place)));
             }
@@ -163,13 +163,13 @@ impl Worker<'_> {
 
     /// A connection is gone: have it made anew.
     fn part_with(&mut self, place: usize) {
-        let seat = &mut self.seats[place];
-        if matches!(seat.state, State::Waits(..)) {
+        let slot = &mut self.slots[place];
+        if matches!(slot.state, State::Waits(..)) {
             self.waits -= 1;
         }
-        seat.state = State::Lost;
-        seat.connection = None;
+        slot.state = State::Lost;
+        slot.connection = None;
         self.lost += 1;
-        self.shared.reconnect(Job { thread: self.place, place });
+        self.shared.reconnect(LostConnection { thread: self.place, place });
     }
 }

@@ -5,7 +5,9 @@ use super::read::{Fields, Place};
 use super::sql;
 use super::values::{Lists, Scope, Source, amount, source, test};
 use crate::errors::Result;
-use crate::plan::{Execute, Keep, Kind, NoRow, Op, Parameter, Retry, Slot, Statement, Test, Transaction, Value as Sql, Which};
+use crate::plan::{
+    Execute, Keep, Kind, NoRow, Op, Parameter, Register, Retry, Statement, Test, Transaction, Value as Sql, Which,
+};
 use crate::random::{Distribution, Generator, Integers};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -147,7 +149,7 @@ struct Body<'a> {
     scope: Scope<'a>,
     ops: Vec<Op>,
     /// Of the repeats that are open.
-    indexes: Vec<Slot>,
+    indexes: Vec<Register>,
     statements: &'a mut Vec<Statement>,
 }
 
@@ -190,7 +192,7 @@ impl Body<'_> {
     }
 
     /// The slot of a name that is given a value here.
-    fn define(&mut self, name: &str, place: &Place) -> Result<Slot> {
+    fn define(&mut self, name: &str, place: &Place) -> Result<Register> {
         let slot = self.scope.define(name, place)?;
         if self.indexes.contains(&slot) {
             return Err(place
@@ -202,8 +204,11 @@ impl Body<'_> {
     fn execute(&mut self, fields: &Fields) -> Result<()> {
         let place = &fields.place;
         let scanned = sql::scan(fields.needed_text("sql")?, self.scope.sizes, place)?;
-        let parameters =
-            scanned.names.iter().map(|name| self.scope.slot(name, place).map(Parameter::Slot)).collect::<Result<Vec<_>>>()?;
+        let parameters = scanned
+            .names
+            .iter()
+            .map(|name| self.scope.slot(name, place).map(Parameter::Register))
+            .collect::<Result<Vec<_>>>()?;
         let kind = sql::kind(&scanned.sql);
         let names = fields.texts("keep")?;
         if kind == Kind::Write && !names.is_empty() {
@@ -296,10 +301,10 @@ impl Body<'_> {
                 format!("it repeats {rounds} times"),
                 format!("Give a number up to {MOST_ROUNDS}; a transaction must end"),
             )),
-            Some(Parameter::Slot(slot)) => {
+            Some(Parameter::Register(slot)) => {
                 let copy = self.scope.hidden("#rounds");
-                self.ops.push(Op::Set(copy, Parameter::Slot(slot)));
-                Ok(Parameter::Slot(copy))
+                self.ops.push(Op::Set(copy, Parameter::Register(slot)));
+                Ok(Parameter::Register(copy))
             }
             Some(fixed) => Ok(fixed),
             None => Err(place.wrong("\"repeat\" says no number", "Write repeat = 10, or repeat = \":name\"")),

@@ -73,7 +73,7 @@ impl<'f> Rows<'f> {
     fn times(&self) -> i64 {
         match &self.fill.times {
             None => 1,
-            Some((_, Parameter::Slot(slot))) => self.slots[*slot].integer(),
+            Some((_, Parameter::Register(slot))) => self.slots[*slot].integer(),
             Some((_, Parameter::Fixed(count))) => count.integer(),
             Some(_) => 0,
         }

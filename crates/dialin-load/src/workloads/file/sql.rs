@@ -4,6 +4,7 @@ use super::number::{Sizes, evaluate, is_name};
 use super::read::Place;
 use crate::errors::Result;
 use crate::plan::Kind;
+use crate::sql_tokens::token_at;
 
 /// SQL with a `?` where a variable was.
 #[derive(Debug, PartialEq)]
@@ -112,29 +113,10 @@ fn put_size(text: &str, at: usize, sizes: &Sizes, place: &Place, sql: &mut Strin
     Ok(at + length + 1)
 }
 
-/// The end of what begins at `at`: a quoted text, a comment, or a single character. None when it never ends.
+/// The end of the token at `at`; None when a quote or comment is never closed.
 fn passed(bytes: &[u8], at: usize) -> Option<usize> {
-    let rest = &bytes[at..];
-    let line = || Some(rest.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |length| at + length + 1));
-    match rest {
-        [quote @ (b'\'' | b'"' | b'`'), ..] => quote_end(bytes, at, *quote),
-        [b'#', ..] | [b'-', b'-', b' ' | b'\t' | b'\n' | b'\r', ..] | [b'-', b'-'] => line(),
-        [b'/', b'*', inner @ ..] => inner.windows(2).position(|pair| pair == b"*/").map(|length| at + 2 + length + 2),
-        _ => Some(at + rest.iter().skip(1).take_while(|byte| **byte >= 0x80).count() + 1),
-    }
-}
-
-fn quote_end(bytes: &[u8], at: usize, quote: u8) -> Option<usize> {
-    let mut end = at + 1;
-    while end < bytes.len() {
-        match bytes[end] {
-            b'\\' if quote != b'`' => end += 1,
-            byte if byte == quote => return Some(end + 1),
-            _ => {}
-        }
-        end += 1;
-    }
-    None
+    let token = token_at(&bytes[at..]);
+    token.is_closed.then_some(at + token.length)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::read::{Fields, Place, kind};
 use super::sql;
 use super::values::{Lists, Scope, Source, amount, source, test};
 use crate::errors::Result;
-use crate::plan::{Parameter, Slot, Test};
+use crate::plan::{Parameter, Register, Test};
 use toml::Value;
 
 /// A table.
@@ -33,7 +33,7 @@ pub struct Fill {
     /// Values that are drawn once in a cell; drawn alike in all fills of the file that name them alike.
     pub draws: Vec<Draw>,
     /// How many rows a cell has, and where the number of each goes; None for one.
-    pub times: Option<(Slot, Parameter)>,
+    pub times: Option<(Register, Parameter)>,
     /// The columns.
     pub columns: Vec<Vec<Case>>,
     /// How many slots there are.
@@ -44,7 +44,7 @@ pub struct Fill {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Loop {
     /// Where the number goes.
-    pub slot: Slot,
+    pub slot: Register,
     /// The first.
     pub low: i64,
     /// How many.
@@ -55,7 +55,7 @@ pub struct Loop {
 #[derive(Debug, PartialEq)]
 pub struct Draw {
     /// Where it goes.
-    pub slot: Slot,
+    pub slot: Register,
     /// What decides it, by its name.
     pub seed: u64,
     /// Where it comes from.
@@ -174,7 +174,7 @@ fn loops(fields: &Fields, scope: &mut Scope) -> Result<Vec<Loop>> {
     Ok(loops)
 }
 
-fn times(fields: &Fields, scope: &mut Scope) -> Result<Option<(Slot, Parameter)>> {
+fn times(fields: &Fields, scope: &mut Scope) -> Result<Option<(Register, Parameter)>> {
     let place = fields.place.at("times");
     let Some(table) = fields.table("times")? else {
         return Ok(None);
@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn a_cell_can_draw_how_many_rows_it_has() {
         let found = fill("for = { o = 10 }\ndraw = { lines = { integer = [5, 15] } }\ntimes = { line = ':lines' }\ncolumns = { a = ':line' }").unwrap();
-        assert_eq!(found.times, Some((3, Parameter::Slot(2))));
+        assert_eq!(found.times, Some((3, Parameter::Register(2))));
         assert_eq!(found.draws[0].slot, 2);
     }
 

@@ -3,7 +3,7 @@
 use super::number::{Sizes, check_name, field, is_name, whole};
 use super::read::{Fields, Place, kind, meant, number, texts};
 use crate::errors::Result;
-use crate::plan::{CONNECTION, Parameter, SEQUENCE, Slot, TURN, Test, Value as Sql};
+use crate::plan::{CONNECTION, Parameter, Register, SEQUENCE, TURN, Test, Value as Sql};
 use crate::random::{Distribution, Generator, Integers};
 use std::collections::BTreeMap;
 use toml::Value;
@@ -49,7 +49,7 @@ impl<'a> Scope<'a> {
     ///
     /// # Errors
     /// Nothing has it.
-    pub fn slot(&self, name: &str, place: &Place) -> Result<Slot> {
+    pub fn slot(&self, name: &str, place: &Place) -> Result<Register> {
         self.names.iter().position(|each| each == name).ok_or_else(|| {
             let known: Vec<&str> = self.names.iter().map(String::as_str).filter(|each| !each.starts_with('#')).collect();
             place.wrong(format!("nothing before it gives :{name} a value"), meant(name, &known))
@@ -60,7 +60,7 @@ impl<'a> Scope<'a> {
     ///
     /// # Errors
     /// It is no name, or one of the driver's own.
-    pub fn define(&mut self, name: &str, place: &Place) -> Result<Slot> {
+    pub fn define(&mut self, name: &str, place: &Place) -> Result<Register> {
         check_name(name, place)?;
         match self.names.iter().position(|each| each == name) {
             Some(slot) if slot < self.own => Err(place.wrong(format!(":{name} is the driver's own"), "Choose another name")),
@@ -70,12 +70,12 @@ impl<'a> Scope<'a> {
     }
 
     /// A new slot that the file does not name.
-    pub fn hidden(&mut self, name: &str) -> Slot {
+    pub fn hidden(&mut self, name: &str) -> Register {
         self.names.push(name.to_owned());
         self.names.len() - 1
     }
 
-    fn reference(&self, text: &str, place: &Place) -> Result<Option<Slot>> {
+    fn reference(&self, text: &str, place: &Place) -> Result<Option<Register>> {
         match text.strip_prefix(':') {
             Some(name) if is_name(name) => self.slot(name, place).map(Some),
             _ => Ok(None),
@@ -111,7 +111,7 @@ pub enum Source {
     /// A slot's whole number × `times`, modulo `modulo`, + `plus`.
     Scaled {
         /// The slot.
-        slot: Slot,
+        slot: Register,
         /// Its factor.
         times: i64,
         /// At least 1.
@@ -141,7 +141,7 @@ const KINDS: [(&str, &[&str]); 9] = [
 pub fn source(value: &Value, place: &Place, scope: &Scope, extra: &[&str]) -> Result<Source> {
     match value {
         Value::String(text) => Ok(Source::Parameter(match scope.reference(text, place)? {
-            Some(slot) => Parameter::Slot(slot),
+            Some(slot) => Parameter::Register(slot),
             None => Parameter::Fixed(Sql::Bytes(text.clone().into_bytes())),
         })),
         Value::Table(_) => drawn(value, place, scope, extra),
@@ -341,7 +341,7 @@ fn scaled(fields: &Fields, scope: &Scope) -> Result<Source> {
         _ => None,
     };
     match (slot, times, modulo, plus) {
-        (Some(slot), None, None, None) => Ok(Source::Parameter(Parameter::Slot(slot))),
+        (Some(slot), None, None, None) => Ok(Source::Parameter(Parameter::Register(slot))),
         (Some(slot), None, None, Some(plus)) => Ok(Source::Parameter(Parameter::Plus(slot, plus))),
         (Some(slot), times, modulo, plus) => {
             Ok(Source::Scaled { slot, times: times.unwrap_or(1), modulo, plus: plus.unwrap_or(0) })
@@ -369,7 +369,7 @@ pub fn amount(value: &Value, place: &Place, scope: &Scope) -> Result<Parameter> 
     if let Value::String(text) = value
         && let Some(slot) = scope.reference(text, place)?
     {
-        return Ok(Parameter::Slot(slot));
+        return Ok(Parameter::Register(slot));
     }
     whole(value, scope.sizes, place).map(|number| Parameter::Fixed(Sql::Int(number)))
 }
@@ -402,7 +402,7 @@ pub fn test(value: &Value, place: &Place, scope: &Scope) -> Result<Test> {
             let (slot, other) = pair("equal")?;
             match other {
                 Value::String(text) => match scope.reference(text, place)? {
-                    Some(other) => Ok(Test::Equal(slot, Parameter::Slot(other))),
+                    Some(other) => Ok(Test::Equal(slot, Parameter::Register(other))),
                     None => Ok(Test::Equal(slot, Parameter::Fixed(Sql::Bytes(text.clone().into_bytes())))),
                 },
                 other => Ok(Test::Equal(slot, Parameter::Fixed(constant(other, place)?))),

@@ -4,13 +4,13 @@ use super::options::Options;
 use super::rows::{C, PAD};
 use super::{Script, plan_of};
 use crate::errors::Result;
-use crate::plan::{Execute, FIRST_FREE, Kind, NoRow, Op, Parameter, Plan, Slot, Statement, Which};
+use crate::plan::{Execute, FIRST_FREE, Kind, NoRow, Op, Parameter, Plan, Register, Statement, Which};
 use crate::random::{Distribution, Generator, Integers, Unique};
 
 /// The number of the table that a group of statements is for, from 1.
-const TABLE: Slot = FIRST_FREE;
+const TABLE: Register = FIRST_FREE;
 /// An id that several parameters take.
-const ID: Slot = FIRST_FREE + 1;
+const ID: Register = FIRST_FREE + 1;
 
 const POINT: &str = "SELECT c FROM {table} WHERE id=?";
 const SIMPLE: &str = "SELECT c FROM {table} WHERE id BETWEEN ? AND ?";
@@ -100,7 +100,7 @@ impl<'o> Builder<'o> {
         let select = self.of_each_table(sql, Kind::Read);
         for _ in 0..times {
             self.draw_id();
-            self.execute(select, vec![Parameter::Slot(ID), Parameter::Plus(ID, self.options.range_size - 1)]);
+            self.execute(select, vec![Parameter::Register(ID), Parameter::Plus(ID, self.options.range_size - 1)]);
         }
     }
 
@@ -126,8 +126,8 @@ impl<'o> Builder<'o> {
         let insert = self.of_each_table(INSERT, Kind::Write);
         for _ in 0..self.options.delete_inserts {
             self.draw_id();
-            self.execute(delete, vec![Parameter::Slot(ID)]);
-            self.execute(insert, vec![Parameter::Slot(ID), self.id(), text(C), text(PAD)]);
+            self.execute(delete, vec![Parameter::Register(ID)]);
+            self.execute(insert, vec![Parameter::Register(ID), self.id(), text(C), text(PAD)]);
         }
     }
 
@@ -291,7 +291,7 @@ mod tests {
                 _ => None,
             })
             .collect();
-        assert_eq!(ranges, vec![[Parameter::Slot(ID), Parameter::Plus(ID, 6)]; 4]);
+        assert_eq!(ranges, vec![[Parameter::Register(ID), Parameter::Plus(ID, 6)]; 4]);
     }
 
     #[test]

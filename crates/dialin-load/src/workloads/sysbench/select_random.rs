@@ -3,7 +3,7 @@
 use super::options::Options;
 use super::{Script, plan_of};
 use crate::errors::Result;
-use crate::plan::{CONNECTION, Execute, FIRST_FREE, Kind, NoRow, Op, Parameter, Plan, Slot, Statement, Which};
+use crate::plan::{CONNECTION, Execute, FIRST_FREE, Kind, NoRow, Op, Parameter, Plan, Register, Statement, Which};
 use crate::random::{Generator, Integers};
 
 /// What the script does in a transaction. White space is that of the script: sent as text, it counts among the bytes received.
@@ -19,9 +19,9 @@ pub(super) fn plan(script: Script, options: &Options) -> Result<Plan> {
     let ranges = options.number_of_ranges as usize;
     let list = vec!["k BETWEEN ? AND ?"; ranges].join(" OR ");
     let sql = format!("        SELECT count(k)\n          FROM sbtest1\n          WHERE {list}");
-    let slots: Vec<Slot> = (FIRST_FREE..FIRST_FREE + ranges).collect();
+    let slots: Vec<Register> = (FIRST_FREE..FIRST_FREE + ranges).collect();
     let mut ops: Vec<Op> = slots.iter().map(|&slot| Op::Set(slot, drawn.clone())).collect();
-    let ends = |slot: &Slot| [Parameter::Slot(*slot), Parameter::Plus(*slot, options.delta)];
+    let ends = |slot: &Register| [Parameter::Register(*slot), Parameter::Plus(*slot, options.delta)];
     ops.push(execute(slots.iter().flat_map(ends).collect()));
     Ok(plan_of(script, vec![read(sql, 2 * ranges)], ops, FIRST_FREE + ranges))
 }
@@ -70,7 +70,7 @@ mod tests {
         assert_eq!(words(&plan), "SELECT count(k) FROM sbtest1 WHERE k BETWEEN ? AND ? OR k BETWEEN ? AND ?");
         let Some(Op::Execute(ranges)) = plan.transactions[0].ops.last() else { panic!("a statement at the end") };
         let (one, other) = (FIRST_FREE, FIRST_FREE + 1);
-        let ends = [Parameter::Slot(one), Parameter::Plus(one, 9), Parameter::Slot(other), Parameter::Plus(other, 9)];
+        let ends = [Parameter::Register(one), Parameter::Plus(one, 9), Parameter::Register(other), Parameter::Plus(other, 9)];
         assert_eq!(ranges.parameters, ends);
         assert_eq!(plan.slots, FIRST_FREE + 2);
     }

@@ -26,7 +26,7 @@ fn names_are_bound_to_parameters_in_the_order_of_the_sql() {
     assert_eq!(all.statements[0].sql, "UPDATE t SET x = ? WHERE y = ? OR z = ?");
     assert_eq!((all.statements[0].parameters, all.statements[0].kind, all.slots), (3, Kind::Write, FIRST_FREE + 2));
     let Op::Execute(execute) = &all.transactions[0].ops[2] else { panic!("no statement") };
-    assert_eq!(execute.parameters, [Parameter::Slot(4), Parameter::Slot(3), Parameter::Slot(4)]);
+    assert_eq!(execute.parameters, [Parameter::Register(4), Parameter::Register(3), Parameter::Register(4)]);
 }
 
 #[test]
@@ -73,9 +73,9 @@ fn a_repeat_counts_from_1_to_its_number() {
 #[test]
 fn a_repeat_of_a_variable_is_not_changed_by_its_steps() {
     let found = ops("{ let = { n = 3 } }, { repeat = ':n', steps = [{ let = { n = 9 } }, { sql = 'DO 1' }] }");
-    let Op::Unless(Test::Less(_, Parameter::Slot(copy)), _) = found[3] else { panic!("{found:?}") };
+    let Op::Unless(Test::Less(_, Parameter::Register(copy)), _) = found[3] else { panic!("{found:?}") };
     assert_ne!(copy, 3);
-    assert_eq!(found[1], Op::Set(copy, Parameter::Slot(3)));
+    assert_eq!(found[1], Op::Set(copy, Parameter::Register(3)));
 }
 
 #[test]

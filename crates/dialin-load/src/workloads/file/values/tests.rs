@@ -33,7 +33,7 @@ fn constants_and_variables_stand_for_themselves() {
     assert_eq!(read("': a'").unwrap(), fixed(Sql::Bytes(b": a".to_vec())));
     assert_eq!(read("{ size = 'banks * 10' }").unwrap(), fixed(Sql::Int(40)));
     assert_eq!(read("{ null = true }").unwrap(), fixed(Sql::Null));
-    assert_eq!(read("':a'").unwrap(), Source::Parameter(Parameter::Slot(3)));
+    assert_eq!(read("':a'").unwrap(), Source::Parameter(Parameter::Register(3)));
     assert_eq!(read("{ value = ':a', plus = -1 }").unwrap(), Source::Parameter(Parameter::Plus(3, -1)));
 }
 
@@ -120,7 +120,7 @@ fn condition(text: &str) -> Result<Test> {
 fn conditions_compare_variables() {
     assert_eq!(condition("{ null = ':a' }").unwrap(), Test::IsNull(3));
     assert_eq!(condition("{ less = [':a', 'banks - 1'] }").unwrap(), Test::Less(3, Parameter::Fixed(Sql::Int(3))));
-    assert_eq!(condition("{ less = [':a', ':turn'] }").unwrap(), Test::Less(3, Parameter::Slot(TURN)));
+    assert_eq!(condition("{ less = [':a', ':turn'] }").unwrap(), Test::Less(3, Parameter::Register(TURN)));
     assert_eq!(condition("{ equal = [':a', 'BC'] }").unwrap(), Test::Equal(3, Parameter::Fixed(Sql::Bytes(b"BC".to_vec()))));
     assert_eq!(condition("{ chance = 0.5 }").unwrap(), Test::Chance(0.5));
 }

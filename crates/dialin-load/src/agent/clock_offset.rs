@@ -19,11 +19,11 @@ pub struct Answer {
 
 /// What is known of an agent's clock. The answer with the shortest round trip counts: it is off by half of that at the most.
 #[derive(Clone, Debug, Default)]
-pub struct Clock {
+pub struct ClockOffset {
     best: Option<Answer>,
 }
 
-impl Clock {
+impl ClockOffset {
     /// Take an answer in.
     pub fn note(&mut self, answer: Answer) {
         if self.best.is_none_or(|best| round_trip(&answer) < round_trip(&best)) {
@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn an_answer_is_taken_to_be_of_the_middle_between_asking_and_hearing() {
         let origin = Instant::now();
-        let mut clock = Clock::default();
+        let mut clock = ClockOffset::default();
         clock.note(answer(origin, (100, 104), 7_000_000));
         assert_eq!(clock.round_trip(), Some(Duration::from_millis(4)));
         assert_eq!(clock.theirs(origin + Duration::from_millis(112)), Some(17_000_000));
@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn the_shortest_round_trip_counts() {
         let origin = Instant::now();
-        let mut clock = Clock::default();
+        let mut clock = ClockOffset::default();
         for (times, nanoseconds) in [((0, 50), 1), ((100, 102), 2), ((200, 230), 3)] {
             clock.note(answer(origin, times, nanoseconds));
         }
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn nothing_is_known_before_the_first_answer_and_nonsense_does_no_harm() {
-        let mut clock = Clock::default();
+        let mut clock = ClockOffset::default();
         assert_eq!((clock.round_trip(), clock.theirs(Instant::now())), (None, None));
         assert!(clock.ahead().abs() < f64::EPSILON);
         let origin = Instant::now();

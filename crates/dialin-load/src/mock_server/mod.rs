@@ -83,13 +83,13 @@ pub struct Rows {
 
 /// A running server that does nothing. It ends when it is dropped, and closes all connections.
 #[derive(Debug)]
-pub struct Answerer {
+pub struct MockServer {
     path: PathBuf,
     answered: Arc<AtomicU64>,
     running: Option<(UnixStream, JoinHandle<Duration>)>,
 }
 
-impl Answerer {
+impl MockServer {
     /// Listen at a path. `answers` is called on the server's only thread.
     ///
     /// # Errors
@@ -103,7 +103,7 @@ impl Answerer {
         let (ours, theirs) = UnixStream::pair()?;
         let answered = Arc::new(AtomicU64::new(0));
         let mut server = serve::Server::new(listener, theirs, answers, Arc::clone(&answered))?;
-        let thread = thread::Builder::new().name("answerer".into()).spawn(move || server.run())?;
+        let thread = thread::Builder::new().name("mock_server".into()).spawn(move || server.run())?;
         Ok(Self { path: path.to_owned(), answered, running: Some((ours, thread)) })
     }
 
@@ -139,7 +139,7 @@ impl Answerer {
     }
 }
 
-impl Drop for Answerer {
+impl Drop for MockServer {
     fn drop(&mut self) {
         self.close();
     }

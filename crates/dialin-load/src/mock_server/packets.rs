@@ -1,4 +1,4 @@
-//! The packets that the answerer writes.
+//! The packets that the mock_server writes.
 
 use super::{Answer, Rows};
 
@@ -69,7 +69,7 @@ impl<'a> Packets<'a> {
         let [low0, low1, high0, high1] = CAPABILITIES.to_le_bytes();
         self.packet(|out| {
             out.push(10);
-            out.extend(b"8.0.0-answerer\0");
+            out.extend(b"8.0.0-mock_server\0");
             out.extend(connection.to_le_bytes());
             out.extend(b"saltsalt\0");
             out.extend([low0, low1, UTF8MB4]);

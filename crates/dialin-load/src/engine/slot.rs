@@ -54,7 +54,7 @@ pub enum State {
 }
 
 /// A connection's place in its load thread.
-pub struct Seat {
+pub struct Slot {
     /// None while it is lost.
     pub connection: Option<Connection>,
     /// Its number in this process's run, from 0.
@@ -65,7 +65,7 @@ pub struct Seat {
     pub state: State,
 }
 
-impl Seat {
+impl Slot {
     /// Whether it has a transaction.
     #[must_use]
     pub fn is_busy(&self) -> bool {

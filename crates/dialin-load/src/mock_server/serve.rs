@@ -1,4 +1,4 @@
-//! The answerer's only thread: all connections on one epoll.
+//! The mock_server's only thread: all connections on one epoll.
 
 use super::packets::{DEPRECATE_EOF, Form, Packets};
 use super::{Answer, Command};
@@ -207,7 +207,7 @@ impl<A: Fn(Command<'_>) -> Answer> Server<A> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Answerer;
+    use super::super::MockServer;
     use super::*;
     use std::path::PathBuf;
 
@@ -215,8 +215,8 @@ mod tests {
     struct Client(UnixStream);
 
     impl Client {
-        fn of(answerer: &Answerer) -> Self {
-            let path = match answerer.account().address {
+        fn of(mock_server: &MockServer) -> Self {
+            let path = match mock_server.account().address {
                 crate::account::Address::Socket(path) => path,
                 crate::account::Address::Tcp(..) => panic!("it listens at a socket"),
             };
@@ -227,8 +227,8 @@ mod tests {
             client
         }
 
-        fn let_in(answerer: &Answerer) -> Self {
-            let mut client = Self::of(answerer);
+        fn let_in(mock_server: &MockServer) -> Self {
+            let mut client = Self::of(mock_server);
             assert_eq!(client.packet().unwrap()[0], 0);
             client
         }
@@ -268,21 +268,21 @@ mod tests {
 
     #[test]
     fn statements_are_answered_as_it_was_told() {
-        let answerer = Answerer::listen(&path("told"), answers).unwrap();
-        let mut client = Client::let_in(&answerer);
+        let mock_server = MockServer::listen(&path("told"), answers).unwrap();
+        let mut client = Client::let_in(&mock_server);
         assert_eq!(client.ask(b"\x0e")[0], 0);
         assert_eq!(client.ask(b"\x03anything")[0], 0);
         assert_eq!(client.ask(b"\x03lock")[..3], [0xff, 0xbd, 0x04]);
         assert_eq!(client.ask(b"\x03SELECT")[0], 2);
         let rest: Vec<Vec<u8>> = (0..4).map(|_| client.packet().unwrap()).collect();
         assert_eq!((&rest[2][..], rest[3][0]), (&b"\x03one\xfb"[..], 0xfe));
-        assert_eq!(answerer.answered(), 5);
+        assert_eq!(mock_server.answered(), 5);
     }
 
     #[test]
     fn prepared_statements_have_their_parameters_and_binary_rows() {
-        let answerer = Answerer::listen(&path("prepared"), answers).unwrap();
-        let mut client = Client::let_in(&answerer);
+        let mock_server = MockServer::listen(&path("prepared"), answers).unwrap();
+        let mut client = Client::let_in(&mock_server);
         let prepared = client.ask(b"\x16SELECT ? + ? + ?");
         assert_eq!(prepared, [0, 1, 0, 0, 0, 2, 0, 3, 0, 0, 0, 0]);
         (0..5).for_each(|_| drop(client.packet().unwrap()));
@@ -293,8 +293,8 @@ mod tests {
 
     #[test]
     fn what_is_answered_later_holds_up_nobody_else() {
-        let answerer = Answerer::listen(&path("later"), answers).unwrap();
-        let (mut slow, mut quick) = (Client::let_in(&answerer), Client::let_in(&answerer));
+        let mock_server = MockServer::listen(&path("later"), answers).unwrap();
+        let (mut slow, mut quick) = (Client::let_in(&mock_server), Client::let_in(&mock_server));
         let begin = Instant::now();
         slow.send(0, b"\x03later");
         quick.ask(b"\x03now");
@@ -310,8 +310,8 @@ mod tests {
             "" => Answer::Ok,
             _ => asked.send(()).map(|()| Answer::Stall(Duration::from_millis(50))).unwrap(),
         };
-        let answerer = Answerer::listen(&path("stall"), stall).unwrap();
-        let (mut one, mut other) = (Client::let_in(&answerer), Client::let_in(&answerer));
+        let mock_server = MockServer::listen(&path("stall"), stall).unwrap();
+        let (mut one, mut other) = (Client::let_in(&mock_server), Client::let_in(&mock_server));
         one.send(0, b"\x03stall");
         heard.recv().unwrap();
         let begin = Instant::now();
@@ -322,12 +322,12 @@ mod tests {
 
     #[test]
     fn it_closes_connections_when_told_and_all_when_it_ends() {
-        let answerer = Answerer::listen(&path("close"), answers).unwrap();
-        let (mut one, mut other) = (Client::let_in(&answerer), Client::let_in(&answerer));
+        let mock_server = MockServer::listen(&path("close"), answers).unwrap();
+        let (mut one, mut other) = (Client::let_in(&mock_server), Client::let_in(&mock_server));
         one.send(0, b"\x03close");
         assert!(one.packet().is_err());
         assert_eq!(other.ask(b"\x0e")[0], 0);
-        answerer.end();
+        mock_server.end();
         assert!(other.packet().is_err());
         assert!(!path("close").exists());
     }
@@ -336,7 +336,7 @@ mod tests {
     fn a_login_can_be_refused() {
         let refuse =
             |command: Command<'_>| if command == Command::Login { Answer::Error(1045, "no".into()) } else { Answer::Ok };
-        let answerer = Answerer::listen(&path("refuse"), refuse).unwrap();
-        assert_eq!(Client::of(&answerer).packet().unwrap()[..3], [0xff, 0x15, 0x04]);
+        let mock_server = MockServer::listen(&path("refuse"), refuse).unwrap();
+        assert_eq!(Client::of(&mock_server).packet().unwrap()[..3], [0xff, 0x15, 0x04]);
     }
 }

@@ -13,14 +13,14 @@ const TICK: u64 = u64::MAX;
 
 /// The sockets of a load thread that wait for an answer, and a clock that ticks: it is set once, whereas a limit of time is a
 /// timer that the kernel sets and takes back at each wait.
-pub struct Waiter {
+pub struct Poller {
     epoll: OwnedFd,
     clock: OwnedFd,
     events: Vec<epoll::Event>,
 }
 
-impl Waiter {
-    /// A waiter with room for so many sockets.
+impl Poller {
+    /// A poller with room for so many sockets.
     ///
     /// # Errors
     ///
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn the_clock_ticks_again_and_again_while_no_socket_has_anything() {
-        let mut waiter = Waiter::new(1).unwrap();
+        let mut waiter = Poller::new(1).unwrap();
         let began = Instant::now();
         waiter.tick(Duration::from_millis(20)).unwrap();
         for _ in 0..5 {
