@@ -115,7 +115,7 @@ def fit(observations: Iterable[Observation], names: Sequence[str]) -> Fit | None
         ValueError: a value is negative or not a number.
     """
     used = _of(observations, names)
-    logs = _logs(used)
+    logs = log_values(used)
     if logs is None or len(names) < 2 or len(components(used, names)) != 1:
         return None
     strata, candidates, counts = _incidence(used, names)
@@ -211,7 +211,7 @@ def levels(observations: Iterable[Observation], names: Sequence[str], alpha: flo
     """
     used = _of(observations, names)
     present = [name for name in names if any(one.candidate == name for one in used)]
-    logs = _logs(used)
+    logs = log_values(used)
     if logs is None:
         return {name: Estimate(mean=0.0, low=None, high=None) for name in present}
     _, candidates, counts = _incidence(used, present)
@@ -231,7 +231,14 @@ def _of(observations: Iterable[Observation], names: Sequence[str]) -> list[Obser
     return [one for one in observations if one.candidate in wanted]
 
 
-def _logs(observations: Sequence[Observation]) -> _Array | None:
+def log_values(observations: Sequence[Observation]) -> _Array | None:
+    """Return the logarithms of values; None where all are zero.
+
+    A value counts as at least a hundredth of the median of its stratum: a server that stood still has no logarithm.
+
+    Raises:
+        ValueError: a value is negative or not a number.
+    """
     values = np.array([one.value for one in observations], dtype=float)
     if not np.isfinite(values).all() or (values < 0).any():
         raise ValueError("values must be a number, zero or more")

@@ -10,9 +10,8 @@ from dialin.model.verdict import CandidateState, DecidedBy, Estimate, Outcome
 from dialin.stats.blocks import Fit, Observation, components, fit, levels
 from dialin.stats.forecast import detectable
 from dialin.stats.posterior import Chances, chances
+from dialin.stats.standings import outcome_of, state_of
 
-_ROUNDING = 1e-9
-"""Differences smaller than this are the arithmetic's, not the server's."""
 _GIVEN_UP = 0.5
 """A candidate leaves the race when its chance falls below this share of the accepted error: 2.5 % at a confidence of 95 %."""
 _GOOD_ENOUGH = 0.85
@@ -125,7 +124,7 @@ def decide(
     elif fitted is not None and fitted.dof > 0:
         leader = _leader(fitted, baseline)
         states |= _standings(fitted, leader, group, alpha, rules.worthwhile)
-        outcome, winners, states = _outcome(states, leader)
+        outcome, winners, states = outcome_of(states, leader)
         choice = _of_shown(outcome, winners, leader, baseline, measured=baseline in present)
         if outcome is Outcome.UNRESOLVED and rules.choose and found is not None:
             enough = all(trials[name] >= _FEWEST_TRIALS for name in present if racing is None or name in racing)
@@ -315,31 +314,9 @@ def _standings(
     states = {}
     for name in fitted.names:
         pairs = [(a, b) for a in group[name] for b in group[leader] if a in fitted.names and b in fitted.names]
-        ratios = [fitted.ratio(a, b, alpha) for a, b in pairs]
-        if group[name] == group[leader] or any(_within(ratio, worthwhile) for ratio in ratios):
+        found = {state_of(fitted.ratio(a, b, alpha), worthwhile) for a, b in pairs}
+        if group[name] == group[leader] or CandidateState.TIES in found:
             states[name] = CandidateState.TIES
-        elif any(ratio.high is not None and ratio.high < 1 for ratio in ratios):
-            states[name] = CandidateState.LOSES
         else:
-            states[name] = CandidateState.OPEN
+            states[name] = CandidateState.LOSES if CandidateState.LOSES in found else CandidateState.OPEN
     return states
-
-
-def _within(ratio: Estimate, worthwhile: float) -> bool:
-    if ratio.low is None or ratio.high is None:
-        return False
-    band = (1 + worthwhile) * (1 + _ROUNDING)
-    return ratio.low >= 1 / band and ratio.high <= band
-
-
-def _outcome(states: Mapping[str, CandidateState], leader: str) -> tuple[Outcome, tuple[str, ...], dict[str, CandidateState]]:
-    """Return the outcome, the winners, and the states with the leader's own; here the leader ties with itself."""
-    found = set(states.values()) - {CandidateState.FAILED}
-    if CandidateState.OPEN in found:
-        return Outcome.UNRESOLVED, (), {**states, leader: CandidateState.OPEN}
-    if found == {CandidateState.TIES}:
-        return Outcome.NO_WORTHWHILE_DIFFERENCE, (), dict(states)
-    winners = tuple(name for name, state in states.items() if state is CandidateState.TIES)
-    if len(winners) == 1:
-        return Outcome.WINNER, winners, {**states, leader: CandidateState.WINS}
-    return Outcome.TIE, winners, dict(states)

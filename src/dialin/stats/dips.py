@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from dialin.stats.series import OUTLIER
+
 _Array = NDArray[np.float64]
 
 _PERIODS = (5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1800, 3600)
@@ -31,8 +33,6 @@ _AS_GOOD = 0.8
 """The share of the best period's explained squares from which on a shorter period is taken: its multiples explain as much."""
 _LEAST_LEVEL = 0.01
 """The share of the median that a level is at least: relative to nothing, any second is far away."""
-_OUTLIER = 0.4
-"""Figures further than this from their level, relative to it, count as lying at that distance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def _fold(x: _Array, period: int, limit: float) -> tuple[Dip, float] | None:
     """Return the dip at a period and the sum of squares that it explains; None where no place of the period is low."""
     cycles = x.size // period
     deviations = _deviations(x, period)[: cycles * period].reshape(cycles, period)
-    table = np.clip(deviations, -_OUTLIER, _OUTLIER)
+    table = np.clip(deviations, -OUTLIER, OUTLIER)
     means = table.mean(axis=0)
     deepest = float(-means.min())
     low = means <= -max(_DEPTH, _AS_DEEP * deepest)

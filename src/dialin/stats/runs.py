@@ -19,14 +19,13 @@ from numpy.typing import NDArray
 from scipy.special import fdtrc
 
 from dialin.model.verdict import CandidateState, Estimate, Outcome
-from dialin.stats.blocks import WIDEST, Observation, components, fit
+from dialin.stats.blocks import WIDEST, Observation, components, fit, log_values
 from dialin.stats.quantiles import tukey_quantile
 from dialin.stats.series import Series
+from dialin.stats.standings import outcome_of, state_of
 
 _Array = NDArray[np.float64]
 
-_STANDSTILL = 0.01
-"""A run counts as at least this share of the median of its cell: a server that stood still has no logarithm."""
 _ROUNDING = 1e-9
 """Differences smaller than this are the arithmetic's, not the server's."""
 _INTERACTION = 0.05
@@ -251,24 +250,17 @@ def rank_candidates(
         return Standings(Outcome.UNRESOLVED, (), states, leader)
     for name in comparison.repeated:
         ratio = comparison.ratio(name, best, alpha)
-        if name == best or ratio is None or ratio.low is None or ratio.high is None or frozenset({name, best}) in barred:
+        if name == best or ratio is None or frozenset({name, best}) in barred:
             continue
-        varies = comparison.depends_on_cell(name, best)
-        band = (1 + worthwhile) * (1 + _ROUNDING)
-        if ratio.low >= 1 / band and ratio.high <= band and not varies:
-            states[name] = CandidateState.TIES
-        elif ratio.high < 1 and (not varies or comparison.agrees_in_sign(name, best)):
-            states[name] = CandidateState.LOSES
-    others = {state for name, state in states.items() if name != best}
-    if CandidateState.OPEN in others:
-        return Standings(Outcome.UNRESOLVED, (), states, leader)
-    if others == {CandidateState.LOSES}:
-        return Standings(Outcome.WINNER, (best,), {**states, best: CandidateState.WINS}, leader)
-    states[best] = CandidateState.TIES
-    winners = tuple(name for name in names if states[name] is CandidateState.TIES)
-    if len(winners) < len(names):
-        return Standings(Outcome.TIE, winners, states, leader)
-    return Standings(Outcome.NO_WORTHWHILE_DIFFERENCE, winners, states, leader)
+        state = state_of(ratio, worthwhile)
+        if not comparison.depends_on_cell(name, best) or (
+            state is CandidateState.LOSES and comparison.agrees_in_sign(name, best)
+        ):
+            states[name] = state
+    outcome, winners, found = outcome_of({**states, best: CandidateState.TIES}, best)
+    if outcome is Outcome.NO_WORTHWHILE_DIFFERENCE:
+        winners = tuple(names)
+    return Standings(outcome, winners, found, leader)
 
 
 def weighed(values: Series, weights: Series) -> float | None:
@@ -297,19 +289,11 @@ def _met(observations: Sequence[Observation], names: Sequence[str]) -> list[Obse
 
 
 def _groups_of(observations: Sequence[Observation]) -> dict[tuple[Hashable, str], _Array]:
+    logs = log_values(observations) if observations else None
     values: dict[tuple[Hashable, str], list[float]] = {}
-    beside: dict[Hashable, list[float]] = {}
-    for seen in observations:
-        values.setdefault((seen.stratum, seen.candidate), []).append(seen.value)
-        beside.setdefault(seen.stratum, []).append(seen.value)
-    least = {cell: _STANDSTILL * _middle(own) for cell, own in beside.items()}
-    return {key: np.log(np.maximum(own, least[key[0]])) for key, own in values.items()}
-
-
-def _middle(values: Sequence[float]) -> float:
-    """Return the median of the figures above zero; 1 where there is none."""
-    above = [value for value in values if value > 0]
-    return float(np.median(above)) if above else 1.0
+    for index, one in enumerate(observations):
+        values.setdefault((one.stratum, one.candidate), []).append(0.0 if logs is None else float(logs[index]))
+    return {key: np.array(own) for key, own in values.items()}
 
 
 def _noise_of(groups: _Groups) -> dict[str, RunNoise]:

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 Series = Sequence[float] | NDArray[np.float64]
 """Figures in the order of time. A log of weeks is an array: as a list of numbers it would take four times its memory."""
+OUTLIER = 0.4
+"""Seconds further than this from the median, relative to it, count as lying at that distance."""
 _FLOOR = 0.6
 """The share of the median to which seconds of a brief stretch are lifted for the typical speed."""
 _STALL = 0.5
@@ -46,6 +48,12 @@ class Window:
     worst: float
     stalls: int
     stall_lengths: tuple[int, ...]
+
+
+def relative(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return figures over their median, those further than 40 % from it as lying at that distance: a stall is no trend."""
+    clipped: NDArray[np.float64] = np.clip(x / float(np.median(x)), 1 - OUTLIER, 1 + OUTLIER)
+    return clipped
 
 
 def window(tps: Series) -> Window:

@@ -9,14 +9,12 @@ from numpy.typing import NDArray
 
 from dialin.model.course import Course
 from dialin.stats.levels import Levels, find_levels
-from dialin.stats.series import Series
+from dialin.stats.series import OUTLIER, Series, relative
 
 _Array = NDArray[np.float64]
 
 _BATCH = 5
 """Seconds of a batch in MSER-5."""
-_OUTLIER = 0.4
-"""Seconds further than this from the median, relative to it, count as lying at that distance: a stall is no change of level."""
 _MATTERS = 0.02
 """The change of level, relative, below which a course is called steady whatever else it is: the change across half of the
 window for a trend, its size for a shift, half its swing for an oscillation."""
@@ -112,14 +110,14 @@ def examine(seconds: Series, *, latency: bool = False) -> Shape:
     x = np.asarray(seconds, dtype=float)
     if (plain := _plain(x, latency=latency)) is not None:
         return plain
-    relative = _relative(x)
-    whole = _finished(_course(relative), x, latency=latency)
+    near = relative(x)
+    whole = _finished(_course(near), x, latency=latency)
     if whole.course is Course.STEADY or x.size < 2 * _FEWEST:
         return whole
-    begin = mser5(relative)
+    begin = mser5(near)
     if begin >= x.size // 2 - _BATCH:
         return replace(whole, settled=whole.steady or whole.course is Course.ERRATIC)
-    rest = _finished(_course(relative[begin:]), x[begin:], latency=latency)
+    rest = _finished(_course(near[begin:]), x[begin:], latency=latency)
     if whole.steady and rest.course is not Course.STEADY:  # it swings all the time: there is nothing to leave out
         return whole
     return replace(rest, begin=begin, at=None if rest.at is None else rest.at + begin)
@@ -133,7 +131,7 @@ def examine_run(seconds: Series) -> Shape:
     """
     x = np.asarray(seconds, dtype=float)
     plain = _plain(x, latency=False)
-    return plain if plain is not None else _finished(_course(_relative(x)), x, latency=False)
+    return plain if plain is not None else _finished(_course(relative(x)), x, latency=False)
 
 
 def mser5(x: _Array) -> int:
@@ -192,10 +190,6 @@ def _is_wave(x: _Array, levels: Levels) -> bool:
     return float(residuals @ residuals) < float(left @ left)
 
 
-def _relative(x: _Array) -> _Array:
-    return np.clip(x / float(np.median(x)), 1 - _OUTLIER, 1 + _OUTLIER)
-
-
 def _finished(shape: Shape, x: _Array, *, latency: bool) -> Shape:
     """Return a course with its change in the figures themselves: what was fitted is clipped at 40 % from the median."""
     if shape.course is Course.SHIFT and shape.at is not None:
@@ -212,7 +206,7 @@ def _trend(shape: Shape, x: _Array) -> Shape:
     """Return a trend with its ends: the medians of the first and the last tenth of the seconds."""
     tenth = max(1, x.size // 10)
     first, last = float(np.median(x[:tenth])), float(np.median(x[-tenth:]))
-    steep = shape.course is not Course.TREND or np.mean(np.abs(x / float(np.median(x)) - 1) > _OUTLIER) > _OFTEN_CLIPPED
+    steep = shape.course is not Course.TREND or np.mean(np.abs(x / float(np.median(x)) - 1) > OUTLIER) > _OFTEN_CLIPPED
     change = last / first - 1 if steep and first > 0 else shape.change
     return replace(_STEADY, course=Course.TREND, change=change, levels=(first, last))
 

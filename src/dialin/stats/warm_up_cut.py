@@ -8,11 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dialin.model.course import Course
-from dialin.stats.series import Series
+from dialin.stats.series import Series, relative
 from dialin.stats.steady import Shape, examine_run, mser5
 
-_OUTLIER = 0.4
-"""Seconds further than this from the median, relative to it, count as lying at that distance: a stall is no warm-up."""
 _MARGIN = 5
 """Figures before the half of a run where a warm-up that ends counts as one that does not."""
 _LONGEST_FALL = 0.2
@@ -68,7 +66,7 @@ def _start_of(x: NDArray[np.float64], length: int, *, settled: bool = True) -> S
 
 def _cut(x: NDArray[np.float64]) -> int:
     median = float(np.median(x)) if x.size else 0.0
-    return mser5(np.clip(x / median, 1 - _OUTLIER, 1 + _OUTLIER)) if median > 0 else 0
+    return mser5(relative(x)) if median > 0 else 0
 
 
 def _settled_part(before: NDArray[np.float64]) -> int:

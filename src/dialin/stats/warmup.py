@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from dialin.stats.series import OUTLIER
+
 _RECENT = 3 / 4
 """The share of the series, counted from its end, that is judged: an early transient is forgotten as the series grows."""
 _FEWEST = 6
 """Seconds that are judged at least, once there are so many."""
-_OUTLIER = 0.4
-"""Seconds further than this from the median, relative to it, count as lying at that distance: a stall is not a trend."""
 _TOLERANCE = 0.015
 """The change across half of what is judged that is taken for none, relative."""
 _NOISE = 0.7
@@ -53,7 +53,7 @@ def _trend(relative: NDArray[np.float64]) -> tuple[float, float]:
 
     Without its sign; then its standard error.
     """
-    x = np.clip(relative, 1 - _OUTLIER, 1 + _OUTLIER)
+    x = np.clip(relative, 1 - OUTLIER, 1 + OUTLIER)
     time = np.arange(x.size) - (x.size - 1) / 2
     half = x.size / 2
     change = half * float(time @ x / (time @ time))

@@ -1,0 +1,42 @@
+"""How candidates stand to the best one, by intervals of ratios; the rules of studies and of logs made elsewhere alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dialin.model.verdict import CandidateState, Estimate, Outcome
+
+_ROUNDING = 1e-9
+"""Differences smaller than this are the arithmetic's, not the server's."""
+
+
+def state_of(ratio: Estimate, worthwhile: float) -> CandidateState:
+    """Return how a candidate stands, by the ratio of its figure to that of the best one.
+
+    It ties when the interval lies within 1 / (1 + worthwhile) to 1 + worthwhile, loses when all of it lies below 1, and is open
+    else.
+    """
+    if ratio.low is None or ratio.high is None:
+        return CandidateState.OPEN
+    band = (1 + worthwhile) * (1 + _ROUNDING)
+    if ratio.low >= 1 / band and ratio.high <= band:
+        return CandidateState.TIES
+    return CandidateState.LOSES if ratio.high < 1 else CandidateState.OPEN
+
+
+def outcome_of(states: Mapping[str, CandidateState], leader: str) -> tuple[Outcome, tuple[str, ...], dict[str, CandidateState]]:
+    """Return the outcome, the winners, and the states with the leader's own.
+
+    Args:
+        states: of each candidate; the leader ties with itself.
+        leader: the best one.
+    """
+    found = set(states.values()) - {CandidateState.FAILED}
+    if CandidateState.OPEN in found:
+        return Outcome.UNRESOLVED, (), {**states, leader: CandidateState.OPEN}
+    if found == {CandidateState.TIES}:
+        return Outcome.NO_WORTHWHILE_DIFFERENCE, (), dict(states)
+    winners = tuple(name for name, state in states.items() if state is CandidateState.TIES)
+    if len(winners) == 1:
+        return Outcome.WINNER, winners, {**states, leader: CandidateState.WINS}
+    return Outcome.TIE, winners, dict(states)
