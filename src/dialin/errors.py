@@ -25,16 +25,18 @@ class DialinError(Exception):
     Args:
         what: what is wrong, in one line, naming the thing as the user wrote it.
         remedy: what to do about it, in one line.
-        log_tail: the last lines of the log that tells of it, as a server or a driver wrote them.
+        log_tail: the last lines of the log that shows it, as a server or a driver wrote them.
+        resumable: the study can be resumed after the remedy; the command that does so is added where the study is known.
     """
 
     exit_code: ExitCode = ExitCode.NO_VERDICT
 
-    def __init__(self, what: str, remedy: str = "", log_tail: str = "") -> None:
+    def __init__(self, what: str, remedy: str = "", log_tail: str = "", *, resumable: bool = False) -> None:
         super().__init__(what)
         self.what = what
         self.remedy = remedy
         self.log_tail = log_tail
+        self.resumable = resumable
 
     def __str__(self) -> str:
         return f"{self.what.rstrip('.')}. {self.remedy}" if self.remedy else self.what

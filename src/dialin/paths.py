@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,14 +70,6 @@ class Home:
     def config(self) -> Path:
         """Directories that the user added with `dialin servers add`."""
         return self.root / "servers.json"
-
-
-@contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Hold a lock file alone, among all processes that ask for it; the kernel lets go of it however the process ends."""
-    with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def replace_text(path: Path, text: str) -> None:

@@ -148,7 +148,7 @@ def test_all_verdicts_are_printed_before_any_report_is_written(quick, tmp_path, 
 
 def test_a_directory_named_dir_is_named_as_it_is_in_the_command_that_goes_on(quick, tmp_path, monkeypatch):
     def broken(*_):
-        raise DialinError("The disk is full", "Make room, then: dialin resume DIR")
+        raise DialinError("The disk is full", "Make room", resumable=True)
 
     monkeypatch.setattr(execution, "begin", broken)
     out = tmp_path / "MY DIR"

@@ -174,7 +174,8 @@ def perform(directory: Path, run: Callable[[Watcher], Verdict], go_on_with: str 
     except DialinError as error:
         _warn_of_changes()
         _write_reports(directory)
-        error.remedy = error.remedy.replace("dialin resume DIR", command)
+        if error.resumable:
+            error.remedy = f"{error.remedy}, then: {command}" if error.remedy else f"Resume it: {command}"
         raise
 
 

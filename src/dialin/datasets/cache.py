@@ -7,7 +7,6 @@ can (reflink), and are written to disk before a trial starts, so that no write-b
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -22,7 +21,8 @@ from typing import Any
 
 from dialin.clock import Clock
 from dialin.errors import DialinError, UserError
-from dialin.paths import Home, locked
+from dialin.file_lock import locked, try_lock
+from dialin.paths import Home
 
 DEFAULT_LIMIT = 50 * 1024**3
 """Bytes that all datasets together may take; `DIALIN_CACHE_LIMIT_GB` changes it."""
@@ -131,8 +131,7 @@ class DatasetCache:
         Raises:
             DatasetRemovedError: it was removed meanwhile.
         """
-        with (self._root / f".{dataset.key}.lock").open("w") as file:
-            fcntl.flock(file, fcntl.LOCK_SH)
+        with locked(self._root / f".{dataset.key}.lock", shared=True):
             if not self.find(dataset.key):
                 raise DatasetRemovedError(
                     "The prepared data was removed to make room", "Try again, or raise DIALIN_CACHE_LIMIT_GB"
@@ -149,9 +148,7 @@ class DatasetCache:
 
     def _remove_unless_in_use(self, key: str, path: Path) -> bool:
         with (self._root / f".{key}.lock").open("w") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
+            if not try_lock(file.fileno()):
                 return False
             shutil.rmtree(path, ignore_errors=True)
             return True

@@ -9,9 +9,10 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from dialin.file_lock import locked
 from dialin.model.record import StudyRecord
 from dialin.model.study import Goal, StudySpec
-from dialin.paths import locked, replace_text
+from dialin.paths import replace_text
 from dialin.question.plan import Plan
 from dialin.stats.forecast import blocks_for, detectable
 from dialin.stats.noise import Noise, separate

@@ -226,4 +226,4 @@ def _run(ready: CheckedStudy, directory: Path, store: Store, workshop: Tools, wa
         machine_noise.remember(workshop.home.noise, store.read())
         return verdict
     except UserError as error:
-        raise DialinError(error.what, f"{error.remedy}, then: dialin resume DIR") from error
+        raise DialinError(error.what, error.remedy, resumable=True) from error

@@ -108,7 +108,7 @@ class Runner:
         """
         if self._stop_asked():
             self.say("Stopped between two blocks, as it was asked for")
-            raise InterruptedStudyError("Stopped after a block, as it was asked for", "Go on where it stood: dialin resume DIR")
+            raise InterruptedStudyError("Stopped after a block, as it was asked for", resumable=True)
 
     def _check_still_running(self, block: int, purpose: Purpose) -> None:
         """End a study in which everything fails that did not before: what broke is not a candidate.
@@ -124,8 +124,9 @@ class Runner:
         if own and len(failures) == len(own):
             raise ServerError(
                 f"Every trial of block {block} failed, of candidates that could be measured before: {failures[-1].reason}",
-                "Mend that, then: dialin resume DIR",
+                "Correct that",
                 failures[-1].log_tail,
+                resumable=True,
             )
 
     def _missing(self, block: int, names: Sequence[str], purpose: Purpose) -> list[tuple[int, str]]:
@@ -254,12 +255,14 @@ class Runner:
         if last is None and any(trial.is_disturbed for trial in self._state.trials):
             return ServerError(
                 "No candidate could be measured: somebody else changed what is under test",
-                "Find what sets it and stop that, then: dialin resume DIR",
+                "Find what sets it and stop that",
+                resumable=True,
             )
         if last is None:
             return ServerError(
                 "No candidate could be measured: the host itself stood still for most of every trial",
-                "See dialin doctor; then go on: dialin resume DIR",
+                "See dialin doctor",
+                resumable=True,
             )
         return ServerError(
             f"No candidate could be measured; the last failure: {last.reason}",

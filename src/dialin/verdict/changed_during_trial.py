@@ -143,7 +143,8 @@ def check_not_contested(trials: Sequence[Trial], session: int) -> None:
     raise ChangedByOthersError(
         f"Somebody else keeps changing {change.variable}: dialin left it at {_shown(change.before)}, and found it at "
         f"{_shown(change.after)}, in {IN_A_ROW} trials in a row",
-        "Find what sets it (a second client, a script, a configuration agent) and stop that, then: dialin resume DIR",
+        "Find what sets it (a second client, a script, a configuration agent) and stop that",
+        resumable=True,
     )
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from dialin.clock import Clock
+from dialin.file_lock import try_lock
 
 _POLL = 0.05
 
@@ -40,7 +40,7 @@ class Locks:
             return True
         descriptor = os.open(self._path(name), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         limit = self._clock.monotonic() + patience
-        while not _locked(descriptor):
+        while not try_lock(descriptor):
             if self._clock.monotonic() > limit:
                 os.close(descriptor)
                 return False
@@ -60,7 +60,7 @@ class Locks:
         except OSError:
             return False  # it is somebody else's file, and so may be the process
         try:
-            return _locked(descriptor)
+            return try_lock(descriptor)
         finally:
             os.close(descriptor)
 
@@ -99,11 +99,3 @@ class Locks:
 
     def _path(self, name: str) -> Path:
         return self._directory / f"{name}.lock"
-
-
-def _locked(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

@@ -72,7 +72,7 @@ def empty(query: Query, name: str, owner: str) -> None:
     """
     tables = _tables(query, name)
     if not _is_marked(query, name, tables, owner):
-        raise UserError(f"The schema {name} is not the one that dialin made", "See who replaced it, then: dialin resume DIR")
+        raise UserError(f"The schema {name} is not the one that dialin made", "See who replaced it", resumable=True)
     query("SET SESSION foreign_key_checks = 0")
     for table in tables:
         if table != MARK:

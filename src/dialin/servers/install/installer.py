@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
@@ -10,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from dialin.errors import UserError
+from dialin.file_lock import lock, try_lock
 from dialin.model.build import Build, BuildReference
 from dialin.paths import Home
 from dialin.servers.builds import identify
@@ -153,11 +153,9 @@ def exclusively(home: Home, say: Say) -> Iterator[None]:
     """
     with (home.builds / ".lock").open("w") as file:
         os.set_inheritable(file.fileno(), True)  # noqa: FBT003 - it takes no name
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not try_lock(file.fileno()):
             say("another dialin is installing; waiting for it")
-            fcntl.flock(file, fcntl.LOCK_EX)
+            lock(file.fileno())
         yield
 
 
