@@ -37,7 +37,7 @@ _FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Dataset:
+class StoredDataset:
     """Prepared data.
 
     Attributes:
@@ -76,7 +76,7 @@ class DatasetCache:
         self._clock = clock
         self._limit = limit
 
-    def find(self, key: str) -> Dataset | None:
+    def find(self, key: str) -> StoredDataset | None:
         """Return a dataset that is there, and note that it is used."""
         manifest = self._root / key / _MANIFEST
         found = _read(manifest)
@@ -88,7 +88,9 @@ class DatasetCache:
         now = self._clock.now()
         os.utime(manifest, (now, now))
 
-    def ensure(self, facts: Mapping[str, Any], make: Callable[[Path], None], *, expected: int, smaller: str = "") -> Dataset:
+    def ensure(
+        self, facts: Mapping[str, Any], make: Callable[[Path], None], *, expected: int, smaller: str = ""
+    ) -> StoredDataset:
         """Return the dataset of these facts, made first where it is not there.
 
         Args:
@@ -122,10 +124,10 @@ class DatasetCache:
                 workplace.rename(self._root / key)
             finally:
                 shutil.rmtree(workplace, ignore_errors=True)
-            return Dataset(key, self._root / key, size)
+            return StoredDataset(key, self._root / key, size)
 
     @contextmanager
-    def in_use(self, dataset: Dataset) -> Iterator[None]:
+    def in_use(self, dataset: StoredDataset) -> Iterator[None]:
         """Keep a dataset from being removed to make room, by this process or another.
 
         Raises:
@@ -170,12 +172,12 @@ class DatasetCache:
         check_space(self._root, needed, smaller)
 
 
-def _read(manifest: Path) -> Dataset | None:
+def _read(manifest: Path) -> StoredDataset | None:
     try:
         size = int(json.loads(manifest.read_text(encoding="utf-8"))["size"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return Dataset(manifest.parent.name, manifest.parent, size)
+    return StoredDataset(manifest.parent.name, manifest.parent, size)
 
 
 def check_space(directory: Path, needed: int, smaller: str = "") -> None:

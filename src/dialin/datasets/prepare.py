@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from dialin.clock import Clock
-from dialin.datasets.cache import Dataset, DatasetCache, DatasetRemovedError, copy
+from dialin.datasets.cache import DatasetCache, DatasetRemovedError, StoredDataset, copy
 from dialin.model.build import Build
 from dialin.model.setting import Value
 from dialin.paths import Home
@@ -16,7 +16,7 @@ from dialin.servers.capabilities import Capability, has
 from dialin.servers.ledger import Ledger
 from dialin.servers.sandbox import Sandbox
 from dialin.variables import rules
-from dialin.workloads.base import Target, Workload
+from dialin.workloads.base import Dataset, Target
 
 BLANK_SIZE = 400 * 1024**2
 """About what an empty data directory takes, at the most."""
@@ -53,11 +53,11 @@ class Preparer:
         """Return the same, telling somebody else."""
         return Preparer(self._home, self._cache, self._ledger, self._clock, say)
 
-    def in_use(self, dataset: Dataset) -> AbstractContextManager[None]:
+    def in_use(self, dataset: StoredDataset) -> AbstractContextManager[None]:
         """Keep a dataset from being removed; see `DatasetCache.in_use`."""
         return self._cache.in_use(dataset)
 
-    def blank(self, build: Build, shape: Mapping[str, Value]) -> Dataset:
+    def blank(self, build: Build, shape: Mapping[str, Value]) -> StoredDataset:
         """Return an empty data directory of a build, with the given variables that shape data.
 
         Raises:
@@ -105,7 +105,7 @@ class Preparer:
         finally:
             sandbox.remove()
 
-    def prepared(self, build: Build, workload: Workload, shape: Mapping[str, Value]) -> Dataset:
+    def prepared(self, build: Build, workload: Dataset, shape: Mapping[str, Value]) -> StoredDataset:
         """Return the prepared data of a workload on a build.
 
         Raises:
@@ -137,7 +137,7 @@ class Preparer:
         expected = BLANK_SIZE + workload.expected_bytes()
         return self._cache.ensure(facts, make, expected=expected, smaller=workload.smaller)
 
-    def _preparing(self, build: Build, workload: Workload) -> dict[str, Value]:
+    def _preparing(self, build: Build, workload: Dataset) -> dict[str, Value]:
         """The setting that data is prepared with: quick, and with the pool's list of pages written whole at the stop."""
         half = host.memory_available() // 2
         pool = max(128 * 1024**2, min(half, round(1.5 * workload.expected_bytes())))

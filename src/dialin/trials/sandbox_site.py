@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dialin.clock import Clock
-from dialin.datasets.cache import Dataset, check_space, copy
+from dialin.datasets.cache import StoredDataset, check_space, copy
 from dialin.model.build import Build
 from dialin.model.setting import Setting, Value
 from dialin.model.study import StudySpec
@@ -56,7 +56,7 @@ class Sandboxes:
         """Prepare the data of every candidate, once; it is kept while the study runs."""
         workshop, spec = self.workshop, self.spec
         preparer = workshop.preparer.telling(say)
-        datasets: dict[str, Dataset] = {}
+        datasets: dict[str, StoredDataset] = {}
         with ExitStack() as held:
             for candidate in spec.candidates:
                 shape = rules.shapes_data(spec.setting_of(candidate.name))
@@ -71,13 +71,13 @@ class Sandboxes:
             else:
                 yield lambda trial: self._of_its_own(trial, datasets)
 
-    def _of_its_own(self, trial: Trial, datasets: Mapping[str, Dataset]) -> SandboxStage:
+    def _of_its_own(self, trial: Trial, datasets: Mapping[str, StoredDataset]) -> SandboxStage:
         """Return a sandbox that serves one trial; what that is for may need more options than its candidate."""
         name = trial.candidate
         needed = raw_waits.needs(self.builds[self.spec.candidate(name).server], trial, self.spec.waits, host.memory_available())
         return self._sandbox(name, datasets, {**self.spec.setting_of(name), **needed})
 
-    def _sandbox(self, candidate: str, datasets: Mapping[str, Dataset], setting: Setting) -> SandboxStage:
+    def _sandbox(self, candidate: str, datasets: Mapping[str, StoredDataset], setting: Setting) -> SandboxStage:
         workshop, build = self.workshop, self.builds[self.spec.candidate(candidate).server]
         options = sandbox_options(setting, build)
         return SandboxStage(
@@ -91,7 +91,7 @@ class Sandboxes:
             self.spec.set_variables,
         )
 
-    def _sharing(self, changes: Changes, datasets: Mapping[str, Dataset], held: ExitStack) -> Callable[[Trial], Stage]:
+    def _sharing(self, changes: Changes, datasets: Mapping[str, StoredDataset], held: ExitStack) -> Callable[[Trial], Stage]:
         """Return what sets up the stages of trials that share sandboxes; the last of these is gone when `held` is closed.
 
         Trials for waits have one each, started with their instruments.
@@ -132,7 +132,7 @@ class SandboxStage:
     def __init__(
         self,
         build: Build,
-        dataset: Dataset,
+        dataset: StoredDataset,
         options: Setting,
         cpus: str | None,
         home: Home,

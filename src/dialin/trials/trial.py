@@ -32,7 +32,7 @@ from dialin.trials.hang_detector import HangDetector
 from dialin.trials.probing import TrialWatcher, Watching, nothing
 from dialin.trials.site import Stage
 from dialin.verdict.changed_during_trial import VariablesChangedError
-from dialin.workloads.base import Load, Workload
+from dialin.workloads.base import Load, LoadSource
 
 _POOL_PATIENCE = 600.0
 """Seconds that the load of the buffer pool's pages may take; the warm-up begins when it is over."""
@@ -73,7 +73,7 @@ class TrialContext:
     clock: Clock
     store: Store
     watcher: Watcher
-    workload: Workload
+    workload: LoadSource
     stage: Callable[[Trial], Stage]
     check: Callable[[], None] = _nothing
     counted: Mapping[str, Mapping[str, str]] = field(default_factory=dict)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -86,32 +87,51 @@ class Load(Protocol):
         ...
 
 
-class Workload(Protocol):
-    """A kind of load with its sizes."""
+class Dataset(ABC):
+    """The data of a workload: what it is, how large, and how a server is filled with it. It is made once, kept and restored."""
 
-    def check(self) -> None:
+    @abstractmethod
+    def describe_data(self) -> str:
+        """Return what is prepared, in a few words."""
+
+    @abstractmethod
+    def data_facts(self) -> dict[str, Any]:
+        """Return all that decides what the prepared data is; two workloads with the same facts share a dataset."""
+
+    @abstractmethod
+    def expected_bytes(self) -> int:
+        """Return about how many bytes the prepared data takes."""
+
+    @property
+    def smaller(self) -> str:
+        """What to give for less data, such as `a smaller --table-size`; empty where nothing makes it less."""
+        return ""
+
+    @abstractmethod
+    def prepare(self, target: Target) -> None:
+        """Fill a server with the data.
+
+        Raises:
+            WorkloadError: it failed.
+        """
+
+
+class LoadSource(ABC):
+    """What applies a load, second by second."""
+
+    def check(self) -> None:  # noqa: B027 - what needs nothing has nothing to check
         """Make sure that it can run, before anything is started.
 
         Raises:
             UserError: a program, a script or an option is not there.
         """
-        ...
 
-    def check_account(self, account: Account) -> None:
+    def check_account(self, account: Account) -> None:  # noqa: B027 - most drivers take any account
         """Make sure that the driver can connect as an account.
 
         Raises:
             UserError: it cannot take its password, or the TLS that it needs.
         """
-        ...
-
-    def describe_data(self) -> str:
-        """Return what is prepared, in a few words."""
-        ...
-
-    def data_facts(self) -> dict[str, Any]:
-        """Return all that decides what the prepared data is."""
-        ...
 
     def digest(self) -> str:
         """Return what its own file amounts to, so that another text is noticed; empty where it has none.
@@ -119,39 +139,23 @@ class Workload(Protocol):
         Raises:
             UserError: the file cannot be read.
         """
-        ...
-
-    def expected_bytes(self) -> int:
-        """Return about how many bytes the prepared data takes."""
-        ...
-
-    @property
-    def smaller(self) -> str:
-        """What to give for less data, such as `a smaller --table-size`; empty where nothing makes it less."""
-        ...
+        return ""
 
     def temporary_bytes(self) -> int:
         """Return about how many bytes of temporary files a trial needs beside its data."""
-        ...
+        return 0
 
     @property
     def traits(self) -> LoadTraits:
         """What a study has to know of it."""
-        ...
-
-    def prepare(self, target: Target) -> None:
-        """Fill a server with the data.
-
-        Raises:
-            WorkloadError: it failed.
-        """
-        ...
+        return LoadTraits()
 
     @property
     def patience(self) -> float:
         """Seconds without any report after which its driver is called hung."""
-        ...
+        return 30.0
 
+    @abstractmethod
     def start(self, target: Target, *, threads: int, seed: int, cpus: str | None) -> Load:
         """Start the load; it runs until it is stopped.
 
@@ -161,8 +165,11 @@ class Workload(Protocol):
             seed: of the load's random numbers.
             cpus: the CPUs that the driver may use, as `0-3,8`; None for all.
         """
-        ...
 
+    @abstractmethod
     def version(self) -> str:
         """Return the driver's name and version."""
-        ...
+
+
+class Workload(Dataset, LoadSource):
+    """A kind of load with the data that it needs."""

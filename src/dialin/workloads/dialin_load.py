@@ -12,7 +12,7 @@ from dialin.errors import UserError, WorkloadError
 from dialin.model.workload import BULK_INSERT, LOAD_WORKLOADS, SYSBENCH_SCRIPTS, LoadTraits, WorkloadSpec
 from dialin.servers.account import Account
 from dialin.workloads import dialin_load_account, driver_process, load_binary, private
-from dialin.workloads.base import Second, Target, digest_of
+from dialin.workloads.base import Second, Target, Workload, digest_of
 from dialin.workloads.dialin_load_lines import Fault, Report, parse
 from dialin.workloads.driver_process import DriverProcess, EndedError
 from dialin.workloads.names import WORKLOAD_FILE, check_options
@@ -40,7 +40,7 @@ _BYTES_AN_ITEM, _BYTES_A_STOCK, _BYTES_A_CUSTOMER = 180, 440, 2620
 """Of tpcc-like, as measured on MySQL 9.7: an item, its stock in a warehouse, a customer with the orders of the beginning."""
 
 
-class DialinLoad:
+class DialinLoad(Workload):
     """A workload of dialin-load with its sizes.
 
     Args:
@@ -171,10 +171,6 @@ class DialinLoad:
             return "a smaller --workload-option warehouses"
         return "smaller sizes of the workload (--workload-option)"
 
-    def temporary_bytes(self) -> int:
-        """Return 0: no query sorts more than a few rows."""
-        return 0
-
     def _options(self, threads: int) -> list[str]:
         """Return the options of the workload, as the driver takes them."""
         options: dict[str, object] = {}
@@ -201,11 +197,6 @@ class DialinLoad:
             raise WorkloadError(
                 f"dialin-load could not prepare its data: {fault.what}", fault.remedy, _in_short(said) or fault.what
             )
-
-    @property
-    def patience(self) -> float:
-        """Seconds without any report after which the driver is called hung; it reports each second."""
-        return 30.0
 
     def start(self, target: Target, *, threads: int, seed: int, cpus: str | None) -> DialinLoadRun:
         """Start the load; it runs until it is stopped."""

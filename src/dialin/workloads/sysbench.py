@@ -15,7 +15,7 @@ from dialin.errors import UserError, WorkloadError
 from dialin.model.workload import BULK_INSERT, LOAD_WORKLOADS, SCAN, SYSBENCH_SCRIPTS, LoadTraits, WorkloadSpec
 from dialin.servers.account import Account
 from dialin.workloads import driver_process, private, sysbench_account
-from dialin.workloads.base import Second, Target, digest_of
+from dialin.workloads.base import Second, Target, Workload, digest_of
 from dialin.workloads.driver_process import DriverProcess, EndedError
 from dialin.workloads.names import check_options
 from dialin.workloads.sysbench_log import parse_line
@@ -31,7 +31,7 @@ _MADE = 2
 """Counts the ways in which data was made: 2 since tables that begin empty are told from those with rows."""
 
 
-class Sysbench:
+class Sysbench(Workload):
     """A sysbench script with its sizes.
 
     Args:
@@ -154,10 +154,6 @@ class Sysbench:
         """What to give for less data; tables that begin empty take none."""
         return "a smaller --table-size" if self.expected_bytes() else ""
 
-    def temporary_bytes(self) -> int:
-        """Return 0: no query of sysbench's scripts sorts more than a few rows."""
-        return 0
-
     def _arguments(self, target: Target, *, threads: int) -> list[str]:
         options: dict[str, object] = {
             **sysbench_account.options(target.account, target.directory),
@@ -188,11 +184,6 @@ class Sysbench:
         words = driver_process.prepare("sysbench", command, target.directory, self._environment)
         if words is not None:
             raise WorkloadError(f"sysbench could not prepare its data: {_fatal(words)}", sysbench_account.remedy(words), words)
-
-    @property
-    def patience(self) -> float:
-        """Seconds without any report after which sysbench is called hung; it reports each second."""
-        return 30.0
 
     def start(self, target: Target, *, threads: int, seed: int, cpus: str | None) -> SysbenchLoad:
         """Start the load; it runs until it is stopped.

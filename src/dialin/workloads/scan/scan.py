@@ -13,7 +13,7 @@ from dialin.model.workload import SCAN, LoadTraits, LoadUnit, Runs, WorkloadSpec
 from dialin.servers.account import Account
 from dialin.servers.connection import Query, RefusedError, connect, quoted
 from dialin.text import size
-from dialin.workloads.base import Target
+from dialin.workloads.base import Target, Workload
 from dialin.workloads.scan import cold, table
 from dialin.workloads.scan.load import PATIENCE, ScanLoad
 from dialin.workloads.scan.options import ScanOptions, parse
@@ -34,7 +34,7 @@ _RATE = {True: 150 * 1024**2, False: 400 * 1024**2}
 """Bytes a second that a plan reckons with, cold or not: careful, for the study goes by what it measures."""
 
 
-class Scan:
+class Scan(Workload):
     """A table and a query over it.
 
     Args:
@@ -114,10 +114,6 @@ class Scan:
             "fragmented": options.fragmented,
             "copies": self._copies,
         }
-
-    def digest(self) -> str:
-        """Return nothing: its options tell all of it."""
-        return ""
 
     def expected_bytes(self) -> int:
         """Return about how many bytes the prepared data takes."""
