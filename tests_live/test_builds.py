@@ -15,6 +15,7 @@ from dialin.servers.capabilities import Capability, has
 from dialin.servers.connection import global_variables
 from dialin.servers.install.installable import installable
 from dialin.servers.sandbox import Sandbox
+from dialin.servers.set_since_start import set_since_start
 from dialin.trials.tools import Tools
 from live import INSTALLED
 
@@ -107,6 +108,10 @@ def test_the_table_of_capabilities_is_what_the_server_does(build):
             if ("innodb_metrics" in tables)
             else set()
         )
+        origins = {
+            name.upper()
+            for (name,) in query("SELECT column_name FROM information_schema.columns WHERE table_name = 'SYSTEM_VARIABLES'")
+        }
         locks = "SELECT COUNT(*) FROM performance_schema.rwlock_instances WHERE name LIKE '%/innodb/btr%search%latch%'"
         query("UPDATE performance_schema.setup_instruments SET enabled = 'YES', timed = 'YES'")
         instrumented = query(locks)[0][0] > 0
@@ -117,12 +122,22 @@ def test_the_table_of_capabilities_is_what_the_server_does(build):
             Capability.STATEMENT_HISTOGRAM: "events_statements_histogram_global" in tables,
             Capability.INNODB_METRICS: "innodb_metrics" in tables,
             Capability.METRICS_ENABLED_COLUMN: "ENABLED" in columns,
+            Capability.VALUE_ORIGIN: "variables_info" in tables or "GLOBAL_VALUE_ORIGIN" in origins,
             Capability.GLOBAL_PRIV: "global_priv" in tables,
             Capability.LOCKS_INSTRUMENTED_AT_START: not instrumented,
             Capability.ALTER_USER: answers(query, "ALTER USER 'root'@'localhost' IDENTIFIED BY ''"),
             Capability.PERSIST: answers(query, "RESET PERSIST"),
         }
     assert {each: has(build, each) for each in seen} == seen
+
+
+def test_a_server_remembers_which_variables_were_set_since_its_start(build):
+    with booted(build, {"max_connections": 60}) as sandbox, sandbox.connect() as query:
+        before = set_since_start(query, build)
+        query("SET GLOBAL max_connections = 50")
+        after = set_since_start(query, build)
+    assert "max_connections" not in before
+    assert ("max_connections" in after) == has(build, Capability.VALUE_ORIGIN)
 
 
 def test_an_option_for_instruments_is_known_where_the_table_says_so(build):

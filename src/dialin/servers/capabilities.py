@@ -67,6 +67,9 @@ class Capability(StrEnum):
     METRICS_ENABLED_COLUMN = "metrics_enabled_column"
     """Tells there by the column ENABLED (1 or 0) which counters are on; by STATUS ('enabled' or 'disabled') otherwise."""
 
+    VALUE_ORIGIN = "value_origin"
+    """Tells of each variable where its value is from: whether somebody set it since the server was started."""
+
     GLOBAL_PRIV = "global_priv"
     """Keeps accounts in mysql.global_priv; mysql.user is a view of it."""
 
@@ -111,6 +114,8 @@ _TABLE = (
     _Row(MYSQL, Capability.LOCKS_INSTRUMENTED_AT_START, (5, 6), (8, 0)),
     _Row(MYSQL, Capability.STATEMENT_HISTOGRAM, (8, 0, 3)),
     _Row(MYSQL, Capability.INNODB_METRICS, (5, 6)),
+    _Row(MYSQL, Capability.VALUE_ORIGIN, (8, 0)),
+    _Row(MARIADB, Capability.VALUE_ORIGIN, (10, 1, 1)),
     _Row(MARIADB, Capability.POOL_DUMP, (10, 0)),
     _Row(MARIADB, Capability.POOL_DUMP_PCT, (10, 1, 10)),
     _Row(MARIADB, Capability.CERTIFICATE_EACH_BOOT, (11, 4)),

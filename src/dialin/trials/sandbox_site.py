@@ -13,20 +13,22 @@ from dialin.datasets.cache import StoredDataset, check_space, copy
 from dialin.model.build import Build
 from dialin.model.setting import Setting, Value
 from dialin.model.study import StudySpec
-from dialin.model.trial import Purpose, Step, Trial
+from dialin.model.trial import Purpose, Step, Trial, VariableChange
 from dialin.paths import Home
 from dialin.probes import host
 from dialin.servers.capabilities import Capability, Versioned, has
+from dialin.servers.connection import global_variables
 from dialin.servers.instance import Instance
 from dialin.servers.ledger import Ledger
 from dialin.servers.sandbox import Sandbox
+from dialin.servers.set_since_start import set_since_start
 from dialin.trials import raw_waits
 from dialin.trials.changes import Changes
 from dialin.trials.shared_sandbox import SharedSandbox, SharedStage
 from dialin.trials.site import Stage, Timed
 from dialin.trials.tools import Tools
 from dialin.variables import rules
-from dialin.verdict.changed_during_trial import ChangeDetector
+from dialin.verdict.changed_during_trial import ChangeDetector, VariablesChangedError
 from dialin.workloads.base import Target, Workload
 
 SANDBOX = "{sandbox}"
@@ -142,6 +144,7 @@ class SandboxStage:
     ) -> None:
         self.build = build
         self.detector = ChangeDetector(studied)
+        self._studied = frozenset(studied)
         self._dataset = dataset
         self._options = options
         self._cpus = cpus
@@ -158,7 +161,24 @@ class SandboxStage:
             copy(self._dataset.data, sandbox.data)
         with timed(Step.BOOT):
             sandbox.boot(self._options, cpus=self._cpus)
+            self._check_as_started(sandbox)
         return sandbox
+
+    def _check_as_started(self, sandbox: Sandbox) -> None:
+        """Make sure that no variable under test was set between the start and now.
+
+        Raises:
+            VariablesChangedError: somebody set one.
+        """
+        with sandbox.connect() as query:
+            self.detector.remember(now := global_variables(query))
+            names = self._studied & now.keys() & set_since_start(query, self.build)
+        if names:
+            changes = [
+                VariableChange(name, str(self._options.get(name, "its default")), now[name], under_test=True, step=Step.BOOT)
+                for name in sorted(names)
+            ]
+            raise VariablesChangedError(changes)
 
     def instance(self) -> Instance | None:
         """Return the sandbox, once there is one."""

@@ -34,7 +34,7 @@ class Stage(Protocol):
 
         Raises:
             ServerError: it does not start, or refuses the setting.
-            VariablesChangedError: a server that runs is not as dialin left it; it was not set.
+            VariablesChangedError: a server is not as dialin started or left it; it was not set.
         """
         ...
 

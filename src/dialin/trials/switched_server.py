@@ -35,6 +35,7 @@ class SwitchedServer:
 
     Raises:
         ServerError: it does not answer.
+        VariablesChangedError: somebody else changed a variable under test since it was started.
     """
 
     def __init__(self, server: Instance, changes: Changes, clock: Clock, detector: ChangeDetector) -> None:
@@ -45,7 +46,7 @@ class SwitchedServer:
         with server.connect() as query:
             self._at_boot = global_variables(query)
             self._exact = exact_values(query, sorted(changes.asked() & self._at_boot.keys()))
-        detector.remember(self._at_boot)
+        detector.check(self._at_boot, Step.SET)
 
     def become(self, candidate: str) -> None:
         """Set the server to a candidate, and wait until that is in force; the server may round what it is asked for.

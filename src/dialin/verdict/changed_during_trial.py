@@ -3,8 +3,9 @@
 A trial in which a variable under test changed measured neither the one value nor the other. It is discarded and run again. Two
 such trials in a row mean that somebody keeps setting the variable: the study stops, and leaves the variable to them.
 
-Changes are noticed by comparing what the server reports: before a running server is set to the next candidate, before the load
-begins, and after it has ended. A value that was changed and changed back between two of these is not noticed.
+Changes are noticed by comparing what the server reports: after its start (where it remembers which variables were set), before
+a running server is set to the next candidate, before the load begins, and after it has ended. A value that was changed and
+changed back between two of these is not noticed.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ IN_A_ROW = 2
 _LONGEST = 80
 
 _NOTICED = {
+    Step.BOOT: "as soon as the server had started",
     Step.SET: "before the trial began",
     Step.VERIFY: "before the load began",
     Step.STOP: "after the load had ended",
