@@ -10,16 +10,17 @@ import argparse
 import statistics
 import tempfile
 import time
+from collections.abc import Generator
 from pathlib import Path
 
+from dialin.fleet.worker import BlockRequest
 from dialin.model.progress import Silent
 from dialin.model.study import Candidate, StudySpec
-from dialin.model.trial import Trial
 from dialin.question.plan import plan
 from dialin.race.runner import Runner
 from dialin.store.store import Store
 from dialin.testing.clock import FakeClock
-from dialin.trials.trial import TrialContext
+from dialin.trials.events import Event, Sampled, TrialBegan
 from fixtures.simulated_trials import SimulatedTrials
 
 SECONDS = 60
@@ -33,12 +34,13 @@ class Timed:
         self._ended: float | None = None
         self.between: list[float] = []
 
-    def __call__(self, laboratory: TrialContext, planned: Trial) -> Trial:
-        if self._ended is not None:
-            self.between.append(time.perf_counter() - self._ended)
-        ended = self._trials(laboratory, planned)
-        self._ended = time.perf_counter()
-        return ended
+    def run_block(self, request: BlockRequest) -> Generator[Event, None, None]:
+        for event in self._trials.run_block(request):
+            if isinstance(event, TrialBegan) and self._ended is not None:
+                self.between.append(time.perf_counter() - self._ended)
+            yield event
+            if isinstance(event, Sampled):
+                self._ended = time.perf_counter()
 
 
 def measured(trials: int, candidates: int) -> list[float]:
@@ -50,18 +52,15 @@ def measured(trials: int, candidates: int) -> list[float]:
     )
     minutes = trials * (SECONDS + 20) / 60
     spec = StudySpec(candidates=one, baseline=names[0], minutes=minutes, measure=SECONDS, warmup=10, aa=True)
-    levels = dict.fromkeys(names, 1000.0)
-    timed = Timed(SimulatedTrials(levels))
     with (
         tempfile.TemporaryDirectory() as directory,
         Store.create(
             Path(directory), spec, created=0, dialin_version="0", command="", host={}, servers={"mysql@9.7.4": {}}
         ) as store,
     ):
-        laboratory = TrialContext(
-            spec=spec, plan=plan(spec), clock=FakeClock(), store=store, watcher=Silent(), workload=None, stage=None
-        )
-        Runner(laboratory, store.begin_session(), timed).run()
+        clock = FakeClock()
+        timed = Timed(SimulatedTrials(dict.fromkeys(names, 1000.0), clock=clock))
+        Runner(store, clock, Silent(), plan(spec), timed, store.begin_session()).run()
     return timed.between
 
 

@@ -91,8 +91,11 @@ def running(record: StudyRecord, directory: Path) -> Iterator[Path]:
         catalogues=record.catalogues,
     ) as store:
         store.begin_session()
+        for block in record.blocks:
+            store.begin_block(block)
         for one in record.trials[: last + 1]:
-            begun = store.begin_trial(replace(one, started=one.started + shift, state=TrialState.RUNNING))
+            begun = replace(one, started=one.started + shift, state=TrialState.RUNNING)
+            store.begin_trial(begun)
             for sample in upto if one is trial else record.samples.get(one.id, ()):
                 store.add_sample(begun.id, replace(sample, at=sample.at + shift))
             if one is not trial:

@@ -1,6 +1,5 @@
 """Trials that follow each other by SET GLOBAL in one server's life, on real servers under real load."""
 
-from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -104,16 +103,24 @@ def test_a_server_that_is_killed_fails_its_trial_and_the_next_life_begins_with_t
     assert trials(out)[1].state is TrialState.INTERRUPTED
 
 
-@contextmanager
-def timed(step):
-    yield
+def made_ready(stage):
+    making = stage.ready()
+    while True:
+        try:
+            next(making)
+        except StopIteration as ready:
+            return ready.value
 
 
 @on_mysql
 def test_a_value_that_the_running_server_refuses_fails_its_trial_and_the_next_one_is_served_anew(workshop):
     build = find(MYSQL)
     changes = Changes(
-        boot={}, own={"good": {CAPACITY: 300}, "bad": {"innodb_commit_concurrency": 4}}, expected={}, settable=frozenset()
+        boot={},
+        own={"good": {CAPACITY: 300}, "bad": {"innodb_commit_concurrency": 4}},
+        expected={},
+        settable=frozenset(),
+        asked=frozenset(),
     )
     blank = workshop.preparer.blank(build, {})
     lives = SharedSandbox(
@@ -127,7 +134,7 @@ def test_a_value_that_the_running_server_refuses_fails_its_trial_and_the_next_on
         trial = Trial(id=0, block=1, session=1, position=1, candidate=candidate, state=TrialState.RUNNING, started=0.0)
         stage = SharedStage(lives, trial, build)
         try:
-            server = stage.ready(timed)
+            server = made_ready(stage)
             with server.connect() as query:
                 assert global_variables(query)[CAPACITY] == "300"
             stage.end(well=True)

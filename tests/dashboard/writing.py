@@ -5,6 +5,7 @@ from dataclasses import replace
 from dialin.model.progress import Progress, SessionState, Standing
 from dialin.model.trial import Sample, Step, Trial, TrialState
 from dialin.store.store import Store
+from fixtures.recorded import begun
 
 TRIAL = Trial(0, 1, 1, 2, "4", TrialState.RUNNING, 1000.0)
 
@@ -36,7 +37,7 @@ class Study:
         self.trial = None
 
     def begin_trial(self, trial=TRIAL, seconds=3):
-        self.trial = self.store.begin_trial(trial)
+        self.trial = begun(self.store, trial)
         for second in range(1, 1 + seconds):
             self.store.add_sample(self.trial.id, sample(second))
 

@@ -1,6 +1,6 @@
 """Which server a trial of a study on sandboxes gets."""
 
-from contextlib import ExitStack, nullcontext
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,7 +15,9 @@ from dialin.trials.sandbox_site import Sandboxes, SandboxStage
 from dialin.trials.shared_sandbox import SharedStage
 
 BUILD = Build(Flavour.MYSQL, (9, 7, 4), Path("/mysqld"))
-DATASETS = {name: SimpleNamespace(data=Path("/data"), size=1) for name in ("1", "4", "16")}
+PREPARER = SimpleNamespace(
+    prepared=lambda *asked: SimpleNamespace(data=Path("/data"), size=1), in_use=lambda dataset: nullcontext()
+)
 
 
 def trial(purpose):
@@ -25,16 +27,19 @@ def trial(purpose):
 @pytest.fixture
 def sandboxes(spec, home, clock):
     asked = spec.model_copy(update={"waits": "hash_table_locks", "switch": Switch.SET, "fixed": {"performance_schema": "OFF"}})
-    workshop = SimpleNamespace(home=home, clock=clock, ledger=None)
-    return Sandboxes(asked, {"mysql@9.7.4": BUILD}, SimpleNamespace(), workshop)
+    home.sandboxes.mkdir(parents=True)
+    workshop = SimpleNamespace(home=home, clock=clock, ledger=None, preparer=SimpleNamespace(telling=lambda say: PREPARER))
+    load = SimpleNamespace(temporary_bytes=lambda: 0, smaller="")
+    return Sandboxes(asked, {"mysql@9.7.4": BUILD}, load, workshop)
 
 
 def test_a_trial_for_waits_has_its_candidates_setting_and_instruments_whatever_was_asked(sandboxes):
-    options = sandboxes._of_its_own(trial(Purpose.WAITS), DATASETS)._options
+    with sandboxes.open(print) as site:
+        options = site.stage(trial(Purpose.WAITS))._options
+        plain = site.stage(trial(Purpose.RACE))._options
     assert options["innodb_buffer_pool_instances"] == 4
     assert options["performance_schema"] == "ON"
     assert options["performance_schema_events_waits_history_long_size"] > 0
-    plain = sandboxes._of_its_own(trial(Purpose.RACE), DATASETS)._options
     assert plain["performance_schema"] == "OFF"
     assert not any("waits" in name for name in plain)
 
@@ -47,13 +52,13 @@ def test_where_trials_share_a_server_those_for_waits_have_their_own_and_the_shar
 
     monkeypatch.setattr("dialin.trials.sandbox_site.SharedSandbox.end", end)
     changes = SimpleNamespace(boot={})
-    stage = replace(sandboxes, changes=changes)._sharing(changes, DATASETS, ExitStack())
-    assert isinstance(stage(trial(Purpose.CONFIRM)), SharedStage)
-    assert not ended
-    own = stage(trial(Purpose.WAITS))
-    assert isinstance(own, SandboxStage)
-    assert own._options["innodb_buffer_pool_instances"] == 4
-    assert len(ended) == 1
+    with replace(sandboxes, changes=changes).open(print) as site:
+        assert isinstance(site.stage(trial(Purpose.CONFIRM)), SharedStage)
+        assert not ended
+        own = site.stage(trial(Purpose.WAITS))
+        assert isinstance(own, SandboxStage)
+        assert own._options["innodb_buffer_pool_instances"] == 4
+        assert len(ended) == 1
 
 
 def test_what_trials_write_to_temporary_files_must_fit_beside_the_data(sandboxes, monkeypatch):

@@ -78,7 +78,7 @@ def test_an_options_spelling_means_the_variable_that_the_server_has():
     spec = study({"a": {}, "b": {"transaction_isolation": "READ-COMMITTED"}})
     found = changes_between(spec, {}, catalogue(tx_isolation=True))
     assert found.own["b"] == {"tx_isolation": "READ-COMMITTED"}
-    assert found.asked() == {"tx_isolation"}
+    assert found.asked == {"tx_isolation"}
 
 
 @pytest.mark.parametrize(

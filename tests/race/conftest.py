@@ -6,7 +6,6 @@ from dialin.model.progress import Silent
 from dialin.question.plan import plan
 from dialin.race.runner import Runner
 from dialin.store.store import Store
-from dialin.trials.trial import TrialContext
 
 
 @pytest.fixture
@@ -21,17 +20,10 @@ def study(tmp_path, spec, clock):
             path.mkdir()
             store = Store.create(path, spec, created=0, dialin_version="0", command="", host={}, servers={"mysql@9.7.4": {}})
         with store:
+            store.set_spec(spec)
             session = store.begin_session()
-            laboratory = TrialContext(
-                spec=spec,
-                plan=plan(spec),
-                clock=clock,
-                store=store,
-                watcher=watcher or Silent(),
-                workload=None,
-                stage=None,
-            )
-            verdict = Runner(laboratory, session, trials, **others).run()
+            trials.clock = clock
+            verdict = Runner(store, clock, watcher or Silent(), plan(store.spec), trials, session, **others).run()
             return verdict, store.read()
 
     return run

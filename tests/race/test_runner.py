@@ -328,16 +328,14 @@ def spoiling(trials, *spoiled):
     """Trials of which these (block, candidate) are lost to the host the first time."""
     left = set(spoiled)
 
-    def run(laboratory, planned):
-        ended = trials(laboratory, planned)
-        if (planned.block, planned.candidate) not in left:
-            return ended
-        left.remove((planned.block, planned.candidate))
-        ended = replace(ended, state=TrialState.INTERRUPTED)
-        laboratory.store.save_trial(ended)
-        return ended
+    def end(trial):
+        if (trial.block, trial.candidate) not in left:
+            return trial
+        left.remove((trial.block, trial.candidate))
+        return replace(trial, state=TrialState.INTERRUPTED)
 
-    return run
+    trials.end = end
+    return trials
 
 
 def test_a_trial_that_the_host_spoiled_is_run_again_in_its_block_and_counts_for_nothing(study):
@@ -354,11 +352,7 @@ def test_a_trial_that_the_host_spoiled_is_run_again_in_its_block_and_counts_for_
 
 
 def test_a_host_that_spoils_every_trial_ends_with_the_budget(study, spec):
-    def always(laboratory, planned):
-        ended = replace(simulated()(laboratory, planned), state=TrialState.INTERRUPTED)
-        laboratory.store.save_trial(ended)
-        return ended
-
+    always = simulated(end=lambda trial: replace(trial, state=TrialState.INTERRUPTED))
     with pytest.raises(ServerError, match="No candidate could be measured"):
         study(always, shorter(spec))
 

@@ -10,6 +10,7 @@ from dialin.model.trial import Purpose, Step, TrialState
 from dialin.preflight import machine_noise
 from dialin.question.plan import WAIT_TRIALS, plan
 from dialin.race.runner import MAY_OVERRUN
+from dialin.trials.events import Evidence
 from dialin.verdict.verdict import reach_verdict
 from fixtures.simulated_runs import FORCED, Killed
 from fixtures.simulated_trials import SimulatedTrials
@@ -23,24 +24,23 @@ class Trials(SimulatedTrials):
     fails_waits = frozenset()
     interrupted = 0
 
-    def __call__(self, laboratory, planned):
-        if planned.purpose is not Purpose.WAITS:
-            return super().__call__(laboratory, planned)
-        levels, forced, fails = self.levels, self.in_force, self.fails
-        self.levels = {name: level / 10 for name, level in levels.items()}
-        self.in_force = {name: {**own, "performance_schema": "ON"} for name, own in forced.items()}
-        self.fails = self.fails_waits
-        try:
-            ended = super().__call__(laboratory, planned)
-        finally:
-            self.levels, self.in_force, self.fails = levels, forced, fails
+    def run(self, request, trial):
+        if trial.purpose is not Purpose.WAITS:
+            yield from super().run(request, trial)
+            return
+        costly = replace(
+            self,
+            levels={name: level / 10 for name, level in self.levels.items()},
+            in_force={name: {**own, "performance_schema": "ON"} for name, own in self.in_force.items()},
+            fails=self.fails_waits,
+        )
         if self.interrupted:
             self.interrupted -= 1
-            ended = replace(ended, state=TrialState.INTERRUPTED)
-            laboratory.store.save_trial(ended)
-        elif ended.state is TrialState.DONE:
-            laboratory.store.save_waits(ended.id, FOUND)
-        return ended
+            costly.end = lambda ended: replace(ended, state=TrialState.INTERRUPTED)
+        yield from SimulatedTrials.run(costly, request, trial)
+
+    def evidence(self, trial):
+        return Evidence(waits=FOUND) if trial.purpose is Purpose.WAITS else Evidence()
 
 
 def trials(**others):

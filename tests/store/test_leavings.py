@@ -5,13 +5,14 @@ import pytest
 from dialin.model.trial import Trial, TrialState
 from dialin.store.leavings import remove_leavings
 from dialin.store.store import Store
+from fixtures.recorded import begun
 
 
 @pytest.fixture
 def store(tmp_path, spec):
     with Store.create(tmp_path, spec, created=1.0, dialin_version="0", command="", host={}, servers={}) as made:
         for state in (TrialState.DONE, TrialState.INTERRUPTED, TrialState.FAILED, TrialState.RUNNING):
-            made.begin_trial(Trial(0, 1, 1, 1, "4", state, 5.0))
+            begun(made, Trial(0, 1, 1, 1, "4", state, 5.0))
         yield made
 
 

@@ -11,6 +11,7 @@ from dialin.model.record import Look
 from dialin.model.trial import Sample, Step, Trial, TrialState
 from dialin.store.store import FILE, Store
 from fixtures import example_studies
+from fixtures.recorded import begun
 
 PROGRESS = Progress(SessionState.RUNNING, 1.0, 6, 90.5, Step.MEASURE, 8.25, {"1": Standing(2, 1, 99.5, None, left=True)}, "why")
 
@@ -46,7 +47,7 @@ def test_progress_of_another_form_hinders_nobody(tmp_path, stores, other):
 
 def test_lines_and_samples_are_told_from_where_one_stands(stores):
     own, other = stores
-    trial = own.begin_trial(Trial(0, 1, 1, 1, "4", TrialState.RUNNING, 5.0))
+    trial = begun(own, Trial(0, 1, 1, 1, "4", TrialState.RUNNING, 5.0))
     samples = [Sample(n, 6.0 + n, Step.MEASURE, 100.0, 1.0, 1.0, 1.0, 20.0, 0.0, 0.0) for n in (1, 2, 3)]
     for number, sample in enumerate(samples):
         own.add_sample(trial.id, sample)

@@ -5,6 +5,7 @@ from dialin.model.evidence import Gauge, Point, Watched
 from dialin.model.trial import Trial, TrialState
 from dialin.store import series
 from dialin.store.store import Store
+from fixtures.recorded import begun
 
 POINTS = [
     Point(1.5, "status", "Questions", 20.25),
@@ -27,7 +28,7 @@ WATCHED = Watched(
 @pytest.fixture
 def store(tmp_path, spec):
     with Store.create(tmp_path, spec, created=1.0, dialin_version="0", command="", host={}, servers={}) as made:
-        made.begin_trial(Trial(0, 1, 1, 1, "4", TrialState.RUNNING, 5.0))
+        begun(made, Trial(0, 1, 1, 1, "4", TrialState.RUNNING, 5.0))
         yield made
 
 

@@ -10,6 +10,7 @@ from dialin.model.trial import Costs, Failure, Sample, Step, Trial, TrialState, 
 from dialin.store import schema
 from dialin.store.lock import sole_runner
 from dialin.store.store import FILE, Store
+from fixtures.recorded import begun
 
 
 def make(directory, spec):
@@ -24,7 +25,7 @@ SAMPLE = Sample(1, 6.0, Step.MEASURE, 100.0, 1400.0, 400.0, 200.0, 20.0, 0.0, 0.
 
 def test_everything_that_is_written_is_read_back(tmp_path, spec):
     with make(tmp_path, spec) as store:
-        trial = store.begin_trial(TRIAL)
+        trial = begun(store, TRIAL)
         store.add_sample(trial.id, SAMPLE)
         ended = replace(
             trial,
@@ -53,13 +54,13 @@ def test_everything_that_is_written_is_read_back(tmp_path, spec):
 def test_what_the_host_took_from_a_second_is_read_back(tmp_path, spec, stolen, pressure):
     hiccup = replace(SAMPLE, gap=2.0, stolen=stolen, pressure=pressure)
     with make(tmp_path, spec) as store:
-        store.add_sample(store.begin_trial(TRIAL).id, hiccup)
+        store.add_sample(begun(store, TRIAL).id, hiccup)
         assert store.samples() == {1: [hiccup]}
 
 
 def test_a_sample_is_there_for_other_readers_as_soon_as_it_is_written(tmp_path, spec):
     with make(tmp_path, spec) as writer:
-        trial = writer.begin_trial(TRIAL)
+        trial = begun(writer, TRIAL)
         with Store.open(tmp_path) as reader:
             for second in range(1, 4):
                 writer.add_sample(trial.id, replace(SAMPLE, second=second))
@@ -69,7 +70,7 @@ def test_a_sample_is_there_for_other_readers_as_soon_as_it_is_written(tmp_path, 
 def test_a_trial_that_was_running_when_dialin_died_is_interrupted_and_a_new_session_begins(tmp_path, spec):
     with make(tmp_path, spec) as store:
         assert store.begin_session() == 1
-        store.begin_trial(TRIAL)
+        begun(store, TRIAL)
         assert store.begin_session() == 2
         assert store.trials()[0].state is TrialState.INTERRUPTED
 
@@ -131,7 +132,7 @@ def test_what_is_found_of_the_host_later_stands_beside_what_was_known(tmp_path, 
 
 def test_a_trial_that_was_killed_keeps_the_time_up_to_its_last_second(tmp_path, spec):
     with make(tmp_path, spec) as store:
-        trial = store.begin_trial(TRIAL)
+        trial = begun(store, TRIAL)
         store.add_sample(trial.id, replace(SAMPLE, second=1, at=TRIAL.started + 20, step=Step.WARM_UP))
         store.add_sample(trial.id, replace(SAMPLE, second=2, at=TRIAL.started + 45))
     with Store.open(tmp_path) as store:
@@ -144,7 +145,7 @@ def test_a_trial_that_was_killed_keeps_the_time_up_to_its_last_second(tmp_path, 
 def test_a_trial_that_was_killed_before_its_first_second_keeps_the_time_up_to_the_last_line_of_the_log(tmp_path, spec):
     with make(tmp_path, spec) as store:
         store.say(TRIAL.started - 1, "before it")
-        store.begin_trial(TRIAL)
+        begun(store, TRIAL)
         store.say(TRIAL.started + 7, "within it")
         store.begin_session()
         assert store.trials()[0].steps == {Step.RESTORE: 7.0}

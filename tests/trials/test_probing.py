@@ -93,10 +93,6 @@ def test_the_process_is_watched_only_where_it_is_here(tmp_path):
 
 
 def test_a_trial_is_watched_over_one_connection_and_what_was_seen_is_kept(clock, monkeypatch):
-    class ProgressWriter:
-        def save_watched(self, trial_id, watched, points):
-            self.trial, self.probes, self.points = trial_id, [one.probe for one in watched], list(points)
-
     class Probe:
         name, period = "mine", 0.0
 
@@ -108,10 +104,10 @@ def test_a_trial_is_watched_over_one_connection_and_what_was_seen_is_kept(clock,
             return probing.StatusProbe(lambda statement: [("Questions", "5")]).read()
 
     monkeypatch.setattr(probing, "probes_of", lambda query, pid, client_cpu, directory: [Probe(query)])
-    server, kept = Server(), ProgressWriter()
+    server = Server()
     with by_probes(clock)(None, server, None, lambda: 0.0) as watched:
         with watched.window():
             assert server.made == 1
-        watched.keep(kept, 7)
+        evidence = watched.evidence(7)
     assert (server.made, server.open) == (1, 0)
-    assert (kept.trial, kept.probes, kept.points) == (7, ["mine"], [])
+    assert ([one.probe for one in evidence.watched], list(evidence.points)) == (["mine"], [])

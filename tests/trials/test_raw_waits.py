@@ -97,7 +97,8 @@ def collector(server, clock, free=100 * GIB, pattern="hash_table_locks", memory=
 
 
 def kept(collected, store, trial=1):
-    collected.keep(store, trial)
+    evidence = collected.evidence(trial)
+    store.save_waits(trial, evidence.waits, evidence.waits_file)
     return store.waits()[trial]
 
 
@@ -310,7 +311,7 @@ def test_a_disk_that_fills_up_while_the_waits_are_written_says_how_to_go_on(serv
         server.wait(1)
     monkeypatch.setattr(pl.DataFrame, "write_parquet", full)
     with pytest.raises(DialinError, match=r"cannot be written.*No space left on device") as caught:
-        collected.keep(store, 1)
+        collected.evidence(1)
     assert "dialin resume" in caught.value.remedy
 
 
@@ -353,7 +354,7 @@ def test_a_study_that_cannot_be_written_says_so(server, clock, store, monkeypatc
     with quiet(collected, monkeypatch):
         server.wait(1)
     with pytest.raises(DialinError, match="cannot be written"):
-        collected.keep(store, 1)
+        collected.evidence(1)
 
 
 def test_a_server_that_may_not_write_files_is_refused(server):

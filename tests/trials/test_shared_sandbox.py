@@ -1,7 +1,5 @@
 """How long a server lives that serves trials one after another; servers are fakes."""
 
-from contextlib import contextmanager
-
 import pytest
 
 from dialin.errors import ServerError
@@ -26,12 +24,11 @@ class FakeSandbox:
     def __init__(self, *, starts=True):
         self.starts, self.server, self.ended, self.detector = starts, None, 0, ChangeDetector([CAPACITY])
 
-    def ready(self, timed):
-        with timed(Step.RESTORE):
-            pass
-        with timed(Step.BOOT):
-            if not self.starts:
-                raise ServerError("it did not start")
+    def ready(self):
+        yield Step.RESTORE
+        yield Step.BOOT
+        if not self.starts:
+            raise ServerError("it did not start")
         self.server = FakeInstance()
         return self.server
 
@@ -48,6 +45,16 @@ class FakeSandbox:
         self.ended += 1
 
 
+def made_ready(stage):
+    """The steps that it took, and the server."""
+    making, steps = stage.ready(), []
+    while True:
+        try:
+            steps.append(next(making))
+        except StopIteration as ready:
+            return steps, ready.value
+
+
 class Site:
     """Runs trials as a study does: `ready`, then `end`."""
 
@@ -59,17 +66,11 @@ class Site:
         self.begun.append(FakeSandbox(**self.next))
         return self.begun[-1]
 
-    @contextmanager
-    def _timed(self, step):
-        self.steps.append(step)
-        yield
-
     def trial(self, candidate, block=1, *, well=True):
         trial = Trial(id=0, block=block, session=1, position=1, candidate=candidate, state=TrialState.RUNNING, started=0.0)
         stage = SharedStage(self.lives, trial, Build(Flavour.MYSQL, (9, 7, 4), binary=None))
-        self.steps = []
         try:
-            server = stage.ready(self._timed)
+            self.steps, server = made_ready(stage)
             assert server is stage.instance()
             assert server.values[CAPACITY] == str(CHANGES.own[candidate][CAPACITY])
         except ServerError:
@@ -136,7 +137,7 @@ def test_a_trial_sees_the_sandbox_that_lives(site, clock):
     trial = Trial(id=0, block=1, session=1, position=1, candidate="a", state=TrialState.RUNNING, started=0.0)
     stage = SharedStage(site.lives, trial, Build(Flavour.MYSQL, (9, 7, 4), binary=None))
     assert stage.instance() is None
-    stage.ready(site._timed)
+    made_ready(stage)
     assert stage.target() is site.begun[-1]
     assert stage.hide("/private/s.sock") == "{sandbox}/s.sock"
 

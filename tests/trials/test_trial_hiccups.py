@@ -6,7 +6,6 @@ import pytest
 
 from dialin.errors import UserError
 from dialin.model.build import Build, Flavour
-from dialin.model.progress import Silent
 from dialin.model.trial import Step, Trial, TrialState
 from dialin.probes.hiccups import Hiccups
 from dialin.question.plan import LONGEST, plan
@@ -14,6 +13,7 @@ from dialin.store.store import Store
 from dialin.trials.trial import TrialContext, is_loading_pool, run
 from dialin.verdict.changed_during_trial import ChangeDetector
 from dialin.workloads.base import Second
+from fixtures.recorded import recorded
 
 
 class FakeStage:
@@ -31,7 +31,8 @@ class FakeStage:
     def end(self, *, well):
         pass
 
-    def ready(self, timed):
+    def ready(self):
+        yield Step.SET
         return self
 
     def instance(self):
@@ -114,18 +115,16 @@ def measured(tmp_path, spec, clock):
         probe = FakeProbe(gaps)
         load = FakeLoad(clock, seconds, speed, latency)
         with Store.create(tmp_path, spec, created=0, dialin_version="0", command="", host={}, servers={}) as store:
-            laboratory = TrialContext(
+            context = TrialContext(
                 spec=asked,
                 plan=plan(spec),
                 clock=clock,
-                store=store,
-                watcher=Silent(),
                 workload=load,
                 stage=stage or (lambda candidate: FakeStage(lambda: ended(load))),
                 hiccups=lambda clock: probe,
                 **others,
             )
-            trial = run(laboratory, Trial(0, 1, 1, 1, "4", TrialState.RUNNING, 0.0))
+            trial = recorded(store, clock, run(context, Trial(1, 1, 1, 1, "4", TrialState.RUNNING, 0.0)))
             return store.samples()[1], trial, probe
 
     return call

@@ -52,7 +52,9 @@ def renamed(record, names, order):
     spec = record.spec.model_copy(
         update={"candidates": tuple(candidates[index] for index in order), "baseline": names[record.spec.baseline]}
     )
-    return replace(record, spec=spec, trials=[replace(trial, candidate=names[trial.candidate]) for trial in record.trials])
+    blocks = [replace(block, order=tuple(names[name] for name in block.order)) for block in record.blocks]
+    trials = [replace(trial, candidate=names[trial.candidate]) for trial in record.trials]
+    return replace(record, spec=spec, blocks=blocks, trials=trials)
 
 
 def interval(estimate):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 ALL = "(all)"
@@ -68,6 +68,28 @@ class Point:
     probe: str
     name: str
     value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """Many figures over time, by column: a trial of hours has millions.
+
+    Attributes:
+        names: the probe and the name of each figure.
+        at: when each was read, seconds since the epoch.
+        which: its place in `names`.
+        value: its rate or value.
+    """
+
+    names: Sequence[tuple[str, str]] = ()
+    at: Sequence[float] = ()
+    which: Sequence[int] = ()
+    value: Sequence[float] = ()
+
+    def __iter__(self) -> Iterator[Point]:
+        """Yield them in the order that they were read."""
+        for at, which, value in zip(self.at, self.which, self.value, strict=True):
+            yield Point(at, *self.names[which], value)
 
 
 @dataclass(frozen=True, slots=True)

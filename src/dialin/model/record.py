@@ -8,7 +8,7 @@ from typing import Any
 
 from dialin.model.evidence import RawWaits, Watched
 from dialin.model.study import StudySpec
-from dialin.model.trial import Sample, Trial
+from dialin.model.trial import Block, Sample, Trial
 from dialin.model.verdict import Verdict
 
 
@@ -52,6 +52,7 @@ class StudyRecord:
         servers: per build id, what is known of it: `version`, `origin`.
         catalogues: per build id, what it told of the variables that are asked for, as text (`variables.catalogue`).
         command: the command line that began it.
+        blocks: in the order they began.
         trials: in the order they ran.
         samples: per trial id, in order of time.
         watched: per trial id, what its probes saw, by probe.
@@ -69,6 +70,7 @@ class StudyRecord:
     servers: Mapping[str, Mapping[str, Any]]
     command: str
     catalogues: Mapping[str, str] = field(default_factory=dict)
+    blocks: Sequence[Block] = ()
     trials: Sequence[Trial] = ()
     samples: Mapping[int, Sequence[Sample]] = field(default_factory=dict)
     watched: Mapping[int, Mapping[str, Watched]] = field(default_factory=dict)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -42,6 +43,7 @@ class Candidate(BaseModel):
         name: what tables and charts call it.
         setting: the variables that it sets, beside those that the study holds fixed.
         server: the build that it runs on, as the user named it.
+        born: the block in which it entered; 1 for those that the study began with.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -49,6 +51,7 @@ class Candidate(BaseModel):
     name: str = Field(min_length=1)
     setting: dict[str, Value] = Field(default_factory=dict)
     server: str
+    born: int = Field(default=1, ge=1)
 
 
 class Attachment(BaseModel):
@@ -144,6 +147,7 @@ class StudySpec(MethodOptions):
             nothing was known of it.
         aa: the candidates are one setting under several names, measured as if they were not: the noise itself is the question.
         attachment: the server that is studied, where dialin did not start it.
+        space: the variables that candidates which enter later may set, beside those that the first ones set.
     """
 
     candidates: tuple[Candidate, ...] = Field(min_length=2, max_length=MAX_CANDIDATES)
@@ -156,6 +160,7 @@ class StudySpec(MethodOptions):
     aa: bool = False
     expected_noise: float | None = Field(default=None, gt=0)
     attachment: Attachment | None = None
+    space: tuple[str, ...] = ()
 
     @model_validator(mode="after")
     def _names_are_distinct(self) -> StudySpec:
@@ -187,13 +192,22 @@ class StudySpec(MethodOptions):
 
     @property
     def asked_variables(self) -> tuple[str, ...]:
-        """Every variable that some candidate sets, in order of first mention: those that the study is about."""
-        return tuple(dict.fromkeys(name for candidate in self.candidates for name in candidate.setting))
+        """Every variable that some candidate sets or may set later, in order of first mention: what the study is about."""
+        return tuple(dict.fromkeys([*(name for candidate in self.candidates for name in candidate.setting), *self.space]))
 
     @property
     def set_variables(self) -> tuple[str, ...]:
         """Every variable that some trial sets, those that are alike for all candidates included."""
-        return tuple(dict.fromkeys(name for candidate in self.candidates for name in self.setting_of(candidate.name)))
+        named = (name for candidate in self.candidates for name in self.setting_of(candidate.name))
+        return tuple(dict.fromkeys([*named, *self.space]))
+
+    def with_candidates(self, added: Sequence[Candidate]) -> StudySpec:
+        """Return the study with candidates that enter it.
+
+        Raises:
+            ValidationError: a name is taken, or there are more than `MAX_CANDIDATES`.
+        """
+        return StudySpec.model_validate({**dict(self), "candidates": (*self.candidates, *added)})
 
     @property
     def compares_builds(self) -> bool:

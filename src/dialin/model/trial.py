@@ -39,6 +39,21 @@ class Purpose(StrEnum):
     WAITS = "waits"
 
 
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block as it was begun.
+
+    Attributes:
+        number: counted from 1, for each purpose.
+        purpose: what its trials are for.
+        order: the names of its candidates, in the order that their trials run.
+    """
+
+    number: int
+    purpose: Purpose
+    order: tuple[str, ...]
+
+
 class WarmUpEnd(StrEnum):
     """Why a warm-up ended."""
 
@@ -193,6 +208,7 @@ class Trial:
         costs: of the measured window, once it has ended.
         conditions: of the host, before and after (`{"before": {...}, "after": {...}}`).
         failure: why it failed, where it did.
+        host: the name of the machine whose worker ran it.
     """
 
     id: int
@@ -211,6 +227,12 @@ class Trial:
     failure: Failure | None = None
     purpose: Purpose = Purpose.RACE
     changes: tuple[VariableChange, ...] = ()
+    host: str = ""
+
+    @property
+    def stratum(self) -> tuple[int, int, str]:
+        """What the trial ran close together with, and is compared within: its block, session and host."""
+        return self.block, self.session, self.host
 
     @property
     def is_disturbed(self) -> bool:

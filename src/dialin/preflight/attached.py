@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from dialin.errors import UserError
-from dialin.model.study import Attachment, StudySpec, Switch
+from dialin.model.study import Attachment, Candidate, StudySpec, Switch
+from dialin.preflight.admission import Admit, checked_candidate
 from dialin.preflight.checked import CheckedStudy, planned, specify
 from dialin.question.candidates import Variables, candidates_of
 from dialin.question.options import StudyOptions
@@ -60,6 +61,7 @@ def check_attached(
     settings: Sequence[tuple[str, Variables]],
     left_out: Sequence[str],
     permission: Permission,
+    space: Sequence[str] = (),
 ) -> CheckedStudy:
     """Check a study on an attached server; the server is asked, and not changed.
 
@@ -71,6 +73,7 @@ def check_attached(
         settings: what is compared, by name.
         left_out: of option files, in words.
         permission: what may be done to the server.
+        space: the variables that candidates which enter later may set as well; the undo covers them.
 
     Raises:
         UserError: something is not there or does not fit, or the server is in use by others and that is not allowed.
@@ -91,7 +94,7 @@ def check_attached(
     known, values = _asked(attached)
     candidates = candidates_of(settings, [known.build_id])
     before = {known.build_id: values}
-    spec = specify(question, directory, candidates, before, workload)
+    spec = specify(question, directory, candidates, before, workload, space)
     notes = check.check_study(spec, {known.build_id: known}, {})
     spec, allowed = planned(spec, Switch.RESTART)
     site = _site(spec, attachment, attached, workload, workshop, permission)
@@ -105,6 +108,7 @@ def check_attached(
         site=site,
         notes=texts,
         changes=tuple(_changes(site, values)),
+        admit=_admission(attached),
         catalogues={known.build_id: effective_settings.excerpt(known, spec.set_variables)},
     )
 
@@ -153,7 +157,17 @@ def resume_attached(
         site=site,
         notes=(*attached.account.notes, *live),
         changes=tuple(_changes(site, attached.variables())),
+        admit=_admission(attached),
     )
+
+
+def _admission(attached: Attached) -> Admit:
+    """Return what admits candidates to a study on an attached server that runs: their trials show what they come to."""
+
+    def admit(spec: StudySpec, candidate: Candidate) -> tuple[Candidate, None]:
+        return checked_candidate(spec, candidate, lambda _: _asked(attached)[0]), None
+
+    return admit
 
 
 def connect(attachment: Attachment, workshop: Tools) -> Attached:

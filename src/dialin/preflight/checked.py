@@ -13,6 +13,7 @@ from dialin.errors import UserError
 from dialin.model.cpus import parse_cpus
 from dialin.model.setting import same_value
 from dialin.model.study import Candidate, StudySpec, Switch
+from dialin.preflight.admission import Admit
 from dialin.question.candidates import find_baseline
 from dialin.question.options import StudyOptions
 from dialin.question.plan import Plan, plan
@@ -35,6 +36,7 @@ class CheckedStudy:
         notes: what the user should know before it begins.
         changes: what it will change on a server that dialin did not start, in words; the user must agree to it.
         seen: the effective settings of each candidate when it was inspected.
+        admit: checks a candidate that is to enter while the study runs.
         catalogues: per build id, what it told of the variables that are asked for, as text for the store.
         promise: the smallest difference that its budget can detect, in a sentence; empty where nothing can be said.
     """
@@ -44,6 +46,7 @@ class CheckedStudy:
     servers: Mapping[str, Mapping[str, Any]]
     workload: Workload
     site: Site
+    admit: Admit
     notes: tuple[str, ...] = ()
     changes: tuple[str, ...] = ()
     seen: Mapping[str, EffectiveSettings] = field(default_factory=dict)
@@ -57,6 +60,7 @@ def specify(
     candidates: Sequence[Candidate],
     defaults: Mapping[str, Mapping[str, str]],
     workload: Workload,
+    space: Sequence[str] = (),
 ) -> StudySpec:
     """Return the study that a question is about, once its candidates are known.
 
@@ -66,6 +70,7 @@ def specify(
         candidates: what is compared.
         defaults: per build, the values that hold without the study.
         workload: the load.
+        space: the variables that candidates which enter later may set as well.
 
     Raises:
         UserError: two candidates are the same setting, the baseline is none of them, or a CPU is not there.
@@ -74,7 +79,7 @@ def specify(
     load = question.workload_spec(directory).model_copy(update={"traits": workload.traits})
     spec = question.spec(candidates, _choose_baseline(question.baseline, candidates, defaults), load, directory)
     check_cpus(spec)
-    return spec
+    return spec.model_copy(update={"space": tuple(space)})
 
 
 def planned(spec: StudySpec, switch: Switch) -> tuple[StudySpec, Plan]:

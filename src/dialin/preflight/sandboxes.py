@@ -8,11 +8,12 @@ from pathlib import Path
 
 from dialin.datasets.cache import check_space
 from dialin.datasets.prepare import BLANK_SIZE
-from dialin.errors import UserError
+from dialin.errors import ServerError, UserError
 from dialin.model.build import Build
 from dialin.model.setting import Value, describe, same_value
 from dialin.model.study import Candidate, StudySpec, Switch
 from dialin.preflight import inspection
+from dialin.preflight.admission import Admit, checked_candidate
 from dialin.preflight.checked import CheckedStudy, planned, specify
 from dialin.preflight.switch_mode import choose_switch_mode, probable
 from dialin.probes import host
@@ -38,6 +39,7 @@ def check_sandboxed(
     workload: Workload,
     settings: Sequence[tuple[str, Variables]],
     left_out: Sequence[str],
+    space: Sequence[str] = (),
 ) -> CheckedStudy:
     """Check a study on sandboxes: resolve its names, inspect its candidates, choose the switch mode, plan.
 
@@ -48,6 +50,7 @@ def check_sandboxed(
         workload: the load, checked.
         settings: what is compared, by name.
         left_out: of option files, in words.
+        space: the variables that candidates which enter later may set as well.
 
     Raises:
         UserError: something is not there or does not fit.
@@ -60,7 +63,7 @@ def check_sandboxed(
     used = {build.id: build for build in chosen.values()}
     catalogues = {name: workshop.catalogue(build) for name, build in used.items()}
     defaults = {name: _defaults(catalogue) for name, catalogue in catalogues.items()}
-    spec = specify(question, directory, _candidates(settings, chosen), defaults, workload)
+    spec = specify(question, directory, _candidates(settings, chosen), defaults, workload, space)
     elsewhere = {build.id: _asking(workshop, build) for build in installed if build.id not in used}
     notes = check.check_study(spec, catalogues, elsewhere)
     planned(spec, probable(question.switch, spec, catalogues))  # a budget that is too small is refused before servers start
@@ -85,6 +88,7 @@ def check_sandboxed(
         site=Sandboxes(spec, used, workload, workshop, mode.changes),
         notes=(*left_out, *without, *(note.text for note in notes), *inspected, *filter(None, [mode.reason])),
         seen=mode.seen,
+        admit=admission(used, workload, workshop),
         catalogues={name: effective_settings.excerpt(known, spec.set_variables) for name, known in catalogues.items()},
     )
 
@@ -120,7 +124,33 @@ def resume_sandboxed(
         workload=workload,
         site=Sandboxes(spec, used, workload, workshop, changes),
         seen=inspected,
+        admit=admission(used, workload, workshop),
     )
+
+
+def admission(used: Mapping[str, Build], workload: Workload, workshop: Tools) -> Admit:
+    """Return what admits candidates to a study on sandboxes that runs: the same checks and inspection as before it began.
+
+    Args:
+        used: the builds of the study, by id.
+        workload: the load.
+        workshop: the tools.
+    """
+
+    def catalogue_of(build: str) -> Catalogue:
+        return workshop.catalogue(used[build])
+
+    def admit(spec: StudySpec, candidate: Candidate) -> tuple[Candidate, EffectiveSettings | None]:
+        named = checked_candidate(spec, candidate, catalogue_of)
+        larger = spec.with_candidates([named])
+        _check_candidate(larger, named, used[named.server], _defaults(catalogue_of(named.server)))
+        _check_disk(workshop, workload, 1)
+        seen = inspector(larger, used, workshop)(named.name, larger.setting_of(named.name))
+        if seen is None:
+            raise ServerError(f"No server starts as {named.name}", "Propose another setting")
+        return named, seen
+
+    return admit
 
 
 def inspector(spec: StudySpec, used: Mapping[str, Build], workshop: Tools) -> inspection.Inspect:
@@ -156,11 +186,14 @@ def _check_settings(spec: StudySpec, used: Mapping[str, Build], defaults: Mappin
         UserError: one does not.
     """
     for candidate in spec.candidates:
-        dry_run.check(used[candidate.server], spec.setting_of(candidate.name))
-    available = host.memory_available()
-    for candidate in spec.candidates:
-        values: dict[str, Value] = {**defaults[candidate.server], **spec.setting_of(candidate.name)}
-        check.check_memory(candidate.name, rules.memory_needed(values, spec.workload.threads), available)
+        _check_candidate(spec, candidate, used[candidate.server], defaults[candidate.server])
+
+
+def _check_candidate(spec: StudySpec, candidate: Candidate, build: Build, defaults: Mapping[str, str]) -> None:
+    setting = spec.setting_of(candidate.name)
+    dry_run.check(build, setting)
+    values: dict[str, Value] = {**defaults, **setting}
+    check.check_memory(candidate.name, rules.memory_needed(values, spec.workload.threads), host.memory_available())
 
 
 def _check_disk(workshop: Tools, workload: Workload, count: int) -> None:

@@ -20,7 +20,7 @@ from typing import Self
 
 from dialin.clock import Clock
 from dialin.errors import DialinError
-from dialin.model.evidence import Gauge, Point, Watched
+from dialin.model.evidence import Gauge, Points, Watched
 from dialin.probes.base import Probe, Reading
 
 _SHARE = 0.05
@@ -134,12 +134,9 @@ class Watch:
                 for account in self._accounts
             ]
 
-    def points(self) -> Iterator[Point]:
-        """Yield every figure over time, in the order that they were read; counters that stood still are left out."""
-        names = list(self._names)
-        for at, which, value in zip(self._at, self._which, self._value, strict=True):
-            probe, name = names[which]
-            yield Point(at, probe, name, value)
+    def points(self) -> Points:
+        """Return every figure over time; counters that stood still are left out."""
+        return Points(tuple(self._names), self._at, self._which, self._value)
 
     def _run(self) -> None:
         nap = _TICK

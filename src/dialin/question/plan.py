@@ -96,21 +96,27 @@ def wait_trial_seconds(spec: StudySpec, trial_seconds: float) -> float:
     return trial_seconds + OVERHEAD[Switch.RESTART] - OVERHEAD[spec.switch]
 
 
-def block_order(seed: int, block: int, names: Sequence[str]) -> list[str]:
+def block_order(seed: int, block: int, names: Sequence[str], entering: Sequence[str] = ()) -> list[str]:
     """Return the order of a block's trials.
 
     Odd blocks are shuffled; each even one is its predecessor reversed, so that a steady drift of the machine cancels within the
-    pair.
+    pair. Candidates that enter with an even block take places between the others, whose order stays.
 
     Args:
         seed: of the study.
         block: its number, from 1.
-        names: the candidates, always in the same order.
+        names: the candidates that were there when the pair of blocks began, always in the same order.
+        entering: those that enter with the second block of the pair.
     """
     pair = (block + 1) // 2
     order = list(names)
-    random.Random(f"{seed}/{pair}").shuffle(order)  # noqa: S311 - an order, not a secret
-    return order if block % 2 else order[::-1]
+    chance = random.Random(f"{seed}/{pair}")  # noqa: S311 - an order, not a secret
+    chance.shuffle(order)
+    if block % 2 == 0:
+        order.reverse()
+    for name in entering:
+        order.insert(chance.randrange(len(order) + 1), name)
+    return order
 
 
 def level_order(seed: int, block: int, levels: Sequence[int]) -> list[int]:

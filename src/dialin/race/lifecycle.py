@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 import dialin
 from dialin.errors import DialinError, UserError
+from dialin.fleet.local_worker import local_worker
 from dialin.model.progress import Watcher
 from dialin.model.record import StudyRecord
 from dialin.model.study import StudySpec
@@ -26,15 +27,14 @@ from dialin.question.options import StudyOptions
 from dialin.question.plan import Plan, plan
 from dialin.race.progress_writer import ProgressWriter
 from dialin.race.runner import Runner
+from dialin.search.proposer import FIXED_LIST, Proposer
 from dialin.servers.processes import identity
 from dialin.store import requests
 from dialin.store.leavings import remove_leavings
 from dialin.store.lock import CHECKS, sole_runner
 from dialin.store.store import Store
 from dialin.trials import raw_waits
-from dialin.trials.probing import by_probes, nothing
 from dialin.trials.tools import Tools
-from dialin.trials.trial import TrialContext
 from dialin.verdict import elimination, rates
 from dialin.verdict.effective_settings import EffectiveSettings
 from dialin.workloads import load_identity
@@ -50,6 +50,7 @@ def check_question(
     workshop: Tools,
     permission: Permission = NOTHING,
     make_workload: WorkloadMaker = chosen,
+    space: Sequence[str] = (),
 ) -> CheckedStudy:
     """Check all that a study needs: builds, workload, names, values, memory, disk.
 
@@ -59,6 +60,7 @@ def check_question(
         workshop: the tools.
         permission: what may be done to a server that dialin did not start.
         make_workload: makes the load.
+        space: the variables that candidates which enter later may set as well, beside those of the question.
 
     Raises:
         UserError: something is not there or does not fit; no trial was started, only servers that are asked what they make of
@@ -73,10 +75,10 @@ def check_question(
     workload.check()
     settings, left_out = question.settings(directory)
     if question.attach:
-        ready = check_attached(question, directory, workshop, workload, settings, left_out, permission)
+        ready = check_attached(question, directory, workshop, workload, settings, left_out, permission, space)
     else:
         permission.refuse_for_sandboxes()
-        ready = check_sandboxed(question, directory, workshop, workload, settings, left_out)
+        ready = check_sandboxed(question, directory, workshop, workload, settings, left_out, space)
     at_rate = rates.before(question.rate, question.goal)
     return _expecting(_told(ready, note, at_rate), workshop)
 
@@ -88,8 +90,18 @@ def _expecting(ready: CheckedStudy, workshop: Tools) -> CheckedStudy:
     return replace(ready, spec=machine_noise.expecting(ready.spec, ready.plan, known), promise=promised)
 
 
-def begin(ready: CheckedStudy, out: Path, workshop: Tools, watcher: Watcher, command: str) -> Verdict:
+def begin(
+    ready: CheckedStudy, out: Path, workshop: Tools, watcher: Watcher, command: str, proposer: Proposer = FIXED_LIST
+) -> Verdict:
     """Begin a study and run it to its verdict; reports are the caller's to write.
+
+    Args:
+        ready: the study.
+        out: the directory that it is written to.
+        workshop: the tools.
+        watcher: is told what happens.
+        command: the command line that began it.
+        proposer: names the candidates of each block.
 
     Raises:
         UserError: the directory is in use.
@@ -111,7 +123,7 @@ def begin(ready: CheckedStudy, out: Path, workshop: Tools, watcher: Watcher, com
     ):
         for note in ready.notes:
             store.say(workshop.clock.now(), note)
-        return _run(ready, out, store, workshop, watcher)
+        return _run(ready, out, store, workshop, watcher, proposer)
 
 
 def check_resume(
@@ -174,8 +186,15 @@ def _told(ready: CheckedStudy, *first: str) -> CheckedStudy:
     return replace(ready, notes=tuple(filter(None, (*first, *ready.notes))))
 
 
-def resume(ready: CheckedStudy, directory: Path, workshop: Tools, watcher: Watcher) -> Verdict:
-    """Go on with a study where it stood; no finished trial is repeated.
+def resume(ready: CheckedStudy, directory: Path, workshop: Tools, watcher: Watcher, proposer: Proposer = FIXED_LIST) -> Verdict:
+    """Go on with a study where it stood; no finished trial is repeated, and blocks that were begun keep their candidates.
+
+    Args:
+        ready: the study.
+        directory: it is in.
+        workshop: the tools.
+        watcher: is told what happens.
+        proposer: the one that it began with.
 
     Raises:
         UserError: a live dialin runs it.
@@ -184,7 +203,7 @@ def resume(ready: CheckedStudy, directory: Path, workshop: Tools, watcher: Watch
     with sole_runner(directory, identity(os.getpid())), Store.open(directory) as store:
         store.set_spec(ready.spec)
         store.add_to_host(load_identity.later(store.host, ready.workload.version()))
-        return _run(ready, directory, store, workshop, watcher)
+        return _run(ready, directory, store, workshop, watcher, proposer)
 
 
 def _with_budget(spec: StudySpec, minutes: float) -> StudySpec:
@@ -195,34 +214,31 @@ def _with_budget(spec: StudySpec, minutes: float) -> StudySpec:
         raise UserError(f"--minutes {minutes:g}: {error.errors()[0]['msg'].lower()}", "Give minutes of wall clock") from None
 
 
-def _run(ready: CheckedStudy, directory: Path, store: Store, workshop: Tools, watcher: Watcher) -> Verdict:
+def _run(ready: CheckedStudy, directory: Path, store: Store, workshop: Tools, watcher: Watcher, proposer: Proposer) -> Verdict:
     """Make the data and run the blocks; from here on what was begun is there to be resumed."""
     session = store.begin_session()
     remove_leavings(store)
     requests.take_back(directory)
-    kept = ProgressWriter(store, workshop.clock, watcher)
-    begun = store.host
-    clean = by_probes(workshop.clock) if ready.spec.probes else nothing
+    progress = ProgressWriter(store, workshop.clock, watcher)
 
-    def tell(text: str) -> None:
+    def say(text: str) -> None:
         store.say(workshop.clock.now(), text)
-        kept.said(text)
+        progress.said(text)
 
     try:
-        with kept.session(), ready.site.open(tell) as stage:
-            laboratory = TrialContext(
-                spec=ready.spec,
-                plan=ready.plan,
-                clock=workshop.clock,
-                store=store,
-                watcher=kept,
-                workload=ready.workload,
-                stage=stage,
-                watch=raw_waits.by_purpose(clean, ready.spec.waits, workshop.clock, directory),
-                check=lambda: load_identity.check(ready.spec, begun, ready.workload),
-                counted={name: seen.real for name, seen in ready.seen.items()},
-            )
-            verdict = Runner(laboratory, session, stop_asked=functools.partial(requests.is_asked_to_stop, directory)).run()
+        with progress.session(), local_worker(ready, store.host, directory, workshop, say) as worker:
+            verdict = Runner(
+                store,
+                workshop.clock,
+                progress,
+                ready.plan,
+                worker,
+                session,
+                proposer=proposer,
+                admit=ready.admit,
+                seen=ready.seen,
+                stop_asked=functools.partial(requests.is_asked_to_stop, directory),
+            ).run()
         machine_noise.remember(workshop.home.noise, store.read())
         return verdict
     except UserError as error:

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import closing
 
-from dialin.errors import InterruptedStudyError, ServerError
+from dialin.clock import Clock
+from dialin.errors import DialinError, InterruptedStudyError, ServerError
+from dialin.fleet.worker import BlockRequest, Worker
+from dialin.model.progress import Watcher
 from dialin.model.record import Look
-from dialin.model.trial import Purpose, Trial, TrialState
+from dialin.model.setting import describe
+from dialin.model.study import Candidate, StudySpec
+from dialin.model.trial import Block, Purpose, Trial, TrialState
 from dialin.model.verdict import Verdict
-from dialin.question.plan import WAIT_TRIALS, block_order, wait_trial_seconds
+from dialin.preflight.admission import Admit, refuse
+from dialin.question.plan import WAIT_TRIALS, Plan, block_order, wait_trial_seconds
+from dialin.race.recorder import Recorder
 from dialin.race.state import RaceState
+from dialin.search.proposer import FIXED_LIST, Proposer, Room
 from dialin.stats.looks import FIRST_LOOK, allowance
-from dialin.trials import trial as trials
+from dialin.store.store import Store
 from dialin.trials.raw_waits import told
-from dialin.trials.trial import TrialContext
 from dialin.verdict import changed_during_trial, elimination
+from dialin.verdict.effective_settings import EffectiveSettings
 from dialin.verdict.verdict import reach_verdict, standings
 
 MAY_OVERRUN = 1.03
@@ -24,6 +34,12 @@ CONFIRMING_BLOCKS = 6
 """Fresh blocks of the choice and the baseline that confirm it; each is two trials."""
 
 _ENDED = (TrialState.DONE, TrialState.FAILED)
+_PROPOSALS = 3
+"""Times that a proposer is asked for a block whose new candidates cannot enter."""
+
+_ROUNDING = 1e-9
+"""Of a trial: what floating point may be off where the budget holds a whole number of trials."""
+
 _WAIT_TRIES = 2
 """Times that a trial for raw waits is run where the host itself stood still for most of it."""
 
@@ -32,72 +48,134 @@ class Runner:
     """Runs a study, from its beginning or from where it stood.
 
     Args:
-        laboratory: what the trials share.
+        store: the study's.
+        clock: tells the time: the budget is wall clock here.
+        watcher: is told what happens.
+        plan: what the budget allows.
+        worker: runs the blocks.
         session: which run of dialin this is.
-        run_trial: runs one trial; tests give one that needs no server.
+        proposer: names the candidates of each block of the race.
+        admit: checks a candidate that the study does not have yet.
+        seen: the effective settings of its candidates when they were inspected.
         stop_asked: whether somebody asks for an end after the block under way; asked before each block that the budget holds.
     """
 
     def __init__(
         self,
-        laboratory: TrialContext,
+        store: Store,
+        clock: Clock,
+        watcher: Watcher,
+        plan: Plan,
+        worker: Worker,
         session: int,
-        run_trial: Callable[[TrialContext, Trial], Trial] = trials.run,
+        *,
+        proposer: Proposer = FIXED_LIST,
+        admit: Admit = refuse,
+        seen: Mapping[str, EffectiveSettings] | None = None,
         stop_asked: Callable[[], bool] = lambda: False,
     ) -> None:
-        self._lab = laboratory
+        self._store = store
+        self._clock = clock
+        self._watcher = watcher
+        self._plan = plan
+        self._worker = worker
         self._session = session
-        self._trial_of = run_trial
+        self._proposer = proposer
+        self._admit = admit
+        self._seen = dict(seen or {})
+        self._refused: dict[str, str] = {}
         self._stop_asked = stop_asked
-        self._names = [candidate.name for candidate in laboratory.spec.candidates]
+        self._recorder = Recorder(store, clock, watcher, self._seconds_left)
         self._to_go: int | None = None
-        self._began = laboratory.clock.monotonic()
+        self._began = clock.monotonic()
+
+    @property
+    def _spec(self) -> StudySpec:
+        return self._state.spec
 
     def run(self) -> Verdict:
-        """Run blocks until the study is decided, then keep and return its verdict.
+        """Run blocks until the study is decided, then store and return its verdict.
 
         Raises:
             ServerError: no candidate could be measured at all.
             ChangedByOthersError: somebody else keeps changing a variable under test.
             InterruptedStudyError: somebody asked for an end after the block under way.
         """
-        lab = self._lab
-        self._began = lab.clock.monotonic()
-        self._state = RaceState(lab.store)
-        lab.watcher.study_began(lab.spec, lab.plan.blocks, self._seconds_left())
-        block = 1
+        self._began = self._clock.monotonic()
+        self._state = RaceState(self._store)
+        self._watcher.study_began(self._spec, self._plan.blocks, self._seconds_left())
+        number = 1
         while not self._decided():
-            inside = self._in_the_race()
-            if not inside:
-                raise self._all_failed()
-            # With one left nothing is to be compared; what is still missing of a block was begun and is finished.
-            if len(inside) < 2 or not self._run_block(block, inside, Purpose.RACE):
+            block = self._state.block(number, Purpose.RACE) or self._propose(number)
+            if block is None or not self._run_block(block):
                 break
-            self._look_if_due(block)
-            block += 1
+            self._look_if_due(number)
+            number += 1
         verdict = self._conclude()
-        if lab.spec.confirm and not lab.spec.aa:
+        if self._spec.confirm and not self._spec.aa:
             verdict = self._confirm(verdict)
-        if lab.spec.waits:
+        if self._spec.waits:
             self._collect_waits()
-        lab.watcher.study_ended(verdict)
+        self._watcher.study_ended(verdict)
         return verdict
 
     def _decided(self) -> bool:
-        return not self._lab.spec.aa and any(look.decided for look in self._state.looks)
+        return not self._spec.aa and any(look.decided for look in self._state.looks)
 
-    def _run_block(self, block: int, names: Sequence[str], purpose: Purpose) -> bool:
+    def _propose(self, number: int) -> Block | None:
+        """Begin a block of the candidates that are proposed; None where the race is over or the budget does not hold it.
+
+        Raises:
+            ServerError: no candidate is left that could be measured.
+        """
+        for _ in range(_PROPOSALS):
+            history = self._state.history(self._refused)
+            if not history.in_the_race:
+                raise self._all_failed()
+            room = Room(number, self._trials_that_fit())
+            named = {candidate.name: candidate for candidate in self._proposer.propose(history, room)}
+            known = {candidate.name for candidate in self._spec.candidates}
+            unknown = [candidate for name, candidate in named.items() if name not in known]
+            if len(named) < 2 or not self._fits(len(named)):  # one alone is compared with nothing
+                return None
+            entering = [admitted for candidate in unknown if (admitted := self._admitted(candidate, number)) is not None]
+            if len(entering) == len(unknown):
+                names = [name for name in named if name in known] + [candidate.name for candidate in entering]
+                return self._begin_block(number, names, Purpose.RACE, entering)
+        self.say(f"Block {number} was proposed {_PROPOSALS} times with candidates that cannot enter: the race ends")
+        return None
+
+    def _admitted(self, candidate: Candidate, number: int) -> Candidate | None:
+        try:
+            named, seen = self._admit(self._spec, candidate)
+        except DialinError as error:
+            self._refused[candidate.name] = error.what
+            self.say(f"{candidate.name} does not enter: {error.what}")
+            return None
+        if seen is not None:
+            self._seen[named.name] = seen
+        self.say(f"{named.name} enters with block {number}: {describe(named.setting)}")
+        return named.model_copy(update={"born": number})
+
+    def _begin_block(self, number: int, names: Collection[str], purpose: Purpose, entering: Sequence[Candidate] = ()) -> Block:
+        """Write a block down with its order, after the budget was found to hold it."""
+        self._stop_where_asked()
+        first = number - (number + 1) % 2  # of the pair of blocks that mirror each other
+        candidates = (*self._spec.candidates, *entering)
+        before = [candidate.name for candidate in candidates if candidate.born <= first]
+        later = [candidate.name for candidate in candidates if first < candidate.born]
+        order = block_order(self._spec.seed, number, before, later)
+        block = Block(number, purpose, tuple(name for name in order if name in names))
+        self._state.begin_block(block, entering)
+        return block
+
+    def _run_block(self, block: Block) -> bool:
         """Run what a block still lacks; a trial that the host spoiled is run again. False where the budget does not hold it."""
-        begun = False
-        while missing := self._missing(block, names, purpose):
+        while missing := self._missing(block):
             if not self._fits(len(missing)):
                 return False
-            if not begun:
-                self._stop_where_asked()  # only here: where no block fits any more the study ends with its verdict
-                begun = True
-            for position, name in missing:
-                self._run_trial(block, position, name, purpose)
-            self._check_still_running(block, purpose)
+            self._run_trials(block.number, missing, block.purpose)
+            self._check_still_running(block)
         return True
 
     def _stop_where_asked(self) -> None:
@@ -110,7 +188,7 @@ class Runner:
             self.say("Stopped between two blocks, as it was asked for")
             raise InterruptedStudyError("Stopped after a block, as it was asked for", resumable=True)
 
-    def _check_still_running(self, block: int, purpose: Purpose) -> None:
+    def _check_still_running(self, block: Block) -> None:
         """End a study in which everything fails that did not before: what broke is not a candidate.
 
         Raises:
@@ -118,58 +196,58 @@ class Runner:
         """
         trials = self._state.trials
         measured = {t.candidate for t in trials if t.state is TrialState.DONE}
-        # A study that goes on with more minutes gives blocks the numbers that its trials for raw waits have.
-        own = [t for t in trials if (t.block, t.purpose) == (block, purpose) and t.state is not TrialState.INTERRUPTED]
+        own = [t for t in self._trials_of(block) if t.state is not TrialState.INTERRUPTED]
         failures = [t.failure for t in own if t.failure and t.candidate in measured]
         if own and len(failures) == len(own):
-            raise ServerError(
-                f"Every trial of block {block} failed, of candidates that could be measured before: {failures[-1].reason}",
-                "Correct that",
-                failures[-1].log_tail,
-                resumable=True,
-            )
+            last = failures[-1]
+            what = f"Every trial of block {block.number} failed, of candidates that could be measured before: {last.reason}"
+            raise ServerError(what, "Correct that", last.log_tail, resumable=True)
 
-    def _missing(self, block: int, names: Sequence[str], purpose: Purpose) -> list[tuple[int, str]]:
-        """Return what a block still lacks, in its order; a finished trial is never run again."""
-        own = [t for t in self._state.trials if t.block == block and t.purpose is purpose]
-        finished = {t.candidate for t in own if t.state in _ENDED}
-        order = [name for name in block_order(self._lab.spec.seed, block, self._names) if name in names]
-        return [(place, name) for place, name in enumerate(order, start=1) if name not in finished]
+    def _trials_of(self, block: Block) -> list[Trial]:
+        # A study that goes on with more minutes gives blocks the numbers that its trials for raw waits have.
+        return [t for t in self._state.trials if (t.block, t.purpose) == (block.number, block.purpose)]
 
-    def _in_the_race(self) -> list[str]:
-        """Return the candidates that have not left the race, and were not given up."""
-        left, raced = self._state.left, self._state.raced
-        return [name for name in self._names if name not in left and not elimination.given_up(name, raced)]
+    def _missing(self, block: Block) -> list[tuple[int, str]]:
+        """Return what a block still lacks, each with its place; a finished trial is never run again."""
+        finished = {t.candidate for t in self._trials_of(block) if t.state in _ENDED}
+        return [(place, name) for place, name in enumerate(block.order, start=1) if name not in finished]
 
-    def _run_trial(self, block: int, position: int, name: str, purpose: Purpose) -> Trial:
-        lab = self._lab
-        planned = Trial(
-            id=0,
-            block=block,
-            session=self._session,
-            position=position,
-            candidate=name,
-            state=TrialState.RUNNING,
-            started=lab.clock.now(),
-            purpose=purpose,
+    def _run_trials(self, block: int, places: Sequence[tuple[int, str]], purpose: Purpose) -> None:
+        first, now = self._store.next_trial_id(), self._clock.now()
+        trials = tuple(
+            Trial(number, block, self._session, position, name, TrialState.RUNNING, now, purpose=purpose)
+            for number, (position, name) in enumerate(places, start=first)
         )
-        lab.watcher.trial_began(planned, self._seconds_left())
-        ended = self._trial_of(lab, planned)
+        try:
+            with closing(self._worker.run_block(BlockRequest(self._spec, self._seen, trials))) as events:
+                for event in events:
+                    if ended := self._recorder.record(event):
+                        self._take(ended)
+        except BaseException:
+            self._recorder.break_off()
+            raise
+
+    def _take(self, ended: Trial) -> None:
+        """Take in a trial that has ended.
+
+        Raises:
+            ChangedByOthersError: somebody else keeps changing a variable under test.
+        """
         if ended.failure:
-            self.say(f"Trial {ended.id} ({name}) failed at {ended.failure.step}: {ended.failure.reason}")
+            self.say(f"Trial {ended.id} ({ended.candidate}) failed at {ended.failure.step}: {ended.failure.reason}")
         elif ended.state is TrialState.INTERRUPTED and not ended.is_disturbed:
-            self.say(f"Trial {ended.id} ({name}) is run again: the host itself stood still for most of it")
+            self.say(f"Trial {ended.id} ({ended.candidate}) is run again: the host itself stood still for most of it")
         for line in changed_during_trial.in_words(ended):
             self.say(line)
-        self._state.add(ended)
-        lab.watcher.trial_ended(ended, standings(lab.spec, self._state.trials, self._state.figures, self._state.left))
-        changed_during_trial.check_not_contested(self._state.trials, self._session)
-        return ended
+        state = self._state
+        state.add(ended)
+        self._watcher.trial_ended(ended, standings(state.spec, state.trials, state.figures, state.left))
+        changed_during_trial.check_not_contested(state.trials, self._session)
 
     def say(self, text: str) -> None:
         """Tell the watcher, and the study's log."""
-        self._lab.store.say(self._lab.clock.now(), text)
-        self._lab.watcher.said(text)
+        self._store.say(self._clock.now(), text)
+        self._watcher.said(text)
 
     def _look_if_due(self, block: int) -> None:
         """Tell who left the race, and look at the data; the last look of the budget is taken when it is over."""
@@ -177,23 +255,24 @@ class Runner:
         if gone:
             self.say(f"After block {block} out of the race, very probably not among the best: {', '.join(gone)}")
         looked = any(look.trials >= len(self._state.ended) for look in self._state.looks)
-        if block >= FIRST_LOOK and not looked and self._fits(len(self._in_the_race())):
+        if block >= FIRST_LOOK and not looked and self._fits(len(self._state.in_the_race)):
             self._look(block, last=False)
 
     def _look(self, blocks: int, *, last: bool) -> Verdict:
-        lab, state, budget = self._lab, self._state, self._lab.spec.minutes * 60
+        state, spec = self._state, self._spec
+        budget = spec.minutes * 60
         taken, ended = state.looks, state.ended
         if not taken or taken[-1].decided is not None or taken[-1].trials != len(ended):  # else dialin was killed in this look
             seen = ended[: taken[-1].trials] if taken else []
             before = self._spent(seen) / budget
             now = max(before, 1.0 if last else self._spent(state.raced) / budget)
-            alpha = allowance(sum(look.alpha for look in taken), 1 - lab.spec.confidence, before, now)
+            alpha = allowance(sum(look.alpha for look in taken), 1 - spec.confidence, before, now)
             state.add_look(Look(len(taken) + 1, blocks, alpha, trials=len(ended)))
         judgement = reach_verdict(state.record, state.looks[-1].alpha, state.figures, state.left)
         state.save_verdict(judgement.verdict, decided=judgement.decided)
         self._to_go = None
-        if not judgement.decided and not lab.spec.aa:
-            self._to_go = elimination.blocks_to_go(lab.spec, state.raced, state.figures, judgement.verdict.decided_by)
+        if not judgement.decided and not spec.aa:
+            self._to_go = elimination.blocks_to_go(spec, state.raced, state.figures, judgement.verdict.decided_by)
         return judgement.verdict
 
     def _conclude(self) -> Verdict:
@@ -217,7 +296,10 @@ class Runner:
         first = looked + 1 + looked % 2  # an odd one, so that each order is followed by its reverse
         self.say(f"Confirming {chosen} against the baseline in fresh trials")
         for block in range(first, first + CONFIRMING_BLOCKS):
-            if not self._run_block(block, (chosen, baseline), Purpose.CONFIRM):
+            fresh = self._state.block(block, Purpose.CONFIRM)
+            if fresh is None and self._fits(2):
+                fresh = self._begin_block(block, (chosen, baseline), Purpose.CONFIRM)
+            if fresh is None or not self._run_block(fresh):
                 self.say("The budget is over before all that was to confirm the choice is measured")
                 break
         look = self._state.looks[-1]
@@ -227,27 +309,29 @@ class Runner:
 
     def _collect_waits(self) -> None:
         """Run a trial for raw waits of each candidate that could be measured; what becomes of them changes no verdict."""
-        lab = self._lab
-        block = elimination.block_of_waits(self._state.trials)
-        measured = {t.candidate for t in elimination.racing(self._state.trials) if t.state is TrialState.DONE}
-        left = [name for name in self._without_waits(self._state.trials) if name in measured]
+        state = self._state
+        block = elimination.block_of_waits(state.trials)
+        measured = {t.candidate for t in elimination.racing(state.trials) if t.state is TrialState.DONE}
+        left = [name for name in self._without_waits(state.trials) if name in measured]
         if left:
             self._stop_where_asked()
         for position, name in enumerate(left, start=1):
             for _ in range(_WAIT_TRIES):
-                ended = self._run_trial(block, position, name, Purpose.WAITS)
+                self._run_trials(block, [(position, name)], Purpose.WAITS)
+                ended = state.trials[-1]
                 if ended.state is not TrialState.INTERRUPTED:
                     break
-            if waits := lab.store.waits().get(ended.id):
+            if waits := self._store.waits().get(ended.id):
                 self.say(told(name, waits))
 
     def _without_waits(self, done: Sequence[Trial]) -> list[str]:
         """Return the candidates that were not given up, and had no trial for raw waits yet."""
-        if not self._lab.spec.waits:
+        if not self._spec.waits:
             return []
         ended = {t.candidate for t in done if t.purpose is Purpose.WAITS and t.state in _ENDED}
         raced = elimination.racing(done)
-        return [name for name in self._names if name not in ended and not elimination.given_up(name, raced)]
+        names = [candidate.name for candidate in self._spec.candidates]
+        return [name for name in names if name not in ended and not elimination.given_up(name, raced)]
 
     def _all_failed(self) -> ServerError:
         failures = [t.failure for t in self._state.trials if t.failure]
@@ -276,29 +360,33 @@ class Runner:
     def _between(self, done: Sequence[Trial]) -> float:
         """Return the seconds of this session that belong to no trial: judging, writing down, making ready."""
         own = self._spent([t for t in done if t.session == self._session])
-        return max(0.0, self._lab.clock.monotonic() - self._began - own)
+        return max(0.0, self._clock.monotonic() - self._began - own)
 
     def _trial_seconds(self, done: Sequence[Trial]) -> float:
         """How long a trial takes, with what lies between it and the next: as measured in this study, else as planned."""
         own = [sum(t.steps.values()) for t in elimination.clean(done) if t.state is TrialState.DONE]
         in_session = sum(t.session == self._session for t in done)
         between = self._between(done) / in_session if in_session else 0.0
-        return sum(own) / len(own) + between if own else self._lab.plan.trial_seconds
+        return sum(own) / len(own) + between if own else self._plan.trial_seconds
 
     def _fits(self, count: int) -> bool:
         """Whether the next trials fit the budget, beside those that are to collect raw waits; they may overrun it a little."""
+        return count <= self._trials_that_fit()
+
+    def _trials_that_fit(self) -> int:
         done = self._state.trials
-        needed = count * self._trial_seconds(done) + self._reserved(done)
-        return self._spent(done) + self._between(done) + needed <= MAY_OVERRUN * self._lab.spec.minutes * 60
+        left = MAY_OVERRUN * self._spec.minutes * 60 - self._spent(done) - self._between(done) - self._reserved(done)
+        return max(0, math.floor(left / self._trial_seconds(done) + _ROUNDING))
 
     def _reserved(self, done: Sequence[Trial]) -> float:
         """Return the seconds that the trials for raw waits are left which did not run yet."""
-        return len(self._without_waits(done)) * WAIT_TRIALS * wait_trial_seconds(self._lab.spec, self._trial_seconds(done))
+        return len(self._without_waits(done)) * WAIT_TRIALS * wait_trial_seconds(self._spec, self._trial_seconds(done))
 
     def _seconds_left(self) -> float:
         """About how long it will take: the blocks that a decision is expected to need, and no more than the budget holds."""
         done = self._state.trials
-        left = max(0.0, self._lab.spec.minutes * 60 - self._spent(done) - self._between(done))
+        left = max(0.0, self._spec.minutes * 60 - self._spent(done) - self._between(done))
         if self._to_go is None:
             return left
-        return min(left, self._to_go * len(self._in_the_race()) * self._trial_seconds(done) + self._reserved(done))
+        trials_to_go = self._to_go * len(self._state.in_the_race)
+        return min(left, trials_to_go * self._trial_seconds(done) + self._reserved(done))

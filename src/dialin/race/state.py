@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from dialin.model.record import Look, StudyRecord
-from dialin.model.trial import Sample, Trial, TrialState
+from dialin.model.study import Candidate
+from dialin.model.trial import Block, Purpose, Sample, Trial, TrialState
 from dialin.model.verdict import Verdict
+from dialin.search.proposer import History
 from dialin.stats.figures import Figures, figures
 from dialin.store.store import Store
 from dialin.verdict import elimination
@@ -25,6 +27,8 @@ class RaceState:
     def __init__(self, store: Store) -> None:
         self._store = store
         stored = store.read()
+        self.spec = stored.spec
+        self.blocks: list[Block] = list(stored.blocks)
         self.trials: list[Trial] = list(stored.trials)
         self.looks: list[Look] = list(stored.looks)
         self.verdict: Verdict | None = stored.verdict
@@ -33,7 +37,7 @@ class RaceState:
         self._samples: dict[int, Sequence[Sample]] = dict(stored.samples)
         self._watched = dict(stored.watched)
         self._stored = stored
-        self._block = 0
+        self._judged = 0
         for trial in self.trials:
             self._add_figures(trial)
         self._update_left()
@@ -41,7 +45,15 @@ class RaceState:
     @property
     def record(self) -> StudyRecord:
         """The study with all that is known of it."""
-        return replace(self._stored, trials=self.trials, looks=self.looks, samples=self._samples, watched=self._watched)
+        return replace(
+            self._stored,
+            spec=self.spec,
+            blocks=self.blocks,
+            trials=self.trials,
+            looks=self.looks,
+            samples=self._samples,
+            watched=self._watched,
+        )
 
     @property
     def raced(self) -> list[Trial]:
@@ -52,6 +64,31 @@ class RaceState:
     def ended(self) -> list[Trial]:
         """The trials that decide and count, or will not be run again."""
         return [trial for trial in self.raced if trial.state in (TrialState.DONE, TrialState.FAILED)]
+
+    def history(self, refused: Mapping[str, str]) -> History:
+        """Return what a proposer may know.
+
+        Args:
+            refused: the candidates that could not enter, with the reasons.
+        """
+        raced = self.raced
+        given_up = {one.name for one in self.spec.candidates if elimination.given_up(one.name, raced)}
+        return History(self.spec, raced, self.figures, given_up | self.left.keys(), refused)
+
+    @property
+    def in_the_race(self) -> tuple[Candidate, ...]:
+        """The candidates that are still compared."""
+        return self.history({}).in_the_race
+
+    def block(self, number: int, purpose: Purpose) -> Block | None:
+        """Return a block that was begun."""
+        return next((block for block in self.blocks if (block.number, block.purpose) == (number, purpose)), None)
+
+    def begin_block(self, block: Block, entering: Sequence[Candidate] = ()) -> None:
+        """Store a block that is about to begin, with the candidates that enter in it."""
+        self._store.begin_block(block, entering)
+        self.spec = self.spec.with_candidates(entering) if entering else self.spec
+        self.blocks.append(block)
 
     def add(self, trial: Trial) -> None:
         """Take in a trial that has ended."""
@@ -82,8 +119,10 @@ class RaceState:
 
     def _update_left(self) -> None:
         """Judge each block that is complete by now; a candidate that left never comes back."""
-        while (
-            leaving := elimination.leaving_after(self._stored.spec, self._block + 1, self.trials, self.figures, self.left)
-        ) is not None:
-            self._block += 1
-            self.left |= dict.fromkeys(leaving, self._block)
+        raced = [block for block in self.blocks if block.purpose is Purpose.RACE]
+        for block in raced[self._judged :]:
+            leaving = elimination.leaving_after(self.spec, block, self.trials, self.figures, self.left)
+            if leaving is None:
+                return
+            self._judged += 1
+            self.left |= dict.fromkeys(leaving, block.number)

@@ -31,7 +31,7 @@ class Observation:
     """One trial that ended well.
 
     Attributes:
-        stratum: what ran close together in time and is compared with itself only, e.g. (block, session).
+        stratum: what ran close together in time and is compared with itself only, e.g. (block, session, host).
         candidate: the candidate's name.
         value: what the trial measured, in any unit that is the same for all trials, the higher the better; zero or more.
     """

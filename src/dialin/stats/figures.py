@@ -179,7 +179,7 @@ def observations(trials: Iterable[Trial], found: Mapping[int, Figures], decided_
         decided_by: which figure.
     """
     return [
-        Observation((trial.block, trial.session), trial.candidate, value(found[trial.id], decided_by))
+        Observation(trial.stratum, trial.candidate, value(found[trial.id], decided_by))
         for trial in trials
         if trial.state is TrialState.DONE and trial.id in found
     ]
@@ -188,7 +188,7 @@ def observations(trials: Iterable[Trial], found: Mapping[int, Figures], decided_
 def trial_speeds(trials: Iterable[Trial], found: Mapping[int, Figures]) -> list[TrialSpeed]:
     """Return throughput and typical speed of each completed trial; see `observations`."""
     return [
-        TrialSpeed((trial.block, trial.session), trial.candidate, found[trial.id].window.mean, found[trial.id].typical)
+        TrialSpeed(trial.stratum, trial.candidate, found[trial.id].window.mean, found[trial.id].typical)
         for trial in trials
         if trial.state is TrialState.DONE and trial.id in found
     ]

@@ -34,7 +34,7 @@ class TrialSpeed:
     """What one trial shows of throughput.
 
     Attributes:
-        stratum: what ran close together in time and is compared with itself only, e.g. (block, session).
+        stratum: what ran close together in time and is compared with itself only, e.g. (block, session, host).
         candidate: the candidate's name.
         mean: transactions divided by seconds.
         typical: the typical speed in the same unit; see `stats.series.Window`. At least `mean`.

@@ -10,7 +10,17 @@ from sqlalchemy import Row
 
 from dialin.model.evidence import Gauge, RawWaits, WaitRow, Watched
 from dialin.model.progress import Progress, SessionState, Standing
-from dialin.model.trial import Costs, Failure, Purpose, Sample, Step, Trial, TrialState, VariableChange, WarmUpEnd
+from dialin.model.trial import Block, Costs, Failure, Purpose, Sample, Step, Trial, TrialState, VariableChange, WarmUpEnd
+
+
+def candidate(row: Row[Any]) -> dict[str, Any]:
+    """Return the fields of the candidate of a row."""
+    return {"name": row.name, "setting": row.setting, "server": row.server, "born": row.born}
+
+
+def block(row: Row[Any]) -> Block:
+    """Return the block of a row."""
+    return Block(row.number, Purpose(row.purpose), tuple(row.candidates))
 
 
 def trial_row(trial: Trial) -> dict[str, Any]:
@@ -32,6 +42,7 @@ def trial_row(trial: Trial) -> dict[str, Any]:
         "failure": asdict(trial.failure) if trial.failure else None,
         "purpose": trial.purpose,
         "changes": [asdict(change) for change in trial.changes],
+        "host": trial.host,
     }
 
 
@@ -54,6 +65,7 @@ def trial(row: Row[Any]) -> Trial:
         failure=Failure(**{**row.failure, "step": Step(row.failure["step"])}) if row.failure else None,
         purpose=Purpose(row.purpose),
         changes=tuple(VariableChange(**{**change, "step": Step(change["step"])}) for change in row.changes),
+        host=row.host,
     )
 
 

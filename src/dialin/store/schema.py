@@ -6,7 +6,7 @@ force) is JSON. `FORMAT` changes with the tables.
 
 from __future__ import annotations
 
-from sqlalchemy import JSON, Boolean, Column, Float, ForeignKey, Integer, MetaData, String, Table, Text
+from sqlalchemy import JSON, Boolean, Column, Float, ForeignKey, Integer, MetaData, String, Table, Text, UniqueConstraint
 
 FORMAT = 1
 
@@ -29,6 +29,28 @@ study = Table(
     Column("verdict", JSON),
 )
 
+candidate = Table(
+    "candidate",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", String(200), nullable=False, unique=True),
+    Column("setting", JSON, nullable=False),
+    Column("server", String(200), nullable=False),
+    Column("born", Integer, nullable=False),
+)
+"""In the order that they entered the study."""
+
+block = Table(
+    "block",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("number", Integer, nullable=False),
+    Column("purpose", String(20), nullable=False),
+    Column("candidates", JSON, nullable=False),
+    UniqueConstraint("number", "purpose"),
+)
+"""Written down before their first trial begins: the names of their candidates, in the order that their trials run."""
+
 trial = Table(
     "trial",
     metadata,
@@ -48,6 +70,7 @@ trial = Table(
     Column("failure", JSON),
     Column("purpose", String(20), nullable=False),
     Column("changes", JSON, nullable=False),
+    Column("host", String(255), nullable=False),
 )
 
 sample = Table(

@@ -6,10 +6,11 @@ mode lets reports and the live page read while the study writes.
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self
 
@@ -21,8 +22,8 @@ from dialin.errors import DialinError, UserError
 from dialin.model.evidence import Point, RawWaits, Watched
 from dialin.model.progress import Progress
 from dialin.model.record import LogLine, Look, StudyRecord
-from dialin.model.study import StudySpec
-from dialin.model.trial import Sample, Step, Trial, TrialState
+from dialin.model.study import Candidate, StudySpec
+from dialin.model.trial import Block, Sample, Step, Trial, TrialState
 from dialin.model.verdict import Verdict
 from dialin.store import rows, schema, series
 
@@ -84,6 +85,10 @@ def _steps_of_killed(connection: Connection, trial: int, started: float) -> dict
     return {str(sample.step if sample else Step.RESTORE): seconds} if seconds > 0 else {}
 
 
+def _without_candidates(spec: StudySpec) -> dict[str, Any]:
+    return spec.model_dump(mode="json", exclude={"candidates"})
+
+
 class Store:
     """The database of one study. Use it as a context manager, or call `close`."""
 
@@ -122,7 +127,7 @@ class Store:
             connection.execute(
                 insert(schema.study).values(
                     format=schema.FORMAT,
-                    spec=spec.model_dump(mode="json"),
+                    spec=_without_candidates(spec),
                     created=created,
                     dialin_version=dialin_version,
                     command=command,
@@ -131,6 +136,7 @@ class Store:
                     catalogues=dict(catalogues or {}),
                 )
             )
+            connection.execute(insert(schema.candidate), [one.model_dump(mode="json") for one in spec.candidates])
         return cls(directory, engine)
 
     @classmethod
@@ -192,10 +198,11 @@ class Store:
             with self._engine.begin() as connection:
                 yield connection
         except OperationalError as error:
-            raise DialinError(
-                f"The study in {self._directory} cannot be written: {error.orig}",
-                f"Mend that (a full disk?), then go on: dialin resume {self._directory}",
-            ) from error
+            raise self._unwritable(str(error.orig)) from error
+
+    def _unwritable(self, reason: str) -> DialinError:
+        remedy = f"Correct that (a full disk?), then go on: dialin resume {self._directory}"
+        return DialinError(f"The study in {self._directory} cannot be written: {reason}", remedy)
 
     @property
     def spec(self) -> StudySpec:
@@ -206,15 +213,16 @@ class Store:
         """
         with self._engine.connect() as connection:
             stored = connection.execute(select(schema.study.c.spec)).scalar_one()
+            candidates = connection.execute(select(schema.candidate).order_by(schema.candidate.c.id)).all()
         try:
-            return StudySpec.model_validate(stored)
+            return StudySpec.model_validate({**stored, "candidates": [rows.candidate(row) for row in candidates]})
         except ValidationError as error:
             raise UserError(f"The study in {self._directory} cannot be read by this dialin", "Update dialin") from error
 
     def set_spec(self, spec: StudySpec) -> None:
-        """Replace the question; only what does not touch finished trials (the budget) may change."""
+        """Replace the question but for its candidates; only what does not touch finished trials (the budget) may change."""
         with self._write() as connection:
-            connection.execute(update(schema.study).values(spec=spec.model_dump(mode="json")))
+            connection.execute(update(schema.study).values(spec=_without_candidates(spec)))
 
     @property
     def host(self) -> dict[str, Any]:
@@ -241,13 +249,28 @@ class Store:
                 connection.execute(update(schema.trial).where(schema.trial.c.id == number).values(**ended))
             return (connection.execute(select(func.max(schema.trial.c.session))).scalar() or 0) + 1
 
-    def begin_trial(self, trial: Trial) -> Trial:
-        """Write a trial down before it starts; returns it with its number."""
+    def begin_block(self, block: Block, entering: Sequence[Candidate] = ()) -> None:
+        """Write a block down before its first trial, with the candidates that enter the study in it."""
         with self._write() as connection:
-            number = (connection.execute(select(func.max(schema.trial.c.id))).scalar() or 0) + 1
-            begun = replace(trial, id=number)
-            connection.execute(insert(schema.trial).values(**rows.trial_row(begun)))
-        return begun
+            if entering:
+                connection.execute(insert(schema.candidate), [one.model_dump(mode="json") for one in entering])
+            row = {"number": block.number, "purpose": block.purpose, "candidates": list(block.order)}
+            connection.execute(insert(schema.block).values(**row))
+
+    def blocks(self) -> list[Block]:
+        """Return every block, in the order they began."""
+        with self._engine.connect() as connection:
+            return [rows.block(row) for row in connection.execute(select(schema.block).order_by(schema.block.c.id))]
+
+    def next_trial_id(self) -> int:
+        """Return the number that the next trial may have, from 1."""
+        with self._engine.connect() as connection:
+            return int(connection.execute(select(func.max(schema.trial.c.id))).scalar() or 0) + 1
+
+    def begin_trial(self, trial: Trial) -> None:
+        """Write a trial down before it starts."""
+        with self._write() as connection:
+            connection.execute(insert(schema.trial).values(**rows.trial_row(trial)))
 
     def save_trial(self, trial: Trial) -> None:
         """Write a trial as it stands now."""
@@ -268,10 +291,7 @@ class Store:
         try:
             series.write(self.directory_of_series / series.file_name(trial_id), points)
         except OSError as error:
-            raise DialinError(
-                f"The study in {self._directory} cannot be written: {error.strerror}",
-                f"Mend that (a full disk?), then go on: dialin resume {self._directory}",
-            ) from error
+            raise self._unwritable(error.strerror or str(error)) from error
 
     @property
     def directory_of_series(self) -> Path:
@@ -283,8 +303,19 @@ class Store:
         """Where the raw waits of trials for waits are, `waits/trial-N.parquet`."""
         return self._directory / "waits"
 
-    def save_waits(self, trial_id: int, waits: RawWaits) -> None:
-        """Write the summary of the raw waits of a trial."""
+    def save_waits(self, trial_id: int, waits: RawWaits, file: Path | None = None) -> None:
+        """Write the summary of the raw waits of a trial, and take the file that holds each of them.
+
+        Raises:
+            DialinError: it cannot be written.
+        """
+        place = self.directory_of_waits / series.file_name(trial_id)
+        if file is not None and file != place:
+            try:
+                place.parent.mkdir(exist_ok=True)
+                shutil.move(file, place)
+            except OSError as error:
+                raise self._unwritable(error.strerror or str(error)) from error
         with self._write() as connection:
             connection.execute(insert(schema.waits).prefix_with("OR REPLACE").values(trial=trial_id, summary=asdict(waits)))
 
@@ -426,6 +457,7 @@ class Store:
                 servers=row.servers,
                 catalogues=row.catalogues,
                 command=row.command,
+                blocks=self.blocks(),
                 trials=self.trials(),
                 samples=self.samples() if samples else {},
                 watched=self.watched(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,9 +18,9 @@ from dialin.servers.attached.build import AttachedBuild
 from dialin.servers.attached.server import Attached
 from dialin.servers.attached.undo import SCHEMA, UndoLog
 from dialin.servers.instance import Instance
-from dialin.trials.site import Stage, Timed
 from dialin.trials.tools import Tools
 from dialin.verdict.changed_during_trial import ChangeDetector, VariablesChangedError
+from dialin.verdict.effective_settings import EffectiveSettings
 from dialin.workloads.base import Target, Workload
 
 
@@ -47,7 +47,7 @@ class AttachedServer:
     restart_command: str | None
 
     @contextmanager
-    def open(self, say: Callable[[str], None]) -> Iterator[Callable[[Trial], Stage]]:
+    def open(self, say: Callable[[str], None]) -> Iterator[OpenAttachedServer]:
         """Write down the undo, prepare data in a schema of its own, and put everything back at the end."""
         log = UndoLog(self.workshop.home.undo, self.workshop.clock)
         names = self.spec.set_variables
@@ -82,11 +82,7 @@ class AttachedServer:
                     log.empty_schema(entry, self.attached)
                     self.workload.prepare(target)
 
-                def stage(trial: Trial) -> AttachedStage:
-                    setting = {**before, **self.spec.setting_of(trial.candidate)}
-                    return AttachedStage(self, setting, target, detector, restore if grows else None)
-
-                yield stage
+                yield OpenAttachedServer(self, before, target, detector, restore if grows else None)
         except BaseException:
             # What ended the study is what the user must hear of; what then stood in the way of the undo is said beside it.
             try:
@@ -107,6 +103,42 @@ class AttachedServer:
             yield directory
         finally:
             workshop.ledger.end(entry)
+
+
+class OpenAttachedServer:
+    """An attached server whose undo is written down and whose data is prepared.
+
+    Args:
+        site: the server.
+        before: the values that it had of the variables that the study sets.
+        target: where the load goes.
+        detector: notices what somebody else changes.
+        restore: prepares the data again; None where the load leaves as much as it found.
+    """
+
+    def __init__(
+        self,
+        site: AttachedServer,
+        before: Mapping[str, Value | None],
+        target: Target,
+        detector: ChangeDetector,
+        restore: Callable[[], None] | None,
+    ) -> None:
+        self._site = site
+        self._spec = site.spec
+        self._before = before
+        self._target = target
+        self._detector = detector
+        self._restore = restore
+
+    def stage(self, trial: Trial) -> AttachedStage:
+        """Set up a trial: what its candidate does not set has the value that it had before the study."""
+        setting = {**self._before, **self._spec.setting_of(trial.candidate)}
+        return AttachedStage(self._site, setting, self._target, self._detector, self._restore)
+
+    def take_in(self, spec: StudySpec, seen: Mapping[str, EffectiveSettings]) -> None:  # noqa: ARG002 - the trials show it
+        """Take in candidates that have entered; the undo covers every variable that they may set."""
+        self._spec = spec
 
 
 class AttachedStage:
@@ -139,33 +171,32 @@ class AttachedStage:
         """What runs."""
         return self._site.attached.build
 
-    def ready(self, timed: Timed) -> Instance:
+    def ready(self) -> Generator[Step, None, Instance]:
         """Restore the data where the load changes it, then set the candidate's variables; restart where one takes that."""
-        attached = self._site.attached
-        wanted = dict(self._setting)
         if self._restore is not None:
-            with timed(Step.RESTORE):
-                self._restore()
-        with timed(Step.SET):
-            self.detector.check(attached.variables(), Step.SET)
-            if others := attached.persisted_by_others():
-                raise VariablesChangedError(
-                    [
-                        VariableChange(name, left, found, under_test=True, step=Step.SET)
-                        for name, (left, found) in others.items()
-                    ]
-                )
-            self.detector.forget()
-            try:
-                later = {name: wanted.pop(name) for name in self._site.at_start if name in wanted}
-                if later and self._site.restart_command:
-                    attached.persist_only({name: value for name, value in later.items() if value is not None})
-                    attached.restart(self._site.restart_command)
-                was_set = attached.set_global(wanted)
-            except UserError as error:  # what was checked before and is refused now is the server's doing
-                raise ServerError(error.what, error.remedy) from error
-            self.detector.remember({**attached.variables(), **was_set})
-        return attached
+            yield Step.RESTORE
+            self._restore()
+        yield Step.SET
+        self._set()
+        return self._site.attached
+
+    def _set(self) -> None:
+        attached, wanted = self._site.attached, dict(self._setting)
+        self.detector.check(attached.variables(), Step.SET)
+        if others := attached.persisted_by_others():
+            raise VariablesChangedError(
+                [VariableChange(name, left, found, under_test=True, step=Step.SET) for name, (left, found) in others.items()]
+            )
+        self.detector.forget()
+        try:
+            later = {name: wanted.pop(name) for name in self._site.at_start if name in wanted}
+            if later and self._site.restart_command:
+                attached.persist_only({name: value for name, value in later.items() if value is not None})
+                attached.restart(self._site.restart_command)
+            was_set = attached.set_global(wanted)
+        except UserError as error:  # what was checked before and is refused now is the server's doing
+            raise ServerError(error.what, error.remedy) from error
+        self.detector.remember({**attached.variables(), **was_set})
 
     def instance(self) -> Instance | None:
         """Return the server."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dialin.model.setting import Setting, Value, same_value
 from dialin.model.study import StudySpec
@@ -25,16 +25,28 @@ class Changes:
         own: per candidate, the values that it asks for of the other variables.
         expected: per candidate, every variable of a server that was started as this candidate.
         settable: the variables that may be set for that: those that are asked for, and those that a start moves along.
+        asked: the variables that some candidate asks for, or may ask for later, and that are not alike for all.
     """
 
     boot: Setting
     own: Mapping[str, Setting]
     expected: Mapping[str, Mapping[str, str]]
     settable: frozenset[str]
+    asked: frozenset[str]
 
-    def asked(self) -> frozenset[str]:
-        """Return the variables that some candidate asks for and that are not alike for all."""
-        return frozenset(name for setting in self.own.values() for name in setting)
+    def taking_in(self, spec: StudySpec, seen: Mapping[str, EffectiveSettings]) -> Changes:
+        """Return what holds for candidates that have entered as well; they set variables of `asked` only.
+
+        Args:
+            spec: the study with all of its candidates.
+            seen: what each candidate came to when a server was started as it.
+        """
+        entered = [candidate.name for candidate in spec.candidates if candidate.name not in self.own]
+        own = {
+            name: {each: value for each, value in spec.setting_of(name).items() if each not in self.boot} for name in entered
+        }
+        expected = {name: seen[name].in_force for name in entered if name in seen}
+        return replace(self, own={**self.own, **own}, expected={**self.expected, **expected})
 
     def back(self, at_boot: Mapping[str, str], exact: Wanted, now: Mapping[str, str]) -> dict[str, Value | None]:
         """Return what brings a server back to how it was started: whatever was set or has moved since.
@@ -76,18 +88,20 @@ def changes_between(spec: StudySpec, seen: Mapping[str, EffectiveSettings], cata
     other = set(differing(spec))
     settings = {candidate.name: spec.setting_of(candidate.name) for candidate in spec.candidates}
     first = next(iter(settings.values()))
+    own = {
+        candidate: {known_name(name, catalogue): value for name, value in setting.items() if name in other}
+        for candidate, setting in settings.items()
+    }
     return Changes(
         boot={name: value for name, value in first.items() if name not in other},
-        own={
-            candidate: {known_name(name, catalogue): value for name, value in setting.items() if name in other}
-            for candidate, setting in settings.items()
-        },
+        own=own,
         expected={candidate: found.in_force for candidate, found in seen.items()},
         settable=frozenset(
             name
             for name, known in catalogue.variables.items()
             if known.at_start and not rules.identifies_instance(name) and set_global.why_not(name, known) is None
         ),
+        asked=frozenset(known_name(name, catalogue) for name in other),
     )
 
 
@@ -98,9 +112,9 @@ def known_name(name: str, catalogue: Catalogue) -> str:
 
 
 def differing(spec: StudySpec) -> list[str]:
-    """Return the variables that are not asked for alike of all candidates."""
+    """Return the variables that are not asked for alike of all candidates, or may not be of those that enter later."""
     settings = [spec.setting_of(candidate.name) for candidate in spec.candidates]
-    return [name for name in spec.set_variables if not _alike(name, settings)]
+    return [name for name in spec.set_variables if name in spec.space or not _alike(name, settings)]
 
 
 def _alike(name: str, settings: list[dict[str, Value]]) -> bool:

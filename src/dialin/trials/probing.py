@@ -24,7 +24,7 @@ from dialin.probes.watch import Watch
 from dialin.servers.capabilities import Versioned
 from dialin.servers.connection import Query, RefusedError
 from dialin.servers.instance import Instance
-from dialin.store.store import Store
+from dialin.trials.events import Evidence
 
 PATIENCE = 5.0
 """Seconds after which a reading is given up: a probe must never hold a statement open on a server that is in trouble."""
@@ -44,11 +44,11 @@ class Watching(Protocol):
         """Watch while this is open: the load is measured then."""
         ...
 
-    def keep(self, store: Store, trial_id: int) -> None:
-        """Write down what was seen.
+    def evidence(self, trial_id: int) -> Evidence:
+        """Return what was seen; asked once the trial has been measured.
 
         Raises:
-            DialinError: it cannot be written.
+            DialinError: a file of it cannot be written.
         """
         ...
 
@@ -64,8 +64,9 @@ class Nothing:
         """Do nothing."""
         return nullcontext()
 
-    def keep(self, store: Store, trial_id: int) -> None:
-        """Do nothing."""
+    def evidence(self, trial_id: int) -> Evidence:  # noqa: ARG002 - as the protocol has it
+        """Return no evidence."""
+        return Evidence()
 
 
 def nothing(_trial: Trial, _instance: Instance, _build: Versioned, _client_cpu: ClientCpu) -> AbstractContextManager[Watching]:
@@ -87,9 +88,9 @@ class Probed:
         """Read them while this is open."""
         return self._watch.window()
 
-    def keep(self, store: Store, trial_id: int) -> None:
-        """Write down what they saw."""
-        store.save_watched(trial_id, self._watch.taken(), self._watch.points())
+    def evidence(self, trial_id: int) -> Evidence:  # noqa: ARG002 - as the protocol has it
+        """Return what they saw."""
+        return Evidence(tuple(self._watch.taken()), self._watch.points())
 
 
 def by_probes(clock: Clock) -> TrialWatcher:

@@ -25,8 +25,8 @@ from dialin.servers.connection import Query, RefusedError
 from dialin.servers.instance import Instance
 from dialin.servers.wait_ring import WaitRing
 from dialin.store import series, waits_file
-from dialin.store.store import Store
 from dialin.text import counted, listed, percent
+from dialin.trials.events import Evidence
 from dialin.trials.probing import ClientCpu, TrialWatcher, Watching
 from dialin.trials.tools import Tools
 
@@ -278,13 +278,13 @@ class Collector:
     def _note(self, text: str) -> None:
         self._notes[text] = None
 
-    def keep(self, store: Store, trial_id: int) -> None:
-        """Write the waits to a file of their own, and what they come to to the study; the server is not asked any more.
+    def evidence(self, trial_id: int) -> Evidence:
+        """Write the waits to a file, and return it with a summary; the server is not asked any more.
 
         Raises:
             DialinError: it cannot be written.
         """
-        path = store.directory_of_waits / series.file_name(trial_id)
+        path = self._study / "waits" / series.file_name(trial_id)
         try:
             written = waits_file.write(path, self._files, sorted(self._background))
             rows = waits_file.summarise(path)
@@ -298,19 +298,17 @@ class Collector:
                 f"{counted(written.backward, 'wait')} ({share}) ended before they began by the server's timer, which differs a "
                 "little from CPU to CPU: they count as 0"
             )
-        store.save_waits(
-            trial_id,
-            RawWaits(
-                pattern=self._pattern,
-                seconds=self._seconds,
-                events=written.kept,
-                lost=max(0, self._counted - written.counted),
-                timer=self._timer[0],
-                frequency=self._timer[1],
-                rows=rows,
-                notes=tuple(self._notes),
-            ),
+        waits = RawWaits(
+            pattern=self._pattern,
+            seconds=self._seconds,
+            events=written.kept,
+            lost=max(0, self._counted - written.counted),
+            timer=self._timer[0],
+            frequency=self._timer[1],
+            rows=rows,
+            notes=tuple(self._notes),
         )
+        return Evidence(waits=waits, waits_file=path)
 
 
 def told(candidate: str, waits: RawWaits) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from dialin.clock import Clock
 from dialin.datasets.cache import StoredDataset, check_space, copy
+from dialin.datasets.prepare import Preparer
 from dialin.model.build import Build
 from dialin.model.setting import Setting, Value
 from dialin.model.study import StudySpec
@@ -25,10 +26,11 @@ from dialin.servers.set_since_start import set_since_start
 from dialin.trials import raw_waits
 from dialin.trials.changes import Changes
 from dialin.trials.shared_sandbox import SharedSandbox, SharedStage
-from dialin.trials.site import Stage, Timed
+from dialin.trials.site import Stage
 from dialin.trials.tools import Tools
 from dialin.variables import rules
 from dialin.verdict.changed_during_trial import ChangeDetector, VariablesChangedError
+from dialin.verdict.effective_settings import EffectiveSettings
 from dialin.workloads.base import Target, Workload
 
 SANDBOX = "{sandbox}"
@@ -54,67 +56,86 @@ class Sandboxes:
     changes: Changes | None = None
 
     @contextmanager
-    def open(self, say: Callable[[str], None]) -> Iterator[Callable[[Trial], Stage]]:
-        """Prepare the data of every candidate, once; it is kept while the study runs."""
-        workshop, spec = self.workshop, self.spec
-        preparer = workshop.preparer.telling(say)
-        datasets: dict[str, StoredDataset] = {}
-        with ExitStack() as held:
-            for candidate in spec.candidates:
-                shape = rules.shapes_data(spec.setting_of(candidate.name))
-                dataset = preparer.prepared(self.builds[candidate.server], self.workload, shape)
-                held.enter_context(preparer.in_use(dataset))
-                datasets[candidate.name] = dataset
-            largest = max(dataset.size for dataset in datasets.values())
-            check_space(workshop.home.sandboxes, largest + self.workload.temporary_bytes(), self.workload.smaller)
+    def open(self, say: Callable[[str], None]) -> Iterator[OpenSandboxes]:
+        """Prepare the data of every candidate, once; it is in use until this is closed, and then no sandbox is left."""
+        with ExitStack() as in_use:
+            yield OpenSandboxes(self, self.workshop.preparer.telling(say), in_use)
 
-            if self.changes is not None:
-                yield self._sharing(self.changes, datasets, held)
-            else:
-                yield lambda trial: self._of_its_own(trial, datasets)
 
-    def _of_its_own(self, trial: Trial, datasets: Mapping[str, StoredDataset]) -> SandboxStage:
-        """Return a sandbox that serves one trial; what that is for may need more options than its candidate."""
-        name = trial.candidate
-        needed = raw_waits.needs(self.builds[self.spec.candidate(name).server], trial, self.spec.waits, host.memory_available())
-        return self._sandbox(name, datasets, {**self.spec.setting_of(name), **needed})
+class OpenSandboxes:
+    """Sandboxes whose data is prepared.
 
-    def _sandbox(self, candidate: str, datasets: Mapping[str, StoredDataset], setting: Setting) -> SandboxStage:
-        workshop, build = self.workshop, self.builds[self.spec.candidate(candidate).server]
-        options = sandbox_options(setting, build)
+    Args:
+        site: where the study takes place.
+        preparer: makes data.
+        in_use: holds what is in use until the site is closed.
+
+    Raises:
+        DialinError: the data cannot be prepared.
+    """
+
+    def __init__(self, site: Sandboxes, preparer: Preparer, in_use: ExitStack) -> None:
+        self._site = site
+        self._spec = site.spec
+        self._preparer = preparer
+        self._in_use = in_use
+        self._datasets: dict[str, StoredDataset] = {}
+        self._prepare()
+        self._shared: SharedSandbox | None = None
+        if site.changes is not None:
+            boot = site.changes.boot
+            self._shared = SharedSandbox(
+                lambda: self._sandbox(self._spec.baseline, boot),
+                site.changes,
+                site.workshop.clock,
+                for_one_block=self._spec.workload.traits.grows,
+            )
+            in_use.callback(self._shared.end)
+
+    def stage(self, trial: Trial) -> Stage:
+        """Return a sandbox that serves one trial, or the one that trials share; those for waits have one each."""
+        if self._shared is not None:
+            if trial.purpose is not Purpose.WAITS:
+                return SharedStage(self._shared, trial, self._build(trial.candidate))
+            self._shared.end()  # two servers at once would share the machine
+        needed = raw_waits.needs(self._build(trial.candidate), trial, self._spec.waits, host.memory_available())
+        return self._sandbox(trial.candidate, {**self._spec.setting_of(trial.candidate), **needed})
+
+    def take_in(self, spec: StudySpec, seen: Mapping[str, EffectiveSettings]) -> None:
+        """Prepare the data of candidates that have entered since, and let servers that live be set to them."""
+        if spec.candidates == self._spec.candidates:
+            return
+        self._spec = spec
+        self._prepare()
+        if self._shared is not None:
+            self._shared.changes = self._shared.changes.taking_in(spec, seen)
+
+    def _prepare(self) -> None:
+        site = self._site
+        for candidate in self._spec.candidates:
+            if candidate.name not in self._datasets:
+                shape = rules.shapes_data(self._spec.setting_of(candidate.name))
+                dataset = self._preparer.prepared(self._build(candidate.name), site.workload, shape)
+                self._in_use.enter_context(self._preparer.in_use(dataset))
+                self._datasets[candidate.name] = dataset
+        largest = max(dataset.size for dataset in self._datasets.values())
+        check_space(site.workshop.home.sandboxes, largest + site.workload.temporary_bytes(), site.workload.smaller)
+
+    def _build(self, candidate: str) -> Build:
+        return self._site.builds[self._spec.candidate(candidate).server]
+
+    def _sandbox(self, candidate: str, setting: Setting) -> SandboxStage:
+        workshop, build = self._site.workshop, self._build(candidate)
         return SandboxStage(
             build,
-            datasets[candidate],
-            options,
-            self.spec.server_cpus,
+            self._datasets[candidate],
+            sandbox_options(setting, build),
+            self._spec.server_cpus,
             workshop.home,
             workshop.ledger,
             workshop.clock,
-            self.spec.set_variables,
+            self._spec.set_variables,
         )
-
-    def _sharing(self, changes: Changes, datasets: Mapping[str, StoredDataset], held: ExitStack) -> Callable[[Trial], Stage]:
-        """Return what sets up the stages of trials that share sandboxes; the last of these is gone when `held` is closed.
-
-        Trials for waits have one each, started with their instruments.
-        """
-        baseline = self.spec.baseline
-        build = self.builds[self.spec.candidate(baseline).server]
-        lives = SharedSandbox(
-            lambda: self._sandbox(baseline, datasets, changes.boot),
-            changes,
-            self.workshop.clock,
-            for_one_block=self.spec.workload.traits.grows,
-        )
-        held.callback(lives.end)
-
-        def stage(trial: Trial) -> Stage:
-            if trial.purpose is not Purpose.WAITS:
-                return SharedStage(lives, trial, build)
-            lives.end()  # two servers at once would share the machine
-            return self._of_its_own(trial, datasets)
-
-        return stage
 
 
 class SandboxStage:
@@ -153,15 +174,15 @@ class SandboxStage:
         self._clock = clock
         self._sandbox: Sandbox | None = None
 
-    def ready(self, timed: Timed) -> Instance:
+    def ready(self) -> Generator[Step, None, Instance]:
         """Restore the data and boot."""
-        with timed(Step.RESTORE):
-            self._sandbox = sandbox = Sandbox.create(self.build, self._home, self._ledger, self._clock)
-            check_space(self._home.sandboxes, self._dataset.size)
-            copy(self._dataset.data, sandbox.data)
-        with timed(Step.BOOT):
-            sandbox.boot(self._options, cpus=self._cpus)
-            self._check_as_started(sandbox)
+        yield Step.RESTORE
+        self._sandbox = sandbox = Sandbox.create(self.build, self._home, self._ledger, self._clock)
+        check_space(self._home.sandboxes, self._dataset.size)
+        copy(self._dataset.data, sandbox.data)
+        yield Step.BOOT
+        sandbox.boot(self._options, cpus=self._cpus)
+        self._check_as_started(sandbox)
         return sandbox
 
     def _check_as_started(self, sandbox: Sandbox) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 
 from dialin.clock import Clock
 from dialin.errors import ServerError
@@ -10,7 +10,7 @@ from dialin.model.build import Build
 from dialin.model.trial import Step, Trial
 from dialin.servers.instance import Instance
 from dialin.trials.changes import Changes
-from dialin.trials.site import Stage, Timed
+from dialin.trials.site import Stage
 from dialin.trials.switched_server import SwitchedServer
 from dialin.verdict.changed_during_trial import ChangeDetector
 from dialin.workloads.base import Target
@@ -36,14 +36,25 @@ class SharedSandbox:
         self._block = 0
 
     @property
+    def changes(self) -> Changes:
+        """What turns a server from one candidate into another."""
+        return self._changes
+
+    @changes.setter
+    def changes(self, changes: Changes) -> None:
+        self._changes = changes
+        if self._switched is not None:
+            self._switched.changes = changes
+
+    @property
     def stage(self) -> Stage:
         """The sandbox that lives, or comes into being."""
         if self._stage is None:
             self._stage = self._begin()
         return self._stage
 
-    def serve(self, trial: Trial, timed: Timed) -> Instance:
-        """Return a server that is set to a trial's candidate; a new life begins where the last one cannot go on.
+    def serve(self, trial: Trial) -> Generator[Step, None, Instance]:
+        """Return a server that is set to a trial's candidate, another one where the last cannot go on; yields each step.
 
         Raises:
             ServerError: it does not start, or refuses a value.
@@ -51,19 +62,20 @@ class SharedSandbox:
         """
         instance = self.stage.instance()
         if self._switched is None or instance is None or instance.is_gone() or self._is_over(trial.block):
-            return self._begin_life(trial, timed)
-        with timed(Step.SET):
-            if tidied := _tidied(self._switched):
-                self._switched.become(trial.candidate)
-        return instance if tidied else self._begin_life(trial, timed)
+            return (yield from self._serve_anew(trial))
+        yield Step.SET
+        if not _tidied(self._switched):
+            return (yield from self._serve_anew(trial))
+        self._switched.become(trial.candidate)
+        return instance
 
-    def _begin_life(self, trial: Trial, timed: Timed) -> Instance:
+    def _serve_anew(self, trial: Trial) -> Generator[Step, None, Instance]:
         self.end()
         self._block = trial.block
-        instance = self.stage.ready(timed)
-        with timed(Step.SET):
-            self._switched = SwitchedServer(instance, self._changes, self._clock, self.stage.detector)
-            self._switched.become(trial.candidate)
+        instance = yield from self.stage.ready()
+        yield Step.SET
+        self._switched = SwitchedServer(instance, self._changes, self._clock, self.stage.detector)
+        self._switched.become(trial.candidate)
         return instance
 
     def _is_over(self, block: int) -> bool:
@@ -105,9 +117,9 @@ class SharedStage:
         """That of the sandbox that lives."""
         return self._lives.stage.detector
 
-    def ready(self, timed: Timed) -> Instance:
+    def ready(self) -> Generator[Step, None, Instance]:
         """Set the server that lives, or restore the data and boot one first."""
-        return self._lives.serve(self._trial, timed)
+        return (yield from self._lives.serve(self._trial))
 
     def instance(self) -> Instance | None:
         """Return the sandbox, once there is one."""

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from dialin.model.study import StudySpec
 from dialin.model.trial import Step, Trial
 from dialin.servers.capabilities import Versioned
 from dialin.servers.instance import Instance
 from dialin.verdict.changed_during_trial import ChangeDetector
+from dialin.verdict.effective_settings import EffectiveSettings
 from dialin.workloads.base import Target
-
-Timed = Callable[[Step], AbstractContextManager[None]]
-"""Times a step of a trial, and tells who watches."""
 
 
 class Stage(Protocol):
@@ -29,8 +28,8 @@ class Stage(Protocol):
         """What notices variables that somebody else changes on this instance."""
         ...
 
-    def ready(self, timed: Timed) -> Instance:
-        """Bring the instance about, a step at a time.
+    def ready(self) -> Generator[Step, None, Instance]:
+        """Bring the instance about: yield each step as it begins, and return the instance.
 
         Raises:
             ServerError: it does not start, or refuses the setting.
@@ -59,11 +58,31 @@ class Stage(Protocol):
         ...
 
 
+class OpenSite(Protocol):
+    """A site that is ready for trials."""
+
+    def stage(self, trial: Trial) -> Stage:
+        """Set up the stage of a trial."""
+        ...
+
+    def take_in(self, spec: StudySpec, seen: Mapping[str, EffectiveSettings]) -> None:
+        """Make ready for candidates that have entered the study since; nothing is done where none has.
+
+        Args:
+            spec: the study with all of its candidates.
+            seen: their effective settings when they were inspected.
+
+        Raises:
+            DialinError: their data cannot be prepared.
+        """
+        ...
+
+
 class Site(Protocol):
     """Where the trials of a study take place: sandboxes that dialin starts, or a server that it is attached to."""
 
-    def open(self, say: Callable[[str], None]) -> AbstractContextManager[Callable[[Trial], Stage]]:
-        """Make ready what all trials share (data above all); gives what sets up the stage of a trial.
+    def open(self, say: Callable[[str], None]) -> AbstractContextManager[OpenSite]:
+        """Make ready what all trials share, data above all.
 
         Args:
             say: told what is being done, a line at a time.

@@ -40,12 +40,12 @@ class SwitchedServer:
 
     def __init__(self, server: Instance, changes: Changes, clock: Clock, detector: ChangeDetector) -> None:
         self._server = server
-        self._changes = changes
+        self.changes = changes
         self._clock = clock
         self._detector = detector
         with server.connect() as query:
             self._at_boot = global_variables(query)
-            self._exact = exact_values(query, sorted(changes.asked() & self._at_boot.keys()))
+            self._exact = exact_values(query, sorted(changes.asked & self._at_boot.keys()))
         detector.check(self._at_boot, Step.SET)
 
     def become(self, candidate: str) -> None:
@@ -55,7 +55,7 @@ class SwitchedServer:
             ServerError: it does not answer, or refuses a value.
             VariablesChangedError: somebody else changed a variable under test since the last time; nothing was set.
         """
-        changes = self._changes
+        changes = self.changes
         with self._server.connect(_PATIENCE) as query:
             now = global_variables(query)
             self._detector.check(now, Step.SET)

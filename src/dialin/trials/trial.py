@@ -1,19 +1,18 @@
-"""The life of a trial: restore, boot, verify, warm up, measure, stop."""
+"""A trial from its beginning to its end: restore, boot, verify, warm up, measure, stop."""
 
 from __future__ import annotations
 
 import re
 import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
 from dialin.clock import Clock
-from dialin.errors import DialinError, ServerError, WorkloadError
+from dialin.errors import ServerError, WorkloadError
 from dialin.model.course import Course
 from dialin.model.cpus import parse_cpus
 from dialin.model.evidence import Gauge, Watched
-from dialin.model.progress import Watcher
 from dialin.model.study import StudySpec
 from dialin.model.trial import Costs, Failure, Sample, Step, Trial, TrialState, VariableChange, WarmUpEnd
 from dialin.model.workload import Runs
@@ -27,7 +26,7 @@ from dialin.servers.objects import real_objects
 from dialin.stats.figures import steadiness
 from dialin.stats.steady import examine
 from dialin.stats.warmup import is_steady
-from dialin.store.store import Store
+from dialin.trials.events import Event, Evidence, Sampled, StepBegan, TrialBegan, TrialEnded
 from dialin.trials.hang_detector import HangDetector
 from dialin.trials.probing import TrialWatcher, Watching, nothing
 from dialin.trials.site import Stage
@@ -58,27 +57,31 @@ def _nothing() -> None:
 
 @dataclass(frozen=True, slots=True)
 class TrialContext:
-    """What every trial of a study shares.
+    """What every trial of a study shares on one host.
 
     Attributes:
+        spec: the study.
+        plan: what its budget allows.
+        clock: tells the time.
+        workload: the load.
         stage: sets one up for a trial.
         check: makes sure, before each trial, that the study is still the one that it began as.
         counted: per candidate, the real objects that can be counted only with instruments that no trial runs with.
         hiccups: watches the host while the load runs.
         watch: sets up what watches a trial.
+        host: the name of the machine.
     """
 
     spec: StudySpec
     plan: Plan
     clock: Clock
-    store: Store
-    watcher: Watcher
     workload: LoadSource
     stage: Callable[[Trial], Stage]
     check: Callable[[], None] = _nothing
     counted: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     hiccups: Callable[[Clock], HiccupProbe] = HiccupProbe
     watch: TrialWatcher = nothing
+    host: str = ""
 
 
 @dataclass(slots=True)
@@ -94,6 +97,7 @@ class _Progress:
     conditions: dict[str, dict[str, float]] = field(default_factory=dict)
     spoiled: bool = False
     changes: tuple[VariableChange, ...] = ()
+    evidence: Evidence = field(default_factory=Evidence)
 
     @property
     def is_evidence(self) -> bool:
@@ -106,32 +110,27 @@ class _Progress:
         return any(change.under_test for change in self.changes)
 
 
-def run(laboratory: TrialContext, planned: Trial) -> Trial:
-    """Run one trial from its beginning to its end, whatever becomes of it.
+def run(context: TrialContext, planned: Trial) -> Iterator[Event]:
+    """Run one trial from its beginning to its end, and yield what it reports.
 
     A server or a load that fails makes the trial failed. One in which the host itself lost most of the seconds is interrupted,
-    to be run again; so is one in which somebody else changed a variable under test, and what anything else ends (Ctrl-C, a full
-    disk), which is raised. The instance is put away when this returns.
+    to be run again; so is one in which somebody else changed a variable under test. What anything else ends (Ctrl-C, an
+    iterator that is closed) reports no end. The instance is put away when this returns or raises.
+
+    Args:
+        context: what the trials of the study share.
+        planned: it, with its number.
 
     Raises:
         UserError: the load is not what the study began with.
     """
-    laboratory.check()
-    trial = laboratory.store.begin_trial(planned)
+    context.check()
+    trial = replace(planned, state=TrialState.RUNNING, host=context.host)
+    yield TrialBegan(trial)
     progress = _Progress()
-    try:
-        failure = _Life(laboratory, trial, progress).run()
-    except BaseException:
-        # What ended the trial is what the user must hear of, also where the disk is full and this cannot be saved.
-        with suppress(DialinError):
-            laboratory.store.save_trial(_as_it_is(trial, progress, TrialState.INTERRUPTED))
-        raise
-    ended = _as_it_is(
-        trial, progress, TrialState.FAILED if failure else TrialState.DONE if progress.is_evidence else TrialState.INTERRUPTED
-    )
-    ended = replace(ended, failure=failure)
-    laboratory.store.save_trial(ended)
-    return ended
+    failure = yield from _Life(context, trial, progress).run()
+    state = TrialState.FAILED if failure else TrialState.DONE if progress.is_evidence else TrialState.INTERRUPTED
+    yield TrialEnded(replace(_as_it_is(trial, progress, state), failure=failure), progress.evidence)
 
 
 def _as_it_is(trial: Trial, progress: _Progress, state: TrialState) -> Trial:
@@ -159,45 +158,26 @@ def _check_alive(instance: Instance) -> None:
 
 
 class _Life:
-    """One trial under way."""
+    """One trial under way. What takes time is a generator of events, which returns what it comes to."""
 
-    def __init__(self, laboratory: TrialContext, trial: Trial, progress: _Progress) -> None:
-        self._lab = laboratory
+    def __init__(self, context: TrialContext, trial: Trial, progress: _Progress) -> None:
+        self._context = context
         self._trial = trial
         self._so_far = progress
-        self._stage = laboratory.stage(trial)
+        self._stage = context.stage(trial)
         self._load: Load | None = None
         self._hiccups: Callable[[], Hiccups] = Hiccups
-        self._standstill = HangDetector()
+        self._hang = HangDetector()
         self._threads = 0
-        self._told: list[Mapping[str, float]] = []
+        self._load_facts: list[Mapping[str, float]] = []
         self._seconds = 0
         self._well = False
 
-    def run(self) -> Failure | None:
+    def run(self) -> Generator[Event, None, Failure | None]:
         """Go through the steps; returns why the trial failed, or None."""
         self._so_far.conditions["before"] = host.conditions()
         try:
-            instance = self._stage.ready(self._step)
-            self._verify(instance)
-            watched = self._lab.watch(self._trial, instance, self._stage.build, self._driver_cpu)
-            with self._lab.hiccups(self._lab.clock) as probe, watched as watching:
-                self._hiccups = probe.taken
-                with self._step(Step.WARM_UP):
-                    self._await_warm_pool(instance)
-                for threads in self._levels():
-                    load = self._warm_up(threads)
-                    self._measure(instance, load, watching)
-                    self._told.append(load.facts())
-                    load.stop()
-                    self._load = None
-                    if self._so_far.spoiled:
-                        break
-            self._read_back(instance)
-            if self._so_far.is_evidence:  # else it is run again, and what was seen is nobody's
-                with self._step(Step.STOP):
-                    watching.keep(self._lab.store, self._trial.id)
-                    self._keep_facts()
+            yield from self._run()
             self._well = True
         except VariablesChangedError as error:
             self._so_far.changes = error.changes
@@ -215,17 +195,53 @@ class _Life:
             self._so_far.conditions["after"] = host.conditions()
         return None
 
-    def _keep_facts(self) -> None:
-        """Write down what the load told of itself: a figure for each number of threads."""
-        if not any(self._told):
-            return
-        told = {name: [facts[name] for facts in self._told if name in facts] for name in self._told[0]}
+    def _run(self) -> Iterator[Event]:
+        instance = yield from self._make_ready()
+        yield StepBegan(Step.VERIFY)
+        self._verify(instance)
+        watched = self._context.watch(self._trial, instance, self._stage.build, self._driver_cpu)
+        with self._context.hiccups(self._context.clock) as probe, watched as watching:
+            self._hiccups = probe.taken
+            yield StepBegan(Step.WARM_UP)
+            with self._timed(Step.WARM_UP):
+                self._await_warm_pool(instance)
+            for threads in self._levels():
+                load = yield from self._warm_up(threads)
+                yield from self._measure(instance, load, watching)
+                self._load_facts.append(load.facts())
+                load.stop()
+                self._load = None
+                if self._so_far.spoiled:
+                    break
+        yield StepBegan(Step.STOP)
+        self._read_back(instance)
+        if self._so_far.is_evidence:  # else it is run again, and what was seen is nobody's
+            with self._timed(Step.STOP):
+                evidence = watching.evidence(self._trial.id)
+                self._so_far.evidence = replace(evidence, watched=(*evidence.watched, *self._facts_of_the_load()))
+
+    def _make_ready(self) -> Generator[Event, None, Instance]:
+        steps = self._stage.ready()
+        try:
+            step = next(steps)
+            while True:
+                yield StepBegan(step)
+                with self._timed(step):
+                    step = next(steps)
+        except StopIteration as ready:
+            instance: Instance = ready.value
+            return instance
+
+    def _facts_of_the_load(self) -> list[Watched]:
+        """Return what the load says of itself: a figure for each number of threads."""
+        if not any(self._load_facts):
+            return []
+        figures = {name: [facts[name] for facts in self._load_facts if name in facts] for name in self._load_facts[0]}
         gauges = {
             name: Gauge(values[0], values[-1], min(values), max(values), statistics.fmean(values))
-            for name, values in told.items()
+            for name, values in figures.items()
         }
-        seconds = self._so_far.costs.seconds if self._so_far.costs else 0.0
-        self._lab.store.save_watched(self._trial.id, [Watched("load", seconds, gauges=gauges)], ())
+        return [Watched("load", self._so_far.costs.seconds if self._so_far.costs else 0.0, gauges=gauges)]
 
     def _failure(self, fault: str, reason: str, log_tail: str) -> Failure | None:
         """Return why the trial failed; None where somebody else changed a variable under test meanwhile."""
@@ -242,8 +258,8 @@ class _Life:
         Raises:
             ServerError: the server does not answer, though connections of the load had time to end.
         """
-        clock = self._lab.clock
-        with self._step(Step.STOP):
+        clock = self._context.clock
+        with self._timed(Step.STOP):
             limit = clock.monotonic() + _READ_BACK_WITHIN
             while True:
                 try:
@@ -257,10 +273,9 @@ class _Life:
             self._so_far.changes = self._stage.detector.changes(now, Step.STOP)
 
     @contextmanager
-    def _step(self, step: Step) -> Iterator[None]:
-        clock = self._lab.clock
+    def _timed(self, step: Step) -> Iterator[None]:
+        clock = self._context.clock
         self._so_far.step = step
-        self._lab.watcher.step_began(self._trial, step)
         began = clock.monotonic()
         try:
             yield
@@ -268,39 +283,41 @@ class _Life:
             self._so_far.steps[step] = self._so_far.steps.get(step, 0.0) + clock.monotonic() - began
 
     def _verify(self, instance: Instance) -> None:
-        with self._step(Step.VERIFY), instance.connect() as query:
+        with self._timed(Step.VERIFY), instance.connect() as query:
             found = global_variables(query)
             self._stage.detector.check(found, Step.VERIFY)
             real = real_objects(query, instance.pid, self._stage.build, found)
         self._so_far.in_force = {name: self._stage.hide(value) for name, value in found.items()}
-        self._so_far.real = {**self._lab.counted.get(self._trial.candidate, {}), **real}
+        self._so_far.real = {**self._context.counted.get(self._trial.candidate, {}), **real}
 
     def _levels(self) -> Sequence[int]:
         """Return the numbers of threads that are measured, one after another."""
-        workload = self._lab.spec.workload
-        return level_order(self._lab.spec.seed, self._trial.block, workload.levels) or (workload.threads,)
+        workload = self._context.spec.workload
+        return level_order(self._context.spec.seed, self._trial.block, workload.levels) or (workload.threads,)
 
     def _driver_cpu(self) -> float:
         return self._load.cpu_seconds() if self._load else 0.0
 
-    def _warm_up(self, threads: int) -> Load:
-        lab = self._lab
-        with self._step(Step.WARM_UP):
-            limit = lab.clock.monotonic() + lab.plan.warmup
-            seed = load_seed(lab.spec.seed, self._trial.block)
-            target, cpus = self._stage.target(), lab.spec.load_cpus
-            self._load = load = lab.workload.start(target, threads=threads, seed=seed, cpus=cpus)
+    def _warm_up(self, threads: int) -> Generator[Event, None, Load]:
+        context = self._context
+        yield StepBegan(Step.WARM_UP)
+        with self._timed(Step.WARM_UP):
+            limit = context.clock.monotonic() + context.plan.warmup
+            seed = load_seed(context.spec.seed, self._trial.block)
+            target, cpus = self._stage.target(), context.spec.load_cpus
+            self._load = load = context.workload.start(target, threads=threads, seed=seed, cpus=cpus)
             self._threads = threads
             self._hiccups()  # what came before the load is none of its seconds'
-            if (runs := lab.spec.workload.traits.runs) is not None:
+            if (runs := context.spec.workload.traits.runs) is not None:
                 for _ in range(runs.warm_up):
-                    self._read(load, Step.WARM_UP)
+                    yield from self._read(load, Step.WARM_UP)
                 return load
             # A rate that is reached makes throughput flat at once, whatever the server still has to warm.
-            whole = lab.spec.whole_warmup or lab.spec.workload.rate > 0
+            whole = context.spec.whole_warmup or context.spec.workload.rate > 0
             series: list[float] = []
-            while lab.clock.monotonic() < limit:
-                series.append(self._read(load, Step.WARM_UP).tps)
+            while context.clock.monotonic() < limit:
+                sample = yield from self._read(load, Step.WARM_UP)
+                series.append(sample.tps)
                 if not whole and is_steady(series):
                     # Of several numbers of threads one that did not settle is the one to tell of.
                     self._so_far.warm_up_end = self._so_far.warm_up_end or WarmUpEnd.STEADY
@@ -312,7 +329,7 @@ class _Life:
         """Wait until the server has loaded the pages that were in the pool when the data was prepared, where it can."""
         if not has(self._stage.build, Capability.POOL_DUMP):
             return
-        clock = self._lab.clock
+        clock = self._context.clock
         limit = clock.monotonic() + _POOL_PATIENCE
         with instance.connect() as query:
             while clock.monotonic() < limit:
@@ -321,21 +338,23 @@ class _Life:
                     return
                 clock.sleep(0.1)
 
-    def _measure(self, instance: Instance, load: Load, watching: Watching) -> None:
-        lab, pid = self._lab, instance.pid
+    def _measure(self, instance: Instance, load: Load, watching: Watching) -> Iterator[Event]:
+        context, pid = self._context, instance.pid
         _check_alive(instance)
-        with self._step(Step.MEASURE), watching.window():
+        yield StepBegan(Step.MEASURE)
+        with self._timed(Step.MEASURE), watching.window():
             began, driver, server, busy = (
-                lab.clock.monotonic(),
+                context.clock.monotonic(),
                 load.cpu_seconds(),
                 host.cpu_seconds(pid) if pid else None,
                 host.busy_seconds(),
             )
-            self._so_far.spoiled |= not self._read_enough(load)
+            enough = yield from self._read_enough(load)
+            self._so_far.spoiled |= not enough
             _check_alive(instance)  # a driver may hope for a while that a server which died comes back
-            cpus = lab.spec.load_cpus
+            cpus = context.spec.load_cpus
             costs = Costs(
-                seconds=lab.clock.monotonic() - began,
+                seconds=context.clock.monotonic() - began,
                 driver_cpu=load.cpu_seconds() - driver,
                 server_cpu=host.cpu_seconds(pid) - server if pid and server is not None else None,
                 machine_busy=host.busy_seconds() - busy,
@@ -344,52 +363,53 @@ class _Life:
             )
             self._so_far.costs = costs if self._so_far.costs is None else self._so_far.costs.plus(costs)
 
-    def _read_enough(self, load: Load) -> bool:
+    def _read_enough(self, load: Load) -> Generator[Event, None, bool]:
         """Read what a trial measures; False where the host left less than half of what was planned."""
-        runs = self._lab.spec.workload.traits.runs
-        return self._read_steady_seconds(load) if runs is None else self._read_runs(load, runs)
+        runs = self._context.spec.workload.traits.runs
+        return (yield from self._read_steady_seconds(load) if runs is None else self._read_runs(load, runs))
 
-    def _read_runs(self, load: Load, runs: Runs) -> bool:
+    def _read_runs(self, load: Load, runs: Runs) -> Generator[Event, None, bool]:
         """Read the runs of a timed query, and others for those that the host lost; False where less than half are left."""
         kept = 0
         for _ in range(runs.most):
-            kept += not self._read(load, Step.MEASURE).lost
+            sample = yield from self._read(load, Step.MEASURE)
+            kept += not sample.lost
             if kept == runs.measured:
                 break
         return 2 * kept >= runs.measured
 
-    def _read_steady_seconds(self, load: Load) -> bool:
+    def _read_steady_seconds(self, load: Load) -> Generator[Event, None, bool]:
         """Read the planned seconds, and more where they are not steady or the host lost some; False where half are not left."""
-        wanted = max(1, round(self._lab.plan.measure))
+        wanted = max(1, round(self._context.plan.measure))
         enough = wanted
         kept: list[float] = []
         transactions = 0.0
         for _ in range(LONGEST * wanted):
-            sample = self._read(load, Step.MEASURE)
+            sample = yield from self._read(load, Step.MEASURE)
             if not sample.lost:
                 transactions += sample.tps
-                kept.append(steadiness(sample, self._lab.spec.workload.rate))
+                kept.append(steadiness(sample, self._context.spec.workload.rate))
             if len(kept) == enough:
-                shape = examine(kept, latency=self._lab.spec.workload.rate > 0)
+                shape = examine(kept, latency=self._context.spec.workload.rate > 0)
                 if shape.steady or shape.course is Course.DEAD:  # more seconds of nothing say no more
                     break
                 # Asked again at half of the plan, not each second: an answer that one waits for long enough always comes.
                 enough += max(1, wanted // 2)
         if 2 * len(kept) < wanted:
             return False
-        self._standstill.end_of_window(transactions)
+        self._hang.end_of_window(transactions)
         return True
 
-    def _read(self, load: Load, step: Step) -> Sample:
-        lab = self._lab
-        second = load.read(lab.workload.patience)
+    def _read(self, load: Load, step: Step) -> Generator[Event, None, Sample]:
+        context = self._context
+        second = load.read(context.workload.patience)
         self._seconds += 1
         if second is None:
-            raise WorkloadError(f"The load driver reported nothing for {lab.workload.patience:.0f} s")
+            raise WorkloadError(f"The load driver reported nothing for {context.workload.patience:.0f} s")
         hiccups = self._hiccups()
         sample = Sample(
             second=self._seconds,
-            at=lab.clock.now(),
+            at=context.clock.now(),
             step=step,
             tps=second.tps,
             reads=second.reads,
@@ -404,9 +424,8 @@ class _Life:
             threads=self._threads,
             seconds=second.seconds,
         )
-        lab.store.add_sample(self._trial.id, sample)
-        lab.watcher.sampled(self._trial, sample)
-        self._standstill.saw(second, self._log_tail)
+        yield Sampled(sample)
+        self._hang.saw(second, self._log_tail)
         return sample
 
     def _log_tail(self) -> str:
@@ -414,7 +433,7 @@ class _Life:
         return there.log_tail() if there else ""
 
     def _stop(self) -> None:
-        with self._step(Step.STOP):
+        with self._timed(Step.STOP):
             if self._load is not None:
                 self._load.stop()
             self._stage.end(well=self._well)

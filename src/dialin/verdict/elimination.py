@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from itertools import count
 
 from dialin.model.study import Goal, StudySpec
-from dialin.model.trial import Purpose, Trial, TrialState
+from dialin.model.trial import Block, Purpose, Trial, TrialState
 from dialin.model.verdict import CandidateState, DecidedBy, Outcome
 from dialin.stats.blocks import levels
 from dialin.stats.decide import Decision, Rules, blocks_to_choose, decide, leaves
@@ -132,48 +131,55 @@ def decide_by(
     )
 
 
-def left_after(spec: StudySpec, trials: Sequence[Trial], found: Mapping[int, Figures]) -> dict[str, int]:
+def left_after(
+    spec: StudySpec, blocks: Sequence[Block], trials: Sequence[Trial], found: Mapping[int, Figures]
+) -> dict[str, int]:
     """Return the candidates that have left the race, each with the block after which it did.
 
     Args:
         spec: the study.
+        blocks: all of them.
         trials: all of them.
         found: figures of those that ended well, by trial id.
     """
     left: dict[str, int] = {}
-    for block in count(1):
-        leaving = leaving_after(spec, block, trials, found, left)
-        if leaving is None:
-            return left
-        left |= dict.fromkeys(leaving, block)
+    for block in blocks:
+        if block.purpose is Purpose.RACE:
+            leaving = leaving_after(spec, block, trials, found, left)
+            if leaving is None:
+                break
+            left |= dict.fromkeys(leaving, block.number)
     return left
 
 
 def leaving_after(
-    spec: StudySpec, block: int, trials: Sequence[Trial], found: Mapping[int, Figures], left: Collection[str]
+    spec: StudySpec, block: Block, trials: Sequence[Trial], found: Mapping[int, Figures], left: Collection[str]
 ) -> list[str] | None:
     """Return the candidates that leave the race after a block; None where that block is not complete.
 
     Args:
         spec: the study.
-        block: its number.
+        block: one of the race.
         trials: all of the study; those of later blocks do not count.
         found: figures of those that ended well, by trial id.
         left: the candidates that left before.
     """
-    names = [candidate.name for candidate in spec.candidates]
-    upto = [trial for trial in racing(trials) if trial.block <= block]
-    before = [trial for trial in upto if trial.block < block]
-    inside = [name for name in names if name not in left and not given_up(name, before)]
-    ended = {t.candidate for t in upto if t.block == block and t.state in (TrialState.DONE, TrialState.FAILED)}
-    if not inside or not ended.issuperset(inside):
+    upto = [trial for trial in racing(trials) if trial.block <= block.number]
+    ended = {t.candidate for t in upto if t.block == block.number and t.state in (TrialState.DONE, TrialState.FAILED)}
+    if not ended.issuperset(block.order):
         return None
     leaving = sorted(unsafe_candidates(spec, upto) - set(left))
-    if block >= FIRST_CUT:
+    if block.number >= FIRST_CUT:
         out = {*left, *leaving}
         decision = decide_by(spec, spec.goal, upto, found, alpha=_NO_CLAIM, left=out)
-        leaving += sorted(leaves(decision, [name for name in inside if name not in out], spec.baseline, rules(spec)))
+        behind = leaves(decision, [name for name in block.order if name not in out], spec.baseline, rules(spec))
+        leaving += sorted(name for name in behind if _blocks_of(name, upto) >= FIRST_CUT)
     return leaving
+
+
+def _blocks_of(name: str, trials: Sequence[Trial]) -> int:
+    """Return in how many blocks a candidate was tried; one that has just entered is not judged."""
+    return len({trial.block for trial in trials if trial.candidate == name})
 
 
 def blocks_to_go(spec: StudySpec, trials: Sequence[Trial], found: Mapping[int, Figures], decided_by: DecidedBy) -> int | None:

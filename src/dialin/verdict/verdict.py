@@ -160,7 +160,7 @@ def _case(record: StudyRecord, alpha: float, known: Mapping[int, Figures] | None
     seen = {trial.candidate: EffectiveSettings(trial.in_force, trial.real) for trial in done}
     one = elimination.same_in_force(spec, done)
 
-    left = elimination.left_after(spec, record.trials, found) if out is None else out
+    left = elimination.left_after(spec, record.blocks, record.trials, found) if out is None else out
 
     def decided(goal: Goal) -> Decision:
         return elimination.decide_by(spec, goal, record.trials, found, alpha=alpha, left=left)

@@ -1,0 +1,1 @@
+"""What runs the blocks of a study: a worker on a host."""

@@ -1,0 +1,75 @@
+"""A worker in this process tree."""
+
+from __future__ import annotations
+
+import functools
+import socket
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from dialin.fleet.worker import BlockRequest
+from dialin.preflight.checked import CheckedStudy
+from dialin.trials import raw_waits
+from dialin.trials import trial as trials
+from dialin.trials.events import Event
+from dialin.trials.probing import by_probes, nothing
+from dialin.trials.site import OpenSite
+from dialin.trials.tools import Tools
+from dialin.trials.trial import TrialContext
+from dialin.workloads import load_identity
+
+
+class LocalWorker:
+    """Runs blocks here.
+
+    Args:
+        site: where trials take place, made ready.
+        context: what all trials share.
+    """
+
+    def __init__(self, site: OpenSite, context: TrialContext) -> None:
+        self._site = site
+        self._context = context
+
+    def run_block(self, request: BlockRequest) -> Generator[Event, None, None]:
+        """Run trials one after another, each as its events are taken; see `Worker.run_block`."""
+        self._site.take_in(request.spec, request.seen)
+        counted = {name: settings.real for name, settings in request.seen.items()}
+        context = replace(self._context, spec=request.spec, counted=counted)
+        for trial in request.trials:
+            yield from trials.run(context, trial)
+
+
+@contextmanager
+def local_worker(
+    ready: CheckedStudy, begun_on: Mapping[str, Any], directory: Path, tools: Tools, say: Callable[[str], None]
+) -> Iterator[LocalWorker]:
+    """Make the data of a study ready here, and give a worker; at the end the site is left as it was.
+
+    Args:
+        ready: the study.
+        begun_on: what was written down of the load when the study began.
+        directory: where files of trials go: the study's, or one of the worker's own.
+        tools: those of this process.
+        say: is given what is being done, a line at a time.
+
+    Raises:
+        DialinError: the site cannot be made ready, or not be put back at the end.
+    """
+    spec, clock = ready.spec, tools.clock
+    probes = by_probes(clock) if spec.probes else nothing
+    with ready.site.open(say) as site:
+        context = TrialContext(
+            spec=spec,
+            plan=ready.plan,
+            clock=clock,
+            workload=ready.workload,
+            stage=site.stage,
+            check=functools.partial(load_identity.check, spec, begun_on, ready.workload),
+            watch=raw_waits.by_purpose(probes, spec.waits, clock, directory),
+            host=socket.gethostname(),
+        )
+        yield LocalWorker(site, context)

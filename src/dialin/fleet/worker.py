@@ -1,0 +1,41 @@
+"""What a worker is asked for, and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from dialin.model.study import StudySpec
+from dialin.model.trial import Trial
+from dialin.trials.events import Event
+from dialin.verdict.effective_settings import EffectiveSettings
+
+
+@dataclass(frozen=True, slots=True)
+class BlockRequest:
+    """The trials that a block still lacks; it can be pickled.
+
+    Attributes:
+        spec: the study, with every candidate that has entered so far.
+        seen: the effective settings of its candidates when they were inspected.
+        trials: in the order that they run, with their numbers; their host is filled in by the worker.
+    """
+
+    spec: StudySpec
+    seen: Mapping[str, EffectiveSettings]
+    trials: tuple[Trial, ...]
+
+
+class Worker(Protocol):
+    """Runs blocks on one host. It owns what a trial needs there (servers, data, load, probes) and never touches the store."""
+
+    def run_block(self, request: BlockRequest) -> Generator[Event, None, None]:
+        """Run trials one after another, and yield what they report.
+
+        Whoever closes the generator early ends the trial under way: its load and its server are gone when `close` returns.
+
+        Raises:
+            DialinError: the block cannot go on; the trial under way has no end.
+        """
+        ...
