@@ -11,7 +11,7 @@ from dialin.errors import DialinError
 from dialin.model.progress import Watcher
 from dialin.model.trial import Step, Trial, TrialState
 from dialin.store.store import Store
-from dialin.trials.events import Event, Evidence, Sampled, StepBegan, TrialBegan
+from dialin.trials.events import Event, Evidence, Sampled, StepBegan, TrialBegan, Verified
 
 
 class Recorder:
@@ -50,6 +50,8 @@ class Recorder:
             self._end_step()
             self._step = (event.step, self._clock.monotonic())
             self._watcher.step_began(self._running, event.step)
+        elif isinstance(event, Verified):
+            self._running = replace(self._running, in_force=event.in_force, real=event.real)
         elif isinstance(event, Sampled):
             self._store.add_sample(self._running.id, event.sample)
             self._watcher.sampled(self._running, event.sample)

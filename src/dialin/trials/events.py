@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -41,6 +42,14 @@ class StepBegan:
 
 
 @dataclass(frozen=True, slots=True)
+class Verified:
+    """The variables of the running trial's server were read, before its load begins."""
+
+    in_force: Mapping[str, str]
+    real: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class Sampled:
     """A second of the running trial was measured, or a run of a timed query."""
 
@@ -55,5 +64,5 @@ class TrialEnded:
     evidence: Evidence = field(default_factory=Evidence)
 
 
-Event = TrialBegan | StepBegan | Sampled | TrialEnded
+Event = TrialBegan | StepBegan | Verified | Sampled | TrialEnded
 """A trial reports `TrialBegan`, its steps and samples, and `TrialEnded`; one that is broken off reports no end."""

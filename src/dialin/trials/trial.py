@@ -26,7 +26,7 @@ from dialin.servers.objects import real_objects
 from dialin.stats.figures import steadiness
 from dialin.stats.steady import examine
 from dialin.stats.warmup import is_steady
-from dialin.trials.events import Event, Evidence, Sampled, StepBegan, TrialBegan, TrialEnded
+from dialin.trials.events import Event, Evidence, Sampled, StepBegan, TrialBegan, TrialEnded, Verified
 from dialin.trials.hang_detector import HangDetector
 from dialin.trials.probing import TrialWatcher, Watching, nothing
 from dialin.trials.site import Stage
@@ -199,6 +199,7 @@ class _Life:
         instance = yield from self._make_ready()
         yield StepBegan(Step.VERIFY)
         self._verify(instance)
+        yield Verified(self._so_far.in_force, self._so_far.real)
         watched = self._context.watch(self._trial, instance, self._stage.build, self._driver_cpu)
         with self._context.hiccups(self._context.clock) as probe, watched as watching:
             self._hiccups = probe.taken
