@@ -8,8 +8,9 @@ use super::serve::Agent;
 use super::token::Token;
 use super::wire::{Command, Ended, Report, tests::told};
 use super::{Nonce, Timeout};
-use crate::engine::{Played, Second};
+use crate::engine::{Played, Second, play_when};
 use crate::errors::{Error, Fault, Result};
+use crate::mock_server::{Answer, Command as Asked, MockServer};
 use crate::record::Merged;
 use crate::run::Purpose;
 use std::net::{TcpListener, TcpStream};
@@ -203,6 +204,41 @@ fn agents_start_together_and_their_seconds_are_those_of_one_run() {
     let starts = starts.lock().unwrap();
     let apart = starts.iter().max().unwrap().duration_since(*starts.iter().min().unwrap());
     assert!(starts.len() == 3 && apart < Duration::from_millis(20), "{apart:?}");
+}
+
+/// Plays the order with the real engine against a server that does nothing; `starts` receives the agreed start, `first` when the
+/// first statement of a transaction arrived.
+fn real_engine(name: &str, starts: &Arc<Mutex<Vec<Instant>>>, first: &Arc<Mutex<Vec<Instant>>>) -> Playing {
+    let path = std::env::temp_dir().join(format!("dialin-load-agents-{name}-{}.sock", std::process::id()));
+    let (starts, first, arrived) = (Arc::clone(starts), Arc::clone(first), AtomicBool::new(false));
+    let server = MockServer::listen(&path, move |asked| {
+        if matches!(asked, Asked::Query(_) | Asked::Execute(_)) && !arrived.swap(true, Relaxed) {
+            first.lock().unwrap().push(Instant::now());
+        }
+        Answer::Ok
+    });
+    let server = Mutex::new(server.unwrap());
+    Box::new(move |order, stop, ready, seconds| {
+        let account = server.lock().unwrap().account();
+        let plan = order.source.workload(&order.options, order.connections, order.seed)?.plan()?;
+        let mut agreed = || ready().inspect(|start| starts.lock().unwrap().push(*start));
+        play_when(&plan, &order.run(&account)?, stop, &mut agreed, seconds)
+    })
+}
+
+#[test]
+fn the_engine_sends_nothing_before_the_agreed_start() {
+    let (starts, first) = (Arc::default(), Arc::default());
+    let stages = ["one", "two"].map(|name| Stage::of(real_engine(name, &starts, &first)));
+    let addresses: Vec<&str> = stages.iter().map(|stage| stage.address.as_str()).collect();
+    let Outcome { played, seconds } = conduct(SECRET, &addresses, 1);
+    played.unwrap();
+    let (starts, first) = (starts.lock().unwrap(), first.lock().unwrap());
+    let (agreed, began) = (starts.iter().min().unwrap(), first.iter().min().unwrap());
+    assert_eq!(first.len(), 2);
+    assert!(began >= agreed, "the load began {:?} too early", agreed.duration_since(*began));
+    let shortest = seconds[0].merged.tally.latency.percentiles().p50.unwrap();
+    assert!(shortest > 0.0, "half of the transactions took no time");
 }
 
 #[test]

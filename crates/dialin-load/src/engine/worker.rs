@@ -113,8 +113,9 @@ impl<'a> Worker<'a> {
     ///
     /// The load cannot go on.
     pub fn run(mut self) -> Result<()> {
-        let begin = self.shared.clock.until(0);
-        std::thread::sleep(begin);
+        if !self.wait_for_origin() {
+            return self.part();
+        }
         // The end of each second is a tick.
         self.waiter.tick(Duration::from_nanos(GLANCE))?;
         loop {
@@ -133,6 +134,17 @@ impl<'a> Worker<'a> {
             self.listen(now, self.deadline(now))?;
         }
         self.end()
+    }
+
+    /// Sleep until the load begins; false if the run is to end before.
+    fn wait_for_origin(&self) -> bool {
+        loop {
+            let left = self.shared.clock.until_origin();
+            if left.is_zero() || self.shared.stops() {
+                return left.is_zero();
+            }
+            std::thread::sleep(left.min(Duration::from_nanos(GLANCE)));
+        }
     }
 
     /// Enter the phase of this time; false when all are over.
@@ -390,6 +402,11 @@ impl<'a> Worker<'a> {
             self.fire(now)?;
             self.listen(now, self.deadline(now))?;
         }
+        self.part()
+    }
+
+    /// Part from the server.
+    fn part(mut self) -> Result<()> {
         let deadline = Instant::now() + PARTING;
         for slot in &mut self.slots {
             if let (Some(connection), State::Free) = (&mut slot.connection, slot.state) {
