@@ -99,10 +99,13 @@ def test_seconds_are_read_and_what_they_tell_of_the_driver_is_kept(program, targ
 
 
 def test_a_driver_without_timers_tells_nothing_of_them(program, target):
-    program.says.write_text(second(timers={"count": 0, "late_mean": None, "late_max": None}) + "\n")
+    no_timers = {"count": 0, "late_mean": None, "late_max": None}
+    program.says.write_text(second(timers=no_timers, dropped=0) + "\n" + second(timers=no_timers, dropped=7) + "\n")
     load = DialinLoad(spec(), program.path).start(target, threads=1, seed=1, cpus=None)
     load.read(30)
     assert load.facts() == {}
+    load.read(30)
+    assert load.facts() == {"dropped": 7}
     load.stop()
 
 

@@ -199,6 +199,27 @@ fn what_is_due_while_too_many_wait_is_dropped_and_said() {
 }
 
 #[test]
+fn waiting_for_a_connection_is_no_lateness_of_the_driver() {
+    let server =
+        MockServer::listen(&socket("late"), |_| Answer::After(Duration::from_millis(10), Box::new(Answer::Ok))).unwrap();
+    let (played, seconds) = played(&plan(), &at_rate(run(&server, 2, Some(2)), 1000.0));
+    played.unwrap();
+    let (timers, all) = (sum(&seconds, |second| second.merged.tally.timers), transactions(&seconds));
+    assert!(all > 50, "{all}");
+    // Only the first transactions found a connection free.
+    assert!(timers < 10, "{timers} of {all}");
+}
+
+#[test]
+fn a_transaction_that_finds_a_connection_free_tells_how_late_the_driver_was() {
+    let server = MockServer::listen(&socket("punctual"), |_| Answer::Ok).unwrap();
+    let (played, seconds) = played(&plan(), &at_rate(run(&server, 4, Some(2)), 100.0));
+    played.unwrap();
+    let (timers, all) = (sum(&seconds, |second| second.merged.tally.timers), transactions(&seconds));
+    assert!(timers > all / 2, "{timers} of {all}");
+}
+
+#[test]
 fn a_deadlock_is_played_again_with_the_same_values() {
     let asked = Arc::new(Mutex::new(Vec::new()));
     let (kept, refused) = (Arc::clone(&asked), AtomicBool::new(false));

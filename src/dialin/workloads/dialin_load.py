@@ -258,10 +258,10 @@ class DialinLoadRun:
     def facts(self) -> Mapping[str, float]:
         """Return how late the driver's own timers were, in milliseconds, and how many transactions it dropped.
 
-        Nothing where it had no timers: in a closed loop each connection waits for its server only.
+        Nothing where it had no timers and dropped nothing: in a closed loop each connection waits for its server only.
         """
         if not self._timers:
-            return {}
+            return {"dropped": float(self._dropped)} if self._dropped else {}
         return {
             "late_ms": self._late_ms / self._timers,
             "latest_ms": self._latest_ms,

@@ -63,6 +63,8 @@ pub struct Slot {
     pub player: Player,
     /// What it does.
     pub state: State,
+    /// Since when it has had nothing to do, in nanoseconds since the load began; of no meaning while it is busy.
+    pub free_since: u64,
 }
 
 impl Slot {

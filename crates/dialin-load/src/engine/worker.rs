@@ -16,7 +16,7 @@ use super::slot::{Doing, Slot, State, What};
 use crate::errors::{Error, Result};
 use crate::record::Tally;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError};
 use std::time::{Duration, Instant};
 
@@ -33,8 +33,8 @@ const TURNS: usize = 256;
 pub struct Worker<'a> {
     shared: &'a Shared<'a>,
     slots: Vec<Slot>,
-    /// Places that may begin a transaction.
-    free: Vec<usize>,
+    /// Places that may begin a transaction, the one first that has been free for longest.
+    free: VecDeque<usize>,
     /// Places that have no part in this phase.
     benched: Vec<usize>,
     timers: BinaryHeap<Reverse<(u64, usize)>>,
@@ -75,12 +75,12 @@ impl<'a> Worker<'a> {
         for (number, connection) in own {
             waiter.watch(connection.socket(), slots.len())?;
             let player = Player::new(shared.plan, shared.number(number));
-            slots.push(Slot { connection: Some(connection), number, player, state: State::Free });
+            slots.push(Slot { connection: Some(connection), number, player, state: State::Free, free_since: 0 });
         }
-        let benched = (0..slots.len()).rev().collect();
+        let benched = (0..slots.len()).collect();
         Ok(Self {
             shared,
-            free: Vec::with_capacity(slots.len()),
+            free: VecDeque::with_capacity(slots.len()),
             benched,
             waiter,
             batching: Batching::new(),
@@ -160,7 +160,8 @@ impl<'a> Worker<'a> {
         self.phase = phase;
         self.active = facts.connections;
         self.phase_end = self.shared.timetable.end(phase);
-        let resting: Vec<usize> = self.free.drain(..).chain(self.benched.drain(..)).collect();
+        let mut resting: Vec<usize> = self.free.drain(..).chain(self.benched.drain(..)).collect();
+        resting.sort_by_key(|place| self.slots[*place].free_since);
         resting.into_iter().for_each(|place| self.rest(place));
         let own = self.slots.iter().filter(|slot| slot.number < facts.connections).count();
         self.arriving = if own > 0 { self.shared.arriving(phase, self.place, own, waiting) } else { None };
@@ -222,6 +223,7 @@ impl<'a> Worker<'a> {
             self.slots[back.place].connection = Some(back.connection);
             self.lost -= 1;
             self.tally.reconnect();
+            self.slots[back.place].free_since = self.shared.clock.now();
             self.rest(back.place);
         }
         Ok(())
@@ -231,8 +233,11 @@ impl<'a> Worker<'a> {
     fn rest(&mut self, place: usize) {
         let slot = &mut self.slots[place];
         slot.state = State::Free;
-        let resting = if slot.number < self.active { &mut self.free } else { &mut self.benched };
-        resting.push(place);
+        if slot.number < self.active {
+            self.free.push_back(place);
+        } else {
+            self.benched.push(place);
+        }
     }
 
     /// Go on with what thought or paused long enough.
@@ -266,9 +271,9 @@ impl<'a> Worker<'a> {
     fn start(&mut self, now: u64) -> Result<()> {
         self.arrive(now);
         for _ in 0..TURNS.max(self.free.len()) {
-            let Some(place) = self.free.pop() else { break };
+            let Some(place) = self.free.pop_front() else { break };
             if !self.begin(place, now)? {
-                self.free.push(place);
+                self.free.push_front(place);
                 break;
             }
         }
@@ -286,7 +291,10 @@ impl<'a> Worker<'a> {
             Some(arriving) => match arriving.take() {
                 None => return Ok(false),
                 Some(due) => {
-                    self.tally.timer(now.saturating_sub(due));
+                    // Where all connections were busy it waited for the server, not for the driver.
+                    if self.slots[place].free_since <= due {
+                        self.tally.timer(now.saturating_sub(due));
+                    }
                     due
                 }
             },
@@ -355,6 +363,7 @@ impl<'a> Worker<'a> {
             let (latency, service) = (now.saturating_sub(player.due), now.saturating_sub(player.began));
             self.tally.transaction(player.transaction, latency, service);
         }
+        self.slots[place].free_since = now;
         self.rest(place);
     }
 

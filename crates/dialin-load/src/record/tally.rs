@@ -28,7 +28,7 @@ pub struct Tally {
     pub latency: Times,
     /// How long transactions took from when they began.
     pub service: Times,
-    /// Timers that went off: due transactions, pauses, and what else the driver wanted to do at a time.
+    /// Timers that went off: pauses, and due transactions for which a connection was free when they were due.
     pub timers: u64,
     /// How late they went off, all together, in nanoseconds.
     pub late_ns_sum: u64,
