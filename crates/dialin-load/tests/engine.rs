@@ -198,6 +198,63 @@ fn what_is_due_while_too_many_wait_is_dropped_and_said() {
     assert!(seconds.iter().all(|second| second.merged.tally.backlog <= 10));
 }
 
+/// A server that answers for a second and is silent from then on.
+fn falling_silent(name: &str) -> MockServer {
+    let began = Mutex::new(None);
+    let server = MockServer::listen(&socket(name), move |command| {
+        if command.sql().is_empty() {
+            return Answer::Ok;
+        }
+        let since = began.lock().unwrap().get_or_insert_with(Instant::now).elapsed();
+        if since > Duration::from_secs(1) { Answer::Silence } else { Answer::Ok }
+    });
+    server.unwrap()
+}
+
+#[test]
+fn what_never_ends_in_a_closed_loop_is_told_with_its_age() {
+    let server = falling_silent("silent-closed");
+    let (played, seconds) = played(&plan(), &run(&server, 4, Some(3)));
+    played.unwrap();
+    let last = &seconds[2].merged.tally;
+    assert_eq!((last.busy, last.backlog), (4, 0));
+    assert!(last.oldest_ns > 1_000_000_000, "{}", last.oldest_ns);
+}
+
+#[test]
+fn what_is_due_and_never_ends_is_told_with_its_age() {
+    let server = falling_silent("silent-open");
+    let (played, seconds) = played(&plan(), &at_rate(run(&server, 4, Some(3)), 200.0));
+    played.unwrap();
+    let last = &seconds[2].merged.tally;
+    assert!(last.busy == 4 && last.backlog > 200, "{} and {}", last.busy, last.backlog);
+    assert!(last.oldest_ns > 1_000_000_000, "{}", last.oldest_ns);
+}
+
+#[test]
+fn transactions_that_fail_or_are_lost_have_their_times_apart() {
+    let count = AtomicU64::new(0);
+    let server = MockServer::listen(&socket("failed"), move |command| {
+        if !command.sql().starts_with("UPDATE") {
+            return Answer::Ok;
+        }
+        let answer = match count.fetch_add(1, Ordering::Relaxed) % 3 {
+            0 => Answer::Error(1062, "Duplicate entry".into()),
+            1 => Answer::Close,
+            _ => Answer::Ok,
+        };
+        Answer::After(Duration::from_millis(30), Box::new(answer))
+    });
+    let (played, seconds) = played(&plan(), &run(&server.unwrap(), 2, Some(2)));
+    played.unwrap();
+    let failed = sum(&seconds, |second| second.merged.tally.failed.count());
+    assert_eq!(failed, sum(&seconds, |second| second.merged.tally.all_errors()));
+    assert!(failed > 10, "{failed}");
+    assert_eq!(sum(&seconds, |second| second.merged.tally.latency.count()), transactions(&seconds));
+    let shortest = seconds.iter().filter_map(|second| second.merged.tally.failed.percentiles().p50).fold(f64::MAX, f64::min);
+    assert!(shortest > 25.0, "{shortest} ms");
+}
+
 #[test]
 fn waiting_for_a_connection_is_no_lateness_of_the_driver() {
     let server =

@@ -57,7 +57,7 @@ fn merged(transactions: u64) -> Merged {
         tally.transaction((each % 4 == 0).into(), 900_000 + each * 25_000, 800_000 + each * 11_000);
         [Kind::Other, Kind::Read, Kind::Write, Kind::Write, Kind::Other].into_iter().for_each(|kind| tally.statement(kind));
     }
-    tally.busy = 4;
+    (tally.busy, tally.oldest_ns) = (4, 1_250_000);
     let mut merged = Merged::new(2);
     merged.add(&tally);
     merged.driver_cpu_ns = 21_500_000;
@@ -71,7 +71,8 @@ fn troubled() -> Merged {
     tally.retry();
     tally.reconnect();
     tally.dropped += 30;
-    (tally.backlog, tally.busy) = (500, 8);
+    (tally.backlog, tally.busy, tally.oldest_ns) = (500, 8, 2_750_000_000);
+    [31_000_000, 50_000_000].into_iter().for_each(|latency| tally.failure(latency));
     [3_000, 4_000, 71_000].into_iter().for_each(|late| tally.timer(late));
     let mut troubled = merged(40);
     troubled.add(&tally);

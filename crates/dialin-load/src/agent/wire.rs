@@ -91,6 +91,7 @@ impl Told {
             tally.timers,
             tally.latency.count(),
             tally.service.count(),
+            tally.failed.count(),
             self.merged.driver_cpu_ns,
             self.connections as u64,
         ];

@@ -140,6 +140,12 @@ impl Arriving {
         self.waiting.pop_front()
     }
 
+    /// When the one was due that waits longest.
+    #[must_use]
+    pub fn longest_waiting(&self) -> Option<u64> {
+        self.waiting.front().copied()
+    }
+
     /// When those were due that wait.
     #[must_use]
     pub fn into_waiting(self) -> VecDeque<u64> {

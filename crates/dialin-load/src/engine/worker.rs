@@ -172,7 +172,7 @@ impl<'a> Worker<'a> {
     fn roll(&mut self, now: u64) {
         while now >= self.second * SECOND {
             self.arrive(self.second * SECOND - 1);
-            self.hand_over(1.0);
+            self.hand_over(self.second * SECOND);
             self.counted_from = self.shared.timetable.step_began(now);
             if let Some(idle) = self.idle.share() {
                 self.batching.learn(idle);
@@ -181,10 +181,13 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Tell the second, which was so long, and begin the next one.
-    fn hand_over(&mut self, seconds: f64) {
+    /// Tell the second, which ended then, and begin the next one.
+    fn hand_over(&mut self, end: u64) {
+        #[expect(clippy::cast_precision_loss, reason = "a second at the most")]
+        let seconds = (end - (self.second - 1) * SECOND) as f64 / 1e9;
         self.tally.busy = self.slots.iter().filter(|slot| slot.is_busy()).count() as u64;
         self.tally.backlog = self.arriving.as_ref().map_or(0, |arriving| arriving.backlog() as u64);
+        self.tally.oldest_ns = self.oldest_due().map_or(0, |due| end.saturating_sub(due));
         let next = self.empty.try_recv().unwrap_or_else(|_| Box::new(Tally::new(self.shared.plan.transactions.len())));
         let full = std::mem::replace(&mut self.tally, next);
         self.tally.clear();
@@ -197,6 +200,13 @@ impl<'a> Worker<'a> {
             ));
         }
         self.second += 1;
+    }
+
+    /// When the oldest transaction was due that has not ended.
+    fn oldest_due(&self) -> Option<u64> {
+        let open = self.slots.iter().filter(|slot| slot.is_busy()).map(|slot| slot.player.due).min();
+        let waiting = self.arriving.as_ref().and_then(Arriving::longest_waiting);
+        [open, waiting].into_iter().flatten().min()
     }
 
     fn look_for_the_hung(&mut self, now: u64) {
@@ -358,10 +368,14 @@ impl<'a> Worker<'a> {
 
     /// The transaction is over; it counts if it succeeded.
     fn finish(&mut self, place: usize, now: u64, success: bool) {
-        if success && self.slots[place].player.began >= self.counted_from {
-            let player = &self.slots[place].player;
+        let player = &self.slots[place].player;
+        if player.began >= self.counted_from {
             let (latency, service) = (now.saturating_sub(player.due), now.saturating_sub(player.began));
-            self.tally.transaction(player.transaction, latency, service);
+            if success {
+                self.tally.transaction(player.transaction, latency, service);
+            } else {
+                self.tally.failure(latency);
+            }
         }
         self.slots[place].free_since = now;
         self.rest(place);
@@ -400,8 +414,7 @@ impl<'a> Worker<'a> {
         let now = self.shared.clock.now();
         if self.shared.timetable.at(now).is_some() {
             self.arrive(now);
-            #[expect(clippy::cast_precision_loss, reason = "less than a second")]
-            self.hand_over((now - (self.second - 1) * SECOND) as f64 / 1e9);
+            self.hand_over(now);
         }
         self.exhausted = true;
         self.is_draining = true;

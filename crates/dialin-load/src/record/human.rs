@@ -80,6 +80,9 @@ pub fn summary(line: &SummaryLine) -> String {
     text
 }
 
+/// Transactions that are open for longer than this at the end are worth a sentence: a second is what `dialin` calls a stall.
+const STALL_MS: f64 = 1e3;
+
 const HEADINGS: [&str; 12] = [
     "step",
     "conn",
@@ -138,11 +141,25 @@ fn sentences(line: &SummaryLine) -> Vec<String> {
             total.dropped
         ));
     }
+    for step in line.steps.iter().filter(|step| hides_a_stall(step)) {
+        let age = step.oldest_ms.unwrap_or_default() / 1e3;
+        said.push(format!(
+            "At the end of step {}, {} transactions had not finished, the oldest after {} s; no latency includes them",
+            step.step.unwrap_or_default(),
+            step.unfinished,
+            rounded(age)
+        ));
+    }
     for step in line.steps.iter().filter(|step| step.rate_reached == Some(false)) {
         let (number, asked) = (step.step.unwrap_or_default(), step.rate.unwrap_or_default());
         said.push(format!("Step {number} reached {} of {} transactions a second", rounded(step.per_second), rounded(asked)));
     }
     said
+}
+
+/// Whether transactions that had not finished waited longer than a second, and longer than every one that finished.
+fn hides_a_stall(step: &StepLine) -> bool {
+    step.oldest_ms.is_some_and(|oldest| oldest > STALL_MS && step.latency.max.is_none_or(|longest| oldest > longest))
 }
 
 fn aligned(table: &[[String; HEADINGS.len()]]) -> String {
@@ -249,10 +266,24 @@ mod tests {
             "Connections lost and made anew: 2",
             "Too many transactions waited, and 6 were dropped in measured seconds (see --backlog)",
             "Step 2 reached 20 of 30 transactions a second",
+            "At the end of step 1, 9 transactions had not finished, the oldest after 3 s; no latency includes them",
         ] {
             assert!(text.contains(said), "{said} is not in {text}");
         }
         assert!(!text.contains("Step 1 reached"));
+    }
+
+    #[test]
+    fn transactions_that_are_open_no_longer_than_others_took_are_not_worth_a_sentence() {
+        let ended = |oldest_ns, latency_ns| {
+            let mut tally = Tally { busy: 16, oldest_ns, ..Tally::new(2) };
+            tally.transaction(0, latency_ns, latency_ns);
+            let mut steps = Steps::new(names());
+            steps.add(&when(1, None), &second_of(&tally));
+            summary(&steps.finish(END)).contains("had not finished")
+        };
+        let [short, long] = [20_000_000, 5_000_000_000];
+        assert_eq!([ended(short, short / 2), ended(long, short), ended(long, 2 * long)], [false, true, false]);
     }
 
     #[test]

@@ -61,14 +61,22 @@ pub struct SecondLine {
     pub backlog: u64,
     /// Connections with a transaction at the end.
     pub busy: u64,
+    /// Transactions that are open or wait for a connection at the end: `busy` and `backlog`.
+    pub unfinished: u64,
+    /// How long ago the oldest of these was due, or began in a closed loop; null without any.
+    pub oldest_ms: Option<f64>,
     /// How long transactions took from when they were due; in a closed loop, from when they began.
     pub latency: Percentiles,
     /// How long transactions took from when they began.
     pub service: Percentiles,
+    /// How long transactions took that failed or were lost with their connection, counted as `latency` is.
+    pub failed: Percentiles,
     /// Histogram of `latency`.
     pub latency_histogram: String,
     /// Histogram of `service`.
     pub service_histogram: String,
+    /// Histogram of `failed`.
+    pub failed_histogram: String,
     /// The unit of the values in the histograms, in nanoseconds.
     pub histogram_unit_ns: u64,
     /// CPU seconds, user and system, that the driver took.
@@ -121,10 +129,14 @@ impl Merged {
             dropped: tally.dropped,
             backlog: tally.backlog,
             busy: tally.busy,
+            unfinished: tally.unfinished(),
+            oldest_ms: oldest_ms(tally.unfinished(), tally.oldest_ns),
             latency: tally.latency.percentiles(),
             service: tally.service.percentiles(),
+            failed: tally.failed.percentiles(),
             latency_histogram: tally.latency.encoded(),
             service_histogram: tally.service.encoded(),
+            failed_histogram: tally.failed.encoded(),
             histogram_unit_ns: UNIT_NS,
             driver_cpu: seconds(self.driver_cpu_ns),
             timers: TimersLine::of(tally),
@@ -135,6 +147,11 @@ impl Merged {
 /// Transactions by name.
 pub(super) fn by_name(tally: &Tally, names: &[String]) -> BTreeMap<String, u64> {
     names.iter().cloned().zip(tally.transactions.iter().copied()).collect()
+}
+
+/// The age of the oldest unfinished transaction in milliseconds, to the microsecond; None where there is none.
+pub(super) fn oldest_ms(unfinished: u64, oldest_ns: u64) -> Option<f64> {
+    (unfinished > 0).then(|| (oldest_ns as f64 / 1e3).round() / 1e3)
 }
 
 /// Nanoseconds as seconds, to the microsecond.
@@ -251,13 +268,13 @@ mod tests {
             "type": "second", "second": 7, "at": 1_764_150_007.0, "seconds": 1.0, "phase": "measure", "step": 1,
             "connections": 5, "rate": 30.0, "transactions": 20, "by_transaction": {"pay": 15, "look": 5},
             "statements": {"read": 280, "write": 80, "other": 40}, "errors": {"1205": 1, "1213": 2}, "retries": 1,
-            "reconnects": 1, "dropped": 3, "backlog": 4, "busy": 5, "histogram_unit_ns": 100, "driver_cpu": 0.123_457,
+            "reconnects": 1, "dropped": 3, "backlog": 4, "busy": 5, "unfinished": 9, "oldest_ms": 3000.0, "histogram_unit_ns": 100, "driver_cpu": 0.123_457,
             "timers": {"count": 2, "late_mean": 0.026, "late_max": 0.05},
         });
         for (key, value) in expected.as_object().unwrap() {
             assert_eq!(&line[key], value, "{key}");
         }
-        assert_eq!(line.as_object().unwrap().len(), expected.as_object().unwrap().len() + 4);
+        assert_eq!(line.as_object().unwrap().len(), expected.as_object().unwrap().len() + 6);
     }
 
     #[test]

@@ -24,10 +24,15 @@ pub struct Tally {
     pub backlog: u64,
     /// Connections with a transaction, at the end of the second.
     pub busy: u64,
+    /// How long ago the oldest transaction that has not ended was due, in nanoseconds at the end of the second; in a closed loop,
+    /// how long ago it began. 0 where there is none.
+    pub oldest_ns: u64,
     /// How long transactions took from when they were due; in a closed loop, from when they began.
     pub latency: Times,
     /// How long transactions took from when they began.
     pub service: Times,
+    /// How long transactions took that failed or were lost with their connection, counted as `latency` is.
+    pub failed: Times,
     /// Timers that went off: pauses, and due transactions for which a connection was free when they were due.
     pub timers: u64,
     /// How late they went off, all together, in nanoseconds.
@@ -49,6 +54,11 @@ impl Tally {
         self.transactions[index] += 1;
         self.latency.record(latency_ns);
         self.service.record(service_ns);
+    }
+
+    /// A transaction failed, or its connection was lost.
+    pub fn failure(&mut self, latency_ns: u64) {
+        self.failed.record(latency_ns);
     }
 
     /// A statement was answered.
@@ -86,9 +96,10 @@ impl Tally {
         self.statements = [0; 3];
         self.errors.clear();
         (self.retries, self.reconnects, self.dropped, self.backlog, self.busy) = (0, 0, 0, 0, 0);
-        (self.timers, self.late_ns_sum, self.late_ns_max) = (0, 0, 0);
+        (self.oldest_ns, self.timers, self.late_ns_sum, self.late_ns_max) = (0, 0, 0, 0);
         self.latency.clear();
         self.service.clear();
+        self.failed.clear();
     }
 
     /// All transactions.
@@ -103,11 +114,18 @@ impl Tally {
         self.errors.values().sum()
     }
 
+    /// Transactions that are open or wait for a connection at the end of the second.
+    #[must_use]
+    pub fn unfinished(&self) -> u64 {
+        self.busy + self.backlog
+    }
+
     /// Add what was counted beside this one at the same time.
     pub(super) fn join(&mut self, other: &Tally) {
         self.follow(other);
         self.backlog += other.backlog;
         self.busy += other.busy;
+        self.oldest_ns = self.oldest_ns.max(other.oldest_ns);
     }
 
     /// Add what was counted at another time: everything but the levels, which no sum makes sense of.
@@ -127,6 +145,7 @@ impl Tally {
         self.late_ns_max = self.late_ns_max.max(other.late_ns_max);
         self.latency.add(&other.latency);
         self.service.add(&other.service);
+        self.failed.add(&other.failed);
     }
 }
 
@@ -180,6 +199,8 @@ pub(super) mod tests {
         tally.timer(50_000);
         tally.dropped += 3;
         (tally.backlog, tally.busy) = (4, 5);
+        tally.oldest_ns = 3_000_000_000;
+        tally.failure(7_000_000);
         tally
     }
 
@@ -208,6 +229,7 @@ pub(super) mod tests {
         host.driver_cpu_ns = 7;
         assert_eq!((host.tally.transactions.as_slice(), host.tally.backlog, host.tally.busy), ([30, 10].as_slice(), 8, 10));
         assert_eq!((host.tally.errors[&1213], host.tally.late_ns_max, host.tally.latency.count()), (4, 50_000, 40));
+        assert_eq!((host.tally.unfinished(), host.tally.oldest_ns, host.tally.failed.count()), (18, 3_000_000_000, 2));
         let mut all = Merged::default();
         all.merge(&host);
         all.merge(&host);

@@ -158,6 +158,10 @@ impl Worker<'_> {
     pub(super) fn lose(&mut self, place: usize) {
         self.tally.error(LOST);
         self.shared.note(LOST, "the connection was lost");
+        let player = &self.slots[place].player;
+        if player.began >= self.counted_from {
+            self.tally.failure(self.shared.clock.now().saturating_sub(player.due));
+        }
         self.part_with(place);
     }
 
