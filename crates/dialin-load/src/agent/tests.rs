@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-const SECRET: &[u8] = b"a token of some length";
+const SECRET: &[u8] = b"c29tZSBieXRlcyB0aGF0IHNlcnZlIGFzIGEgdG9rZW4h";
 const SOON: Duration = Duration::from_secs(10);
 
 fn timeout() -> Timeout {
@@ -394,7 +394,7 @@ fn another_token_a_busy_agent_and_nobody_are_faults_of_the_user() {
         assert_eq!(error.fault, Fault::User, "{error}");
         error
     };
-    assert!(refused(b"a token of another kind", &stage.address).what.contains("another token"));
+    assert!(refused(b"b3RoZXIgYnl0ZXMgdGhhdCBzZXJ2ZSBhcyBhIHRva2Vu", &stage.address).what.contains("another token"));
     stage.wait_until_said("another token");
     let mut first = ByHand::call(&stage.address);
     first.order();
@@ -414,6 +414,14 @@ fn strangers_who_say_nothing_keep_nobody_waiting() {
     let strangers: Vec<TcpStream> = (0..40).map(|_| TcpStream::connect(&stage.address).unwrap()).collect();
     assert_eq!(conduct(SECRET, &[&stage.address], usize::MAX).played.unwrap().seconds, 3);
     stage.wait_until_said("said nothing for too long");
+    drop(strangers);
+}
+
+#[test]
+fn a_crowd_of_strangers_does_not_lock_the_conductor_out() {
+    let stage = Stage::of(playing(3));
+    let strangers: Vec<TcpStream> = (0..200).map(|_| TcpStream::connect(&stage.address).unwrap()).collect();
+    assert_eq!(conduct(SECRET, &[&stage.address], usize::MAX).played.unwrap().seconds, 3);
     drop(strangers);
 }
 
