@@ -3,6 +3,7 @@
 use crate::errors::Error;
 use crate::plan::Transaction;
 use crate::protocol::Malformed;
+use crate::protocol::response::TOO_LONG;
 use crate::protocol::value::FEWER_COLUMNS;
 use std::time::Duration;
 
@@ -81,6 +82,12 @@ pub fn garbled(why: Malformed) -> Error {
         return Error::workload(
             "A statement's result has fewer columns than the workload keeps of it",
             "Have the statement return what `keep` names, or keep less of it",
+        );
+    }
+    if why == TOO_LONG {
+        return Error::workload(
+            "A row that the workload keeps values of is longer than 1 MiB",
+            "Have the statement return only the columns that `keep` names",
         );
     }
     Error::driver(

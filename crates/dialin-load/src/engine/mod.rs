@@ -17,9 +17,8 @@ mod slot;
 mod threads;
 mod worker;
 
-use crate::account::{Address, TlsMode};
 use crate::errors::{Error, Result};
-use crate::net::connect::connect;
+use crate::net::connect::Connector;
 use crate::plan::Plan;
 use crate::record::{Merged, Tally};
 use crate::run::{Purpose, Rate, Run};
@@ -97,11 +96,11 @@ pub fn play_when(
         return Err(Error::user("There is nothing to run", "Give a workload with a transaction, and a connection"));
     }
     let load_threads = run.load_threads.unwrap_or_else(|| threads::suitable(plan, run, most)).clamp(1, most);
-    let run = &settled(run)?;
-    let connections = open_all(plan, run, most, load_threads)?;
+    let connector = Connector::new(&run.account);
+    let connections = open_all(plan, run, &connector, most, load_threads)?;
     let clock = Clock::from(ready()?);
     let (job_sender, jobs) = channel();
-    let shared = Shared::new(plan, run, clock, load_threads, stop, job_sender);
+    let shared = Shared::new(plan, run, &connector, clock, load_threads, stop, job_sender);
     thread::scope(|scope| {
         let (filled, told) = sync_channel(UNTOLD * load_threads);
         let mut empties = Vec::new();
@@ -126,27 +125,17 @@ pub fn play_when(
     })
 }
 
-/// The run with what a first connection tells of how the others are best made.
-fn settled(run: &Run) -> Result<Run> {
-    let account = &run.account;
-    if account.tls.mode != TlsMode::Preferred || matches!(account.address, Address::Socket(_)) {
-        return Ok(run.clone());
-    }
-    let account = connect(account, run.timeout)?.settled(account);
-    Ok(Run { account, ..run.clone() })
-}
-
 type Numbered = Vec<(usize, Connection)>;
 
 /// Open all connections, those of each load thread beside those of the others.
-fn open_all(plan: &Plan, run: &Run, most: usize, load_threads: usize) -> Result<Vec<Numbered>> {
+fn open_all(plan: &Plan, run: &Run, connector: &Connector<'_>, most: usize, load_threads: usize) -> Result<Vec<Numbered>> {
     thread::scope(|scope| {
         let opening: Vec<_> = (0..load_threads)
             .map(|place| {
                 scope.spawn(move || {
                     let numbers = (place..most).step_by(load_threads);
                     let opened = numbers.map(|number| {
-                        let connection = setup::open(plan, run, run.timeout).map_err(|refused| refused.error)?;
+                        let connection = setup::open(plan, run, connector, run.timeout).map_err(|refused| refused.error)?;
                         Ok((number, connection))
                     });
                     opened.collect::<Result<Numbered>>()

@@ -53,7 +53,7 @@ pub fn reconnect(shared: &Shared<'_>, jobs: &Receiver<LostConnection>, back: &[S
 /// Attempt once; return what is to be tried again.
 fn attempt(shared: &Shared<'_>, one: Attempt, back: &[Sender<Reconnected>]) -> Option<Attempt> {
     let timeout = shared.run.timeout.min(Duration::from_secs(5));
-    match open(shared.plan, shared.run, timeout) {
+    match open(shared.plan, shared.run, shared.connector, timeout) {
         Ok(connection) => {
             // The load thread may have ended meanwhile.
             let _ = back[one.job.thread].send(Reconnected { place: one.job.place, connection });

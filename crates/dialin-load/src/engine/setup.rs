@@ -3,7 +3,7 @@
 use super::connection::{Connection, Prepared};
 use super::error_policy::{TOO_MANY_STATEMENTS, ends_connection, one_line, refused, remedy};
 use crate::errors::Error;
-use crate::net::connect::connect;
+use crate::net::connect::Connector;
 use crate::plan::{Plan, Statement};
 use crate::protocol::command::Execution;
 use crate::protocol::response::Outcome;
@@ -27,8 +27,8 @@ pub struct Refused {
 /// # Errors
 ///
 /// The server cannot be reached, or refuses the login or a statement.
-pub fn open(plan: &Plan, run: &Run, timeout: Duration) -> Result<Connection, Refused> {
-    let session = connect(&run.account, timeout).map_err(|error| Refused { heals: error.heals(), error: error.into() })?;
+pub fn open(plan: &Plan, run: &Run, connector: &Connector<'_>, timeout: Duration) -> Result<Connection, Refused> {
+    let session = connector.connect(timeout).map_err(|error| Refused { heals: error.heals(), error: error.into() })?;
     let mut connection = Connection::new(session.stream, session.dialect, session.status);
     let mut buffer = vec![0; 16 * 1024];
     for sql in &plan.session {

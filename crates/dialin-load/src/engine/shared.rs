@@ -6,6 +6,7 @@ use super::error_policy::one_line;
 use super::player::Weights;
 use super::schedule::{Arriving, Timetable};
 use crate::errors::Error;
+use crate::net::connect::Connector;
 use crate::plan::Plan;
 use crate::run::{Arrivals, Rate, Run};
 use std::collections::VecDeque;
@@ -23,6 +24,8 @@ pub struct Shared<'a> {
     pub plan: &'a Plan,
     /// How.
     pub run: &'a Run,
+    /// Makes its connections.
+    pub connector: &'a Connector<'a>,
     /// When.
     pub timetable: Timetable,
     /// How often each transaction comes.
@@ -48,6 +51,7 @@ impl<'a> Shared<'a> {
     pub fn new(
         plan: &'a Plan,
         run: &'a Run,
+        connector: &'a Connector<'a>,
         clock: Clock,
         load_threads: usize,
         stop: &'a AtomicBool,
@@ -56,6 +60,7 @@ impl<'a> Shared<'a> {
         Self {
             plan,
             run,
+            connector,
             timetable: Timetable::of(&run.phases),
             weights: Weights::of(plan),
             clock,
