@@ -198,6 +198,24 @@ fn what_is_due_while_too_many_wait_is_dropped_and_said() {
     assert!(seconds.iter().all(|second| second.merged.tally.backlog <= 10));
 }
 
+#[test]
+fn a_result_without_end_neither_starves_other_connections_nor_outlasts_a_stop() {
+    let begun = AtomicU64::new(0);
+    let server = MockServer::listen(&socket("endless"), move |command: Command<'_>| {
+        let is_endless = command.sql().starts_with("UPDATE") && begun.fetch_add(1, Ordering::Relaxed) < 2;
+        if is_endless { Answer::Endless } else { Answer::Ok }
+    });
+    let server = server.unwrap();
+    let (stop, mut seconds) = (AtomicBool::new(false), Vec::new());
+    let run = Run { load_threads: Some(1), ..run(&server, 6, None) };
+    play(&plan(), &run, &stop, &mut |second| {
+        stop.store(second.number == 2, Ordering::Relaxed);
+        seconds.push(second);
+    })
+    .unwrap();
+    assert!(seconds[..2].iter().all(|second| second.merged.tally.all_transactions() > 20), "{}", transactions(&seconds));
+}
+
 /// A server that answers for a second and is silent from then on.
 fn falling_silent(name: &str) -> MockServer {
     let began = Mutex::new(None);

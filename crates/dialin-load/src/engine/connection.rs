@@ -26,12 +26,17 @@ pub enum Prepared {
     Text(Template),
 }
 
+/// So many bytes of an answer are read before other connections get their turn: two buffers, so that a long result delays the answers
+/// to others by well under a millisecond.
+const TURN_BYTES: usize = 128 * 1024;
+
 /// What a socket had.
+#[derive(Debug)]
 pub enum Received {
     /// Nothing so far.
     Nothing,
-    /// Part of an answer; there may be more at once.
-    Part,
+    /// So many bytes of an answer; there may be more at once.
+    Part(usize),
     /// An answer.
     Answer(Outcome),
     /// The end of the connection.
@@ -203,6 +208,21 @@ impl Connection {
         }
     }
 
+    /// Read what the socket has right now, but no more than a turn's share: [`Received::Part`] means that there may be more.
+    pub fn receive_turn(&mut self, buffer: &mut [u8], mut keep: Option<(&Execute, &mut Player)>) -> Received {
+        let mut read = 0;
+        loop {
+            let kept = keep.as_mut().map(|(execute, player)| (*execute, &mut **player));
+            match self.receive(buffer, None, kept) {
+                Received::Part(bytes) => read += bytes,
+                other => return other,
+            }
+            if read >= TURN_BYTES {
+                return Received::Part(read);
+            }
+        }
+    }
+
     fn feed(&mut self, bytes: &[u8], keep: Option<(&Execute, &mut Player)>) -> Result<Received, Malformed> {
         let fed = match (self.keeping, keep) {
             (Some(statement), Some((execute, player))) => {
@@ -224,7 +244,7 @@ impl Connection {
             Some(Outcome::Rows { status, count }) => (self.status, self.rows) = (*status, *count),
             _ => {}
         }
-        Ok(fed.done.map_or(Received::Part, Received::Answer))
+        Ok(fed.done.map_or(Received::Part(bytes.len()), Received::Answer))
     }
 
     /// Whether values are kept of the statement that was written last.
@@ -261,7 +281,7 @@ impl Connection {
         loop {
             match self.receive(buffer, Some(remaining(deadline)?), None) {
                 Received::Answer(outcome) => return Ok(outcome),
-                Received::Part => {}
+                Received::Part(_) => {}
                 Received::Nothing => return Err(ErrorKind::TimedOut.into()),
                 Received::Lost => return Err(ErrorKind::UnexpectedEof.into()),
                 Received::Malformed(why) => return Err(io::Error::new(ErrorKind::InvalidData, why)),
@@ -308,5 +328,41 @@ pub fn awaited<'p>(plan: &'p Plan, player: &mut Player) -> Option<&'p Execute> {
     match player.action(plan) {
         Action::Execute(execute) if !execute.keep.is_empty() => Some(execute),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mock_server::{Answer, MockServer};
+    use crate::net::connect::connect;
+
+    #[test]
+    fn a_turn_ends_though_an_answer_does_not() {
+        let path = std::env::temp_dir().join(format!("dialin-load-turn-{}.sock", std::process::id()));
+        let server = MockServer::listen(&path, |command| match command.sql() {
+            "" => Answer::Ok,
+            _ => Answer::Endless,
+        });
+        let server = server.unwrap();
+        let session = connect(&server.account(), Duration::from_secs(20)).unwrap();
+        let mut connection = Connection::new(session.stream, session.dialect, session.status);
+        connection.text(b"SELECT 1");
+        assert!(connection.send().unwrap());
+        let mut buffer = vec![0; 64 * 1024];
+        for _ in 0..3 {
+            let deadline = Instant::now() + Duration::from_secs(20);
+            let read = loop {
+                assert!(Instant::now() < deadline, "no turn ended");
+                // The server fills the socket meanwhile.
+                std::thread::sleep(Duration::from_millis(5));
+                match connection.receive_turn(&mut buffer, None) {
+                    Received::Part(read) => break read,
+                    Received::Nothing => {}
+                    other => panic!("{other:?}"),
+                }
+            };
+            assert!((TURN_BYTES..TURN_BYTES + buffer.len()).contains(&read), "{read}");
+        }
     }
 }

@@ -42,6 +42,8 @@ pub struct Worker<'a> {
     batching: Batching,
     idle: Idle,
     ready: Vec<usize>,
+    /// Places whose socket may hold more of a long answer, which was left for their next turn.
+    unread: Vec<usize>,
     buffer: Vec<u8>,
     waits: usize,
     lost: usize,
@@ -86,6 +88,7 @@ impl<'a> Worker<'a> {
             batching: Batching::new(),
             idle: Idle::default(),
             ready: Vec::with_capacity(slots.len()),
+            unread: Vec::new(),
             slots,
             timers: BinaryHeap::new(),
             buffer: vec![0; 64 * 1024],
@@ -384,8 +387,15 @@ impl<'a> Worker<'a> {
     /// Work through the sockets that have something; wait for it no longer than until `deadline`.
     fn listen(&mut self, now: u64, deadline: Option<u64>) -> Result<()> {
         let mut ready = std::mem::take(&mut self.ready);
-        let longest = deadline.map(|at| Duration::from_nanos(at.saturating_sub(now)));
-        self.batching.wait(&mut self.waiter, self.waits, longest, &mut ready)?;
+        if self.unread.is_empty() {
+            let longest = deadline.map(|at| Duration::from_nanos(at.saturating_sub(now)));
+            self.batching.wait(&mut self.waiter, self.waits, longest, &mut ready)?;
+        } else {
+            self.waiter.wait(Some(Duration::ZERO), &mut ready)?;
+            // One that is told of anew has one turn, as the others.
+            self.unread.retain(|place| !ready.contains(place));
+            ready.append(&mut self.unread);
+        }
         for place in ready.drain(..) {
             self.receive(place)?;
         }

@@ -12,40 +12,42 @@ use std::cmp::Reverse;
 
 impl Worker<'_> {
     pub(super) fn receive(&mut self, place: usize) -> Result<()> {
-        loop {
-            let slot = &mut self.slots[place];
-            let State::Waits(doing, _) = slot.state else { return self.overhear(place) };
-            let Some(connection) = &mut slot.connection else { return Ok(()) };
-            if !connection.is_sent() {
-                match connection.send() {
-                    Ok(true) => self.waiter.watch_room(connection.socket(), place, false)?,
-                    Ok(false) => {}
-                    Err(_) => {
-                        self.lose(place);
-                        return Ok(());
-                    }
-                }
-            }
-            let keep = if connection.keeps() { awaited(self.shared.plan, &mut slot.player) } else { None };
-            let keep = keep.map(|execute| (execute, &mut slot.player));
-            match connection.receive(&mut self.buffer, None, keep) {
-                Received::Nothing => return Ok(()),
-                Received::Part => {}
-                Received::Answer(outcome) => {
-                    let now = self.shared.clock.now();
-                    self.waits -= 1;
-                    self.slots[place].state = State::Plays;
-                    if !self.is_draining {
-                        self.roll(now);
-                    }
-                    return self.answered(place, doing, &outcome, now);
-                }
-                Received::Lost => {
+        let slot = &mut self.slots[place];
+        let State::Waits(doing, _) = slot.state else { return self.overhear(place) };
+        let Some(connection) = &mut slot.connection else { return Ok(()) };
+        if !connection.is_sent() {
+            match connection.send() {
+                Ok(true) => self.waiter.watch_room(connection.socket(), place, false)?,
+                Ok(false) => {}
+                Err(_) => {
                     self.lose(place);
                     return Ok(());
                 }
-                Received::Malformed(why) => return Err(garbled(why)),
             }
+        }
+        let keep = if connection.keeps() { awaited(self.shared.plan, &mut slot.player) } else { None };
+        let keep = keep.map(|execute| (execute, &mut slot.player));
+        match connection.receive_turn(&mut self.buffer, keep) {
+            Received::Nothing => Ok(()),
+            // The poller tells only of what arrives from now on.
+            Received::Part(_) => {
+                self.unread.push(place);
+                Ok(())
+            }
+            Received::Answer(outcome) => {
+                let now = self.shared.clock.now();
+                self.waits -= 1;
+                self.slots[place].state = State::Plays;
+                if !self.is_draining {
+                    self.roll(now);
+                }
+                self.answered(place, doing, &outcome, now)
+            }
+            Received::Lost => {
+                self.lose(place);
+                Ok(())
+            }
+            Received::Malformed(why) => Err(garbled(why)),
         }
     }
 
@@ -54,7 +56,7 @@ impl Worker<'_> {
         let slot = &mut self.slots[place];
         let Some(connection) = slot.connection.as_mut().filter(|_| slot.state == State::Free) else { return Ok(()) };
         match connection.receive(&mut self.buffer, None, None) {
-            Received::Nothing | Received::Part => {}
+            Received::Nothing | Received::Part(_) => {}
             Received::Malformed(why) => return Err(garbled(why)),
             // No transaction suffers from it, so it is no error.
             Received::Lost | Received::Answer(_) => {
