@@ -102,6 +102,13 @@ def test_a_slow_failure_is_reported_because_latency_includes_successes_only():
     assert "The slowest failed transaction took 50.0 s, longer than any that succeeded, in 1 of 1 trial (a)" in note.text
 
 
+def test_statements_that_could_not_be_prepared_are_reported_with_the_variable_to_raise():
+    note = told(at_rate(0), {"a": 900}, load_told(unprepared=640.0))["statements_unprepared"]
+    assert "Up to 640 statements per trial could not be prepared, in 1 of 1 trial (a)" in note.text
+    assert "max_prepared_stmt_count" in note.text
+    assert told(at_rate(0), {"a": 900}, load_told(unprepared=0.0)) == {}
+
+
 def test_throughput_is_said_to_tell_nothing_of_candidates_that_kept_up():
     spec = at_rate(1000, Goal.THROUGHPUT)
     all_of_them = told(spec, {"a": 1000, "b": 1000, "c": 1000})["rate_reached"]

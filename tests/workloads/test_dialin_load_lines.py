@@ -18,6 +18,7 @@ def second(**changes):
         "errors": {"1213": 3, "1205": 1},
         "reconnects": 2,
         "dropped": 5,
+        "unprepared": 7,
         "unfinished": 16,
         "oldest_ms": 1200.5,
         "latency": {"p50": 1.0, "p90": 2.0, "p95": 3.5, "p99": None, "max": 9.0},
@@ -32,7 +33,7 @@ def second(**changes):
 def test_a_second_is_read_with_what_it_tells_of_the_driver():
     rates = {"tps": 200, "reads": 2800, "writes": 800, "other": 400, "errors": 4, "reconnects": 2}
     expected = Second(3, **rates, latency_ms=3.5, codes={1213: 3, 1205: 1})
-    assert parse(second(), 95) == Report(expected, Timers(4, 2.0, 1.5), 5, 16, 1200.5, 9.0, 0.0)
+    assert parse(second(), 95) == Report(expected, Timers(4, 2.0, 1.5), 5, 7, 16, 1200.5, 9.0, 0.0)
 
 
 def test_a_part_of_a_second_is_told_by_the_second():

@@ -198,6 +198,74 @@ fn what_is_due_while_too_many_wait_is_dropped_and_said() {
     assert!(seconds.iter().all(|second| second.merged.tally.backlog <= 10));
 }
 
+/// A plan as [`plan`], whose statements are prepared.
+fn prepared_plan() -> Plan {
+    let mut plan = plan();
+    plan.statements.iter_mut().for_each(|statement| statement.text = false);
+    plan
+}
+
+#[test]
+fn a_statement_is_prepared_when_it_is_first_used() {
+    let (server, asked) = {
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&asked);
+        let server = MockServer::listen(&socket("first-use"), move |command| {
+            let word = match command {
+                Command::Prepare(sql) => format!("prepare {}", &sql[..6]),
+                Command::Execute(sql) => format!("execute {}", &sql[..6]),
+                _ => return Answer::Ok,
+            };
+            kept.lock().unwrap().push(word);
+            Answer::Ok
+        });
+        (server.unwrap(), asked)
+    };
+    played(&prepared_plan(), &Run { transactions: Some(2), ..run(&server, 1, None) }).0.unwrap();
+    let expected = ["prepare SELECT", "execute SELECT", "prepare UPDATE", "execute UPDATE", "execute SELECT", "execute UPDATE"];
+    assert_eq!(*asked.lock().unwrap(), expected);
+}
+
+#[test]
+fn statements_that_the_server_has_no_room_to_prepare_are_sent_as_text_and_counted() {
+    let prepared = AtomicU64::new(0);
+    let server = MockServer::listen(&socket("no-room"), move |command| match command {
+        Command::Prepare(_) if prepared.fetch_add(1, Ordering::Relaxed) >= 10 => {
+            Answer::Error(1461, "Can't create more than max_prepared_stmt_count statements".into())
+        }
+        _ => Answer::Ok,
+    });
+    let (played, seconds) = played(&prepared_plan(), &run(&server.unwrap(), 8, Some(1)));
+    played.unwrap();
+    assert_eq!(sum(&seconds, |second| second.merged.tally.unprepared), 6);
+    assert_eq!(sum(&seconds, |second| second.merged.tally.all_errors()), 0);
+    assert!(transactions(&seconds) > 16);
+}
+
+#[test]
+fn after_a_restart_connections_come_back_in_parallel() {
+    let listen = |login: Duration| {
+        let server = MockServer::listen(&socket("parallel"), move |command| match command {
+            Command::Login if !login.is_zero() => Answer::After(login, Box::new(Answer::Ok)),
+            _ => Answer::Ok,
+        });
+        server.unwrap()
+    };
+    let mut server = Some(listen(Duration::ZERO));
+    let run = Run { load_threads: Some(1), ..run(server.as_ref().unwrap(), 32, Some(4)) };
+    let mut seconds = Vec::new();
+    let played = play(&plan(), &run, &AtomicBool::new(false), &mut |second| {
+        if second.number == 1 {
+            server = None;
+            // One after the other they would take 12.8 s.
+            server = Some(listen(Duration::from_millis(400)));
+        }
+        seconds.push(second);
+    });
+    played.unwrap();
+    assert_eq!(sum(&seconds, |second| second.merged.tally.reconnects), 32);
+}
+
 #[test]
 fn a_result_without_end_neither_starves_other_connections_nor_outlasts_a_stop() {
     let begun = AtomicU64::new(0);

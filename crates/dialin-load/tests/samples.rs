@@ -71,6 +71,7 @@ fn troubled() -> Merged {
     tally.retry();
     tally.reconnect();
     tally.dropped += 30;
+    tally.unprepared += 12;
     (tally.backlog, tally.busy, tally.oldest_ns) = (500, 8, 2_750_000_000);
     [31_000_000, 50_000_000].into_iter().for_each(|latency| tally.failure(latency));
     [3_000, 4_000, 71_000].into_iter().for_each(|late| tally.timer(late));

@@ -89,6 +89,7 @@ def notes(
         *dropped,
         *_late_notes(spec, done, watched),
         *_stall_notes(done, watched),
+        *_unprepared_notes(done, watched),
         *_reached_notes(spec, done, short),
     ]
 
@@ -161,6 +162,20 @@ def _stall_notes(done: Sequence[Trial], watched: Mapping[int, Mapping[str, Watch
         )
         found.append(Note(code="slow_failures", text=text, data={"slowest_ms": slowest, "candidates": whose}))
     return found
+
+
+def _unprepared_notes(done: Sequence[Trial], watched: Mapping[int, Mapping[str, Watched]]) -> list[Note]:
+    """Return where statements were sent as text, because the server had no room to prepare them for all connections."""
+    gauges = [(trial, _gauge(trial, watched, "unprepared")) for trial in done]
+    hit = [(trial, gauge.most) for trial, gauge in gauges if gauge and gauge.most > 0]
+    if not hit:
+        return []
+    most, whose = round(max(count for _, count in hit)), _whose([trial for trial, _ in hit])
+    text = (
+        f"Up to {counted(most, 'statement')} per trial could not be prepared, in {len(hit)} of {counted(len(done), 'trial')} "
+        f"({', '.join(whose)}), and were sent as text: max_prepared_stmt_count of the server is too low for this load. Raise it"
+    )
+    return [Note(code="statements_unprepared", text=text, data={"statements": most, "candidates": whose})]
 
 
 def _reached_notes(spec: StudySpec, done: Sequence[Trial], short: Sequence[Missed]) -> list[Note]:

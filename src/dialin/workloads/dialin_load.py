@@ -228,6 +228,7 @@ class DialinLoadRun:
         self._late_ms = 0.0
         self._latest_ms = 0.0
         self._dropped = 0
+        self._unprepared = 0
         self._last: Report | None = None
         self._recent_ms: deque[float] = deque(maxlen=_RECENT)
         self._longest_ms = 0.0
@@ -259,6 +260,7 @@ class DialinLoadRun:
         self._late_ms += report.timers.late_ms
         self._latest_ms = max(self._latest_ms, report.timers.most_ms)
         self._dropped += report.dropped
+        self._unprepared += report.unprepared
         self._last = report
         self._recent_ms.append(report.longest_ms)
         self._longest_ms = max(self._longest_ms, report.longest_ms)
@@ -273,8 +275,8 @@ class DialinLoadRun:
 
         `unfinished` transactions were open at the end, the oldest for `unfinished_ms`; both are 0 unless that is longer than
         each that finished lately took. `failed_ms` is the time of the slowest one that failed; 0 unless it is longer than each
-        that succeeded took. `dropped` transactions never began. `late_ms` and `latest_ms` are missing where the driver had no
-        timers.
+        that succeeded took. `dropped` transactions never began. `unprepared` statements were sent as text. `late_ms` and
+        `latest_ms` are missing where the driver had no timers.
         """
         last = self._last
         is_stalled = last is not None and last.oldest_ms > max(self._recent_ms)
@@ -283,6 +285,7 @@ class DialinLoadRun:
             "unfinished_ms": last.oldest_ms if last and is_stalled else 0.0,
             "failed_ms": self._failed_ms if self._failed_ms > self._longest_ms else 0.0,
             "dropped": float(self._dropped),
+            "unprepared": float(self._unprepared),
         }
         if self._timers:
             facts |= {"late_ms": self._late_ms / self._timers, "latest_ms": self._latest_ms}

@@ -34,7 +34,7 @@ pub enum Report {
         /// Unix time, in seconds.
         unix: f64,
     },
-    /// All connections are open and all statements prepared.
+    /// All connections are open.
     Ready,
     /// A second is over.
     Second(Box<Told>),
@@ -85,6 +85,7 @@ impl Told {
         let counts = [
             tally.retries,
             tally.reconnects,
+            tally.unprepared,
             tally.dropped,
             tally.backlog,
             tally.busy,

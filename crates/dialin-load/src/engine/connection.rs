@@ -45,10 +45,11 @@ pub enum Received {
     Malformed(Malformed),
 }
 
-/// A connection that is logged in, with its statements prepared.
+/// A connection that is logged in. Its statements are prepared when they are first used: one that comes back after a restart does
+/// not keep the server busy with statements that nobody waits for.
 pub struct Connection {
     stream: Stream,
-    statements: Vec<Prepared>,
+    statements: Vec<Option<Prepared>>,
     columns: Vec<Columns>,
     /// The columns of the statement that is being prepared: servers that leave out what is known tell them only then.
     preparing: Option<Columns>,
@@ -91,19 +92,37 @@ impl Connection {
         self.stream.as_fd()
     }
 
-    /// Add the plan's next statement, as it is sent on this connection.
-    pub fn add(&mut self, statement: Prepared) {
-        self.statements.push(statement);
-        self.columns.push(self.preparing.take().unwrap_or_default());
+    /// The number of the statement that a transaction executes. Workloads see to it that there is one; a slot out of range must not
+    /// end the process.
+    #[must_use]
+    pub fn statement(plan: &Plan, execute: &Execute, player: &Player) -> usize {
+        player.statement(execute.which).min(plan.statements.len() - 1)
     }
 
-    /// Write a statement with its parameters; tell what it counts as.
-    pub fn execute(&mut self, plan: &Plan, execute: &Execute, player: &mut Player) -> Kind {
-        // Workloads see to it that there is one; a slot out of range must not end the process.
-        let statement = player.statement(execute.which).min(self.statements.len() - 1);
+    /// Whether it is known how a statement is sent on this connection.
+    #[must_use]
+    pub fn knows(&self, statement: usize) -> bool {
+        self.statements.get(statement).is_some_and(Option::is_some)
+    }
+
+    /// From now on a statement is sent so; its columns are those that were told as it was prepared.
+    pub fn learn(&mut self, statement: usize, prepared: Prepared) {
+        if self.statements.len() <= statement {
+            self.statements.resize_with(statement + 1, || None);
+            self.columns.resize_with(statement + 1, Columns::default);
+        }
+        self.statements[statement] = Some(prepared);
+        self.columns[statement] = self.preparing.take().unwrap_or_default();
+    }
+
+    /// Write a statement with its parameters, which the connection [knows](Self::knows); tell what it counts as.
+    pub fn execute(&mut self, plan: &Plan, statement: usize, execute: &Execute, player: &mut Player) -> Kind {
         self.clear();
         self.keeping = (!execute.keep.is_empty()).then_some(statement);
-        let (expect, sequence) = match &mut self.statements[statement] {
+        let Some(prepared) = &mut self.statements[statement] else {
+            unreachable!("a statement is learnt before it is executed")
+        };
+        let (expect, sequence) = match prepared {
             Prepared::Binary(execution) => (Expect::Binary, write(execution.begin(&mut self.out), &execute.parameters, player)),
             Prepared::Text(template) => {
                 (Expect::Text, write(template.begin(&mut self.out, self.status), &execute.parameters, player))
@@ -133,6 +152,7 @@ impl Connection {
         self.sent = 0;
         self.rows = 0;
         self.keeping = None;
+        self.preparing = None;
     }
 
     /// Add a row to the batch; when that would grow too large, write what was collected before, and say so.

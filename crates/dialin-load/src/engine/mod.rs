@@ -27,6 +27,7 @@ use clock::Clock;
 use collect::{Collector, Told};
 use connection::Connection;
 use shared::Shared;
+use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::thread;
@@ -100,6 +101,7 @@ pub fn play_when(
     let connections = open_all(plan, run, &connector, most, load_threads)?;
     let clock = Clock::from(ready()?);
     let (job_sender, jobs) = channel();
+    let jobs = Mutex::new(jobs);
     let shared = Shared::new(plan, run, &connector, clock, load_threads, stop, job_sender);
     thread::scope(|scope| {
         let (filled, told) = sync_channel(UNTOLD * load_threads);
@@ -114,13 +116,16 @@ pub fn play_when(
             scope.spawn(move || drive(shared, place, own, lines));
         }
         drop(filled);
-        let again = {
-            let shared = &shared;
-            scope.spawn(move || reconnect::reconnect(shared, &jobs, &backs))
-        };
+        let reconnecting: Vec<_> = (0..most.min(reconnect::AT_A_TIME))
+            .map(|_| {
+                let (shared, jobs, backs) = (&shared, &jobs, backs.clone());
+                scope.spawn(move || reconnect::reconnect(shared, jobs, &backs))
+            })
+            .collect();
         let played = tell(&shared, empties, &told, seconds);
         shared.end();
-        again.join().map_err(|_| Error::driver("A thread of the driver failed", "Report this as a defect of dialin-load"))?;
+        let failed = |_| Error::driver("A thread of the driver failed", "Report this as a defect of dialin-load");
+        reconnecting.into_iter().try_for_each(|each| each.join().map_err(failed))?;
         shared.failure().map_or(Ok(played), Err)
     })
 }
@@ -135,7 +140,7 @@ fn open_all(plan: &Plan, run: &Run, connector: &Connector<'_>, most: usize, load
                 scope.spawn(move || {
                     let numbers = (place..most).step_by(load_threads);
                     let opened = numbers.map(|number| {
-                        let connection = setup::open(plan, run, connector, run.timeout).map_err(|refused| refused.error)?;
+                        let connection = setup::open(plan, connector, run.timeout).map_err(|refused| refused.error)?;
                         Ok((number, connection))
                     });
                     opened.collect::<Result<Numbered>>()

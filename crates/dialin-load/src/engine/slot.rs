@@ -10,6 +10,8 @@ use std::time::Duration;
 pub enum Doing {
     /// A statement of this kind.
     Statement(Kind),
+    /// The preparation of the statement with this number.
+    Prepare(usize),
     /// The rows that were collected.
     Batch,
     /// The rollback after an error.

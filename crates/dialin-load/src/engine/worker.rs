@@ -6,7 +6,7 @@ use super::batching::Batching;
 use super::channels::{Channels, Reconnected};
 use super::clock::SECOND;
 use super::collect::Told;
-use super::connection::Connection;
+use super::connection::{Connection, Prepared};
 use super::cpus::Idle;
 use super::player::{Action, Player};
 use super::poller::Poller;
@@ -14,6 +14,8 @@ use super::schedule::Arriving;
 use super::shared::Shared;
 use super::slot::{Doing, Slot, State, What};
 use crate::errors::{Error, Result};
+use crate::plan::Statement;
+use crate::protocol::text::Template;
 use crate::record::Tally;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -331,7 +333,18 @@ impl<'a> Worker<'a> {
         loop {
             match slot.player.action(self.shared.plan) {
                 Action::Execute(execute) => {
-                    let kind = connection.execute(self.shared.plan, execute, &mut slot.player);
+                    let plan = self.shared.plan;
+                    let statement = Connection::statement(plan, execute, &slot.player);
+                    if !connection.knows(statement) {
+                        let Statement { sql, text, .. } = &plan.statements[statement];
+                        if self.shared.run.text || *text {
+                            connection.learn(statement, Prepared::Text(Template::new(sql)));
+                        } else {
+                            connection.prepare(sql.as_bytes());
+                            return self.send(place, Doing::Prepare(statement), now);
+                        }
+                    }
+                    let kind = connection.execute(plan, statement, execute, &mut slot.player);
                     return self.send(place, Doing::Statement(kind), now);
                 }
                 Action::Batch(batch) => {

@@ -135,6 +135,12 @@ fn sentences(line: &SummaryLine) -> Vec<String> {
     if total.reconnects > 0 {
         said.push(format!("Connections lost and made anew: {}", total.reconnects));
     }
+    if total.unprepared > 0 {
+        said.push(format!(
+            "Statements sent as text, because the server had no room to prepare them: {} (raise its max_prepared_stmt_count)",
+            total.unprepared
+        ));
+    }
     if line.reached_backlog_cap {
         said.push(format!(
             "Too many transactions waited, and {} were dropped in measured seconds (see --backlog)",
@@ -264,6 +270,7 @@ mod tests {
             "By transaction: look 10, pay 30",
             "Errors by code: 1205×2 1213×4",
             "Connections lost and made anew: 2",
+            "no room to prepare them: 12 (raise its max_prepared_stmt_count)",
             "Too many transactions waited, and 6 were dropped in measured seconds (see --backlog)",
             "Step 2 reached 20 of 30 transactions a second",
             "At the end of step 1, 9 transactions had not finished, the oldest after 3 s; no latency includes them",

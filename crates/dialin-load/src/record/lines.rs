@@ -55,6 +55,8 @@ pub struct SecondLine {
     pub retries: u64,
     /// Connections that were lost and made anew.
     pub reconnects: u64,
+    /// Statements that a connection sends as text from then on, because the server had no room to prepare them.
+    pub unprepared: u64,
     /// Transactions that were due and dropped, because too many waited.
     pub dropped: u64,
     /// Transactions that wait for a connection at the end.
@@ -126,6 +128,7 @@ impl Merged {
             errors: tally.errors.clone(),
             retries: tally.retries,
             reconnects: tally.reconnects,
+            unprepared: tally.unprepared,
             dropped: tally.dropped,
             backlog: tally.backlog,
             busy: tally.busy,
@@ -268,7 +271,7 @@ mod tests {
             "type": "second", "second": 7, "at": 1_764_150_007.0, "seconds": 1.0, "phase": "measure", "step": 1,
             "connections": 5, "rate": 30.0, "transactions": 20, "by_transaction": {"pay": 15, "look": 5},
             "statements": {"read": 280, "write": 80, "other": 40}, "errors": {"1205": 1, "1213": 2}, "retries": 1,
-            "reconnects": 1, "dropped": 3, "backlog": 4, "busy": 5, "unfinished": 9, "oldest_ms": 3000.0, "histogram_unit_ns": 100, "driver_cpu": 0.123_457,
+            "reconnects": 1, "unprepared": 6, "dropped": 3, "backlog": 4, "busy": 5, "unfinished": 9, "oldest_ms": 3000.0, "histogram_unit_ns": 100, "driver_cpu": 0.123_457,
             "timers": {"count": 2, "late_mean": 0.026, "late_max": 0.05},
         });
         for (key, value) in expected.as_object().unwrap() {

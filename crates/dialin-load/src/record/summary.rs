@@ -61,6 +61,8 @@ pub struct StepLine {
     pub retries: u64,
     /// Connections that were lost and made anew.
     pub reconnects: u64,
+    /// Statements that a connection sends as text from then on, because the server had no room to prepare them.
+    pub unprepared: u64,
     /// Transactions that were due and dropped.
     pub dropped: u64,
     /// The most transactions that waited at the end of a second.
@@ -203,6 +205,7 @@ impl Total {
             errors: tally.errors.clone(),
             retries: tally.retries,
             reconnects: tally.reconnects,
+            unprepared: tally.unprepared,
             dropped: tally.dropped,
             backlog_max: self.backlog_max,
             unfinished: self.unfinished_last,

@@ -18,6 +18,8 @@ pub struct Tally {
     pub retries: u64,
     /// Connections that were lost and made anew.
     pub reconnects: u64,
+    /// Statements that a connection sends as text from now on, because the server had no room to prepare them.
+    pub unprepared: u64,
     /// Transactions that were due and dropped, because too many waited.
     pub dropped: u64,
     /// Transactions that are due and wait for a connection, at the end of the second.
@@ -95,7 +97,8 @@ impl Tally {
         self.transactions.fill(0);
         self.statements = [0; 3];
         self.errors.clear();
-        (self.retries, self.reconnects, self.dropped, self.backlog, self.busy) = (0, 0, 0, 0, 0);
+        (self.retries, self.reconnects, self.unprepared) = (0, 0, 0);
+        (self.dropped, self.backlog, self.busy) = (0, 0, 0);
         (self.oldest_ns, self.timers, self.late_ns_sum, self.late_ns_max) = (0, 0, 0, 0);
         self.latency.clear();
         self.service.clear();
@@ -139,6 +142,7 @@ impl Tally {
         }
         self.retries += other.retries;
         self.reconnects += other.reconnects;
+        self.unprepared += other.unprepared;
         self.dropped += other.dropped;
         self.timers += other.timers;
         self.late_ns_sum = self.late_ns_sum.saturating_add(other.late_ns_sum);
@@ -198,6 +202,7 @@ pub(super) mod tests {
         tally.timer(2_000);
         tally.timer(50_000);
         tally.dropped += 3;
+        tally.unprepared += 6;
         (tally.backlog, tally.busy) = (4, 5);
         tally.oldest_ns = 3_000_000_000;
         tally.failure(7_000_000);

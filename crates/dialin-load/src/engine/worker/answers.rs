@@ -2,13 +2,16 @@
 
 use super::Worker;
 use crate::engine::channels::LostConnection;
-use crate::engine::connection::{Received, awaited};
-use crate::engine::error_policy::{LOST, NO_ROW, Verdict, garbled, judge};
+use crate::engine::connection::{Prepared, Received, awaited};
+use crate::engine::error_policy::{LOST, NO_ROW, NOT_PREPARABLE, TOO_MANY_STATEMENTS, Verdict, garbled, judge, shortened};
 use crate::engine::slot::{After, Doing, State, What};
-use crate::errors::Result;
-use crate::plan::Kind;
+use crate::errors::{Error, Result};
+use crate::plan::{Kind, Statement};
+use crate::protocol::command::Execution;
 use crate::protocol::response::Outcome;
+use crate::protocol::text::Template;
 use std::cmp::Reverse;
+use std::time::Instant;
 
 impl Worker<'_> {
     pub(super) fn receive(&mut self, place: usize) -> Result<()> {
@@ -69,13 +72,15 @@ impl Worker<'_> {
     }
 
     fn answered(&mut self, place: usize, doing: Doing, outcome: &Outcome, now: u64) -> Result<()> {
-        let kind = match doing {
-            Doing::Statement(kind) => kind,
-            Doing::Batch => Kind::Write,
-            Doing::Rollback(_) => Kind::Other,
-        };
-        self.tally.statement(kind);
+        match doing {
+            Doing::Statement(kind) => self.tally.statement(kind),
+            Doing::Batch => self.tally.statement(Kind::Write),
+            Doing::Rollback(_) => self.tally.statement(Kind::Other),
+            // It is no part of the workload.
+            Doing::Prepare(_) => {}
+        }
         match (doing, outcome) {
+            (Doing::Prepare(statement), _) => self.prepared(place, statement, outcome, now),
             // The server rolls back what a connection leaves behind.
             (Doing::Rollback(_), Outcome::Error { .. }) => {
                 self.lose(place);
@@ -97,6 +102,39 @@ impl Worker<'_> {
                 self.go_on(place, now)
             }
         }
+    }
+
+    /// The server prepared a statement, or cannot: then it is sent as text.
+    fn prepared(&mut self, place: usize, statement: usize, outcome: &Outcome, now: u64) -> Result<()> {
+        let plan = self.shared.plan;
+        let Statement { sql, parameters: needed, .. } = &plan.statements[statement];
+        let prepared = match outcome {
+            Outcome::Prepared { id, parameters, .. } if usize::from(*parameters) == *needed => {
+                Prepared::Binary(Execution::new(*id, *needed))
+            }
+            Outcome::Prepared { parameters, .. } => {
+                let what = format!("`{}` has {parameters} parameters, not {needed}", shortened(sql));
+                return Err(Error::workload(what, "Correct the statement in the workload"));
+            }
+            Outcome::Error { code: NOT_PREPARABLE, .. } => Prepared::Text(Template::new(sql)),
+            Outcome::Error { code: TOO_MANY_STATEMENTS, .. } => {
+                self.tally.unprepared += 1;
+                Prepared::Text(Template::new(sql))
+            }
+            Outcome::Error { code, message, .. } => {
+                return self.failed(place, Doing::Prepare(statement), (*code, message), now);
+            }
+            Outcome::Ok { .. } | Outcome::Rows { .. } => {
+                return Err(Error::server(
+                    "The server answers a preparation with rows",
+                    "Check that it is a MySQL or MariaDB server",
+                ));
+            }
+        };
+        if let Some(connection) = &mut self.slots[place].connection {
+            connection.learn(statement, prepared);
+        }
+        self.go_on(place, now)
     }
 
     /// Whether the statement that was answered needs a row and found none.
@@ -176,6 +214,6 @@ impl Worker<'_> {
         slot.state = State::Lost;
         slot.connection = None;
         self.lost += 1;
-        self.shared.reconnect(LostConnection { thread: self.place, place });
+        self.shared.reconnect(LostConnection { thread: self.place, place, since: Instant::now() });
     }
 }
