@@ -14,10 +14,14 @@ pub enum Arrivals {
     Poisson,
 }
 
+/// The highest rate that can be asked for, in transactions per second: each one that is due takes the driver some nanoseconds, also
+/// when it is dropped.
+pub const HIGHEST_RATE: f64 = 1e7;
+
 /// A rate that is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rate {
-    /// Transactions a second, all connections together; above 0.
+    /// Transactions per second, all connections together; above 0, at most [`HIGHEST_RATE`].
     pub per_second: f64,
     /// How they arrive.
     pub arrivals: Arrivals,

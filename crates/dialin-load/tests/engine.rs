@@ -363,6 +363,41 @@ fn a_transaction_that_finds_a_connection_free_tells_how_late_the_driver_was() {
 }
 
 #[test]
+fn what_is_due_waits_for_any_connection_whatever_thread_it_belongs_to() {
+    // The connection whose statement comes first is held up for the rest of the run; the other one is free.
+    let held = AtomicBool::new(false);
+    let server = MockServer::listen(&socket("one-queue"), move |command| match command.sql() {
+        "" => Answer::Ok,
+        _ if !held.swap(true, Ordering::Relaxed) => Answer::Silence,
+        _ => Answer::Ok,
+    });
+    let server = server.unwrap();
+    let run = Run { load_threads: Some(2), ..at_rate(run(&server, 2, Some(2)), 50.0) };
+    let (played, seconds) = played(&plan(), &run);
+    played.unwrap();
+    // Half of them would wait for ever if each thread had its own.
+    assert!(transactions(&seconds) >= 95, "{}", transactions(&seconds));
+    assert!(seconds.iter().all(|second| second.merged.tally.backlog <= 2));
+}
+
+#[test]
+fn connections_are_used_in_turn_at_a_rate() {
+    let (server, asked) = listening("in-turn");
+    let mut plan = plan();
+    let connection = Parameter::Register(dialin_load::plan::CONNECTION);
+    let execute = Execute { which: Which::One(0), parameters: vec![connection], keep: vec![], no_row: NoRow::Null };
+    plan.transactions[0].ops = vec![Op::Execute(execute)];
+    let run = Run { load_threads: Some(2), transactions: Some(40), ..at_rate(run(&server, 4, None), 100.0) };
+    played(&plan, &run).0.unwrap();
+    let asked = asked.lock().unwrap();
+    for number in 0..4 {
+        let sql = format!("SELECT {number}");
+        let count = asked.iter().filter(|asked| **asked == sql).count();
+        assert!((8..=12).contains(&count), "connection {number} was used {count} times of 40");
+    }
+}
+
+#[test]
 fn a_deadlock_is_played_again_with_the_same_values() {
     let asked = Arc::new(Mutex::new(Vec::new()));
     let (kept, refused) = (Arc::clone(&asked), AtomicBool::new(false));

@@ -2,7 +2,7 @@
 
 use crate::account::Account;
 use crate::errors::{Error, Result};
-use crate::run::{Phase, Rate, Run};
+use crate::run::{HIGHEST_RATE, Phase, Rate, Run};
 use crate::workloads::{Workload, file, find_for};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -167,7 +167,7 @@ impl Order {
 fn sound(phase: &Phase) -> bool {
     (1..=MOST_CONNECTIONS).contains(&phase.connections)
         && phase.seconds.is_none_or(|seconds| seconds <= DECADE.as_secs())
-        && phase.rate.is_none_or(|rate| rate.per_second.is_finite() && rate.per_second > 0.0)
+        && phase.rate.is_none_or(|rate| rate.per_second > 0.0 && rate.per_second <= HIGHEST_RATE)
 }
 
 #[cfg(test)]
@@ -293,6 +293,7 @@ pub(super) mod tests {
         assert!(with(&|order| order.phases[0].seconds = Some(u64::MAX)));
         assert!(with(&|order| order.timeout = Duration::MAX));
         assert!(with(&|order| order.phases[0].rate = Some(Rate { per_second: 0.0, arrivals: Arrivals::Constant })));
+        assert!(with(&|order| order.phases[0].rate = Some(Rate { per_second: 1e300, arrivals: Arrivals::Constant })));
         assert!(with(&|order| order.phases[0].rate = Some(Rate { per_second: f64::NAN, arrivals: Arrivals::Constant })));
     }
 

@@ -67,6 +67,8 @@ pub struct Slot {
     pub state: State,
     /// Since when it has had nothing to do, in nanoseconds since the load began; of no meaning while it is busy.
     pub free_since: u64,
+    /// When the transaction is due that it begins next; None in a closed loop, and where it has none.
+    pub booked: Option<u64>,
 }
 
 impl Slot {

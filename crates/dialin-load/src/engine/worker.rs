@@ -55,7 +55,10 @@ pub struct Worker<'a> {
     phase_end: u64,
     /// Transactions that began before this belong to another step, and count in none.
     counted_from: u64,
-    arriving: Option<Arriving>,
+    /// Whether transactions come at a rate in this phase.
+    is_open_loop: bool,
+    /// Whether no more of them are to be taken in this phase.
+    is_taken: bool,
     exhausted: bool,
     /// Whether only transactions that are open are finished.
     is_draining: bool,
@@ -79,7 +82,7 @@ impl<'a> Worker<'a> {
         for (number, connection) in own {
             waiter.watch(connection.socket(), slots.len())?;
             let player = Player::new(shared.plan, shared.number(number));
-            slots.push(Slot { connection: Some(connection), number, player, state: State::Free, free_since: 0 });
+            slots.push(Slot { connection: Some(connection), number, player, state: State::Free, free_since: 0, booked: None });
         }
         let benched = (0..slots.len()).collect();
         Ok(Self {
@@ -100,7 +103,8 @@ impl<'a> Worker<'a> {
             active: 0,
             phase_end: 0,
             counted_from: 0,
-            arriving: None,
+            is_open_loop: false,
+            is_taken: false,
             exhausted: false,
             is_draining: false,
             tally: Box::new(Tally::new(shared.plan.transactions.len())),
@@ -159,17 +163,18 @@ impl<'a> Worker<'a> {
             return true;
         }
         let facts = self.shared.timetable.phase(phase);
-        // What is due when the warm-up of a step ends is still to be done; each further step begins without debts.
         let goes_on = self.phase != usize::MAX && self.shared.timetable.phase(self.phase).step == facts.step;
-        let waiting = self.arriving.take().filter(|_| goes_on).map(Arriving::into_waiting).unwrap_or_default();
+        self.tally.dropped += self.shared.enter(phase, goes_on);
+        if !goes_on {
+            self.unbook();
+        }
         self.phase = phase;
+        (self.is_open_loop, self.is_taken) = (facts.rate.is_some(), false);
         self.active = facts.connections;
         self.phase_end = self.shared.timetable.end(phase);
         let mut resting: Vec<usize> = self.free.drain(..).chain(self.benched.drain(..)).collect();
         resting.sort_by_key(|place| self.slots[*place].free_since);
         resting.into_iter().for_each(|place| self.rest(place));
-        let own = self.slots.iter().filter(|slot| slot.number < facts.connections).count();
-        self.arriving = if own > 0 { self.shared.arriving(phase, self.place, own, waiting) } else { None };
         true
     }
 
@@ -191,8 +196,12 @@ impl<'a> Worker<'a> {
         #[expect(clippy::cast_precision_loss, reason = "a second at the most")]
         let seconds = (end - (self.second - 1) * SECOND) as f64 / 1e9;
         self.tally.busy = self.slots.iter().filter(|slot| slot.is_busy()).count() as u64;
-        self.tally.backlog = self.arriving.as_ref().map_or(0, |arriving| arriving.backlog() as u64);
-        self.tally.oldest_ns = self.oldest_due().map_or(0, |due| end.saturating_sub(due));
+        // All threads have one queue, so one of them counts it.
+        let counted = (self.place == 0).then(|| self.shared.queue().backlog(self.phase, end - 1));
+        let (backlog, longest_waiting) = counted.unwrap_or_default();
+        self.tally.backlog = backlog as u64;
+        let oldest_due = [self.oldest_open(), longest_waiting].into_iter().flatten().min();
+        self.tally.oldest_ns = oldest_due.map_or(0, |due| end.saturating_sub(due));
         let next = self.empty.try_recv().unwrap_or_else(|_| Box::new(Tally::new(self.shared.plan.transactions.len())));
         let full = std::mem::replace(&mut self.tally, next);
         self.tally.clear();
@@ -207,11 +216,9 @@ impl<'a> Worker<'a> {
         self.second += 1;
     }
 
-    /// When the oldest transaction was due that has not ended.
-    fn oldest_due(&self) -> Option<u64> {
-        let open = self.slots.iter().filter(|slot| slot.is_busy()).map(|slot| slot.player.due).min();
-        let waiting = self.arriving.as_ref().and_then(Arriving::longest_waiting);
-        [open, waiting].into_iter().flatten().min()
+    /// When the oldest transaction was due that has begun and not ended.
+    fn oldest_open(&self) -> Option<u64> {
+        self.slots.iter().filter(|slot| slot.is_busy()).map(|slot| slot.player.due).min()
     }
 
     fn look_for_the_hung(&mut self, now: u64) {
@@ -225,8 +232,10 @@ impl<'a> Worker<'a> {
 
     /// Let what is due by now wait for a connection.
     fn arrive(&mut self, now: u64) {
-        if let Some(arriving) = &mut self.arriving {
-            self.tally.dropped += arriving.arrive(now.min(self.phase_end - 1), self.free.len());
+        if self.is_open_loop
+            && let Some(arriving) = self.shared.queue().of(self.phase)
+        {
+            self.tally.dropped += arriving.arrive(now);
         }
     }
 
@@ -262,19 +271,24 @@ impl<'a> Worker<'a> {
                 break;
             }
             self.timers.pop();
-            self.tally.timer(now - at);
             match self.slots[place].state {
+                State::Free => self.begin_booked(place, now)?,
                 State::Pauses(What::Batch) => {
+                    self.tally.timer(now - at);
                     if let Some(connection) = &mut self.slots[place].connection {
                         connection.batch_again();
                     }
                     self.send(place, Doing::Batch, now)?;
                 }
                 State::Pauses(What::Transaction) => {
+                    self.tally.timer(now - at);
                     self.slots[place].player.rewind(&self.shared.weights, self.shared.run.seed);
                     self.go_on(place, now)?;
                 }
-                State::Thinks => self.go_on(place, now)?,
+                State::Thinks => {
+                    self.tally.timer(now - at);
+                    self.go_on(place, now)?;
+                }
                 // Its connection was lost in the meantime.
                 _ => {}
             }
@@ -282,48 +296,69 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// Begin transactions on connections that have nothing to do.
+    /// Begin transactions on connections that have nothing to do, or have them wait for the next one that is due.
     fn start(&mut self, now: u64) -> Result<()> {
         self.arrive(now);
         for _ in 0..TURNS.max(self.free.len()) {
+            if self.exhausted || self.is_taken {
+                break;
+            }
             let Some(place) = self.free.pop_front() else { break };
-            if !self.begin(place, now)? {
+            if !self.is_open_loop {
+                // What was sent just before for other connections is no part of its latency.
+                let now = self.shared.clock.now();
+                self.begin(place, now, now)?;
+                continue;
+            }
+            let Some(due) = self.shared.queue().of(self.phase).and_then(Arriving::take) else {
+                self.is_taken = true;
                 self.free.push_front(place);
                 break;
+            };
+            self.slots[place].booked = Some(due);
+            if due <= now {
+                self.begin_booked(place, now)?;
+            } else {
+                self.timers.push(Reverse((due, place)));
             }
         }
         Ok(())
     }
 
-    /// Begin a transaction on a connection; false where none is due.
-    fn begin(&mut self, place: usize, now: u64) -> Result<bool> {
-        if self.exhausted {
-            return Ok(false);
+    /// Begin the transaction that a connection took, if it is due.
+    fn begin_booked(&mut self, place: usize, now: u64) -> Result<()> {
+        let slot = &mut self.slots[place];
+        let Some(due) = slot.booked.filter(|due| *due <= now) else { return Ok(()) };
+        slot.booked = None;
+        // Where all connections were busy it waited for the server, not for the driver.
+        if slot.free_since <= due {
+            self.tally.timer(now - due);
         }
-        let due = match &mut self.arriving {
-            // What was sent just before for other connections is no part of its latency.
-            None => self.shared.clock.now(),
-            Some(arriving) => match arriving.take() {
-                None => return Ok(false),
-                Some(due) => {
-                    // Where all connections were busy it waited for the server, not for the driver.
-                    if self.slots[place].free_since <= due {
-                        self.tally.timer(now.saturating_sub(due));
-                    }
-                    due
-                }
-            },
-        };
-        let Some(sequence) = self.shared.take() else {
+        self.begin(place, due, now)
+    }
+
+    /// Begin a transaction on a connection, unless the run has had its transactions.
+    fn begin(&mut self, place: usize, due: u64, now: u64) -> Result<()> {
+        let sequence = if self.exhausted { None } else { self.shared.take() };
+        let Some(sequence) = sequence else {
             self.exhausted = true;
-            return Ok(false);
+            self.rest(place);
+            return Ok(());
         };
         let slot = &mut self.slots[place];
         slot.state = State::Plays;
-        let now = now.max(due);
         slot.player.begin(&self.shared.weights, self.shared.run.seed, sequence, (due, now));
-        self.go_on(place, now)?;
-        Ok(true)
+        self.go_on(place, now)
+    }
+
+    /// Forget transactions that connections took and that are not due: their step is over.
+    fn unbook(&mut self) {
+        let booked: Vec<usize> = (0..self.slots.len()).filter(|place| self.slots[*place].booked.is_some()).collect();
+        self.timers.retain(|Reverse((_, place))| !booked.contains(place));
+        for place in booked {
+            self.slots[place].booked = None;
+            self.rest(place);
+        }
     }
 
     /// Play on until something must be waited for.
@@ -417,19 +452,16 @@ impl<'a> Worker<'a> {
     }
 
     fn is_over(&self) -> bool {
-        self.exhausted && self.waits == 0 && self.timers.is_empty()
+        self.exhausted && self.waits == 0 && !self.slots.iter().any(Slot::is_busy)
     }
 
     /// When something is due, if that is before the next glance.
     fn deadline(&self, now: u64) -> Option<u64> {
         let timer = self.timers.peek().map(|&Reverse((at, _))| at);
-        let arrival = match &self.arriving {
-            _ if self.free.is_empty() || self.exhausted => None,
-            Some(arriving) if arriving.backlog() == 0 => Some(arriving.next()),
-            _ => Some(now),
-        };
+        // More may begin than did so in one turn.
+        let more = (!self.free.is_empty() && !self.exhausted && !self.is_taken).then_some(now);
         let back = (self.lost > 0).then_some(now + GLANCE / 10);
-        [timer, arrival, back].into_iter().flatten().min().filter(|at| *at < now + GLANCE)
+        [timer, more, back].into_iter().flatten().min().filter(|at| *at < now + GLANCE)
     }
 
     /// Let open transactions finish, without counting them, and part from the server.

@@ -3,7 +3,7 @@
 use super::{AccountOptions, WorkloadOptions};
 use crate::account::Account;
 use crate::errors::{Error, Result};
-use crate::run::{Arrivals, Phase, Purpose, Rate, Run};
+use crate::run::{Arrivals, HIGHEST_RATE, Phase, Purpose, Rate, Run};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -128,8 +128,10 @@ impl RunOptions {
     }
 
     fn rate(&self, per_second: f64) -> Result<Rate> {
-        if !(per_second > 0.0 && per_second <= 1e9) {
-            let remedy = "Give transactions a second above 0, or leave --rate away for a closed loop";
+        if !(per_second > 0.0 && per_second <= HIGHEST_RATE) {
+            let remedy = format!(
+                "Give transactions per second above 0 and up to {HIGHEST_RATE}, or leave --rate away for a closed loop"
+            );
             return Err(Error::user(format!("--rate {per_second} is no rate"), remedy));
         }
         let arrivals = match self.arrivals {
@@ -249,6 +251,7 @@ mod tests {
             "--rate -1",
             "--rate nan",
             "--rate inf",
+            "--rate 20000000",
             "--time -1",
             "--warmup -1",
             "--transactions 0",

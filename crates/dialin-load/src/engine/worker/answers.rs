@@ -213,6 +213,12 @@ impl Worker<'_> {
         }
         slot.state = State::Lost;
         slot.connection = None;
+        self.timers.retain(|Reverse((_, timed))| *timed != place);
+        if let Some(due) = slot.booked.take()
+            && let Some(arriving) = self.shared.queue().of(self.phase)
+        {
+            arriving.give_back(due);
+        }
         self.lost += 1;
         self.shared.reconnect(LostConnection { thread: self.place, place, since: Instant::now() });
     }
