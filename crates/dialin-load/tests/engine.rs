@@ -7,7 +7,7 @@ use dialin_load::plan::{
     Batch, Execute, FIRST_FREE, Keep, Kind, NoRow, Op, Parameter, Plan, Retry, Statement, Transaction, Which,
 };
 use dialin_load::random::{Distribution, Generator, Integers};
-use dialin_load::run::{Arrivals, Phase, Purpose, Rate, Run};
+use dialin_load::run::{Arrivals, Gather, Phase, Purpose, Rate, Run};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -48,6 +48,7 @@ fn run(server: &MockServer, connections: usize, seconds: Option<u64>) -> Run {
         stride: 1,
         transactions: None,
         load_threads: None,
+        gather: Gather::Auto,
         text: false,
         backlog: 1000,
         timeout: Duration::from_secs(20),
@@ -395,6 +396,25 @@ fn connections_are_used_in_turn_at_a_rate() {
         let count = asked.iter().filter(|asked| **asked == sql).count();
         assert!((8..=12).contains(&count), "connection {number} was used {count} times of 40");
     }
+}
+
+#[test]
+fn answers_are_gathered_in_a_closed_loop_only_and_that_is_told() {
+    let pauses = |name: &str, gather, rate| {
+        let slow = |_: Command<'_>| Answer::After(Duration::from_millis(5), Box::new(Answer::Ok));
+        let server = MockServer::listen(&socket(name), slow).unwrap();
+        let run = Run { gather, load_threads: Some(1), ..run(&server, 32, Some(1)) };
+        let run = if rate { at_rate(run, 100_000.0) } else { run };
+        let (played, seconds) = played(&plan(), &run);
+        played.unwrap();
+        let told = sum(&seconds, |second| second.merged.tally.gather_pauses);
+        assert_eq!(told > 0, sum(&seconds, |second| second.merged.tally.gather_ns) > 0);
+        told
+    };
+    assert!(pauses("gather-on", Gather::On, false) > 0);
+    assert_eq!(pauses("gather-off", Gather::Off, false), 0);
+    // Enough connections wait, but further transactions are due.
+    assert_eq!(pauses("gather-open", Gather::On, true), 0);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use dialin_load::plan::{Kind, Plan, Retry, Transaction};
 use dialin_load::record::{
     CeilingLine, End, ErrorLine, Line, Merged, SCHEMA, SelfTestLine, StartLine, Steps, Tally, Times, When,
 };
-use dialin_load::run::{Arrivals, Phase, Purpose, Rate, Run};
+use dialin_load::run::{Arrivals, Gather, Phase, Purpose, Rate, Run};
 use serde_json::Value;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -58,6 +58,7 @@ fn merged(transactions: u64) -> Merged {
         [Kind::Other, Kind::Read, Kind::Write, Kind::Write, Kind::Other].into_iter().for_each(|kind| tally.statement(kind));
     }
     (tally.busy, tally.oldest_ns) = (4, 1_250_000);
+    (tally.gather_pauses, tally.gather_ns) = (310, 25_400_000);
     let mut merged = Merged::new(2);
     merged.add(&tally);
     merged.driver_cpu_ns = 21_500_000;
@@ -106,6 +107,7 @@ fn a_start() {
         stride: 1,
         transactions: None,
         load_threads: None,
+        gather: Gather::Auto,
         text: false,
         backlog: 500,
         timeout: Duration::from_secs(120),

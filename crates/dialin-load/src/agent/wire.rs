@@ -90,6 +90,8 @@ impl Told {
             tally.backlog,
             tally.busy,
             tally.timers,
+            tally.gather_pauses,
+            tally.gather_ns,
             tally.latency.count(),
             tally.service.count(),
             tally.failed.count(),

@@ -90,7 +90,7 @@ impl<'a> Worker<'a> {
             free: VecDeque::with_capacity(slots.len()),
             benched,
             waiter,
-            batching: Batching::new(),
+            batching: Batching::new(shared.run.gather),
             idle: Idle::default(),
             ready: Vec::with_capacity(slots.len()),
             unread: Vec::new(),
@@ -202,6 +202,7 @@ impl<'a> Worker<'a> {
         self.tally.backlog = backlog as u64;
         let oldest_due = [self.oldest_open(), longest_waiting].into_iter().flatten().min();
         self.tally.oldest_ns = oldest_due.map_or(0, |due| end.saturating_sub(due));
+        (self.tally.gather_pauses, self.tally.gather_ns) = self.batching.told();
         let next = self.empty.try_recv().unwrap_or_else(|_| Box::new(Tally::new(self.shared.plan.transactions.len())));
         let full = std::mem::replace(&mut self.tally, next);
         self.tally.clear();
@@ -437,7 +438,8 @@ impl<'a> Worker<'a> {
         let mut ready = std::mem::take(&mut self.ready);
         if self.unread.is_empty() {
             let longest = deadline.map(|at| Duration::from_nanos(at.saturating_sub(now)));
-            self.batching.wait(&mut self.waiter, self.waits, longest, &mut ready)?;
+            let gathered = if self.is_open_loop { 0 } else { self.waits };
+            self.batching.wait(&mut self.waiter, gathered, longest, &mut ready)?;
         } else {
             self.waiter.wait(Some(Duration::ZERO), &mut ready)?;
             // One that is told of anew has one turn, as the others.

@@ -221,7 +221,7 @@ mod tests {
     use super::super::tally::tests::eventful;
     use super::super::tally::{Merged, Tally};
     use super::*;
-    use crate::run::{Arrivals, Purpose, Rate};
+    use crate::run::{Arrivals, Gather, Purpose, Rate};
 
     const END: End = End { seconds: 3, load_threads: 1, reached_backlog_cap: true, stopped: true };
 
@@ -314,6 +314,7 @@ mod tests {
             server: Some("/s.sock".into()),
             agents: vec![],
             load_threads: None,
+            gather: Gather::Auto,
             engine: "epoll",
             seed: 1,
             transaction_limit: None,

@@ -85,6 +85,8 @@ pub struct SecondLine {
     pub driver_cpu: f64,
     /// The driver's own timers.
     pub timers: TimersLine,
+    /// How load threads gathered answers.
+    pub gathering: GatheringLine,
 }
 
 /// Statements by what they are counted as.
@@ -107,6 +109,21 @@ pub struct TimersLine {
     pub late_mean: Option<f64>,
     /// How late the latest; null for none.
     pub late_max: Option<f64>,
+}
+
+/// How load threads waited for further answers before they worked through those that were there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct GatheringLine {
+    /// How many pauses they made.
+    pub pauses: u64,
+    /// How long these were, all together.
+    pub seconds: f64,
+}
+
+impl GatheringLine {
+    pub(super) fn of(tally: &Tally) -> Self {
+        Self { pauses: tally.gather_pauses, seconds: seconds(tally.gather_ns) }
+    }
 }
 
 impl Merged {
@@ -143,6 +160,7 @@ impl Merged {
             histogram_unit_ns: UNIT_NS,
             driver_cpu: seconds(self.driver_cpu_ns),
             timers: TimersLine::of(tally),
+            gathering: GatheringLine::of(tally),
         }
     }
 }
@@ -273,6 +291,7 @@ mod tests {
             "statements": {"read": 280, "write": 80, "other": 40}, "errors": {"1205": 1, "1213": 2}, "retries": 1,
             "reconnects": 1, "unprepared": 6, "dropped": 3, "backlog": 4, "busy": 5, "unfinished": 9, "oldest_ms": 3000.0, "histogram_unit_ns": 100, "driver_cpu": 0.123_457,
             "timers": {"count": 2, "late_mean": 0.026, "late_max": 0.05},
+            "gathering": {"pauses": 40, "seconds": 0.008},
         });
         for (key, value) in expected.as_object().unwrap() {
             assert_eq!(&line[key], value, "{key}");

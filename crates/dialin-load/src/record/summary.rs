@@ -1,6 +1,6 @@
 //! What a run came to: a total for each step and for all.
 
-use super::lines::{Statements, TimersLine, When, by_name, oldest_ms, seconds};
+use super::lines::{GatheringLine, Statements, TimersLine, When, by_name, oldest_ms, seconds};
 use super::start::arrivals;
 use super::tally::{Merged, Tally};
 use super::times::{Percentiles, UNIT_NS};
@@ -89,6 +89,8 @@ pub struct StepLine {
     pub driver_cpu_us_per_transaction: Option<f64>,
     /// The driver's own timers.
     pub timers: TimersLine,
+    /// How load threads gathered answers.
+    pub gathering: GatheringLine,
 }
 
 /// How a run ended.
@@ -220,6 +222,7 @@ impl Total {
             driver_cpu_us_per_transaction: (transactions > 0)
                 .then(|| thousandths(self.driver_cpu_ns as f64 / 1e3 / transactions as f64)),
             timers: TimersLine::of(tally),
+            gathering: GatheringLine::of(tally),
         }
     }
 }

@@ -35,6 +35,10 @@ pub struct Tally {
     pub service: Times,
     /// How long transactions took that failed or were lost with their connection, counted as `latency` is.
     pub failed: Times,
+    /// Pauses in which load threads gathered answers.
+    pub gather_pauses: u64,
+    /// How long these were, all together, in nanoseconds.
+    pub gather_ns: u64,
     /// Timers that went off: pauses, and due transactions for which a connection was free when they were due.
     pub timers: u64,
     /// How late they went off, all together, in nanoseconds.
@@ -99,6 +103,7 @@ impl Tally {
         self.errors.clear();
         (self.retries, self.reconnects, self.unprepared) = (0, 0, 0);
         (self.dropped, self.backlog, self.busy) = (0, 0, 0);
+        (self.gather_pauses, self.gather_ns) = (0, 0);
         (self.oldest_ns, self.timers, self.late_ns_sum, self.late_ns_max) = (0, 0, 0, 0);
         self.latency.clear();
         self.service.clear();
@@ -144,6 +149,8 @@ impl Tally {
         self.reconnects += other.reconnects;
         self.unprepared += other.unprepared;
         self.dropped += other.dropped;
+        self.gather_pauses += other.gather_pauses;
+        self.gather_ns += other.gather_ns;
         self.timers += other.timers;
         self.late_ns_sum = self.late_ns_sum.saturating_add(other.late_ns_sum);
         self.late_ns_max = self.late_ns_max.max(other.late_ns_max);
@@ -204,6 +211,7 @@ pub(super) mod tests {
         tally.dropped += 3;
         tally.unprepared += 6;
         (tally.backlog, tally.busy) = (4, 5);
+        (tally.gather_pauses, tally.gather_ns) = (40, 8_000_000);
         tally.oldest_ns = 3_000_000_000;
         tally.failure(7_000_000);
         tally
