@@ -126,7 +126,12 @@ fn sentences(line: &SummaryLine) -> Vec<String> {
         if line.stopped { ", until it was stopped" } else { "" }
     )];
     if total.by_transaction.len() > 1 {
-        let parts: Vec<String> = total.by_transaction.iter().map(|(name, count)| format!("{name} {count}")).collect();
+        let p99 = |name: &String| total.latency_by_transaction.get(name).and_then(|line| line.latency.p99);
+        let part = |(name, count): (&String, &u64)| match p99(name) {
+            Some(p99) => format!("{name} {count} (p99 {} ms)", milliseconds(Some(p99))),
+            None => format!("{name} {count}"),
+        };
+        let parts: Vec<String> = total.by_transaction.iter().map(part).collect();
         said.push(format!("By transaction: {}", parts.join(", ")));
     }
     if !total.errors.is_empty() {
@@ -291,6 +296,17 @@ mod tests {
         };
         let [short, long] = [20_000_000, 5_000_000_000];
         assert_eq!([ended(short, short / 2), ended(long, short), ended(long, 2 * long)], [false, true, false]);
+    }
+
+    #[test]
+    fn each_kind_of_transaction_has_its_p99() {
+        let mut tally = Tally::new(2);
+        (0..200).for_each(|_| tally.transaction(0, 3_000_000, 1_000_000));
+        (0..50).for_each(|_| tally.transaction(1, 90_000_000, 1_000_000));
+        let mut steps = Steps::new(names());
+        steps.add(&when(1, None), &second_of(&tally));
+        let text = summary(&steps.finish(END));
+        assert!(text.contains("By transaction: look 50, pay 200 (p99 3.00 ms)"), "{text}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The lines of the stream, as `schema/load.schema.json` describes them. Times are in milliseconds unless said.
 
 use super::tally::{Merged, Tally};
-use super::times::{Percentiles, UNIT_NS};
+use super::times::{Percentiles, Times, UNIT_NS};
 use crate::errors::{Error, Fault};
 use crate::run::{Purpose, Rate};
 use serde::Serialize;
@@ -69,6 +69,8 @@ pub struct SecondLine {
     pub oldest_ms: Option<f64>,
     /// How long transactions took from when they were due; in a closed loop, from when they began.
     pub latency: Percentiles,
+    /// The same by the name of the transaction; empty where there is only one.
+    pub latency_by_transaction: BTreeMap<String, LatencyLine>,
     /// How long transactions took from when they began.
     pub service: Percentiles,
     /// How long transactions took that failed or were lost with their connection, counted as `latency` is.
@@ -109,6 +111,24 @@ pub struct TimersLine {
     pub late_mean: Option<f64>,
     /// How late the latest; null for none.
     pub late_max: Option<f64>,
+}
+
+/// How long one kind of transaction took.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LatencyLine {
+    /// As [`SecondLine::latency`] of this kind alone.
+    pub latency: Percentiles,
+    /// Histogram of `latency`.
+    pub latency_histogram: String,
+}
+
+/// The latency of each kind of transaction; empty where there is only one.
+pub(super) fn latency_by_name(tally: &Tally, names: &[String]) -> BTreeMap<String, LatencyLine> {
+    if names.len() < 2 {
+        return BTreeMap::new();
+    }
+    let line = |times: &Times| LatencyLine { latency: times.percentiles(), latency_histogram: times.encoded() };
+    names.iter().cloned().zip(tally.latency_by.iter().map(line)).collect()
 }
 
 /// How load threads waited for further answers before they worked through those that were there.
@@ -152,6 +172,7 @@ impl Merged {
             unfinished: tally.unfinished(),
             oldest_ms: oldest_ms(tally.unfinished(), tally.oldest_ns),
             latency: tally.latency.percentiles(),
+            latency_by_transaction: latency_by_name(tally, names),
             service: tally.service.percentiles(),
             failed: tally.failed.percentiles(),
             latency_histogram: tally.latency.encoded(),
@@ -261,7 +282,6 @@ pub struct CeilingLine {
 mod tests {
     use super::super::line::Line;
     use super::super::tally::tests::eventful;
-    use super::super::times::Times;
     use super::*;
     use crate::run::Arrivals;
 
@@ -296,7 +316,7 @@ mod tests {
         for (key, value) in expected.as_object().unwrap() {
             assert_eq!(&line[key], value, "{key}");
         }
-        assert_eq!(line.as_object().unwrap().len(), expected.as_object().unwrap().len() + 6);
+        assert_eq!(line.as_object().unwrap().len(), expected.as_object().unwrap().len() + 7);
     }
 
     #[test]
@@ -305,6 +325,9 @@ mod tests {
         assert_eq!(Times::decoded(&line.latency_histogram).unwrap().percentiles(), line.latency);
         assert_eq!(Times::decoded(&line.service_histogram).unwrap().percentiles(), line.service);
         assert_ne!(line.latency, line.service);
+        let pay = &line.latency_by_transaction["pay"];
+        assert_eq!(Times::decoded(&pay.latency_histogram).unwrap().percentiles(), pay.latency);
+        assert_eq!(Times::decoded(&pay.latency_histogram).unwrap().count(), line.by_transaction["pay"]);
     }
 
     #[test]

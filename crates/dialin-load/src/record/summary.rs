@@ -1,6 +1,6 @@
 //! What a run came to: a total for each step and for all.
 
-use super::lines::{GatheringLine, Statements, TimersLine, When, by_name, oldest_ms, seconds};
+use super::lines::{GatheringLine, LatencyLine, Statements, TimersLine, When, by_name, latency_by_name, oldest_ms, seconds};
 use super::start::arrivals;
 use super::tally::{Merged, Tally};
 use super::times::{Percentiles, UNIT_NS};
@@ -73,6 +73,8 @@ pub struct StepLine {
     pub oldest_ms: Option<f64>,
     /// See [`SecondLine::latency`](super::SecondLine::latency).
     pub latency: Percentiles,
+    /// See [`SecondLine::latency_by_transaction`](super::SecondLine::latency_by_transaction).
+    pub latency_by_transaction: BTreeMap<String, LatencyLine>,
     /// See [`SecondLine::service`](super::SecondLine::service).
     pub service: Percentiles,
     /// See [`SecondLine::failed`](super::SecondLine::failed).
@@ -213,6 +215,7 @@ impl Total {
             unfinished: self.unfinished_last,
             oldest_ms: oldest_ms(self.unfinished_last, self.oldest_last_ns),
             latency: tally.latency.percentiles(),
+            latency_by_transaction: latency_by_name(tally, names),
             service: tally.service.percentiles(),
             failed: tally.failed.percentiles(),
             latency_histogram: tally.latency.encoded(),
@@ -317,6 +320,7 @@ mod tests {
         let total = steps.finish(END).total;
         assert_eq!((total.errors[&1213], total.retries, total.reconnects, total.dropped), (4, 2, 2, 6));
         assert_eq!((total.backlog_max, total.statements.all(), total.by_transaction["look"]), (4, 800, 10));
+        assert_eq!(total.latency_by_transaction["look"].latency.max, Some(20.0063));
         assert_eq!((total.unfinished, total.oldest_ms, total.failed.max), (9, Some(3000.0), Some(7.0015)));
     }
 

@@ -31,6 +31,8 @@ pub struct Tally {
     pub oldest_ns: u64,
     /// How long transactions took from when they were due; in a closed loop, from when they began.
     pub latency: Times,
+    /// The same for each of the plan's transactions, by their place; empty histograms where there is only one.
+    pub latency_by: Vec<Times>,
     /// How long transactions took from when they began.
     pub service: Times,
     /// How long transactions took that failed or were lost with their connection, counted as `latency` is.
@@ -51,7 +53,7 @@ impl Tally {
     /// Nothing yet, for a plan with so many transactions.
     #[must_use]
     pub fn new(transactions: usize) -> Self {
-        Self { transactions: vec![0; transactions], ..Self::default() }
+        Self { transactions: vec![0; transactions], latency_by: vec![Times::new(); transactions], ..Self::default() }
     }
 
     /// A transaction ended well.
@@ -59,6 +61,9 @@ impl Tally {
     pub fn transaction(&mut self, index: usize, latency_ns: u64, service_ns: u64) {
         self.transactions[index] += 1;
         self.latency.record(latency_ns);
+        if self.latency_by.len() > 1 {
+            self.latency_by[index].record(latency_ns);
+        }
         self.service.record(service_ns);
     }
 
@@ -106,6 +111,7 @@ impl Tally {
         (self.gather_pauses, self.gather_ns) = (0, 0);
         (self.oldest_ns, self.timers, self.late_ns_sum, self.late_ns_max) = (0, 0, 0, 0);
         self.latency.clear();
+        self.latency_by.iter_mut().for_each(Times::clear);
         self.service.clear();
         self.failed.clear();
     }
@@ -155,6 +161,8 @@ impl Tally {
         self.late_ns_sum = self.late_ns_sum.saturating_add(other.late_ns_sum);
         self.late_ns_max = self.late_ns_max.max(other.late_ns_max);
         self.latency.add(&other.latency);
+        self.latency_by.resize_with(self.latency_by.len().max(other.latency_by.len()), Times::new);
+        self.latency_by.iter_mut().zip(&other.latency_by).for_each(|(own, more)| own.add(more));
         self.service.add(&other.service);
         self.failed.add(&other.failed);
     }
@@ -225,6 +233,22 @@ pub(super) mod tests {
         assert_eq!((tally.retries, tally.reconnects, tally.dropped), (1, 1, 3));
         assert_eq!((tally.timers, tally.late_ns_sum, tally.late_ns_max), (2, 52_000, 50_000));
         assert_eq!((tally.latency.percentiles().max, tally.service.percentiles().max), (Some(20.0063), Some(10.0031)));
+    }
+
+    #[test]
+    fn each_kind_of_transaction_has_a_histogram_of_its_own_that_add_up_to_that_of_all() {
+        let mut both = Merged::new(2);
+        both.add(&eventful());
+        both.add(&eventful());
+        let counts: Vec<u64> = both.tally.latency_by.iter().map(Times::count).collect();
+        assert_eq!((counts.as_slice(), both.tally.latency.count()), ([30, 10].as_slice(), 40));
+        let mut sum = both.tally.latency_by[0].clone();
+        sum.add(&both.tally.latency_by[1]);
+        assert_eq!(sum, both.tally.latency);
+        // One kind alone needs no second histogram.
+        let mut alone = Tally::new(1);
+        alone.transaction(0, 1, 1);
+        assert_eq!(alone.latency_by[0].count(), 0);
     }
 
     #[test]
