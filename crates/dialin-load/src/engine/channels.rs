@@ -29,7 +29,7 @@ pub struct Reconnected {
 pub struct Channels {
     /// Where seconds that are over are told.
     pub filled: SyncSender<Told>,
-    /// Tallies to use again.
+    /// Tallies to use again, which are clear.
     pub empty: Receiver<Box<Tally>>,
     /// Connections that are there again.
     pub reconnected: Receiver<Reconnected>,

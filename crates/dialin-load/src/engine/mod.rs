@@ -26,6 +26,7 @@ use channels::Channels;
 use clock::Clock;
 use collect::{Collector, Told};
 use connection::Connection;
+use cpus::Idle;
 use shared::Shared;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
@@ -177,10 +178,16 @@ fn tell(
     let mut collector = Collector::new(&shared.timetable, shared.clock, shared.plan.transactions.len(), empties);
     let mut played = Played { seconds: 0, load_threads: shared.load_threads, reached_backlog_cap: false };
     let mut in_vain = 0;
+    let mut idle = Idle::default();
+    // What follows is measured from here on.
+    idle.share();
     loop {
         match told.recv_timeout(Duration::from_secs(1)) {
             Ok(one) => {
                 for second in collector.take(one) {
+                    if let Some(share) = idle.share() {
+                        shared.publish_idle(share);
+                    }
                     let tally = &second.merged.tally;
                     played.reached_backlog_cap |= tally.dropped > 0;
                     in_vain = if tally.all_transactions() == 0 && tally.all_errors() > 0 { in_vain + 1 } else { 0 };

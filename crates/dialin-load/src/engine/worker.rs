@@ -7,7 +7,6 @@ use super::channels::{Channels, Reconnected};
 use super::clock::SECOND;
 use super::collect::Told;
 use super::connection::{Connection, Prepared};
-use super::cpus::Idle;
 use super::player::{Action, Player};
 use super::poller::Poller;
 use super::schedule::Arriving;
@@ -42,7 +41,6 @@ pub struct Worker<'a> {
     timers: BinaryHeap<Reverse<(u64, usize)>>,
     waiter: Poller,
     batching: Batching,
-    idle: Idle,
     ready: Vec<usize>,
     /// Places whose socket may hold more of a long answer, which was left for their next turn.
     unread: Vec<usize>,
@@ -91,7 +89,6 @@ impl<'a> Worker<'a> {
             benched,
             waiter,
             batching: Batching::new(shared.run.gather),
-            idle: Idle::default(),
             ready: Vec::with_capacity(slots.len()),
             unread: Vec::new(),
             slots,
@@ -184,7 +181,7 @@ impl<'a> Worker<'a> {
             self.arrive(self.second * SECOND - 1);
             self.hand_over(self.second * SECOND);
             self.counted_from = self.shared.timetable.step_began(now);
-            if let Some(idle) = self.idle.share() {
+            if let Some(idle) = self.shared.idle() {
                 self.batching.learn(idle);
             }
             self.look_for_the_hung(now);
@@ -205,7 +202,6 @@ impl<'a> Worker<'a> {
         (self.tally.gather_pauses, self.tally.gather_ns) = self.batching.told();
         let next = self.empty.try_recv().unwrap_or_else(|_| Box::new(Tally::new(self.shared.plan.transactions.len())));
         let full = std::mem::replace(&mut self.tally, next);
-        self.tally.clear();
         let told = Told::Second { thread: self.place, second: self.second, seconds, tally: full };
         // That nobody listens any more happens where the run has failed.
         if let Err(TrySendError::Full(_)) = self.filled.try_send(told) {
