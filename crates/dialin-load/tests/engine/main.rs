@@ -1,5 +1,8 @@
 //! What the engine promises, against a server that does as it is told.
 
+mod at_a_rate;
+mod lost_connections;
+
 use dialin_load::engine::{Played, Second, play};
 use dialin_load::errors::{Error, Fault};
 use dialin_load::mock_server::{Answer, Command, MockServer};
@@ -144,61 +147,6 @@ fn seconds_carry_their_phase_and_all_that_was_done() {
     assert!(seconds.windows(2).all(|two| (two[1].at - two[0].at - 1.0).abs() < 1e-3));
 }
 
-#[test]
-fn a_stall_shows_in_full_where_transactions_are_due() {
-    // The server stands still from 1.2 s to 2.2 s after the first statement.
-    let began = Mutex::new(None);
-    let server = MockServer::listen(&socket("stall"), move |_| {
-        let since = began.lock().unwrap().get_or_insert_with(Instant::now).elapsed();
-        if since > Duration::from_millis(1200) && since < Duration::from_millis(2200) {
-            Answer::After(Duration::from_millis(2200) - since, Box::new(Answer::Ok))
-        } else {
-            Answer::Ok
-        }
-    });
-    let server = server.unwrap();
-    let (played, seconds) = played(&plan(), &at_rate(run(&server, 4, Some(4)), 200.0));
-    assert!(!played.unwrap().reached_backlog_cap);
-    let slowest = seconds.iter().filter_map(|second| second.merged.tally.latency.percentiles().p99).fold(0.0, f64::max);
-    assert!(slowest > 900.0, "p99 of the worst second: {slowest} ms");
-    // What was due in that time was done afterwards.
-    assert!(transactions(&seconds) >= 780, "{}", transactions(&seconds));
-    let served = seconds.iter().filter_map(|second| second.merged.tally.service.percentiles().p50).fold(0.0, f64::max);
-    assert!(served < 500.0, "the median service time of the worst second: {served} ms");
-}
-
-#[test]
-fn what_waits_when_the_warm_up_ends_is_done_and_timed_in_the_measured_seconds() {
-    let began = Mutex::new(None);
-    let server = MockServer::listen(&socket("debts"), move |command| {
-        if command.sql().is_empty() {
-            return Answer::Ok;
-        }
-        let since = began.lock().unwrap().get_or_insert_with(Instant::now).elapsed();
-        let wait = Duration::from_millis(1100).saturating_sub(since);
-        if wait.is_zero() { Answer::Ok } else { Answer::After(wait, Box::new(Answer::Ok)) }
-    });
-    let server = server.unwrap();
-    let phase = |purpose| Phase { purpose, ..at_rate(run(&server, 4, Some(1)), 200.0).phases.remove(0) };
-    let phases = vec![phase(Purpose::WarmUp), phase(Purpose::Measure)];
-    let (played, seconds) = played(&plan(), &Run { phases, ..run(&server, 4, None) });
-    played.unwrap();
-    assert!(seconds[0].merged.tally.backlog > 150, "{}", seconds[0].merged.tally.backlog);
-    assert!(seconds[1].merged.tally.all_transactions() > 300, "{}", seconds[1].merged.tally.all_transactions());
-    assert!(seconds[1].merged.tally.latency.percentiles().max > Some(900.0));
-}
-
-#[test]
-fn what_is_due_while_too_many_wait_is_dropped_and_said() {
-    let server =
-        MockServer::listen(&socket("cap"), |_| Answer::After(Duration::from_millis(50), Box::new(Answer::Ok))).unwrap();
-    let run = Run { backlog: 10, ..at_rate(run(&server, 1, Some(2)), 1000.0) };
-    let (played, seconds) = played(&plan(), &run);
-    assert!(played.unwrap().reached_backlog_cap);
-    assert!(sum(&seconds, |second| second.merged.tally.dropped) > 1000);
-    assert!(seconds.iter().all(|second| second.merged.tally.backlog <= 10));
-}
-
 /// A plan as [`plan`], whose statements are prepared.
 fn prepared_plan() -> Plan {
     let mut plan = plan();
@@ -244,30 +192,6 @@ fn statements_that_the_server_has_no_room_to_prepare_are_sent_as_text_and_counte
 }
 
 #[test]
-fn after_a_restart_connections_come_back_in_parallel() {
-    let listen = |login: Duration| {
-        let server = MockServer::listen(&socket("parallel"), move |command| match command {
-            Command::Login if !login.is_zero() => Answer::After(login, Box::new(Answer::Ok)),
-            _ => Answer::Ok,
-        });
-        server.unwrap()
-    };
-    let mut server = Some(listen(Duration::ZERO));
-    let run = Run { load_threads: Some(1), ..run(server.as_ref().unwrap(), 32, Some(4)) };
-    let mut seconds = Vec::new();
-    let played = play(&plan(), &run, &AtomicBool::new(false), &mut |second| {
-        if second.number == 1 {
-            server = None;
-            // One after the other they would take 12.8 s.
-            server = Some(listen(Duration::from_millis(400)));
-        }
-        seconds.push(second);
-    });
-    played.unwrap();
-    assert_eq!(sum(&seconds, |second| second.merged.tally.reconnects), 32);
-}
-
-#[test]
 fn a_result_without_end_neither_starves_other_connections_nor_outlasts_a_stop() {
     let begun = AtomicU64::new(0);
     let server = MockServer::listen(&socket("endless"), move |command: Command<'_>| {
@@ -309,16 +233,6 @@ fn what_never_ends_in_a_closed_loop_is_told_with_its_age() {
 }
 
 #[test]
-fn what_is_due_and_never_ends_is_told_with_its_age() {
-    let server = falling_silent("silent-open");
-    let (played, seconds) = played(&plan(), &at_rate(run(&server, 4, Some(3)), 200.0));
-    played.unwrap();
-    let last = &seconds[2].merged.tally;
-    assert!(last.busy == 4 && last.backlog > 200, "{} and {}", last.busy, last.backlog);
-    assert!(last.oldest_ns > 1_000_000_000, "{}", last.oldest_ns);
-}
-
-#[test]
 fn transactions_that_fail_or_are_lost_have_their_times_apart() {
     let count = AtomicU64::new(0);
     let server = MockServer::listen(&socket("failed"), move |command| {
@@ -340,62 +254,6 @@ fn transactions_that_fail_or_are_lost_have_their_times_apart() {
     assert_eq!(sum(&seconds, |second| second.merged.tally.latency.count()), transactions(&seconds));
     let shortest = seconds.iter().filter_map(|second| second.merged.tally.failed.percentiles().p50).fold(f64::MAX, f64::min);
     assert!(shortest > 25.0, "{shortest} ms");
-}
-
-#[test]
-fn waiting_for_a_connection_is_no_lateness_of_the_driver() {
-    let server =
-        MockServer::listen(&socket("late"), |_| Answer::After(Duration::from_millis(10), Box::new(Answer::Ok))).unwrap();
-    let (played, seconds) = played(&plan(), &at_rate(run(&server, 2, Some(2)), 1000.0));
-    played.unwrap();
-    let (timers, all) = (sum(&seconds, |second| second.merged.tally.timers), transactions(&seconds));
-    assert!(all > 50, "{all}");
-    // Only the first transactions found a connection free.
-    assert!(timers < 10, "{timers} of {all}");
-}
-
-#[test]
-fn a_transaction_that_finds_a_connection_free_tells_how_late_the_driver_was() {
-    let server = MockServer::listen(&socket("punctual"), |_| Answer::Ok).unwrap();
-    let (played, seconds) = played(&plan(), &at_rate(run(&server, 4, Some(2)), 100.0));
-    played.unwrap();
-    let (timers, all) = (sum(&seconds, |second| second.merged.tally.timers), transactions(&seconds));
-    assert!(timers > all / 2, "{timers} of {all}");
-}
-
-#[test]
-fn what_is_due_waits_for_any_connection_whatever_thread_it_belongs_to() {
-    // The connection whose statement comes first is held up for the rest of the run; the other one is free.
-    let held = AtomicBool::new(false);
-    let server = MockServer::listen(&socket("one-queue"), move |command| match command.sql() {
-        "" => Answer::Ok,
-        _ if !held.swap(true, Ordering::Relaxed) => Answer::Silence,
-        _ => Answer::Ok,
-    });
-    let server = server.unwrap();
-    let run = Run { load_threads: Some(2), ..at_rate(run(&server, 2, Some(2)), 50.0) };
-    let (played, seconds) = played(&plan(), &run);
-    played.unwrap();
-    // Half of them would wait for ever if each thread had its own.
-    assert!(transactions(&seconds) >= 95, "{}", transactions(&seconds));
-    assert!(seconds.iter().all(|second| second.merged.tally.backlog <= 2));
-}
-
-#[test]
-fn connections_are_used_in_turn_at_a_rate() {
-    let (server, asked) = listening("in-turn");
-    let mut plan = plan();
-    let connection = Parameter::Register(dialin_load::plan::CONNECTION);
-    let execute = Execute { which: Which::One(0), parameters: vec![connection], keep: vec![], no_row: NoRow::Null };
-    plan.transactions[0].ops = vec![Op::Execute(execute)];
-    let run = Run { load_threads: Some(2), transactions: Some(40), ..at_rate(run(&server, 4, None), 100.0) };
-    played(&plan, &run).0.unwrap();
-    let asked = asked.lock().unwrap();
-    for number in 0..4 {
-        let sql = format!("SELECT {number}");
-        let count = asked.iter().filter(|asked| **asked == sql).count();
-        assert!((8..=12).contains(&count), "connection {number} was used {count} times of 40");
-    }
 }
 
 #[test]
@@ -462,31 +320,6 @@ fn a_missing_table_ends_the_run_and_says_how_to_prepare_it() {
     let error = played(&plan(), &run(&server, 2, Some(60))).0.unwrap_err();
     assert_eq!(error.fault, Fault::Workload);
     assert!(error.remedy.contains("prepare"), "{}", error.remedy);
-}
-
-#[test]
-fn lost_connections_come_back_and_are_counted() {
-    let count = AtomicU64::new(0);
-    let server = MockServer::listen(&socket("lost"), move |command: Command<'_>| {
-        let lost = command.sql().starts_with("UPDATE") && count.fetch_add(1, Ordering::Relaxed) % 1000 == 500;
-        if lost { Answer::Close } else { Answer::Ok }
-    });
-    let server = server.unwrap();
-    let (played, seconds) = played(&plan(), &run(&server, 2, Some(2)));
-    played.unwrap();
-    let (errors, reconnects) = (
-        sum(&seconds, |second| second.merged.tally.errors.get(&2013).copied().unwrap_or(0)),
-        sum(&seconds, |second| second.merged.tally.reconnects),
-    );
-    assert!(errors > 0 && reconnects > 0 && errors - reconnects <= 2, "{errors} lost, {reconnects} came back");
-}
-
-#[test]
-fn a_server_that_is_gone_for_good_fails_the_run() {
-    let mut server = Some(MockServer::listen(&socket("gone"), |_| Answer::Ok).unwrap());
-    let run = Run { reconnect_for: Duration::from_millis(300), ..run(server.as_ref().unwrap(), 2, Some(60)) };
-    let error = play(&plan(), &run, &AtomicBool::new(false), &mut |_| drop(server.take())).unwrap_err();
-    assert_eq!(error.fault, Fault::Server);
 }
 
 #[test]
@@ -560,38 +393,6 @@ fn what_one_step_began_and_the_next_one_ends_counts_in_neither() {
     let (played, seconds) = played(&plan(), &Run { phases: vec![phase(1, 4), phase(2, 1)], ..run(&server, 1, None) });
     played.unwrap();
     assert!(seconds[1].merged.tally.all_transactions() <= 2, "{}", seconds[1].merged.tally.all_transactions());
-}
-
-#[test]
-fn a_connection_that_ends_while_it_has_nothing_to_do_is_made_anew_and_no_error() {
-    let listen = || MockServer::listen(&socket("idle"), |_| Answer::Ok).unwrap();
-    let mut server = Some(listen());
-    let phase = |step, connections| Phase { purpose: Purpose::Measure, step, seconds: Some(2), connections, rate: None };
-    let phases = vec![phase(1, 1), phase(2, 5)];
-    let run = Run { phases, load_threads: Some(2), ..run(server.as_ref().unwrap(), 1, None) };
-    let mut seconds = Vec::new();
-    let played = play(&plan(), &run, &AtomicBool::new(false), &mut |second| {
-        if second.number == 1 {
-            server = None;
-            server = Some(listen());
-        }
-        seconds.push(second);
-    });
-    played.unwrap();
-    assert_eq!(sum(&seconds, |second| second.merged.tally.reconnects), 5);
-    assert_eq!(sum(&seconds, |second| second.merged.tally.all_errors()), 1);
-}
-
-#[test]
-fn a_stop_ends_the_run_in_good_order_though_the_server_is_gone() {
-    let mut server = Some(MockServer::listen(&socket("stop-gone"), |_| Answer::Ok).unwrap());
-    let run = Run { reconnect_for: Duration::ZERO, ..run(server.as_ref().unwrap(), 4, None) };
-    let stop = AtomicBool::new(false);
-    let played = play(&plan(), &run, &stop, &mut |_| {
-        stop.store(true, Ordering::Relaxed);
-        drop(server.take());
-    });
-    assert_eq!(played.unwrap().seconds, 2);
 }
 
 #[test]
