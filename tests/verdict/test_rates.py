@@ -89,6 +89,26 @@ def test_a_driver_that_was_late_itself_is_named_whether_the_rate_was_reached_or_
         assert "The load driver was itself 12 ms late on average" in notes["driver_late"].text
 
 
+def test_transactions_that_were_open_at_the_end_are_reported_because_no_latency_includes_them():
+    notes = told(at_rate(0), {"a": 900}, load_told(unfinished=404.0, unfinished_ms=2010.0, failed_ms=0.0))
+    text = notes["unfinished_transactions"].text
+    assert "404 transactions had not finished at the end of 1 of 1 trial (a); the oldest was due 2.0 s before" in text
+    assert "slow_failures" not in notes
+    assert told(at_rate(0), {"a": 900}, load_told(unfinished=16.0, unfinished_ms=20.0, failed_ms=40.0)) == {}
+
+
+def test_a_slow_failure_is_reported_because_latency_includes_successes_only():
+    note = told(at_rate(0), {"a": 900}, load_told(unfinished=0.0, unfinished_ms=0.0, failed_ms=50_000.0))["slow_failures"]
+    assert "The slowest failed transaction took 50.0 s, longer than any that succeeded, in 1 of 1 trial (a)" in note.text
+
+
+def test_statements_that_could_not_be_prepared_are_reported_with_the_variable_to_raise():
+    note = told(at_rate(0), {"a": 900}, load_told(unprepared=640.0))["statements_unprepared"]
+    assert "Up to 640 statements per trial could not be prepared, in 1 of 1 trial (a)" in note.text
+    assert "max_prepared_stmt_count" in note.text
+    assert told(at_rate(0), {"a": 900}, load_told(unprepared=0.0)) == {}
+
+
 def test_throughput_is_said_to_tell_nothing_of_candidates_that_kept_up():
     spec = at_rate(1000, Goal.THROUGHPUT)
     all_of_them = told(spec, {"a": 1000, "b": 1000, "c": 1000})["rate_reached"]

@@ -92,17 +92,47 @@ def test_seconds_are_read_and_what_they_tell_of_the_driver_is_kept(program, targ
     program.says.write_text("\n".join(lines) + "\n")
     load = DialinLoad(spec(), program.path).start(target, threads=1, seed=1, cpus=None)
     assert [load.read(30).number, load.read(30).number] == [3, 4]
-    assert load.facts() == {"late_ms": 0.5, "latest_ms": 1.5, "dropped": 5}
+    facts = load.facts()
+    kept = {"late_ms": 0.5, "latest_ms": 1.5, "dropped": 5, "unprepared": 14}
+    assert {name: facts[name] for name in kept} == kept
     with pytest.raises(WorkloadError, match="dialin-load ended by itself: a warning"):
         load.read(30)
     load.stop()
 
 
 def test_a_driver_without_timers_tells_nothing_of_them(program, target):
-    program.says.write_text(second(timers={"count": 0, "late_mean": None, "late_max": None}) + "\n")
+    no_timers = {"count": 0, "late_mean": None, "late_max": None}
+    program.says.write_text(second(timers=no_timers, dropped=7) + "\n")
     load = DialinLoad(spec(), program.path).start(target, threads=1, seed=1, cpus=None)
     load.read(30)
-    assert load.facts() == {}
+    assert "late_ms" not in load.facts()
+    assert load.facts()["dropped"] == 7
+    load.stop()
+
+
+def latency(longest):
+    return {"p95": 1.0, "max": longest}
+
+
+@pytest.mark.parametrize(
+    ("longest", "oldest", "failed", "expected"),
+    [
+        ([5.0, 8.0], 2000.0, None, (16, 2000.0, 0.0)),
+        ([5.0, 3000.0], 2000.0, 2500.0, (0, 0.0, 0.0)),
+        ([5.0, None], None, 60_000.0, (0, 0.0, 60_000.0)),
+        ([9000.0, *[5.0] * 10], 2000.0, None, (16, 2000.0, 0.0)),
+    ],
+)
+def test_what_latency_leaves_out_is_kept_where_it_is_longer_than_what_latency_includes(
+    program, target, longest, oldest, failed, expected
+):
+    seconds = [second(latency=latency(one), oldest_ms=oldest, failed={"max": failed}) for one in longest]
+    program.says.write_text("\n".join(seconds) + "\n")
+    load = DialinLoad(spec(), program.path).start(target, threads=1, seed=1, cpus=None)
+    for _ in longest:
+        load.read(30)
+    facts = load.facts()
+    assert (facts["unfinished"], facts["unfinished_ms"], facts["failed_ms"]) == expected
     load.stop()
 
 

@@ -18,7 +18,11 @@ def second(**changes):
         "errors": {"1213": 3, "1205": 1},
         "reconnects": 2,
         "dropped": 5,
-        "latency": {"p50": 1.0, "p90": 2.0, "p95": 3.5, "p99": None},
+        "unprepared": 7,
+        "unfinished": 16,
+        "oldest_ms": 1200.5,
+        "latency": {"p50": 1.0, "p90": 2.0, "p95": 3.5, "p99": None, "max": 9.0},
+        "failed": {"max": None},
         "latency_histogram": HISTOGRAM,
         "histogram_unit_ns": 100,
         "timers": {"count": 4, "late_mean": 0.5, "late_max": 1.5},
@@ -29,7 +33,7 @@ def second(**changes):
 def test_a_second_is_read_with_what_it_tells_of_the_driver():
     rates = {"tps": 200, "reads": 2800, "writes": 800, "other": 400, "errors": 4, "reconnects": 2}
     expected = Second(3, **rates, latency_ms=3.5, codes={1213: 3, 1205: 1})
-    assert parse(second(), 95) == Report(expected, Timers(4, 2.0, 1.5), 5)
+    assert parse(second(), 95) == Report(expected, Timers(4, 2.0, 1.5), 5, 7, 16, 1200.5, 9.0, 0.0)
 
 
 def test_a_part_of_a_second_is_told_by_the_second():
@@ -54,7 +58,7 @@ def test_a_percentile_that_is_not_told_is_read_from_the_histogram(percentile, mo
 
 def test_a_second_without_transactions_has_no_latency(monkeypatch):
     monkeypatch.setattr("dialin.workloads.dialin_load_lines.quantile", lambda text, share: None)
-    assert parse(second(transactions=0, latency={"p95": None}), 95).second.latency_ms == 0
+    assert parse(second(transactions=0, latency={"p95": None, "max": None}), 95).second.latency_ms == 0
 
 
 def test_an_error_is_told_with_its_remedy():

@@ -83,7 +83,7 @@ def test_a_line_of_unknown_type_is_none():
 def test_the_percentiles_of_a_line_are_those_of_its_histograms(path):
     line = read(path)
     for part in objects(line):
-        for times in ("latency", "service"):
+        for times in ("latency", "service", "failed"):
             for name, told in part.get(times, {}).items():
                 if told is None or name == "mean":
                     continue
@@ -95,6 +95,15 @@ def test_the_percentiles_of_a_line_are_those_of_its_histograms(path):
 @pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
 def test_a_line_without_transactions_has_no_percentiles(path):
     for part in objects(read(path)):
-        if "latency_histogram" in part:
+        if "latency_histogram" in part and "transactions" in part:
             assert (part["latency"]["max"] is None) == (part["transactions"] == 0)
             assert (quantile(part["latency_histogram"], 1.0) is None) == (part["transactions"] == 0)
+
+
+@pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
+def test_each_kind_of_transaction_has_a_latency_where_there_are_several(path):
+    for part in objects(read(path)):
+        if "latency_by_transaction" in part:
+            assert set(part["latency_by_transaction"]) == set(part["by_transaction"])
+            for name, one in part["latency_by_transaction"].items():
+                assert (one["latency"]["max"] is None) == (part["by_transaction"][name] == 0)

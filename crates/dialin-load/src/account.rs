@@ -48,6 +48,9 @@ pub struct Tls {
     pub certificate: Option<PathBuf>,
     /// The client's key.
     pub key: Option<PathBuf>,
+    /// Whether the server's key for passwords may be asked for over TCP without encryption. Whoever can change what is sent there
+    /// can put a key of his own in its place, and so learn the password.
+    pub fetch_public_key: bool,
 }
 
 /// An account at a server. Its password never shows in its text.

@@ -12,7 +12,9 @@ use std::path::{Path, PathBuf};
 const SECTIONS: [&str; 2] = ["client", "dialin-load"];
 /// Option files are small; a larger file is something else.
 const LARGEST: u64 = 1 << 20;
-const KEYS: &str = "user, password, host, port, socket, database, ssl-mode, ssl-ca, ssl-cert, ssl-key";
+const KEYS: &str = "user, password, host, port, socket, database, ssl-mode, ssl-ca, ssl-cert, ssl-key, get-server-public-key";
+/// The option that may stand without a value.
+const PUBLIC_KEY: &str = "get-server-public-key";
 
 /// What an option file says of the account; None where it says nothing.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -37,6 +39,8 @@ pub struct AccountFile {
     pub ssl_cert: Option<PathBuf>,
     /// The client's key.
     pub ssl_key: Option<PathBuf>,
+    /// Whether the server's key for passwords is asked for over TCP without encryption.
+    pub get_server_public_key: bool,
     /// What is not as it should be, but can be used; a sentence each, without a full stop.
     pub warnings: Vec<String>,
 }
@@ -131,6 +135,7 @@ impl AccountFile {
             "ssl-ca" => self.ssl_ca = Some(value.into()),
             "ssl-cert" => self.ssl_cert = Some(value.into()),
             "ssl-key" => self.ssl_key = Some(value.into()),
+            PUBLIC_KEY => self.get_server_public_key = is_on(&value)?,
             _ => {}
         }
         Ok(())
@@ -158,9 +163,21 @@ pub fn tls_mode(word: &str) -> std::result::Result<TlsMode, String> {
     }
 }
 
+fn is_on(value: &str) -> std::result::Result<bool, String> {
+    match value.to_ascii_lowercase().as_str() {
+        "1" | "on" | "true" => Ok(true),
+        "0" | "off" | "false" => Ok(false),
+        _ => Err(format!("`{value}` is neither on nor off")),
+    }
+}
+
 /// A line's key and value; None where a key stands alone, as `quick` does.
 fn entry(line: &str) -> Option<(String, String)> {
-    let (key, value) = without_comment(line).split_once('=')?;
+    let line = without_comment(line);
+    if line.trim().replace('_', "-") == PUBLIC_KEY {
+        return Some((PUBLIC_KEY.to_owned(), "1".to_owned()));
+    }
+    let (key, value) = line.split_once('=')?;
     let key = key.trim().replace('_', "-");
     let key = key.strip_prefix("loose-").unwrap_or(&key).to_owned();
     Some((key, unescaped(unquoted(value.trim()))))

@@ -129,7 +129,7 @@ impl<'a, W: Write> Report<'a, W> {
 mod tests {
     use super::*;
     use crate::record::{ErrorLine, Merged, SCHEMA, Tally, TransactionFact};
-    use crate::run::{Arrivals, Purpose, Rate};
+    use crate::run::{Arrivals, Gather, Purpose, Rate};
     use std::io;
 
     const PLAYED: Played = Played { seconds: 2, load_threads: 1, reached_backlog_cap: false };
@@ -145,6 +145,7 @@ mod tests {
             server: Some("/s.sock".into()),
             agents: vec![],
             load_threads: None,
+            gather: Gather::Auto,
             engine: "epoll",
             seed: 1,
             transaction_limit: None,

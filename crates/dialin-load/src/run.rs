@@ -14,13 +14,31 @@ pub enum Arrivals {
     Poisson,
 }
 
+/// The highest rate that can be asked for, in transactions per second: each one that is due takes the driver some nanoseconds, also
+/// when it is dropped.
+pub const HIGHEST_RATE: f64 = 1e7;
+
 /// A rate that is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rate {
-    /// Transactions a second, all connections together; above 0.
+    /// Transactions per second, all connections together; above 0, at most [`HIGHEST_RATE`].
     pub per_second: f64,
     /// How they arrive.
     pub arrivals: Arrivals,
+}
+
+/// Whether load threads wait a little for further answers before they work through those that are there. They never do so in an open
+/// loop, where a transaction is sent when it is due.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Gather {
+    /// While the CPUs that the driver may use are mostly at work.
+    #[default]
+    Auto,
+    /// Whenever enough connections wait.
+    On,
+    /// Never.
+    Off,
 }
 
 /// Whether what happens in a phase counts.
@@ -76,6 +94,8 @@ pub struct Run {
     pub transactions: Option<u64>,
     /// Event loops; None for as many as suit the machine.
     pub load_threads: Option<usize>,
+    /// Whether they gather answers in a closed loop.
+    pub gather: Gather,
     /// Whether statements are sent as text instead of prepared.
     pub text: bool,
     /// Due transactions that may wait for a connection; further ones are dropped, and counted.

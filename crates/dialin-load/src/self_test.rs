@@ -6,7 +6,7 @@ use crate::mock_server::{Answer, Command, MockServer};
 use crate::plan::{Execute, FIRST_FREE, Kind, NoRow, Op, Parameter, Plan, Retry, Statement, Transaction, Which};
 use crate::random::{Distribution, Generator, Integers};
 use crate::record::{CeilingLine, SCHEMA, SelfTestLine, process_cpu};
-use crate::run::{Phase, Purpose, Run};
+use crate::run::{Gather, Phase, Purpose, Run};
 use crate::workloads;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -62,6 +62,7 @@ fn measure(plan: &Plan, connections: usize, seconds: u64, stop: &AtomicBool) -> 
         stride: 1,
         transactions: None,
         load_threads: None,
+        gather: Gather::Auto,
         text: false,
         backlog: 0,
         timeout: Duration::from_secs(10),

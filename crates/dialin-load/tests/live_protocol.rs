@@ -9,7 +9,7 @@
 
 use dialin_load::account::{Account, Address, Tls, TlsMode};
 use dialin_load::net::client::Client;
-use dialin_load::net::connect::{ConnectError, Session, connect, connect_wanting};
+use dialin_load::net::connect::{ConnectError, Connector, Session, connect};
 use dialin_load::plan::{Keep, Value};
 use dialin_load::protocol::command::{self, Execution};
 use dialin_load::protocol::handshake::{WANTED, capability};
@@ -37,7 +37,7 @@ fn tcp() -> Address {
 }
 
 fn account(address: Address, user: &str, password: &str, mode: TlsMode) -> Account {
-    let tls = Tls { mode, ..Tls::default() };
+    let tls = Tls { mode, fetch_public_key: true, ..Tls::default() };
     Account { address, user: user.into(), password: password.into(), database: String::new(), tls }
 }
 
@@ -59,7 +59,7 @@ struct Speaker {
 impl Speaker {
     fn new(wanted: u64) -> Self {
         let account = Account { database: SCHEMA.into(), ..root_account(TlsMode::Disabled) };
-        let session = connect_wanting(&account, PATIENCE, wanted).unwrap();
+        let session = Connector::new(&account).connect_wanting(PATIENCE, wanted).unwrap();
         Self { response: Response::new(session.dialect), status: session.status, session }
     }
 
@@ -125,7 +125,7 @@ fn every_way_of_authentication_lets_in() {
                     let account = account(address.clone(), user, password, mode);
                     match connect(&account, PATIENCE) {
                         Ok(session) => println!("{user} {place} {mode:?} {turn}: encrypted {}", session.stream.is_encrypted()),
-                        Err(ConnectError::Tls(why)) if mode == TlsMode::Required => println!("{user} {place} {mode:?}: {why}"),
+                        Err(ConnectError::Tls(why)) if mode != TlsMode::Disabled => println!("{user} {place} {mode:?}: {why}"),
                         Err(error) => panic!("{user} {place} {mode:?} {turn}: {error}"),
                     }
                     let wrong = connect(&Account { password: "wrong".into(), ..account }, PATIENCE).unwrap_err();
@@ -316,6 +316,7 @@ fn certificates_are_verified_as_far_as_is_asked_for() {
             ca: ca.map(file),
             certificate: client.then(|| file("client.pem")),
             key: client.then(|| file("client-key.pem")),
+            ..Tls::default()
         };
         connect(&Account { tls, ..account(Address::Tcp(host.into(), port), "tls", "", mode) }, PATIENCE)
     };

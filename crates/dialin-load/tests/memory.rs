@@ -4,7 +4,7 @@ use dialin_load::engine::{Played, Second};
 use dialin_load::output::{Output, Report};
 use dialin_load::plan::Kind;
 use dialin_load::record::{Merged, SCHEMA, StartLine, Tally, TransactionFact};
-use dialin_load::run::{Arrivals, Purpose, Rate};
+use dialin_load::run::{Arrivals, Gather, Purpose, Rate};
 use std::io;
 
 const HOUR: u64 = 3_600;
@@ -24,6 +24,7 @@ fn start() -> StartLine {
         server: Some("/s.sock".into()),
         agents: vec![],
         load_threads: None,
+        gather: Gather::Auto,
         engine: "epoll",
         seed: 1,
         transaction_limit: None,

@@ -7,7 +7,7 @@ use dialin_load::plan::{Kind, Plan, Retry, Transaction};
 use dialin_load::record::{
     CeilingLine, End, ErrorLine, Line, Merged, SCHEMA, SelfTestLine, StartLine, Steps, Tally, Times, When,
 };
-use dialin_load::run::{Arrivals, Phase, Purpose, Rate, Run};
+use dialin_load::run::{Arrivals, Gather, Phase, Purpose, Rate, Run};
 use serde_json::Value;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -57,7 +57,8 @@ fn merged(transactions: u64) -> Merged {
         tally.transaction((each % 4 == 0).into(), 900_000 + each * 25_000, 800_000 + each * 11_000);
         [Kind::Other, Kind::Read, Kind::Write, Kind::Write, Kind::Other].into_iter().for_each(|kind| tally.statement(kind));
     }
-    tally.busy = 4;
+    (tally.busy, tally.oldest_ns) = (4, 1_250_000);
+    (tally.gather_pauses, tally.gather_ns) = (310, 25_400_000);
     let mut merged = Merged::new(2);
     merged.add(&tally);
     merged.driver_cpu_ns = 21_500_000;
@@ -71,7 +72,9 @@ fn troubled() -> Merged {
     tally.retry();
     tally.reconnect();
     tally.dropped += 30;
-    (tally.backlog, tally.busy) = (500, 8);
+    tally.unprepared += 12;
+    (tally.backlog, tally.busy, tally.oldest_ns) = (500, 8, 2_750_000_000);
+    [31_000_000, 50_000_000].into_iter().for_each(|latency| tally.failure(latency));
     [3_000, 4_000, 71_000].into_iter().for_each(|late| tally.timer(late));
     let mut troubled = merged(40);
     troubled.add(&tally);
@@ -104,6 +107,7 @@ fn a_start() {
         stride: 1,
         transactions: None,
         load_threads: None,
+        gather: Gather::Auto,
         text: false,
         backlog: 500,
         timeout: Duration::from_secs(120),

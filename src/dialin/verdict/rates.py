@@ -19,6 +19,8 @@ _SHORT = 0.01
 """The share of the rate asked for by which it may be missed."""
 _CHANCE = 3.0
 """How many standard deviations of a Poisson count are taken for chance: transactions may be due at random moments."""
+_STALL_MS = 1000.0
+"""Milliseconds from which on a transaction that latency leaves out deserves a note."""
 _LATE_MS = 5.0
 """How late a load driver's own timers are, on average, that lacks a CPU."""
 
@@ -86,6 +88,8 @@ def notes(
         *_missed_notes(spec, done, short, dropped=bool(dropped)),
         *dropped,
         *_late_notes(spec, done, watched),
+        *_stall_notes(done, watched),
+        *_unprepared_notes(done, watched),
         *_reached_notes(spec, done, short),
     ]
 
@@ -130,6 +134,48 @@ def _late_notes(spec: StudySpec, done: Sequence[Trial], watched: Mapping[int, Ma
         f"The load driver was itself {late:.0f} ms late on average{counted_in}: it lacks a CPU; give it its own (--load-cpus)"
     )
     return [Note(code="driver_late", text=text, data={"late_ms": late})]
+
+
+def _stall_notes(done: Sequence[Trial], watched: Mapping[int, Mapping[str, Watched]]) -> list[Note]:
+    """Return what latency leaves out: transactions that were open when a trial ended, and slow ones that failed."""
+
+    def slow(name: str) -> list[tuple[Trial, float]]:
+        gauges = [(trial, _gauge(trial, watched, name)) for trial in done]
+        return [(trial, gauge.most) for trial, gauge in gauges if gauge and gauge.most >= _STALL_MS]
+
+    found = []
+    if hit := slow("unfinished_ms"):
+        open_ones = [gauge.most for trial, _ in hit if (gauge := _gauge(trial, watched, "unfinished"))]
+        count, oldest, whose = round(sum(open_ones)), max(age for _, age in hit), _whose([trial for trial, _ in hit])
+        text = (
+            f"{counted(count, 'transaction')} had not finished at the end of {len(hit)} of {counted(len(done), 'trial')} "
+            f"({', '.join(whose)}); the oldest was due {oldest / 1000:.1f} s before, longer than any that finished took. "
+            "Latency does not include them"
+        )
+        data = {"unfinished": count, "oldest_ms": oldest, "candidates": whose}
+        found.append(Note(code="unfinished_transactions", text=text, data=data))
+    if hit := slow("failed_ms"):
+        slowest, whose = max(took for _, took in hit), _whose([trial for trial, _ in hit])
+        text = (
+            f"The slowest failed transaction took {slowest / 1000:.1f} s, longer than any that succeeded, in {len(hit)} of "
+            f"{counted(len(done), 'trial')} ({', '.join(whose)}). Latency includes successful transactions only"
+        )
+        found.append(Note(code="slow_failures", text=text, data={"slowest_ms": slowest, "candidates": whose}))
+    return found
+
+
+def _unprepared_notes(done: Sequence[Trial], watched: Mapping[int, Mapping[str, Watched]]) -> list[Note]:
+    """Return where statements were sent as text, because the server had no room to prepare them for all connections."""
+    gauges = [(trial, _gauge(trial, watched, "unprepared")) for trial in done]
+    hit = [(trial, gauge.most) for trial, gauge in gauges if gauge and gauge.most > 0]
+    if not hit:
+        return []
+    most, whose = round(max(count for _, count in hit)), _whose([trial for trial, _ in hit])
+    text = (
+        f"Up to {counted(most, 'statement')} per trial could not be prepared, in {len(hit)} of {counted(len(done), 'trial')} "
+        f"({', '.join(whose)}), and were sent as text: max_prepared_stmt_count of the server is too low for this load. Raise it"
+    )
+    return [Note(code="statements_unprepared", text=text, data={"statements": most, "candidates": whose})]
 
 
 def _reached_notes(spec: StudySpec, done: Sequence[Trial], short: Sequence[Missed]) -> list[Note]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections import deque
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -38,6 +39,10 @@ _TPCC_SIZES = {"warehouses": 1, "districts": 10, "customers": 3000, "items": 100
 
 _BYTES_AN_ITEM, _BYTES_A_STOCK, _BYTES_A_CUSTOMER = 180, 440, 2620
 """Of tpcc-like, as measured on MySQL 9.7: an item, its stock in a warehouse, a customer with the orders of the beginning."""
+
+
+_RECENT = 10
+"""Seconds whose slowest transaction an unfinished one is compared with: a slow warm-up must not hide a stall at the end."""
 
 
 class DialinLoad(Workload):
@@ -223,6 +228,11 @@ class DialinLoadRun:
         self._late_ms = 0.0
         self._latest_ms = 0.0
         self._dropped = 0
+        self._unprepared = 0
+        self._last: Report | None = None
+        self._recent_ms: deque[float] = deque(maxlen=_RECENT)
+        self._longest_ms = 0.0
+        self._failed_ms = 0.0
 
     def read(self, timeout: float) -> Second | None:
         """Return the next second's report, or None where none came in time.
@@ -250,23 +260,36 @@ class DialinLoadRun:
         self._late_ms += report.timers.late_ms
         self._latest_ms = max(self._latest_ms, report.timers.most_ms)
         self._dropped += report.dropped
+        self._unprepared += report.unprepared
+        self._last = report
+        self._recent_ms.append(report.longest_ms)
+        self._longest_ms = max(self._longest_ms, report.longest_ms)
+        self._failed_ms = max(self._failed_ms, report.failed_ms)
 
     def cpu_seconds(self) -> float:
         """Return the CPU seconds that the driver has used so far."""
         return self._driver.cpu_seconds()
 
     def facts(self) -> Mapping[str, float]:
-        """Return how late the driver's own timers were, in milliseconds, and how many transactions it dropped.
+        """Return what the latencies of this load leave out, and how late the driver's own timers were.
 
-        Nothing where it had no timers: in a closed loop each connection waits for its server only.
+        `unfinished` transactions were open at the end, the oldest for `unfinished_ms`; both are 0 unless that is longer than
+        each that finished lately took. `failed_ms` is the time of the slowest one that failed; 0 unless it is longer than each
+        that succeeded took. `dropped` transactions never began. `unprepared` statements were sent as text. `late_ms` and
+        `latest_ms` are missing where the driver had no timers.
         """
-        if not self._timers:
-            return {}
-        return {
-            "late_ms": self._late_ms / self._timers,
-            "latest_ms": self._latest_ms,
+        last = self._last
+        is_stalled = last is not None and last.oldest_ms > max(self._recent_ms)
+        facts = {
+            "unfinished": float(last.unfinished) if last and is_stalled else 0.0,
+            "unfinished_ms": last.oldest_ms if last and is_stalled else 0.0,
+            "failed_ms": self._failed_ms if self._failed_ms > self._longest_ms else 0.0,
             "dropped": float(self._dropped),
+            "unprepared": float(self._unprepared),
         }
+        if self._timers:
+            facts |= {"late_ms": self._late_ms / self._timers, "latest_ms": self._latest_ms}
+        return facts
 
     def stop(self) -> None:
         """End the driver; it is gone when this returns."""

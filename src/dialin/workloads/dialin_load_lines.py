@@ -36,11 +36,21 @@ class Report:
         second: for the study.
         timers: the driver's own.
         dropped: transactions that were due and not begun, because too many waited.
+        unprepared: statements that a connection sends as text from then on, because the server had no room to prepare them.
+        unfinished: transactions that were open or waited for a connection at the end of the second.
+        oldest_ms: how long ago the oldest of these was due, in milliseconds; 0 without any.
+        longest_ms: how long the slowest transaction took that succeeded; 0 without any.
+        failed_ms: how long the slowest transaction took that failed or was lost; 0 without any.
     """
 
     second: Second
     timers: Timers
     dropped: int
+    unprepared: int
+    unfinished: int
+    oldest_ms: float
+    longest_ms: float
+    failed_ms: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +105,11 @@ def _report(told: Mapping[str, Any], percentile: int) -> Report:
         second,
         Timers(count, count * float(timers["late_mean"] or 0.0), float(timers["late_max"] or 0.0)),
         int(told["dropped"]),
+        int(told["unprepared"]),
+        int(told["unfinished"]),
+        float(told["oldest_ms"] or 0.0),
+        float(told["latency"]["max"] or 0.0),
+        float(told["failed"]["max"] or 0.0),
     )
 
 

@@ -109,11 +109,20 @@ impl Conductor<'_> {
 }
 
 fn meet(name: &str, token: &Token, timeout: Duration) -> Result<Link> {
-    let stream = connect(name, timeout).map_err(|cause| {
-        let remedy = "Start `dialin-load agent --listen HOST:PORT --token-file FILE` there, and let this host through to it";
-        Error::user(format!("Agent {name} cannot be reached: {cause}"), remedy)
-    })?;
-    let met = nonce().map_err(Refusal::from).and_then(|nonce| meeting::call(stream, token, &nonce, timeout));
+    let until = Instant::now() + timeout;
+    let met = loop {
+        let stream = connect(name, timeout).map_err(|cause| {
+            let remedy =
+                "Start `dialin-load agent --listen HOST:PORT --token-file FILE` there, and let this host through to it";
+            Error::user(format!("Agent {name} cannot be reached: {cause}"), remedy)
+        })?;
+        let met = nonce().map_err(Refusal::from).and_then(|nonce| meeting::call(stream, token, &nonce, timeout));
+        match met {
+            // A crowd of strangers may have taken its place before it was heard.
+            Err(Refusal::Trouble(Trouble::Closed)) if Instant::now() < until => thread::sleep(GLANCE),
+            met => break met,
+        }
+    };
     met.map_err(|refusal| {
         let remedy = match &refusal {
             Refusal::Version(_) => "Install the same version on all hosts",

@@ -10,10 +10,12 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::{Duration, Instant};
 
-/// The longest line between strangers, in bytes.
+/// The longest line of a stranger, in bytes.
 pub const SHORT: usize = 512;
-/// The longest line between acquaintances: the largest workload file takes less.
+/// The longest line of somebody who has the token: the largest workload file takes less.
 pub const LONG: usize = 32 << 20;
+/// How much is read at a time.
+const CHUNK: usize = 16 << 10;
 
 /// Why nothing was heard, or could be said. Its text goes behind the name of who should have spoken.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,7 +80,12 @@ impl ReadHalf {
         let line = self.line(until)?;
         let text = match &mut self.seals {
             None => &line[..],
-            Some(seals) => unsealed(seals, &line)?,
+            Some(seals) => {
+                let text = unsealed(seals, &line)?;
+                // Only now is it certain that the other side has the token.
+                self.longest = LONG;
+                text
+            }
         };
         serde_json::from_slice(text).map_err(|_| Trouble::Malformed)
     }
@@ -89,10 +96,9 @@ impl ReadHalf {
         self.arrived
     }
 
-    /// From now on each line bears a seal and may be long.
+    /// From now on each line bears a seal; those behind the first one that fits may be long.
     pub fn trust(&mut self, seals: Seals) {
         self.seals = Some(seals);
-        self.longest = LONG;
     }
 
     /// Let come what still comes until the other side closes, and forget it: closing before would destroy what it has yet to read.
@@ -125,10 +131,15 @@ impl ReadHalf {
             return Err(Trouble::Silent);
         }
         self.stream.set_read_timeout(Some(left))?;
-        let mut chunk = [0; 16384];
-        match self.stream.read(&mut chunk) {
+        let known = self.bytes.len();
+        // A line and its end: what is read of a stranger takes no more memory than that.
+        let room = (self.longest + 1).saturating_sub(known).clamp(1, CHUNK);
+        self.bytes.resize(known + room, 0);
+        let read = self.stream.read(&mut self.bytes[known..]);
+        self.bytes.truncate(known + read.as_ref().map_or(0, |count| *count));
+        match read {
             Ok(0) => return Err(Trouble::Closed),
-            Ok(count) => self.bytes.extend_from_slice(&chunk[..count]),
+            Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => return Err(error.into()),
         }
@@ -211,7 +222,11 @@ mod tests {
     }
 
     fn seals() -> Seals {
-        Token::of(b"0123456789abcdef").unwrap().seals(Role::Agent, &[1; 32], &[2; 32])
+        Token::of(b"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef").unwrap().seals(
+            Role::Agent,
+            &[1; 32],
+            &[2; 32],
+        )
     }
 
     fn soon() -> Instant {

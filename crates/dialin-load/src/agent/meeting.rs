@@ -156,6 +156,8 @@ mod tests {
     use std::net::TcpListener;
     use std::thread;
 
+    const TOKEN: &[u8] = b"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+    const OTHER_TOKEN: &[u8] = b"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdeF";
     const PATIENCE: Duration = Duration::from_secs(5);
 
     fn token(secret: &[u8]) -> Token {
@@ -189,7 +191,7 @@ mod tests {
 
     #[test]
     fn those_with_the_same_token_meet_and_understand_each_other() {
-        let (conductor, agent) = meet(b"0123456789abcdef", b"0123456789abcdef", false);
+        let (conductor, agent) = meet(TOKEN, TOKEN, false);
         let (mut conductor, mut agent) = (conductor.unwrap(), agent.unwrap());
         let soon = Instant::now() + PATIENCE;
         conductor.mouth.say(&1).unwrap();
@@ -200,14 +202,14 @@ mod tests {
 
     #[test]
     fn those_with_different_tokens_refuse_each_other() {
-        let (conductor, agent) = meet(b"0123456789abcdef", b"0123456789abcdeF", false);
+        let (conductor, agent) = meet(TOKEN, OTHER_TOKEN, false);
         assert_eq!(refusal(conductor), Refusal::Token);
         assert_eq!(refusal(agent), Refusal::Token);
     }
 
     #[test]
     fn a_busy_agent_says_so() {
-        let (conductor, _) = meet(b"0123456789abcdef", b"0123456789abcdef", true);
+        let (conductor, _) = meet(TOKEN, TOKEN, true);
         assert_eq!(refusal(conductor), Refusal::Busy);
     }
 
@@ -215,7 +217,7 @@ mod tests {
     fn another_version_is_named() {
         let (here, mut there) = streams();
         there.write_all(b"{\"dialin-load\":\"9.9.9\",\"nonce\":\"\"}\n").unwrap();
-        let refused = refusal(call(here, &token(b"0123456789abcdef"), &[1; 32], PATIENCE));
+        let refused = refusal(call(here, &token(TOKEN), &[1; 32], PATIENCE));
         assert_eq!(refused, Refusal::Version("9.9.9".to_owned()));
         assert!(refused.to_string().contains(VERSION));
     }
@@ -224,7 +226,7 @@ mod tests {
     fn a_caller_of_another_version_still_learns_ours() {
         let (mut here, there) = streams();
         here.write_all(b"{\"dialin-load\":\"9.9.9\",\"nonce\":\"\"}\n").unwrap();
-        let refused = refusal(answer(there, &token(b"0123456789abcdef"), &[2; 32], PATIENCE));
+        let refused = refusal(answer(there, &token(TOKEN), &[2; 32], PATIENCE));
         assert_eq!(refused, Refusal::Version("9.9.9".to_owned()));
         let mut line = String::new();
         BufReader::new(here).read_line(&mut line).unwrap();
@@ -234,21 +236,30 @@ mod tests {
     #[test]
     fn the_token_and_what_it_makes_of_a_nonce_alone_never_cross() {
         let (here, there) = streams();
-        let caller = thread::spawn(move || call(here, &token(b"0123456789abcdef"), &[1; 32], PATIENCE).err());
+        let caller = thread::spawn(move || call(here, &token(TOKEN), &[1; 32], PATIENCE).err());
         let mut peer = there.try_clone().unwrap();
         peer.write_all(format!("{}\n", serde_json::to_string(&Hello::of(&[2; 32])).unwrap()).as_bytes()).unwrap();
         let said: Vec<String> = BufReader::new(there).lines().take(2).map(Result::unwrap).collect();
         peer.shutdown(std::net::Shutdown::Both).unwrap();
         assert_eq!(caller.join().unwrap(), Some(Refusal::Token));
-        assert!(!said.concat().contains("0123456789abcdef") && !said.concat().contains(&BASE64.encode("0123456789abcdef")));
+        assert!(!said.concat().contains("0123456789abcdef") && !said.concat().contains(&BASE64.encode(TOKEN)));
         assert!(said[1].ends_with(" \"conductor\""), "{said:?}");
+    }
+
+    #[test]
+    fn a_stranger_that_said_hello_may_still_say_little() {
+        let (mut here, there) = streams();
+        here.write_all(format!("{}\n", serde_json::to_string(&Hello::of(&[1; 32])).unwrap()).as_bytes()).unwrap();
+        here.write_all(&[b'x'; 2000]).unwrap();
+        let refused = refusal(answer(there, &token(TOKEN), &[2; 32], Duration::from_millis(500)));
+        assert_eq!(refused, Refusal::Trouble(Trouble::TooLong));
     }
 
     #[test]
     fn who_says_nothing_or_nonsense_is_refused_in_time() {
         let timeout = Duration::from_millis(50);
         let (_silent, there) = streams();
-        let refused = refusal(answer(there, &token(b"0123456789abcdef"), &[2; 32], timeout));
+        let refused = refusal(answer(there, &token(TOKEN), &[2; 32], timeout));
         assert_eq!(refused, Refusal::Trouble(Trouble::Silent));
         for (nonsense, trouble) in [
             ("GET / HTTP/1.1\r\n\r\n".to_owned(), Trouble::Malformed),
@@ -258,7 +269,7 @@ mod tests {
         ] {
             let (mut here, there) = streams();
             here.write_all(nonsense.as_bytes()).unwrap();
-            let refused = refusal(answer(there, &token(b"0123456789abcdef"), &[2; 32], PATIENCE));
+            let refused = refusal(answer(there, &token(TOKEN), &[2; 32], PATIENCE));
             assert_eq!(refused, Refusal::Trouble(trouble), "{nonsense}");
         }
     }

@@ -12,6 +12,7 @@ mod meeting;
 mod merge;
 mod order;
 mod serve;
+mod strangers;
 mod token;
 mod wire;
 

@@ -2,7 +2,7 @@
 
 use crate::account::Account;
 use crate::errors::{Error, Result};
-use crate::run::{Phase, Rate, Run};
+use crate::run::{Gather, HIGHEST_RATE, Phase, Rate, Run};
 use crate::workloads::{Workload, file, find_for};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -76,6 +76,8 @@ pub struct Order {
     pub transactions: Option<u64>,
     /// Event loops; None for as many as suit the agent's machine.
     pub load_threads: Option<usize>,
+    /// See [`Run::gather`].
+    pub gather: Gather,
     /// Whether statements are sent as text.
     pub text: bool,
     /// Due transactions that may wait for a connection of this agent.
@@ -110,6 +112,7 @@ pub fn divide(run: &Run, source: &Source, options: &[(String, String)], agents: 
         stride: agents as u64,
         transactions: run.transactions.map(|whole| share(whole, agent as u64, agents as u64)),
         load_threads: run.load_threads,
+        gather: run.gather,
         text: run.text,
         backlog: part(run.backlog, share(most as u64, agent as u64, agents as u64), most as u64),
         timeout: run.timeout,
@@ -156,6 +159,7 @@ impl Order {
             stride: self.stride,
             transactions: self.transactions,
             load_threads: self.load_threads,
+            gather: self.gather,
             text: self.text,
             backlog: self.backlog,
             timeout: self.timeout,
@@ -167,7 +171,7 @@ impl Order {
 fn sound(phase: &Phase) -> bool {
     (1..=MOST_CONNECTIONS).contains(&phase.connections)
         && phase.seconds.is_none_or(|seconds| seconds <= DECADE.as_secs())
-        && phase.rate.is_none_or(|rate| rate.per_second.is_finite() && rate.per_second > 0.0)
+        && phase.rate.is_none_or(|rate| rate.per_second > 0.0 && rate.per_second <= HIGHEST_RATE)
 }
 
 #[cfg(test)]
@@ -205,6 +209,7 @@ pub(super) mod tests {
             stride: 1,
             transactions: None,
             load_threads: Some(2),
+            gather: Gather::Off,
             text: true,
             backlog: 1000,
             timeout: Duration::from_millis(1500),
@@ -293,6 +298,7 @@ pub(super) mod tests {
         assert!(with(&|order| order.phases[0].seconds = Some(u64::MAX)));
         assert!(with(&|order| order.timeout = Duration::MAX));
         assert!(with(&|order| order.phases[0].rate = Some(Rate { per_second: 0.0, arrivals: Arrivals::Constant })));
+        assert!(with(&|order| order.phases[0].rate = Some(Rate { per_second: 1e300, arrivals: Arrivals::Constant })));
         assert!(with(&|order| order.phases[0].rate = Some(Rate { per_second: f64::NAN, arrivals: Arrivals::Constant })));
     }
 

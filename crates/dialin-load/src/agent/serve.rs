@@ -3,6 +3,7 @@
 use super::line::{ReadHalf, Trouble, WriteHalf};
 use super::meeting::{self, Link, Refusal};
 use super::order::Order;
+use super::strangers::Strangers;
 use super::token::Token;
 use super::wire::{Command, Report};
 use super::{Timeout, nonce};
@@ -17,8 +18,10 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Strangers at the door at a time; further ones are sent away at once.
+/// Strangers at the door at a time; a further one takes the place of another.
 const MOST_STRANGERS: usize = 64;
+/// Threads that listen to strangers, those included who were sent away a moment ago.
+const MOST_LISTENING: usize = 2 * MOST_STRANGERS;
 /// How often a thread that waits looks whether it is to stop.
 const GLANCE: Duration = Duration::from_millis(100);
 /// A start further ahead than this is a mistake.
@@ -52,7 +55,7 @@ impl Agent<'_> {
             Error::driver(format!("Connections cannot be waited for: {cause}"), "Start the agent again")
         };
         listener.set_nonblocking(true).map_err(failed)?;
-        let (busy, strangers) = (Mutex::new(()), Arc::new(()));
+        let (busy, strangers, listening) = (Mutex::new(()), Strangers::new(MOST_STRANGERS), Arc::new(()));
         thread::scope(|scope| {
             while !self.stop.load(Relaxed) {
                 if !knocks(listener).map_err(failed)? {
@@ -63,17 +66,20 @@ impl Agent<'_> {
                     thread::sleep(GLANCE);
                     continue;
                 };
-                let (busy, stranger) = (&busy, Arc::clone(&strangers));
-                if Arc::strong_count(&strangers) <= MOST_STRANGERS {
-                    // Where the system gives no thread, the stream is dropped, and the caller learns that it is closed.
-                    let _ = thread::Builder::new().spawn_scoped(scope, move || self.receive(stream, peer, busy, stranger));
+                let Ok(number) = strangers.admit(&stream, peer.ip()) else { continue };
+                let stranger = Stranger { number, strangers: &strangers, _listening: Arc::clone(&listening) };
+                let busy = &busy;
+                // Where the system gives no thread, the stream is dropped, and the caller learns that it is closed.
+                let _ = thread::Builder::new().spawn_scoped(scope, move || self.receive(stream, peer, busy, stranger));
+                while Arc::strong_count(&listening) > MOST_LISTENING && !self.stop.load(Relaxed) {
+                    thread::sleep(Duration::from_millis(1));
                 }
             }
             Ok(())
         })
     }
 
-    fn receive(&self, stream: TcpStream, peer: SocketAddr, busy: &Mutex<()>, stranger: Arc<()>) {
+    fn receive(&self, stream: TcpStream, peer: SocketAddr, busy: &Mutex<()>, stranger: Stranger<'_>) {
         let met = self.meet(stream);
         drop(stranger);
         let mut link = match met {
@@ -162,6 +168,19 @@ impl Agent<'_> {
     fn part(&self, ear: &mut ReadHalf, mouth: &WriteHalf) {
         mouth.finish();
         ear.drain(Instant::now() + self.timeout.parting);
+    }
+}
+
+/// A caller that is listened to; dropped once it has proved itself, or is refused.
+struct Stranger<'a> {
+    number: u64,
+    strangers: &'a Strangers,
+    _listening: Arc<()>,
+}
+
+impl Drop for Stranger<'_> {
+    fn drop(&mut self) {
+        self.strangers.leave(self.number);
     }
 }
 

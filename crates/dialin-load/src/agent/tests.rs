@@ -8,8 +8,9 @@ use super::serve::Agent;
 use super::token::Token;
 use super::wire::{Command, Ended, Report, tests::told};
 use super::{Nonce, Timeout};
-use crate::engine::{Played, Second};
+use crate::engine::{Played, Second, play_when};
 use crate::errors::{Error, Fault, Result};
+use crate::mock_server::{Answer, Command as Asked, MockServer};
 use crate::record::Merged;
 use crate::run::Purpose;
 use std::net::{TcpListener, TcpStream};
@@ -18,7 +19,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-const SECRET: &[u8] = b"a token of some length";
+const SECRET: &[u8] = b"c29tZSBieXRlcyB0aGF0IHNlcnZlIGFzIGEgdG9rZW4h";
 const SOON: Duration = Duration::from_secs(10);
 
 fn timeout() -> Timeout {
@@ -205,6 +206,41 @@ fn agents_start_together_and_their_seconds_are_those_of_one_run() {
     assert!(starts.len() == 3 && apart < Duration::from_millis(20), "{apart:?}");
 }
 
+/// Plays the order with the real engine against a server that does nothing; `starts` receives the agreed start, `first` when the
+/// first statement of a transaction arrived.
+fn real_engine(name: &str, starts: &Arc<Mutex<Vec<Instant>>>, first: &Arc<Mutex<Vec<Instant>>>) -> Playing {
+    let path = std::env::temp_dir().join(format!("dialin-load-agents-{name}-{}.sock", std::process::id()));
+    let (starts, first, arrived) = (Arc::clone(starts), Arc::clone(first), AtomicBool::new(false));
+    let server = MockServer::listen(&path, move |asked| {
+        if matches!(asked, Asked::Query(_) | Asked::Execute(_)) && !arrived.swap(true, Relaxed) {
+            first.lock().unwrap().push(Instant::now());
+        }
+        Answer::Ok
+    });
+    let server = Mutex::new(server.unwrap());
+    Box::new(move |order, stop, ready, seconds| {
+        let account = server.lock().unwrap().account();
+        let plan = order.source.workload(&order.options, order.connections, order.seed)?.plan()?;
+        let mut agreed = || ready().inspect(|start| starts.lock().unwrap().push(*start));
+        play_when(&plan, &order.run(&account)?, stop, &mut agreed, seconds)
+    })
+}
+
+#[test]
+fn the_engine_sends_nothing_before_the_agreed_start() {
+    let (starts, first) = (Arc::default(), Arc::default());
+    let stages = ["one", "two"].map(|name| Stage::of(real_engine(name, &starts, &first)));
+    let addresses: Vec<&str> = stages.iter().map(|stage| stage.address.as_str()).collect();
+    let Outcome { played, seconds } = conduct(SECRET, &addresses, 1);
+    played.unwrap();
+    let (starts, first) = (starts.lock().unwrap(), first.lock().unwrap());
+    let (agreed, began) = (starts.iter().min().unwrap(), first.iter().min().unwrap());
+    assert_eq!(first.len(), 2);
+    assert!(began >= agreed, "the load began {:?} too early", agreed.duration_since(*began));
+    let shortest = seconds[0].merged.tally.latency.percentiles().p50.unwrap();
+    assert!(shortest > 0.0, "half of the transactions took no time");
+}
+
 #[test]
 fn an_agent_plays_one_run_after_the_other() {
     let stage = Stage::of(playing(3));
@@ -358,7 +394,7 @@ fn another_token_a_busy_agent_and_nobody_are_faults_of_the_user() {
         assert_eq!(error.fault, Fault::User, "{error}");
         error
     };
-    assert!(refused(b"a token of another kind", &stage.address).what.contains("another token"));
+    assert!(refused(b"b3RoZXIgYnl0ZXMgdGhhdCBzZXJ2ZSBhcyBhIHRva2Vu", &stage.address).what.contains("another token"));
     stage.wait_until_said("another token");
     let mut first = ByHand::call(&stage.address);
     first.order();
@@ -378,6 +414,14 @@ fn strangers_who_say_nothing_keep_nobody_waiting() {
     let strangers: Vec<TcpStream> = (0..40).map(|_| TcpStream::connect(&stage.address).unwrap()).collect();
     assert_eq!(conduct(SECRET, &[&stage.address], usize::MAX).played.unwrap().seconds, 3);
     stage.wait_until_said("said nothing for too long");
+    drop(strangers);
+}
+
+#[test]
+fn a_crowd_of_strangers_does_not_lock_the_conductor_out() {
+    let stage = Stage::of(playing(3));
+    let strangers: Vec<TcpStream> = (0..200).map(|_| TcpStream::connect(&stage.address).unwrap()).collect();
+    assert_eq!(conduct(SECRET, &[&stage.address], usize::MAX).played.unwrap().seconds, 3);
     drop(strangers);
 }
 

@@ -3,7 +3,7 @@
 use super::order::Order;
 use crate::engine::{Played, Second};
 use crate::errors::{Error, Fault};
-use crate::record::Merged;
+use crate::record::{Merged, Times};
 use crate::run::Purpose;
 use serde::{Deserialize, Serialize};
 
@@ -34,7 +34,7 @@ pub enum Report {
         /// Unix time, in seconds.
         unix: f64,
     },
-    /// All connections are open and all statements prepared.
+    /// All connections are open.
     Ready,
     /// A second is over.
     Second(Box<Told>),
@@ -85,16 +85,22 @@ impl Told {
         let counts = [
             tally.retries,
             tally.reconnects,
+            tally.unprepared,
             tally.dropped,
             tally.backlog,
             tally.busy,
             tally.timers,
+            tally.gather_pauses,
+            tally.gather_ns,
             tally.latency.count(),
             tally.service.count(),
+            tally.failed.count(),
             self.merged.driver_cpu_ns,
             self.connections as u64,
         ];
-        let all = counts.iter().chain(&tally.transactions).chain(&tally.statements).chain(tally.errors.values());
+        let by_kind: Vec<u64> = tally.latency_by.iter().map(Times::count).collect();
+        let all =
+            counts.iter().chain(&by_kind).chain(&tally.transactions).chain(&tally.statements).chain(tally.errors.values());
         all.into_iter().all(|count| *count < 1 << 40) && self.at.is_finite() && (0.0..=2.0).contains(&self.seconds)
     }
 }

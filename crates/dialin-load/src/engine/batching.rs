@@ -4,10 +4,13 @@
 //! While other connections are still being served, the loop therefore gives them a little time, so that it finds several answers
 //! at once: about as long as it takes until most of them are there, for the server goes on with the others meanwhile. It does so
 //! only while the CPUs that it may use are mostly at work: where they idle, a wake-up takes nothing from anybody, and waiting would
-//! merely make answers late. The time is bounded, and never reaches past the moment at which something is due.
+//! merely make answers late. It begins and ends at different shares, so that a machine in between does not have it on in one second
+//! and off in the next. The time is bounded, and never reaches past the moment at which something is due. In an open loop nothing is
+//! gathered: an answer there is a latency that users feel, and a transaction may become due at any moment.
 
 use super::poller::Poller;
 use crate::errors::Result;
+use crate::run::Gather;
 use std::num::NonZeroU64;
 use std::time::Duration;
 
@@ -21,30 +24,45 @@ const SHORTER: f64 = 0.9;
 const LONGER: f64 = 1.05;
 /// Fewer connections that wait are not gathered.
 const LEAST: usize = 8;
-/// CPUs of which less is idle count as busy.
-const IDLE: f64 = 0.4;
+/// CPUs of which less than this is idle count as busy, until more than the other is idle.
+const BUSY_BELOW: f64 = 0.3;
+const IDLE_ABOVE: f64 = 0.5;
 
 /// Gathers answers in pauses that grow and shrink, until most of them are there.
 #[derive(Clone, Copy, Debug)]
 pub struct Batching {
+    gather: Gather,
     is_busy: bool,
     pause: Duration,
+    /// Pauses since they were last told, and how long they were.
+    pauses: u64,
+    paused: Duration,
 }
 
 impl Batching {
     /// For the thread that makes it, whose pauses are made exact.
-    pub fn new() -> Self {
+    pub fn new(gather: Gather) -> Self {
         // Where the kernel refuses, pauses are 50 microseconds longer, and shrink by as much.
         let _ = rustix::thread::set_current_timer_slack(Some(NonZeroU64::MIN));
-        Self { is_busy: false, pause: SHORTEST }
+        Self { gather, is_busy: gather == Gather::On, pause: SHORTEST, pauses: 0, paused: Duration::ZERO }
     }
 
     /// Take in which share of the CPU time was idle in the last second.
     pub fn learn(&mut self, idle: f64) {
-        self.is_busy = idle < IDLE;
+        if self.gather == Gather::Auto {
+            self.is_busy = if self.is_busy { idle <= IDLE_ABOVE } else { idle < BUSY_BELOW };
+        }
     }
 
-    /// Fill `ready` with what has an answer, out of `waits` connections; wait for the first one no longer than `longest`, or than
+    /// How many pauses there were since this was last asked, and how long they were, in nanoseconds.
+    pub fn told(&mut self) -> (u64, u64) {
+        let nanoseconds = u64::try_from(self.paused.as_nanos()).unwrap_or(u64::MAX);
+        let told = (self.pauses, nanoseconds);
+        (self.pauses, self.paused) = (0, Duration::ZERO);
+        told
+    }
+
+    /// Fill `ready` with what has an answer, out of `waits` connections that may be gathered; wait for the first one no longer than `longest`, or than
     /// the next tick.
     ///
     /// # Errors
@@ -56,6 +74,8 @@ impl Batching {
         }
         let pause = self.pause;
         std::thread::sleep(pause);
+        self.pauses += 1;
+        self.paused += pause;
         waiter.wait(Some(Duration::ZERO), ready)?;
         self.pause = adapted(pause, ready.len(), waits);
         if ready.is_empty() { waiter.wait(longest.map(|longest| longest.saturating_sub(pause)), ready) } else { Ok(()) }
@@ -89,6 +109,19 @@ mod tests {
     fn a_pause_becomes_as_long_as_it_takes_until_most_answers_are_there() {
         let found = settled(12.0);
         assert!((80.0..110.0).contains(&found), "{found}");
+    }
+
+    #[test]
+    fn it_begins_and_ends_at_different_shares_and_not_at_all_where_it_is_pinned() {
+        let learnt = |gather| {
+            let mut batching = Batching::new(gather);
+            [0.41, 0.39, 0.29, 0.39, 0.41, 0.51, 0.41].map(|idle| {
+                batching.learn(idle);
+                batching.is_busy
+            })
+        };
+        assert_eq!(learnt(Gather::Auto), [false, false, true, true, true, false, false]);
+        assert_eq!((learnt(Gather::On), learnt(Gather::Off)), ([true; 7], [false; 7]));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::collect::Told;
 use super::connection::Connection;
 use crate::record::Tally;
 use std::sync::mpsc::{Receiver, SyncSender};
+use std::time::Instant;
 
 /// A connection that was lost: whose it is.
 #[derive(Clone, Copy, Debug)]
@@ -12,6 +13,8 @@ pub struct LostConnection {
     pub thread: usize,
     /// Its place there.
     pub place: usize,
+    /// When it was lost.
+    pub since: Instant,
 }
 
 /// A connection that is there again.
@@ -26,7 +29,7 @@ pub struct Reconnected {
 pub struct Channels {
     /// Where seconds that are over are told.
     pub filled: SyncSender<Told>,
-    /// Tallies to use again.
+    /// Tallies to use again, which are clear.
     pub empty: Receiver<Box<Tally>>,
     /// Connections that are there again.
     pub reconnected: Receiver<Reconnected>,

@@ -28,10 +28,11 @@ impl Clock {
         u64::try_from(self.origin.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// How long until the clock shows something.
+    /// How long until the load begins; zero once it has begun.
     #[must_use]
-    pub fn until(&self, at: u64) -> Duration {
-        Duration::from_nanos(at.saturating_sub(self.now()))
+    pub fn until_origin(&self) -> Duration {
+        // `now` is 0 all the time before the origin, so it cannot tell how far away that is.
+        self.origin.saturating_duration_since(Instant::now())
     }
 
     /// The unix time at which the clock shows something, in seconds.
@@ -40,5 +41,18 @@ impl Clock {
         #[expect(clippy::cast_precision_loss, reason = "microseconds of years are exact enough")]
         let seconds = at as f64 / 1e9;
         self.unix + seconds
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_origin_that_lies_ahead_is_waited_for() {
+        let clock = Clock::from(Instant::now() + Duration::from_secs(1000));
+        assert!(clock.until_origin() > Duration::from_secs(900));
+        assert_eq!(clock.now(), 0);
+        assert_eq!(Clock::from(Instant::now()).until_origin(), Duration::ZERO);
     }
 }

@@ -26,12 +26,17 @@ pub enum Prepared {
     Text(Template),
 }
 
+/// So many bytes of an answer are read before other connections get their turn: two buffers, so that a long result delays the answers
+/// to others by well under a millisecond.
+const TURN_BYTES: usize = 128 * 1024;
+
 /// What a socket had.
+#[derive(Debug)]
 pub enum Received {
     /// Nothing so far.
     Nothing,
-    /// Part of an answer; there may be more at once.
-    Part,
+    /// So many bytes of an answer; there may be more at once.
+    Part(usize),
     /// An answer.
     Answer(Outcome),
     /// The end of the connection.
@@ -40,10 +45,11 @@ pub enum Received {
     Malformed(Malformed),
 }
 
-/// A connection that is logged in, with its statements prepared.
+/// A connection that is logged in. Its statements are prepared when they are first used: one that comes back after a restart does
+/// not keep the server busy with statements that nobody waits for.
 pub struct Connection {
     stream: Stream,
-    statements: Vec<Prepared>,
+    statements: Vec<Option<Prepared>>,
     columns: Vec<Columns>,
     /// The columns of the statement that is being prepared: servers that leave out what is known tell them only then.
     preparing: Option<Columns>,
@@ -86,19 +92,37 @@ impl Connection {
         self.stream.as_fd()
     }
 
-    /// Add the plan's next statement, as it is sent on this connection.
-    pub fn add(&mut self, statement: Prepared) {
-        self.statements.push(statement);
-        self.columns.push(self.preparing.take().unwrap_or_default());
+    /// The number of the statement that a transaction executes. Workloads see to it that there is one; a slot out of range must not
+    /// end the process.
+    #[must_use]
+    pub fn statement(plan: &Plan, execute: &Execute, player: &Player) -> usize {
+        player.statement(execute.which).min(plan.statements.len() - 1)
     }
 
-    /// Write a statement with its parameters; tell what it counts as.
-    pub fn execute(&mut self, plan: &Plan, execute: &Execute, player: &mut Player) -> Kind {
-        // Workloads see to it that there is one; a slot out of range must not end the process.
-        let statement = player.statement(execute.which).min(self.statements.len() - 1);
+    /// Whether it is known how a statement is sent on this connection.
+    #[must_use]
+    pub fn knows(&self, statement: usize) -> bool {
+        self.statements.get(statement).is_some_and(Option::is_some)
+    }
+
+    /// From now on a statement is sent so; its columns are those that were told as it was prepared.
+    pub fn learn(&mut self, statement: usize, prepared: Prepared) {
+        if self.statements.len() <= statement {
+            self.statements.resize_with(statement + 1, || None);
+            self.columns.resize_with(statement + 1, Columns::default);
+        }
+        self.statements[statement] = Some(prepared);
+        self.columns[statement] = self.preparing.take().unwrap_or_default();
+    }
+
+    /// Write a statement with its parameters, which the connection [knows](Self::knows); tell what it counts as.
+    pub fn execute(&mut self, plan: &Plan, statement: usize, execute: &Execute, player: &mut Player) -> Kind {
         self.clear();
         self.keeping = (!execute.keep.is_empty()).then_some(statement);
-        let (expect, sequence) = match &mut self.statements[statement] {
+        let Some(prepared) = &mut self.statements[statement] else {
+            unreachable!("a statement is learnt before it is executed")
+        };
+        let (expect, sequence) = match prepared {
             Prepared::Binary(execution) => (Expect::Binary, write(execution.begin(&mut self.out), &execute.parameters, player)),
             Prepared::Text(template) => {
                 (Expect::Text, write(template.begin(&mut self.out, self.status), &execute.parameters, player))
@@ -128,6 +152,7 @@ impl Connection {
         self.sent = 0;
         self.rows = 0;
         self.keeping = None;
+        self.preparing = None;
     }
 
     /// Add a row to the batch; when that would grow too large, write what was collected before, and say so.
@@ -203,6 +228,21 @@ impl Connection {
         }
     }
 
+    /// Read what the socket has right now, but no more than a turn's share: [`Received::Part`] means that there may be more.
+    pub fn receive_turn(&mut self, buffer: &mut [u8], mut keep: Option<(&Execute, &mut Player)>) -> Received {
+        let mut read = 0;
+        loop {
+            let kept = keep.as_mut().map(|(execute, player)| (*execute, &mut **player));
+            match self.receive(buffer, None, kept) {
+                Received::Part(bytes) => read += bytes,
+                other => return other,
+            }
+            if read >= TURN_BYTES {
+                return Received::Part(read);
+            }
+        }
+    }
+
     fn feed(&mut self, bytes: &[u8], keep: Option<(&Execute, &mut Player)>) -> Result<Received, Malformed> {
         let fed = match (self.keeping, keep) {
             (Some(statement), Some((execute, player))) => {
@@ -224,7 +264,7 @@ impl Connection {
             Some(Outcome::Rows { status, count }) => (self.status, self.rows) = (*status, *count),
             _ => {}
         }
-        Ok(fed.done.map_or(Received::Part, Received::Answer))
+        Ok(fed.done.map_or(Received::Part(bytes.len()), Received::Answer))
     }
 
     /// Whether values are kept of the statement that was written last.
@@ -261,7 +301,7 @@ impl Connection {
         loop {
             match self.receive(buffer, Some(remaining(deadline)?), None) {
                 Received::Answer(outcome) => return Ok(outcome),
-                Received::Part => {}
+                Received::Part(_) => {}
                 Received::Nothing => return Err(ErrorKind::TimedOut.into()),
                 Received::Lost => return Err(ErrorKind::UnexpectedEof.into()),
                 Received::Malformed(why) => return Err(io::Error::new(ErrorKind::InvalidData, why)),
@@ -308,5 +348,41 @@ pub fn awaited<'p>(plan: &'p Plan, player: &mut Player) -> Option<&'p Execute> {
     match player.action(plan) {
         Action::Execute(execute) if !execute.keep.is_empty() => Some(execute),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mock_server::{Answer, MockServer};
+    use crate::net::connect::connect;
+
+    #[test]
+    fn a_turn_ends_though_an_answer_does_not() {
+        let path = std::env::temp_dir().join(format!("dialin-load-turn-{}.sock", std::process::id()));
+        let server = MockServer::listen(&path, |command| match command.sql() {
+            "" => Answer::Ok,
+            _ => Answer::Endless,
+        });
+        let server = server.unwrap();
+        let session = connect(&server.account(), Duration::from_secs(20)).unwrap();
+        let mut connection = Connection::new(session.stream, session.dialect, session.status);
+        connection.text(b"SELECT 1");
+        assert!(connection.send().unwrap());
+        let mut buffer = vec![0; 64 * 1024];
+        for _ in 0..3 {
+            let deadline = Instant::now() + Duration::from_secs(20);
+            let read = loop {
+                assert!(Instant::now() < deadline, "no turn ended");
+                // The server fills the socket meanwhile.
+                std::thread::sleep(Duration::from_millis(5));
+                match connection.receive_turn(&mut buffer, None) {
+                    Received::Part(read) => break read,
+                    Received::Nothing => {}
+                    other => panic!("{other:?}"),
+                }
+            };
+            assert!((TURN_BYTES..TURN_BYTES + buffer.len()).contains(&read), "{read}");
+        }
     }
 }

@@ -3,6 +3,7 @@
 use crate::errors::Error;
 use crate::plan::Transaction;
 use crate::protocol::Malformed;
+use crate::protocol::response::TOO_LONG;
 use crate::protocol::value::FEWER_COLUMNS;
 use std::time::Duration;
 
@@ -15,8 +16,10 @@ pub const NO_ROW: u16 = 1329;
 const CLOSED: [u16; 5] = [1053, 1077, 1079, 1927, 4031];
 /// A statement that was interrupted because its connection is being killed.
 const INTERRUPTED: u16 = 1317;
-/// "Can't create more than max_prepared_stmt_count statements".
+/// "Can't create more than max_prepared_stmt_count statements": it is sent as text, and that is counted.
 pub const TOO_MANY_STATEMENTS: u16 = 1461;
+/// "This command is not supported in the prepared statement protocol yet": it is sent as text.
+pub const NOT_PREPARABLE: u16 = 1295;
 /// Codes that no repetition heals, with what to do.
 const FATAL: [(&[u16], &str); 5] = [
     (&[1146, 1051, 1109], "Fill the schema first: dialin-load prepare, with the same workload and options"),
@@ -83,6 +86,12 @@ pub fn garbled(why: Malformed) -> Error {
             "Have the statement return what `keep` names, or keep less of it",
         );
     }
+    if why == TOO_LONG {
+        return Error::workload(
+            "A row that the workload keeps values of is longer than 1 MiB",
+            "Have the statement return only the columns that `keep` names",
+        );
+    }
     Error::driver(
         format!("The server's answer cannot be read: {why}"),
         "See that nothing between driver and server changes what is sent; else report this as a defect of dialin-load",
@@ -96,14 +105,18 @@ pub fn one_line(message: &str) -> String {
     plain.trim().trim_end_matches('.').to_string()
 }
 
-/// What to do about an error at preparing a statement.
+/// SQL in one line, shortened.
+#[must_use]
+pub fn shortened(sql: &str) -> String {
+    let line = sql.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= 120 { line } else { line.chars().take(119).chain(['…']).collect() }
+}
+
+/// What to do about an error of a statement that a connection begins with.
 #[must_use]
 pub fn remedy(code: u16) -> &'static str {
     match FATAL.iter().find(|(codes, _)| codes.contains(&code)) {
         Some((_, remedy)) => remedy,
-        None if code == TOO_MANY_STATEMENTS => {
-            "Raise the server's max_prepared_stmt_count, take fewer connections or tables, or send statements as text: --text"
-        }
         None => "Correct the statement in the workload",
     }
 }
@@ -151,5 +164,11 @@ mod tests {
         assert_eq!(judge(&transaction(), 1317, "", 0), Verdict::Lost);
         assert_eq!(judge(&transaction(), 1053, "", 0), Verdict::Lost);
         assert_eq!(judge(&transaction(), 1062, "", 0), Verdict::Counted);
+    }
+
+    #[test]
+    fn sql_is_named_in_one_line_of_bearable_length() {
+        assert_eq!(shortened("SELECT 1\n  FROM t"), "SELECT 1 FROM t");
+        assert_eq!(shortened(&"é".repeat(500)).chars().count(), 120);
     }
 }

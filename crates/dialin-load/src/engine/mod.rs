@@ -17,9 +17,8 @@ mod slot;
 mod threads;
 mod worker;
 
-use crate::account::{Address, TlsMode};
 use crate::errors::{Error, Result};
-use crate::net::connect::connect;
+use crate::net::connect::Connector;
 use crate::plan::Plan;
 use crate::record::{Merged, Tally};
 use crate::run::{Purpose, Rate, Run};
@@ -27,7 +26,9 @@ use channels::Channels;
 use clock::Clock;
 use collect::{Collector, Told};
 use connection::Connection;
+use cpus::Idle;
 use shared::Shared;
+use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::thread;
@@ -97,11 +98,12 @@ pub fn play_when(
         return Err(Error::user("There is nothing to run", "Give a workload with a transaction, and a connection"));
     }
     let load_threads = run.load_threads.unwrap_or_else(|| threads::suitable(plan, run, most)).clamp(1, most);
-    let run = &settled(run)?;
-    let connections = open_all(plan, run, most, load_threads)?;
+    let connector = Connector::new(&run.account);
+    let connections = open_all(plan, run, &connector, most, load_threads)?;
     let clock = Clock::from(ready()?);
     let (job_sender, jobs) = channel();
-    let shared = Shared::new(plan, run, clock, load_threads, stop, job_sender);
+    let jobs = Mutex::new(jobs);
+    let shared = Shared::new(plan, run, &connector, clock, load_threads, stop, job_sender);
     thread::scope(|scope| {
         let (filled, told) = sync_channel(UNTOLD * load_threads);
         let mut empties = Vec::new();
@@ -115,38 +117,31 @@ pub fn play_when(
             scope.spawn(move || drive(shared, place, own, lines));
         }
         drop(filled);
-        let again = {
-            let shared = &shared;
-            scope.spawn(move || reconnect::reconnect(shared, &jobs, &backs))
-        };
+        let reconnecting: Vec<_> = (0..most.min(reconnect::AT_A_TIME))
+            .map(|_| {
+                let (shared, jobs, backs) = (&shared, &jobs, backs.clone());
+                scope.spawn(move || reconnect::reconnect(shared, jobs, &backs))
+            })
+            .collect();
         let played = tell(&shared, empties, &told, seconds);
         shared.end();
-        again.join().map_err(|_| Error::driver("A thread of the driver failed", "Report this as a defect of dialin-load"))?;
+        let failed = |_| Error::driver("A thread of the driver failed", "Report this as a defect of dialin-load");
+        reconnecting.into_iter().try_for_each(|each| each.join().map_err(failed))?;
         shared.failure().map_or(Ok(played), Err)
     })
-}
-
-/// The run with what a first connection tells of how the others are best made.
-fn settled(run: &Run) -> Result<Run> {
-    let account = &run.account;
-    if account.tls.mode != TlsMode::Preferred || matches!(account.address, Address::Socket(_)) {
-        return Ok(run.clone());
-    }
-    let account = connect(account, run.timeout)?.settled(account);
-    Ok(Run { account, ..run.clone() })
 }
 
 type Numbered = Vec<(usize, Connection)>;
 
 /// Open all connections, those of each load thread beside those of the others.
-fn open_all(plan: &Plan, run: &Run, most: usize, load_threads: usize) -> Result<Vec<Numbered>> {
+fn open_all(plan: &Plan, run: &Run, connector: &Connector<'_>, most: usize, load_threads: usize) -> Result<Vec<Numbered>> {
     thread::scope(|scope| {
         let opening: Vec<_> = (0..load_threads)
             .map(|place| {
                 scope.spawn(move || {
                     let numbers = (place..most).step_by(load_threads);
                     let opened = numbers.map(|number| {
-                        let connection = setup::open(plan, run, run.timeout).map_err(|refused| refused.error)?;
+                        let connection = setup::open(plan, connector, run.timeout).map_err(|refused| refused.error)?;
                         Ok((number, connection))
                     });
                     opened.collect::<Result<Numbered>>()
@@ -183,10 +178,16 @@ fn tell(
     let mut collector = Collector::new(&shared.timetable, shared.clock, shared.plan.transactions.len(), empties);
     let mut played = Played { seconds: 0, load_threads: shared.load_threads, reached_backlog_cap: false };
     let mut in_vain = 0;
+    let mut idle = Idle::default();
+    // What follows is measured from here on.
+    idle.share();
     loop {
         match told.recv_timeout(Duration::from_secs(1)) {
             Ok(one) => {
                 for second in collector.take(one) {
+                    if let Some(share) = idle.share() {
+                        shared.publish_idle(share);
+                    }
                     let tally = &second.merged.tally;
                     played.reached_backlog_cap |= tally.dropped > 0;
                     in_vain = if tally.all_transactions() == 0 && tally.all_errors() > 0 { in_vain + 1 } else { 0 };

@@ -3,71 +3,57 @@
 use super::channels::{LostConnection, Reconnected};
 use super::setup::{Refused, open};
 use super::shared::Shared;
-use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
-use std::time::{Duration, Instant};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
 
-const FIRST_PAUSE: Duration = Duration::from_millis(50);
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
-const GLANCE: Duration = Duration::from_millis(20);
+/// So many connections are made at a time: enough that a server which is back is the limit, not the driver.
+pub const AT_A_TIME: usize = 16;
 
-struct Attempt {
-    job: LostConnection,
-    since: Instant,
-    pause: Duration,
-    at: Instant,
-}
+/// Pauses between tries. The longest one bounds how late a server that is back gets its load again.
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+const LONGEST_PAUSE: Duration = Duration::from_millis(100);
+/// How often a thread that waits looks whether the run is over.
+const GLANCE: Duration = Duration::from_millis(100);
 
-/// Connect what was lost, with pauses that double from 50 ms to 1 s, until the run is over.
+/// Connect what was lost, one connection after the other, until the run is over; several threads do so side by side.
 ///
 /// The run fails when the server refuses the login, or when a connection stays lost for longer than the run allows; a run that ends
 /// anyway does not.
-pub fn reconnect(shared: &Shared<'_>, jobs: &Receiver<LostConnection>, back: &[Sender<Reconnected>]) {
-    let mut open_tries: VecDeque<Attempt> = VecDeque::new();
-    loop {
-        match jobs.recv_timeout(if open_tries.is_empty() { GLANCE * 5 } else { GLANCE }) {
-            Ok(job) => {
-                let now = Instant::now();
-                open_tries.push_back(Attempt { job, since: now, pause: FIRST_PAUSE, at: now });
-            }
+pub fn reconnect(shared: &Shared<'_>, jobs: &Mutex<Receiver<LostConnection>>, back: &[Sender<Reconnected>]) {
+    while !shared.is_over() {
+        // Only one thread waits in the channel; the others wait for it, and wake up nobody.
+        let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(GLANCE);
+        match job {
+            Ok(job) => bring_back(shared, job, back),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
-        }
-        if shared.is_over() {
-            return;
-        }
-        for _ in 0..open_tries.len() {
-            let Some(one) = open_tries.pop_front() else { break };
-            if one.at > Instant::now() {
-                open_tries.push_back(one);
-            } else if let Some(again) = attempt(shared, one, back) {
-                open_tries.push_back(again);
-            }
-            if shared.is_over() {
-                return;
-            }
         }
     }
 }
 
-/// Attempt once; return what is to be tried again.
-fn attempt(shared: &Shared<'_>, one: Attempt, back: &[Sender<Reconnected>]) -> Option<Attempt> {
+/// Try until the connection is there, the run is over, or it fails for lack of it.
+fn bring_back(shared: &Shared<'_>, job: LostConnection, back: &[Sender<Reconnected>]) {
     let timeout = shared.run.timeout.min(Duration::from_secs(5));
-    match open(shared.plan, shared.run, timeout) {
-        Ok(connection) => {
-            // The load thread may have ended meanwhile.
-            let _ = back[one.job.thread].send(Reconnected { place: one.job.place, connection });
-            None
-        }
-        Err(Refused { error, heals }) => {
-            if !heals || one.since.elapsed() > shared.run.reconnect_for {
-                if !shared.is_over() {
-                    shared.fail(error);
-                }
-                return None;
+    let mut pause = FIRST_PAUSE;
+    while !shared.is_over() {
+        match open(shared.plan, shared.connector, timeout) {
+            Ok(connection) => {
+                // The load thread may have ended meanwhile.
+                let _ = back[job.thread].send(Reconnected { place: job.place, connection });
+                return;
             }
-            let pause = (one.pause * 2).min(LONGEST_PAUSE);
-            Some(Attempt { at: Instant::now() + one.pause, pause, ..one })
+            Err(Refused { error, heals }) => {
+                if !heals || job.since.elapsed() > shared.run.reconnect_for {
+                    if !shared.is_over() {
+                        shared.fail(error);
+                    }
+                    return;
+                }
+            }
         }
+        thread::sleep(pause);
+        pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }

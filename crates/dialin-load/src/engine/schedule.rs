@@ -58,45 +58,28 @@ impl Timetable {
     }
 }
 
-/// The due times of one load thread in a phase with a rate.
+/// The due times of a phase with a rate, for all load threads together.
 #[derive(Debug)]
 pub struct Arriving {
     gap: f64,
     arrivals: Arrivals,
     exact: f64,
+    end: u64,
     rng: Rng,
     waiting: VecDeque<u64>,
     most: usize,
 }
 
 impl Arriving {
-    /// Transactions that arrive from `begin` on, behind those that wait already.
-    ///
-    /// A thread with `own` of the phase's `all` connections takes that share of its arrivals. Constant ones of several
-    /// threads fall between each other: this one comes after `before` others. Those that wait without a free connection are at
-    /// most `most`.
+    /// Transactions that arrive from `begin` until `end`, behind those that wait already. At most `most` wait for a connection.
     #[must_use]
-    pub fn new(
-        rate: Rate,
-        begin: u64,
-        (before, own, all): (usize, usize, usize),
-        most: usize,
-        waiting: VecDeque<u64>,
-        seed: (u64, u64),
-    ) -> Self {
-        #[expect(clippy::cast_precision_loss, reason = "counts of connections and nanoseconds")]
-        let (share, ahead, begin) = (own as f64 / all as f64, before as f64, begin as f64);
-        let gap = 1e9 / (rate.per_second * share);
-        let mut arriving = Self {
-            gap,
-            arrivals: rate.arrivals,
-            exact: begin + ahead * 1e9 / rate.per_second,
-            rng: of_transaction(seed.0, seed.1),
-            waiting,
-            most,
-        };
+    pub fn new(rate: Rate, (begin, end): (u64, u64), most: usize, waiting: VecDeque<u64>, seed: (u64, u64)) -> Self {
+        #[expect(clippy::cast_precision_loss, reason = "nanoseconds of months are exact enough")]
+        let exact = begin as f64;
+        let gap = 1e9 / rate.per_second;
+        let rng = of_transaction(seed.0, seed.1);
+        let mut arriving = Self { gap, arrivals: rate.arrivals, exact, end, rng, waiting, most };
         if rate.arrivals == Arrivals::Poisson {
-            arriving.exact = begin;
             arriving.step();
         }
         arriving
@@ -113,19 +96,16 @@ impl Arriving {
     }
 
     /// When the next transaction is due, in nanoseconds since the load began.
-    #[must_use]
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times are above 0")]
-    pub fn next(&self) -> u64 {
+    fn next(&self) -> u64 {
         self.exact as u64
     }
 
-    /// Let all that are due by now wait, `free` of them for no longer than until they are taken; return how many were dropped
-    /// because too many wait already.
-    pub fn arrive(&mut self, now: u64, free: usize) -> u64 {
+    /// Let all that are due by now wait; return how many were dropped because too many wait already.
+    pub fn arrive(&mut self, now: u64) -> u64 {
         let mut dropped = 0;
-        let most = self.most.saturating_add(free);
-        while self.next() <= now {
-            if self.waiting.len() < most {
+        while self.next() <= now && self.next() < self.end {
+            if self.waiting.len() < self.most {
                 self.waiting.push_back(self.next());
             } else {
                 dropped += 1;
@@ -135,21 +115,78 @@ impl Arriving {
         dropped
     }
 
-    /// Take the one that waits longest: when it was due.
+    /// When the transaction is due that a free connection takes: the one that waits longest, else the next one to come; None where no
+    /// more come in this phase.
     pub fn take(&mut self) -> Option<u64> {
-        self.waiting.pop_front()
+        self.waiting.pop_front().or_else(|| {
+            let next = self.next();
+            (next < self.end).then(|| {
+                self.step();
+                next
+            })
+        })
     }
 
-    /// When those were due that wait.
-    #[must_use]
-    pub fn into_waiting(self) -> VecDeque<u64> {
-        self.waiting
+    /// Whoever took a transaction cannot begin it: the next free connection takes it.
+    pub fn give_back(&mut self, due: u64) {
+        let place = self.waiting.partition_point(|waiting| *waiting < due);
+        self.waiting.insert(place, due);
     }
 
-    /// How many wait.
+    /// How many were due by then and wait, and since when the first of them.
     #[must_use]
-    pub fn backlog(&self) -> usize {
-        self.waiting.len()
+    pub fn backlog(&self, by: u64) -> Backlog {
+        let due = self.waiting.partition_point(|waiting| *waiting <= by);
+        (due, self.waiting.front().copied().filter(|_| due > 0))
+    }
+}
+
+/// The due times of a run, phase after phase. All load threads take from here, so no transaction waits for a connection of one thread
+/// while another thread has a free one; and the connections take turns, because each takes a transaction when it becomes free.
+#[derive(Debug, Default)]
+pub struct Queue {
+    current: Option<(usize, Arriving)>,
+    /// The phase before, and what waited at its end.
+    before: Option<(usize, Backlog)>,
+}
+
+/// How many transactions wait that are due, and when the first of them was.
+pub type Backlog = (usize, Option<u64>);
+
+impl Queue {
+    /// Go on to a phase, unless another load thread did so; return how many were dropped at the end of the one before.
+    ///
+    /// What is due when the warm-up of a step ends (`goes_on`) is still to be done; each further step begins without debts.
+    pub fn enter(&mut self, phase: usize, goes_on: bool, make: impl FnOnce(VecDeque<u64>) -> Option<Arriving>) -> u64 {
+        if self.current.as_ref().is_some_and(|(current, _)| *current >= phase) {
+            return 0;
+        }
+        let mut dropped = 0;
+        let waiting = match self.current.take() {
+            Some((number, mut before)) => {
+                dropped = before.arrive(u64::MAX - 1);
+                self.before = Some((number, before.backlog(u64::MAX)));
+                if goes_on { before.waiting } else { VecDeque::new() }
+            }
+            None => VecDeque::new(),
+        };
+        self.current = make(waiting).map(|arriving| (phase, arriving));
+        dropped
+    }
+
+    /// What waited at a time in a phase. Other threads may have gone on to the next one.
+    #[must_use]
+    pub fn backlog(&self, phase: usize, by: u64) -> Backlog {
+        match (&self.current, &self.before) {
+            (Some((current, arriving)), _) if *current == phase => arriving.backlog(by),
+            (_, Some((before, backlog))) if *before == phase => *backlog,
+            _ => (0, None),
+        }
+    }
+
+    /// The due times of a phase, if it is the current one.
+    pub fn of(&mut self, phase: usize) -> Option<&mut Arriving> {
+        self.current.as_mut().filter(|(current, _)| *current == phase).map(|(_, arriving)| arriving)
     }
 }
 
@@ -162,11 +199,8 @@ mod tests {
         Phase { purpose: Purpose::Measure, step: 1, seconds, connections: 4, rate: None }
     }
 
-    fn due(arrivals: Arrivals, share: (usize, usize, usize), count: usize) -> Vec<u64> {
-        let rate = Rate { per_second: 1000.0, arrivals };
-        let mut arriving = Arriving::new(rate, 5 * SECOND, share, usize::MAX, VecDeque::new(), (7, 0));
-        arriving.arrive(5 * SECOND + 2 * count as u64 * 1_000_000 * share.2 as u64 / share.1 as u64, 0);
-        std::iter::from_fn(|| arriving.take()).take(count).collect()
+    fn at(per_second: f64, arrivals: Arrivals, most: usize) -> Arriving {
+        Arriving::new(Rate { per_second, arrivals }, (5 * SECOND, 100 * SECOND), most, VecDeque::new(), (7, 0))
     }
 
     #[test]
@@ -188,16 +222,54 @@ mod tests {
     }
 
     #[test]
-    fn constant_arrivals_of_several_threads_fall_between_each_other() {
-        let (first, second) = (due(Arrivals::Constant, (0, 2, 4), 3), due(Arrivals::Constant, (1, 2, 4), 3));
-        assert_eq!(first, [5_000_000_000, 5_002_000_000, 5_004_000_000]);
-        assert_eq!(second, [5_001_000_000, 5_003_000_000, 5_005_000_000]);
+    fn constant_arrivals_come_at_equal_distances_and_are_taken_ahead_of_their_time() {
+        let mut arriving = at(1000.0, Arrivals::Constant, usize::MAX);
+        let times: Vec<u64> = (0..3).filter_map(|_| arriving.take()).collect();
+        assert_eq!(times, [5_000_000_000, 5_001_000_000, 5_002_000_000]);
+        assert_eq!(arriving.arrive(5_004_000_000), 0);
+        assert_eq!(arriving.backlog(5_004_000_000), (2, Some(5_003_000_000)));
+    }
+
+    #[test]
+    fn nothing_arrives_after_the_end_of_its_phase() {
+        let mut arriving = at(1.0, Arrivals::Constant, 10);
+        assert_eq!(arriving.arrive(1000 * SECOND), 95 - 10);
+        assert_eq!(std::iter::from_fn(|| arriving.take()).count(), 10);
+    }
+
+    #[test]
+    fn what_is_given_back_is_taken_next_and_waits_only_once_it_is_due() {
+        let mut arriving = at(1.0, Arrivals::Constant, 10);
+        let (first, second) = (arriving.take().unwrap(), arriving.take().unwrap());
+        arriving.give_back(second);
+        arriving.give_back(first);
+        assert_eq!(arriving.backlog(first), (1, Some(first)));
+        assert_eq!(arriving.backlog(first - 1), (0, None));
+        assert_eq!([arriving.take(), arriving.take()], [Some(first), Some(second)]);
+    }
+
+    #[test]
+    fn threads_enter_a_phase_once_and_its_debts_go_on_only_within_a_step() {
+        let make = |waiting| {
+            Some(Arriving::new(Rate { per_second: 1.0, arrivals: Arrivals::Constant }, (0, 9 * SECOND), 5, waiting, (1, 0)))
+        };
+        let mut queue = Queue::default();
+        assert_eq!(queue.enter(0, false, make), 0);
+        assert_eq!(queue.of(0).unwrap().take(), Some(0));
+        assert_eq!(queue.enter(1, true, make), 3, "eight are left, and five may wait");
+        assert!(queue.of(0).is_none());
+        assert_eq!(queue.backlog(0, 9 * SECOND), (5, Some(SECOND)), "a thread that is late counts what waited");
+        assert_eq!(queue.enter(1, true, make), 0);
+        assert_eq!(queue.of(1).unwrap().backlog(u64::MAX).0, 5);
+        queue.enter(2, false, make);
+        assert_eq!(queue.of(2).unwrap().backlog(u64::MAX).0, 0);
     }
 
     #[test]
     #[expect(clippy::cast_precision_loss)]
     fn poisson_arrivals_have_the_mean_and_the_spread_of_an_exponential() {
-        let times = due(Arrivals::Poisson, (0, 1, 1), 20_000);
+        let mut arriving = at(1000.0, Arrivals::Poisson, usize::MAX);
+        let times: Vec<u64> = (0..20_000).filter_map(|_| arriving.take()).collect();
         let gaps: Vec<f64> = times.windows(2).map(|two| (two[1] - two[0]) as f64 / 1e6).collect();
         let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
         let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
@@ -207,17 +279,8 @@ mod tests {
 
     #[test]
     fn what_cannot_wait_is_dropped_and_counted() {
-        let rate = Rate { per_second: 10.0, arrivals: Arrivals::Constant };
-        let mut arriving = Arriving::new(rate, 0, (0, 1, 1), 3, VecDeque::new(), (1, 0));
-        assert_eq!(arriving.arrive(SECOND - 1, 0), 7);
-        assert_eq!((arriving.backlog(), arriving.take(), arriving.next()), (3, Some(0), SECOND));
-    }
-
-    #[test]
-    fn what_a_free_connection_takes_at_once_needs_no_room() {
-        let rate = Rate { per_second: 10.0, arrivals: Arrivals::Constant };
-        let mut arriving = Arriving::new(rate, 0, (0, 1, 1), 0, VecDeque::new(), (1, 0));
-        assert_eq!(arriving.arrive(SECOND - 1, 4), 6);
-        assert_eq!(arriving.backlog(), 4);
+        let mut arriving = at(10.0, Arrivals::Constant, 3);
+        assert_eq!(arriving.arrive(6 * SECOND - 1), 7);
+        assert_eq!((arriving.backlog(6 * SECOND).0, arriving.take(), arriving.next()), (3, Some(5 * SECOND), 6 * SECOND));
     }
 }

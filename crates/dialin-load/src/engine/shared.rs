@@ -4,14 +4,15 @@ use super::channels::LostConnection;
 use super::clock::Clock;
 use super::error_policy::one_line;
 use super::player::Weights;
-use super::schedule::{Arriving, Timetable};
+use super::schedule::{Arriving, Queue, Timetable};
 use crate::errors::Error;
+use crate::net::connect::Connector;
 use crate::plan::Plan;
 use crate::run::{Arrivals, Rate, Run};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Something on cache lines of its own: what all threads write must not slow down what they read.
 #[repr(align(128))]
@@ -23,6 +24,8 @@ pub struct Shared<'a> {
     pub plan: &'a Plan,
     /// How.
     pub run: &'a Run,
+    /// Makes its connections.
+    pub connector: &'a Connector<'a>,
     /// When.
     pub timetable: Timetable,
     /// How often each transaction comes.
@@ -36,6 +39,9 @@ pub struct Shared<'a> {
     /// Where lost connections are told.
     pub jobs: Sender<LostConnection>,
     taken: CacheAligned<AtomicU64>,
+    queue: Mutex<Queue>,
+    /// The bits of the share of CPU time that was idle lately; not a number before it is known.
+    idle: AtomicU64,
     failed: AtomicBool,
     over: AtomicBool,
     error: Mutex<Option<Error>>,
@@ -48,6 +54,7 @@ impl<'a> Shared<'a> {
     pub fn new(
         plan: &'a Plan,
         run: &'a Run,
+        connector: &'a Connector<'a>,
         clock: Clock,
         load_threads: usize,
         stop: &'a AtomicBool,
@@ -56,6 +63,7 @@ impl<'a> Shared<'a> {
         Self {
             plan,
             run,
+            connector,
             timetable: Timetable::of(&run.phases),
             weights: Weights::of(plan),
             clock,
@@ -63,6 +71,8 @@ impl<'a> Shared<'a> {
             stop,
             jobs,
             taken: CacheAligned(AtomicU64::new(0)),
+            queue: Mutex::default(),
+            idle: AtomicU64::new(f64::NAN.to_bits()),
             failed: AtomicBool::new(false),
             over: AtomicBool::new(false),
             error: Mutex::new(None),
@@ -85,6 +95,17 @@ impl<'a> Shared<'a> {
         self.run.transactions.is_some_and(|most| self.taken.0.load(Ordering::Relaxed) >= most)
     }
 
+    /// Publish which share of the CPU time was idle lately; all load threads go by the same one.
+    pub fn publish_idle(&self, share: f64) {
+        self.idle.store(share.to_bits(), Ordering::Relaxed);
+    }
+
+    /// Which share of the CPU time was idle lately; None where that is not known.
+    #[must_use]
+    pub fn idle(&self) -> Option<f64> {
+        Some(f64::from_bits(self.idle.load(Ordering::Relaxed))).filter(|share| !share.is_nan())
+    }
+
     /// The number of a connection among those of all hosts that drive together.
     #[must_use]
     pub fn number(&self, own: usize) -> usize {
@@ -92,17 +113,23 @@ impl<'a> Shared<'a> {
         usize::try_from(number).unwrap_or(usize::MAX)
     }
 
-    /// The due times of a load thread, number `place`, with `own` of a phase's connections; None for a closed loop. Those that wait
-    /// already are kept.
-    #[must_use]
-    pub fn arriving(&self, phase: usize, place: usize, own: usize, waiting: VecDeque<u64>) -> Option<Arriving> {
-        let facts = self.timetable.phase(phase);
-        let rate = facts.rate?;
-        let most = part(self.run.backlog, own, facts.connections);
-        let stream = u64::MAX - (place as u64 * 1_000_003 + phase as u64);
+    /// Go on to a phase of an open loop; return how many due transactions were dropped at the end of the one before.
+    pub fn enter(&self, phase: usize, goes_on: bool) -> u64 {
+        self.queue().enter(phase, goes_on, |waiting| self.arriving(phase, waiting))
+    }
+
+    /// Due times, which all load threads take from.
+    pub fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The due times of a phase; None for a closed loop. Those that wait already are kept.
+    fn arriving(&self, phase: usize, waiting: VecDeque<u64>) -> Option<Arriving> {
+        let rate = self.timetable.phase(phase).rate?;
+        let most = usize::try_from(self.run.backlog).unwrap_or(usize::MAX);
         let begin = self.timetable.begin(phase) + self.turn(rate);
-        let seed = (self.run.seed ^ self.run.first, stream);
-        Some(Arriving::new(rate, begin, (place, own, facts.connections), most, waiting, seed))
+        let seed = (self.run.seed ^ self.run.first, u64::MAX - phase as u64);
+        Some(Arriving::new(rate, (begin, self.timetable.end(phase)), most, waiting, seed))
     }
 
     /// How much later than on the first host transactions at a rate arrive here, in nanoseconds: so that those of several hosts do
@@ -166,22 +193,5 @@ impl<'a> Shared<'a> {
     pub fn reconnect(&self, job: LostConnection) {
         // Nobody reconnects any more once the run is over.
         let _ = self.jobs.send(job);
-    }
-}
-
-/// What comes to `own` out of `all` connections.
-fn part(whole: u64, own: usize, all: usize) -> usize {
-    let part = u128::from(whole) * own as u128 / all.max(1) as u128;
-    usize::try_from(part).unwrap_or(usize::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_connection_has_the_same_part_of_the_backlog() {
-        assert_eq!([6, 5, 5].map(|own| part(1600, own, 16)), [600, 500, 500]);
-        assert_eq!(part(u64::MAX, 1, 1), usize::MAX);
     }
 }

@@ -10,6 +10,8 @@ use std::time::Duration;
 pub enum Doing {
     /// A statement of this kind.
     Statement(Kind),
+    /// The preparation of the statement with this number.
+    Prepare(usize),
     /// The rows that were collected.
     Batch,
     /// The rollback after an error.
@@ -63,6 +65,10 @@ pub struct Slot {
     pub player: Player,
     /// What it does.
     pub state: State,
+    /// Since when it has had nothing to do, in nanoseconds since the load began; of no meaning while it is busy.
+    pub free_since: u64,
+    /// When the transaction is due that it begins next; None in a closed loop, and where it has none.
+    pub booked: Option<u64>,
 }
 
 impl Slot {

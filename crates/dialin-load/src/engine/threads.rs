@@ -29,7 +29,7 @@ const GATHERED: usize = 8;
 pub fn suitable(plan: &Plan, run: &Run, connections: usize) -> usize {
     let cpus = thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let is_closed = run.phases.iter().all(|phase| phase.rate.is_none());
-    // Due transactions wait for a connection of their own thread, so at a rate few threads are better than many.
+    // At a rate few threads are enough: each transaction is sent when it is due, and the server does not wait for the driver.
     if is_closed && is_here(&run.account.address) && online().is_none_or(|all| all == cpus) && connections <= few(plan) * cpus {
         beside(connections, cpus)
     } else {

@@ -6,17 +6,18 @@ use super::batching::Batching;
 use super::channels::{Channels, Reconnected};
 use super::clock::SECOND;
 use super::collect::Told;
-use super::connection::Connection;
-use super::cpus::Idle;
+use super::connection::{Connection, Prepared};
 use super::player::{Action, Player};
 use super::poller::Poller;
 use super::schedule::Arriving;
 use super::shared::Shared;
 use super::slot::{Doing, Slot, State, What};
 use crate::errors::{Error, Result};
+use crate::plan::Statement;
+use crate::protocol::text::Template;
 use crate::record::Tally;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError};
 use std::time::{Duration, Instant};
 
@@ -33,15 +34,16 @@ const TURNS: usize = 256;
 pub struct Worker<'a> {
     shared: &'a Shared<'a>,
     slots: Vec<Slot>,
-    /// Places that may begin a transaction.
-    free: Vec<usize>,
+    /// Places that may begin a transaction, the one first that has been free for longest.
+    free: VecDeque<usize>,
     /// Places that have no part in this phase.
     benched: Vec<usize>,
     timers: BinaryHeap<Reverse<(u64, usize)>>,
     waiter: Poller,
     batching: Batching,
-    idle: Idle,
     ready: Vec<usize>,
+    /// Places whose socket may hold more of a long answer, which was left for their next turn.
+    unread: Vec<usize>,
     buffer: Vec<u8>,
     waits: usize,
     lost: usize,
@@ -51,7 +53,10 @@ pub struct Worker<'a> {
     phase_end: u64,
     /// Transactions that began before this belong to another step, and count in none.
     counted_from: u64,
-    arriving: Option<Arriving>,
+    /// Whether transactions come at a rate in this phase.
+    is_open_loop: bool,
+    /// Whether no more of them are to be taken in this phase.
+    is_taken: bool,
     exhausted: bool,
     /// Whether only transactions that are open are finished.
     is_draining: bool,
@@ -75,17 +80,17 @@ impl<'a> Worker<'a> {
         for (number, connection) in own {
             waiter.watch(connection.socket(), slots.len())?;
             let player = Player::new(shared.plan, shared.number(number));
-            slots.push(Slot { connection: Some(connection), number, player, state: State::Free });
+            slots.push(Slot { connection: Some(connection), number, player, state: State::Free, free_since: 0, booked: None });
         }
-        let benched = (0..slots.len()).rev().collect();
+        let benched = (0..slots.len()).collect();
         Ok(Self {
             shared,
-            free: Vec::with_capacity(slots.len()),
+            free: VecDeque::with_capacity(slots.len()),
             benched,
             waiter,
-            batching: Batching::new(),
-            idle: Idle::default(),
+            batching: Batching::new(shared.run.gather),
             ready: Vec::with_capacity(slots.len()),
+            unread: Vec::new(),
             slots,
             timers: BinaryHeap::new(),
             buffer: vec![0; 64 * 1024],
@@ -95,7 +100,8 @@ impl<'a> Worker<'a> {
             active: 0,
             phase_end: 0,
             counted_from: 0,
-            arriving: None,
+            is_open_loop: false,
+            is_taken: false,
             exhausted: false,
             is_draining: false,
             tally: Box::new(Tally::new(shared.plan.transactions.len())),
@@ -113,8 +119,9 @@ impl<'a> Worker<'a> {
     ///
     /// The load cannot go on.
     pub fn run(mut self) -> Result<()> {
-        let begin = self.shared.clock.until(0);
-        std::thread::sleep(begin);
+        if !self.wait_for_origin() {
+            return self.part();
+        }
         // The end of each second is a tick.
         self.waiter.tick(Duration::from_nanos(GLANCE))?;
         loop {
@@ -135,6 +142,17 @@ impl<'a> Worker<'a> {
         self.end()
     }
 
+    /// Sleep until the load begins; false if the run is to end before.
+    fn wait_for_origin(&self) -> bool {
+        loop {
+            let left = self.shared.clock.until_origin();
+            if left.is_zero() || self.shared.stops() {
+                return left.is_zero();
+            }
+            std::thread::sleep(left.min(Duration::from_nanos(GLANCE)));
+        }
+    }
+
     /// Enter the phase of this time; false when all are over.
     fn enter(&mut self, now: u64) -> bool {
         let Some(phase) = self.shared.timetable.at(now) else { return false };
@@ -142,16 +160,18 @@ impl<'a> Worker<'a> {
             return true;
         }
         let facts = self.shared.timetable.phase(phase);
-        // What is due when the warm-up of a step ends is still to be done; each further step begins without debts.
         let goes_on = self.phase != usize::MAX && self.shared.timetable.phase(self.phase).step == facts.step;
-        let waiting = self.arriving.take().filter(|_| goes_on).map(Arriving::into_waiting).unwrap_or_default();
+        self.tally.dropped += self.shared.enter(phase, goes_on);
+        if !goes_on {
+            self.unbook();
+        }
         self.phase = phase;
+        (self.is_open_loop, self.is_taken) = (facts.rate.is_some(), false);
         self.active = facts.connections;
         self.phase_end = self.shared.timetable.end(phase);
-        let resting: Vec<usize> = self.free.drain(..).chain(self.benched.drain(..)).collect();
+        let mut resting: Vec<usize> = self.free.drain(..).chain(self.benched.drain(..)).collect();
+        resting.sort_by_key(|place| self.slots[*place].free_since);
         resting.into_iter().for_each(|place| self.rest(place));
-        let own = self.slots.iter().filter(|slot| slot.number < facts.connections).count();
-        self.arriving = if own > 0 { self.shared.arriving(phase, self.place, own, waiting) } else { None };
         true
     }
 
@@ -159,22 +179,29 @@ impl<'a> Worker<'a> {
     fn roll(&mut self, now: u64) {
         while now >= self.second * SECOND {
             self.arrive(self.second * SECOND - 1);
-            self.hand_over(1.0);
+            self.hand_over(self.second * SECOND);
             self.counted_from = self.shared.timetable.step_began(now);
-            if let Some(idle) = self.idle.share() {
+            if let Some(idle) = self.shared.idle() {
                 self.batching.learn(idle);
             }
             self.look_for_the_hung(now);
         }
     }
 
-    /// Tell the second, which was so long, and begin the next one.
-    fn hand_over(&mut self, seconds: f64) {
+    /// Tell the second, which ended then, and begin the next one.
+    fn hand_over(&mut self, end: u64) {
+        #[expect(clippy::cast_precision_loss, reason = "a second at the most")]
+        let seconds = (end - (self.second - 1) * SECOND) as f64 / 1e9;
         self.tally.busy = self.slots.iter().filter(|slot| slot.is_busy()).count() as u64;
-        self.tally.backlog = self.arriving.as_ref().map_or(0, |arriving| arriving.backlog() as u64);
+        // All threads have one queue, so one of them counts it.
+        let counted = (self.place == 0).then(|| self.shared.queue().backlog(self.phase, end - 1));
+        let (backlog, longest_waiting) = counted.unwrap_or_default();
+        self.tally.backlog = backlog as u64;
+        let oldest_due = [self.oldest_open(), longest_waiting].into_iter().flatten().min();
+        self.tally.oldest_ns = oldest_due.map_or(0, |due| end.saturating_sub(due));
+        (self.tally.gather_pauses, self.tally.gather_ns) = self.batching.told();
         let next = self.empty.try_recv().unwrap_or_else(|_| Box::new(Tally::new(self.shared.plan.transactions.len())));
         let full = std::mem::replace(&mut self.tally, next);
-        self.tally.clear();
         let told = Told::Second { thread: self.place, second: self.second, seconds, tally: full };
         // That nobody listens any more happens where the run has failed.
         if let Err(TrySendError::Full(_)) = self.filled.try_send(told) {
@@ -184,6 +211,11 @@ impl<'a> Worker<'a> {
             ));
         }
         self.second += 1;
+    }
+
+    /// When the oldest transaction was due that has begun and not ended.
+    fn oldest_open(&self) -> Option<u64> {
+        self.slots.iter().filter(|slot| slot.is_busy()).map(|slot| slot.player.due).min()
     }
 
     fn look_for_the_hung(&mut self, now: u64) {
@@ -197,8 +229,10 @@ impl<'a> Worker<'a> {
 
     /// Let what is due by now wait for a connection.
     fn arrive(&mut self, now: u64) {
-        if let Some(arriving) = &mut self.arriving {
-            self.tally.dropped += arriving.arrive(now.min(self.phase_end - 1), self.free.len());
+        if self.is_open_loop
+            && let Some(arriving) = self.shared.queue().of(self.phase)
+        {
+            self.tally.dropped += arriving.arrive(now);
         }
     }
 
@@ -210,6 +244,7 @@ impl<'a> Worker<'a> {
             self.slots[back.place].connection = Some(back.connection);
             self.lost -= 1;
             self.tally.reconnect();
+            self.slots[back.place].free_since = self.shared.clock.now();
             self.rest(back.place);
         }
         Ok(())
@@ -219,8 +254,11 @@ impl<'a> Worker<'a> {
     fn rest(&mut self, place: usize) {
         let slot = &mut self.slots[place];
         slot.state = State::Free;
-        let resting = if slot.number < self.active { &mut self.free } else { &mut self.benched };
-        resting.push(place);
+        if slot.number < self.active {
+            self.free.push_back(place);
+        } else {
+            self.benched.push(place);
+        }
     }
 
     /// Go on with what thought or paused long enough.
@@ -230,19 +268,24 @@ impl<'a> Worker<'a> {
                 break;
             }
             self.timers.pop();
-            self.tally.timer(now - at);
             match self.slots[place].state {
+                State::Free => self.begin_booked(place, now)?,
                 State::Pauses(What::Batch) => {
+                    self.tally.timer(now - at);
                     if let Some(connection) = &mut self.slots[place].connection {
                         connection.batch_again();
                     }
                     self.send(place, Doing::Batch, now)?;
                 }
                 State::Pauses(What::Transaction) => {
+                    self.tally.timer(now - at);
                     self.slots[place].player.rewind(&self.shared.weights, self.shared.run.seed);
                     self.go_on(place, now)?;
                 }
-                State::Thinks => self.go_on(place, now)?,
+                State::Thinks => {
+                    self.tally.timer(now - at);
+                    self.go_on(place, now)?;
+                }
                 // Its connection was lost in the meantime.
                 _ => {}
             }
@@ -250,45 +293,69 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// Begin transactions on connections that have nothing to do.
+    /// Begin transactions on connections that have nothing to do, or have them wait for the next one that is due.
     fn start(&mut self, now: u64) -> Result<()> {
         self.arrive(now);
         for _ in 0..TURNS.max(self.free.len()) {
-            let Some(place) = self.free.pop() else { break };
-            if !self.begin(place, now)? {
-                self.free.push(place);
+            if self.exhausted || self.is_taken {
                 break;
+            }
+            let Some(place) = self.free.pop_front() else { break };
+            if !self.is_open_loop {
+                // What was sent just before for other connections is no part of its latency.
+                let now = self.shared.clock.now();
+                self.begin(place, now, now)?;
+                continue;
+            }
+            let Some(due) = self.shared.queue().of(self.phase).and_then(Arriving::take) else {
+                self.is_taken = true;
+                self.free.push_front(place);
+                break;
+            };
+            self.slots[place].booked = Some(due);
+            if due <= now {
+                self.begin_booked(place, now)?;
+            } else {
+                self.timers.push(Reverse((due, place)));
             }
         }
         Ok(())
     }
 
-    /// Begin a transaction on a connection; false where none is due.
-    fn begin(&mut self, place: usize, now: u64) -> Result<bool> {
-        if self.exhausted {
-            return Ok(false);
+    /// Begin the transaction that a connection took, if it is due.
+    fn begin_booked(&mut self, place: usize, now: u64) -> Result<()> {
+        let slot = &mut self.slots[place];
+        let Some(due) = slot.booked.filter(|due| *due <= now) else { return Ok(()) };
+        slot.booked = None;
+        // Where all connections were busy it waited for the server, not for the driver.
+        if slot.free_since <= due {
+            self.tally.timer(now - due);
         }
-        let due = match &mut self.arriving {
-            // What was sent just before for other connections is no part of its latency.
-            None => self.shared.clock.now(),
-            Some(arriving) => match arriving.take() {
-                None => return Ok(false),
-                Some(due) => {
-                    self.tally.timer(now.saturating_sub(due));
-                    due
-                }
-            },
-        };
-        let Some(sequence) = self.shared.take() else {
+        self.begin(place, due, now)
+    }
+
+    /// Begin a transaction on a connection, unless the run has had its transactions.
+    fn begin(&mut self, place: usize, due: u64, now: u64) -> Result<()> {
+        let sequence = if self.exhausted { None } else { self.shared.take() };
+        let Some(sequence) = sequence else {
             self.exhausted = true;
-            return Ok(false);
+            self.rest(place);
+            return Ok(());
         };
         let slot = &mut self.slots[place];
         slot.state = State::Plays;
-        let now = now.max(due);
         slot.player.begin(&self.shared.weights, self.shared.run.seed, sequence, (due, now));
-        self.go_on(place, now)?;
-        Ok(true)
+        self.go_on(place, now)
+    }
+
+    /// Forget transactions that connections took and that are not due: their step is over.
+    fn unbook(&mut self) {
+        let booked: Vec<usize> = (0..self.slots.len()).filter(|place| self.slots[*place].booked.is_some()).collect();
+        self.timers.retain(|Reverse((_, place))| !booked.contains(place));
+        for place in booked {
+            self.slots[place].booked = None;
+            self.rest(place);
+        }
     }
 
     /// Play on until something must be waited for.
@@ -298,7 +365,18 @@ impl<'a> Worker<'a> {
         loop {
             match slot.player.action(self.shared.plan) {
                 Action::Execute(execute) => {
-                    let kind = connection.execute(self.shared.plan, execute, &mut slot.player);
+                    let plan = self.shared.plan;
+                    let statement = Connection::statement(plan, execute, &slot.player);
+                    if !connection.knows(statement) {
+                        let Statement { sql, text, .. } = &plan.statements[statement];
+                        if self.shared.run.text || *text {
+                            connection.learn(statement, Prepared::Text(Template::new(sql)));
+                        } else {
+                            connection.prepare(sql.as_bytes());
+                            return self.send(place, Doing::Prepare(statement), now);
+                        }
+                    }
+                    let kind = connection.execute(plan, statement, execute, &mut slot.player);
                     return self.send(place, Doing::Statement(kind), now);
                 }
                 Action::Batch(batch) => {
@@ -338,19 +416,32 @@ impl<'a> Worker<'a> {
 
     /// The transaction is over; it counts if it succeeded.
     fn finish(&mut self, place: usize, now: u64, success: bool) {
-        if success && self.slots[place].player.began >= self.counted_from {
-            let player = &self.slots[place].player;
+        let player = &self.slots[place].player;
+        if player.began >= self.counted_from {
             let (latency, service) = (now.saturating_sub(player.due), now.saturating_sub(player.began));
-            self.tally.transaction(player.transaction, latency, service);
+            if success {
+                self.tally.transaction(player.transaction, latency, service);
+            } else {
+                self.tally.failure(latency);
+            }
         }
+        self.slots[place].free_since = now;
         self.rest(place);
     }
 
     /// Work through the sockets that have something; wait for it no longer than until `deadline`.
     fn listen(&mut self, now: u64, deadline: Option<u64>) -> Result<()> {
         let mut ready = std::mem::take(&mut self.ready);
-        let longest = deadline.map(|at| Duration::from_nanos(at.saturating_sub(now)));
-        self.batching.wait(&mut self.waiter, self.waits, longest, &mut ready)?;
+        if self.unread.is_empty() {
+            let longest = deadline.map(|at| Duration::from_nanos(at.saturating_sub(now)));
+            let gathered = if self.is_open_loop { 0 } else { self.waits };
+            self.batching.wait(&mut self.waiter, gathered, longest, &mut ready)?;
+        } else {
+            self.waiter.wait(Some(Duration::ZERO), &mut ready)?;
+            // One that is told of anew has one turn, as the others.
+            self.unread.retain(|place| !ready.contains(place));
+            ready.append(&mut self.unread);
+        }
         for place in ready.drain(..) {
             self.receive(place)?;
         }
@@ -359,19 +450,16 @@ impl<'a> Worker<'a> {
     }
 
     fn is_over(&self) -> bool {
-        self.exhausted && self.waits == 0 && self.timers.is_empty()
+        self.exhausted && self.waits == 0 && !self.slots.iter().any(Slot::is_busy)
     }
 
     /// When something is due, if that is before the next glance.
     fn deadline(&self, now: u64) -> Option<u64> {
         let timer = self.timers.peek().map(|&Reverse((at, _))| at);
-        let arrival = match &self.arriving {
-            _ if self.free.is_empty() || self.exhausted => None,
-            Some(arriving) if arriving.backlog() == 0 => Some(arriving.next()),
-            _ => Some(now),
-        };
+        // More may begin than did so in one turn.
+        let more = (!self.free.is_empty() && !self.exhausted && !self.is_taken).then_some(now);
         let back = (self.lost > 0).then_some(now + GLANCE / 10);
-        [timer, arrival, back].into_iter().flatten().min().filter(|at| *at < now + GLANCE)
+        [timer, more, back].into_iter().flatten().min().filter(|at| *at < now + GLANCE)
     }
 
     /// Let open transactions finish, without counting them, and part from the server.
@@ -379,8 +467,7 @@ impl<'a> Worker<'a> {
         let now = self.shared.clock.now();
         if self.shared.timetable.at(now).is_some() {
             self.arrive(now);
-            #[expect(clippy::cast_precision_loss, reason = "less than a second")]
-            self.hand_over((now - (self.second - 1) * SECOND) as f64 / 1e9);
+            self.hand_over(now);
         }
         self.exhausted = true;
         self.is_draining = true;
@@ -390,6 +477,11 @@ impl<'a> Worker<'a> {
             self.fire(now)?;
             self.listen(now, self.deadline(now))?;
         }
+        self.part()
+    }
+
+    /// Part from the server.
+    fn part(mut self) -> Result<()> {
         let deadline = Instant::now() + PARTING;
         for slot in &mut self.slots {
             if let (Some(connection), State::Free) = (&mut slot.connection, slot.state) {

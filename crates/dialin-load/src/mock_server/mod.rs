@@ -52,6 +52,8 @@ pub enum Answer {
     Error(u16, String),
     /// Rows. A statement to be prepared has their columns.
     Rows(Arc<Rows>),
+    /// Rows without end, as fast as the client takes them. Other connections are answered meanwhile.
+    Endless,
     /// Another answer, so much later. Other connections are answered meanwhile.
     After(Duration, Box<Answer>),
     /// It went well, but the whole server stands still for so long before it says so.

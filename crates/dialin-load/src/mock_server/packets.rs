@@ -134,6 +134,22 @@ impl<'a> Packets<'a> {
         self.end(form.deprecate_eof);
     }
 
+    /// The beginning of a result of one column; return the sequence number of its first row.
+    pub fn begin_rows(&mut self, form: Form) -> u8 {
+        self.packet(|out| length_encoded(out, 1));
+        self.column("c1");
+        if !form.deprecate_eof {
+            self.end(false);
+        }
+        self.sequence
+    }
+
+    /// A row of one column, which is text.
+    pub fn row(&mut self, value: &str, form: Form) {
+        let row = [Some(value.to_owned())];
+        self.packet(|out| if form.binary { binary_row(out, &row) } else { text_row(out, &row) });
+    }
+
     /// Answer a statement; false where there is nothing to be written.
     pub fn answer(&mut self, answer: &Answer, form: Form) -> bool {
         match answer {
@@ -141,7 +157,7 @@ impl<'a> Packets<'a> {
             Answer::Changed(rows) => self.ok(*rows),
             Answer::Error(code, message) => self.error(*code, message),
             Answer::Rows(rows) => self.rows(rows, form),
-            Answer::After(..) | Answer::Silence | Answer::Close => return false,
+            Answer::Endless | Answer::After(..) | Answer::Silence | Answer::Close => return false,
         }
         true
     }

@@ -31,6 +31,8 @@ pub struct Server<A> {
     born: u64,
     later: Vec<(Instant, u64, Answer, Form, u8)>,
     out: Vec<u8>,
+    /// The rows without end that the connection is to get which is being served.
+    endless: Option<(u8, Form)>,
 }
 
 struct Connection {
@@ -51,7 +53,7 @@ impl<A: Fn(Command<'_>) -> Answer> Server<A> {
         epoll::add(&epoll, &listener, epoll::EventData::new_u64(LISTENER), epoll::EventFlags::IN)?;
         epoll::add(&epoll, &stop, epoll::EventData::new_u64(STOP), epoll::EventFlags::IN)?;
         let (connections, later, out) = (HashMap::new(), Vec::new(), Vec::new());
-        Ok(Self { epoll, listener, _stop: stop, answers, answered, connections, born: STOP, later, out })
+        Ok(Self { epoll, listener, _stop: stop, answers, answered, connections, born: STOP, later, out, endless: None })
     }
 
     /// Answer until told to end; tell the CPU time that it took.
@@ -117,6 +119,10 @@ impl<A: Fn(Command<'_>) -> Answer> Server<A> {
         input.drain(..used);
         connection.input = input;
         connection.stream.write_all(&self.out)?;
+        if let Some((sequence, form)) = self.endless.take() {
+            let stream = connection.stream.try_clone()?;
+            thread::Builder::new().name("endless".into()).spawn(move || send_rows(stream, sequence, form))?;
+        }
         Ok(goes_on)
     }
 
@@ -180,6 +186,7 @@ impl<A: Fn(Command<'_>) -> Answer> Server<A> {
         }
         match answer {
             Answer::Close => return false,
+            Answer::Endless => self.endless = Some((Packets::new(&mut self.out, sequence).begin_rows(form), form)),
             Answer::After(pause, answer) => self.later.push((Instant::now() + pause, name, *answer, form, sequence)),
             _ => {}
         }
@@ -203,6 +210,15 @@ impl<A: Fn(Command<'_>) -> Answer> Server<A> {
             }
         }
     }
+}
+
+/// Send rows until the client takes no more.
+fn send_rows(mut stream: UnixStream, sequence: u8, form: Form) {
+    let mut rows = Vec::new();
+    let mut packets = Packets::new(&mut rows, sequence);
+    // So many, that the sequence numbers of the next ones are the same again.
+    (0..256).for_each(|_| packets.row(&"x".repeat(1000), form));
+    while stream.write_all(&rows).is_ok() {}
 }
 
 #[cfg(test)]

@@ -17,6 +17,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How long a command may take to be sent, and how long a response is waited for at a time.
 const LONG: Duration = Duration::from_secs(3600);
 
+/// The most bytes of rows that one statement may return.
+const LARGEST: usize = 64 << 20;
+
 /// The code that client libraries give a lost connection.
 const LOST: u16 = 2013;
 
@@ -182,6 +185,7 @@ impl Drop for Client {
 #[derive(Debug, Default)]
 struct Table {
     rows: Vec<Vec<Option<String>>>,
+    bytes: usize,
 }
 
 impl Sink for Table {
@@ -198,6 +202,10 @@ impl Sink for Table {
     }
 
     fn row(&mut self, row: &[u8], _binary: bool) -> Result<(), Malformed> {
+        self.bytes = self.bytes.saturating_add(row.len());
+        if self.bytes > LARGEST {
+            return Err(Malformed("a result of more than 64 MiB"));
+        }
         let mut fields = Cursor::new(row);
         let mut values = Vec::new();
         while !fields.rest().is_empty() {

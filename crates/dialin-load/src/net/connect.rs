@@ -10,8 +10,10 @@ use crate::protocol::login::{Channel, Login, Refusal, Step};
 use crate::protocol::response::{self, Dialect};
 use crate::protocol::{Malformed, packet};
 use rsa::rand_core::OsRng;
+use rustls::ClientConfig;
 use std::fmt;
 use std::io::{self, ErrorKind};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// No packet of a login is longer.
@@ -45,19 +47,6 @@ pub struct Session {
     pub status: u16,
 }
 
-impl Session {
-    /// The account for further connections: where encryption was preferred and could not be had, it is not tried each time. Servers
-    /// block a host that began too many connections without finishing them.
-    #[must_use]
-    pub fn settled(&self, account: &Account) -> Account {
-        let mut account = account.clone();
-        if account.tls.mode == TlsMode::Preferred && !self.stream.is_encrypted() {
-            account.tls.mode = TlsMode::Disabled;
-        }
-        account
-    }
-}
-
 /// Why there is no connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConnectError {
@@ -69,6 +58,8 @@ pub enum ConnectError {
     Refused(u16, String),
     /// The account needs a way of authentication that is not known here.
     Plugin(String),
+    /// The password could only be sent with a key that the server sends without encryption, which was not allowed.
+    NeedsKey,
     /// There is no encrypted connection, and why.
     Tls(String),
     /// A file that is named for encryption is of no use, and why.
@@ -103,6 +94,9 @@ impl fmt::Display for ConnectError {
             Self::TooMany(code, message) => write!(out, "the server takes no more connections: {message} ({code})"),
             Self::Refused(code, message) => write!(out, "the server refuses the login: {message} ({code})"),
             Self::Plugin(name) => write!(out, "the account authenticates by {name}, which dialin-load does not know"),
+            Self::NeedsKey => out.write_str(
+                "the account's password would have to be encrypted with a key that comes over an unencrypted connection",
+            ),
             Self::Tls(why) => write!(out, "there is no encrypted connection: {why}"),
             Self::TlsFile(why) => out.write_str(why),
             Self::Protocol(address, why) => write!(out, "what listens at {address} is no MySQL or MariaDB server: {why}"),
@@ -131,9 +125,14 @@ impl From<ConnectError> for Error {
                 what,
                 "Use an account with mysql_native_password, caching_sha2_password, sha256_password or ed25519",
             ),
+            ConnectError::NeedsKey => Self::server(
+                what,
+                "Encrypt the connection (--ssl-mode required); or allow it by --get-server-public-key, if nobody can change what \
+                 is sent on the way to the server",
+            ),
             ConnectError::Tls(_) => Self::server(
                 what,
-                "Give the server TLS 1.2 or 1.3 and a certificate that passes, or ask for less by --ssl-mode",
+                "Give the server TLS 1.2 or 1.3 and a certificate that passes, or connect without encryption: --ssl-mode disabled",
             ),
             ConnectError::TlsFile(_) => Self::user(what, "Check the files that --ssl-ca, --ssl-cert and --ssl-key name"),
             ConnectError::Protocol(..) => Self::server(what, "Check the host and the port"),
@@ -141,34 +140,60 @@ impl From<ConnectError> for Error {
     }
 }
 
-/// Connects and logs in. Each try, of which there may be two, has so much time.
-///
-/// Over TCP a connection is encrypted if the server can, as the standard client does it; where encryption is only preferred and does
-/// not come about, as with servers that know TLS 1.1 at most, the connection is made without.
+/// Makes the connections of an account. The files that are named for encryption are read once, and TLS sessions are resumed.
+#[derive(Debug)]
+pub struct Connector<'a> {
+    account: &'a Account,
+    encryption: OnceLock<Result<Arc<ClientConfig>, String>>,
+}
+
+impl<'a> Connector<'a> {
+    /// For an account; nothing is read yet.
+    #[must_use]
+    pub fn new(account: &'a Account) -> Self {
+        Self { account, encryption: OnceLock::new() }
+    }
+
+    /// Connects and logs in, within so much time.
+    ///
+    /// Over TCP a connection is encrypted where the server offers that, as the standard client does it. A handshake that fails is
+    /// an error also where encryption is only preferred: whoever can break it must not get the password and the data instead.
+    ///
+    /// # Errors
+    ///
+    /// See [`ConnectError`].
+    pub fn connect(&self, timeout: Duration) -> Result<Session, ConnectError> {
+        self.connect_wanting(timeout, handshake::WANTED)
+    }
+
+    /// Connects and logs in with these capabilities instead of the usual, see [`capability`].
+    ///
+    /// # Errors
+    ///
+    /// See [`ConnectError`].
+    pub fn connect_wanting(&self, timeout: Duration, wanted: u64) -> Result<Session, ConnectError> {
+        let deadline = Instant::now() + timeout.min(A_DAY);
+        Attempt { account: self.account, connector: self, wanted, deadline }.run()
+    }
+
+    fn encryption(&self) -> Result<Arc<ClientConfig>, ConnectError> {
+        let config = self.encryption.get_or_init(|| tls::config(&self.account.tls));
+        config.clone().map_err(ConnectError::TlsFile)
+    }
+}
+
+/// Connects and logs in once, as [`Connector::connect`] does.
 ///
 /// # Errors
 ///
 /// See [`ConnectError`].
 pub fn connect(account: &Account, timeout: Duration) -> Result<Session, ConnectError> {
-    connect_wanting(account, timeout, handshake::WANTED)
-}
-
-/// Connects and logs in with these capabilities instead of the usual, see [`capability`].
-///
-/// # Errors
-///
-/// See [`ConnectError`].
-pub fn connect_wanting(account: &Account, timeout: Duration, wanted: u64) -> Result<Session, ConnectError> {
-    let attempt = |mode| Attempt { account, mode, wanted, deadline: Instant::now() + timeout.min(A_DAY) }.run();
-    match attempt(account.tls.mode) {
-        Err(ConnectError::Tls(_)) if account.tls.mode == TlsMode::Preferred => attempt(TlsMode::Disabled),
-        other => other,
-    }
+    Connector::new(account).connect(timeout)
 }
 
 struct Attempt<'a> {
     account: &'a Account,
-    mode: TlsMode,
+    connector: &'a Connector<'a>,
     wanted: u64,
     deadline: Instant,
 }
@@ -197,7 +222,7 @@ impl Attempt<'_> {
 
     fn encrypts(&self, capabilities: u64) -> Result<bool, ConnectError> {
         let offered = capabilities & capability::SSL != 0;
-        match (self.mode, &self.account.address) {
+        match (self.account.tls.mode, &self.account.address) {
             (TlsMode::Disabled, _) | (TlsMode::Preferred, Address::Socket(_)) => Ok(false),
             (TlsMode::Preferred, Address::Tcp(..)) => Ok(offered),
             _ if offered => Ok(true),
@@ -206,7 +231,7 @@ impl Attempt<'_> {
     }
 
     fn encrypt(&self, stream: Stream) -> Result<Stream, ConnectError> {
-        let config = tls::config(&self.account.tls).map_err(ConnectError::TlsFile)?;
+        let config = self.connector.encryption()?;
         stream.encrypted(config, &self.account.address, self.deadline).map_err(ConnectError::Tls)
     }
 
@@ -214,7 +239,7 @@ impl Attempt<'_> {
         let channel = match (stream.is_encrypted(), &self.account.address) {
             (true, _) => Channel::Encrypted,
             (false, Address::Socket(_)) => Channel::Local,
-            (false, Address::Tcp(..)) => Channel::Open,
+            (false, Address::Tcp(..)) => Channel::Open { fetch_key: self.account.tls.fetch_public_key },
         };
         let mut login = Login::new(greeting, self.account.password.as_bytes(), channel);
         self.send(stream, sequence, &login.reply(agreed, &self.account.user, &self.account.database))?;
@@ -227,6 +252,7 @@ impl Attempt<'_> {
                 Err(Refusal::Server(code, message)) => {
                     return Err(ConnectError::of_server(&self.account.address, code, message));
                 }
+                Err(Refusal::NeedsKey) => return Err(ConnectError::NeedsKey),
                 Err(Refusal::Plugin(name)) => return Err(ConnectError::Plugin(name)),
                 Err(Refusal::Malformed(malformed)) => return Err(self.protocol(malformed)),
             }

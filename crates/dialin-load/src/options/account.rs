@@ -44,6 +44,9 @@ pub struct AccountOptions {
     /// The key of the client's certificate
     #[arg(long, value_name = "FILE", help_heading = "Server")]
     pub ssl_key: Option<PathBuf>,
+    /// Ask the server for its key for passwords over TCP without encryption, as the mysql client's option does
+    #[arg(long, help_heading = "Server")]
+    pub get_server_public_key: bool,
 }
 
 /// What an account also depends on.
@@ -128,7 +131,8 @@ impl AccountOptions {
                 "Give both --ssl-cert and --ssl-key",
             ));
         }
-        Ok(Tls { mode, ca, certificate, key })
+        let fetch_public_key = self.get_server_public_key || file.get_server_public_key;
+        Ok(Tls { mode, ca, certificate, key, fetch_public_key })
     }
 }
 
@@ -192,6 +196,16 @@ mod tests {
         assert_eq!(mode("[client]\nssl-ca=/ca.pem\n"), TlsMode::VerifyCa);
         assert_eq!(mode("[client]\nssl-ca=/ca.pem\nssl-mode=required\n"), TlsMode::Required);
         assert_eq!(mode(""), TlsMode::Preferred);
+    }
+
+    #[test]
+    fn a_key_for_passwords_is_fetched_only_where_it_is_asked_for() {
+        let fetches = |options: &AccountOptions, file: &str| found(options, file, &[], false).unwrap().tls.fetch_public_key;
+        let asked = AccountOptions { get_server_public_key: true, ..AccountOptions::default() };
+        assert!(fetches(&asked, "") && fetches(&AccountOptions::default(), "[client]\nget-server-public-key=1\n"));
+        assert!(fetches(&AccountOptions::default(), "[client]\nget-server-public-key\n"));
+        assert!(!fetches(&AccountOptions::default(), "[client]\nget-server-public-key=OFF\n"));
+        assert!(!fetches(&AccountOptions::default(), ""));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::{AccountOptions, WorkloadOptions};
 use crate::account::Account;
 use crate::errors::{Error, Result};
-use crate::run::{Arrivals, Phase, Purpose, Rate, Run};
+use crate::run::{Arrivals, Gather, HIGHEST_RATE, Phase, Purpose, Rate, Run};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -20,6 +20,17 @@ pub enum ArrivalsOption {
     Constant,
     /// At random, as many customers do who know nothing of each other
     Poisson,
+}
+
+/// Whether load threads gather answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum GatherOption {
+    /// While the CPUs that the driver may use are mostly at work
+    Auto,
+    /// Whenever eight connections or more wait
+    On,
+    /// Never
+    Off,
 }
 
 /// How load is applied.
@@ -55,6 +66,9 @@ pub struct RunOptions {
     /// Threads that drive connections; as many as suit the machine unless said
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub load_threads: Option<i64>,
+    /// Whether a load thread waits a little for further answers before it works through those that are there (closed loop only)
+    #[arg(long, value_enum, default_value_t = GatherOption::Auto)]
+    pub gather: GatherOption,
     /// Send statements as text instead of preparing them
     #[arg(long)]
     pub text: bool,
@@ -101,6 +115,11 @@ impl RunOptions {
             stride: 1,
             transactions,
             load_threads: load_threads.map(|count| count as usize),
+            gather: match self.gather {
+                GatherOption::Auto => Gather::Auto,
+                GatherOption::On => Gather::On,
+                GatherOption::Off => Gather::Off,
+            },
             text: self.text,
             backlog: number("backlog", self.backlog, 0, 100_000_000)?,
             timeout: Duration::from_secs(number("timeout", self.timeout, 1, LONGEST)?),
@@ -128,8 +147,10 @@ impl RunOptions {
     }
 
     fn rate(&self, per_second: f64) -> Result<Rate> {
-        if !(per_second > 0.0 && per_second <= 1e9) {
-            let remedy = "Give transactions a second above 0, or leave --rate away for a closed loop";
+        if !(per_second > 0.0 && per_second <= HIGHEST_RATE) {
+            let remedy = format!(
+                "Give transactions per second above 0 and up to {HIGHEST_RATE}, or leave --rate away for a closed loop"
+            );
             return Err(Error::user(format!("--rate {per_second} is no rate"), remedy));
         }
         let arrivals = match self.arrivals {
@@ -249,6 +270,7 @@ mod tests {
             "--rate -1",
             "--rate nan",
             "--rate inf",
+            "--rate 20000000",
             "--time -1",
             "--warmup -1",
             "--transactions 0",

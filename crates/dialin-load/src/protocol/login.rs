@@ -19,7 +19,10 @@ pub enum Channel {
     /// Nobody on another machine: it is a unix socket.
     Local,
     /// Anybody.
-    Open,
+    Open {
+        /// Whether the server's key may be asked for, to encrypt the password with.
+        fetch_key: bool,
+    },
 }
 
 /// What to do next.
@@ -40,6 +43,8 @@ pub enum Refusal {
     Server(u16, String),
     /// The account needs a way of authentication that is not known here.
     Plugin(String),
+    /// The password could only be sent encrypted with a key that comes over an open channel, which was not allowed.
+    NeedsKey,
     /// What the server sent is no protocol.
     Malformed(Malformed),
 }
@@ -129,7 +134,12 @@ impl<'a> Login<'a> {
     fn more(&mut self, said: &[u8], random: &mut impl CryptoRngCore) -> Result<Step, Refusal> {
         match (self.plugin, said) {
             (Plugin::CachingSha2, [3]) => Ok(Step::Wait),
-            (Plugin::CachingSha2, [4]) if self.channel != Channel::Open => Ok(Step::Send(auth::in_clear(self.password))),
+            (Plugin::CachingSha2, [4]) if matches!(self.channel, Channel::Encrypted | Channel::Local) => {
+                Ok(Step::Send(auth::in_clear(self.password)))
+            }
+            (Plugin::CachingSha2, [4]) | (Plugin::Sha256, _) if self.channel == (Channel::Open { fetch_key: false }) => {
+                Err(Refusal::NeedsKey)
+            }
             (Plugin::CachingSha2, [4]) => {
                 self.asked_for_key = true;
                 Ok(Step::Send(vec![2]))
@@ -156,6 +166,7 @@ mod tests {
     use rsa::{Oaep, RsaPrivateKey};
     use sha1::Sha1;
 
+    const OPEN: Channel = Channel::Open { fetch_key: true };
     const CAPABILITIES: u64 = 0xDFFF_FFFF;
 
     fn login(plugin: &[u8], channel: Channel) -> Login<'static> {
@@ -169,30 +180,30 @@ mod tests {
 
     #[test]
     fn the_server_lets_in_at_once() {
-        let mut login = login(b"mysql_native_password\0", Channel::Open);
+        let mut login = login(b"mysql_native_password\0", OPEN);
         assert_eq!(take(&mut login, b"\0\0\0\x02\0\0\0"), Ok(Step::Welcome(2)));
     }
 
     #[test]
     fn the_reply_answers_with_the_way_that_the_server_tries_first() {
-        let reply = login(b"caching_sha2_password\0", Channel::Open).reply(CAPABILITIES, "u", "");
+        let reply = login(b"caching_sha2_password\0", OPEN).reply(CAPABILITIES, "u", "");
         let answer = Plugin::CachingSha2.answer(b"secret", b"abcdefghijklmnopqrst", false);
         assert!(reply.windows(32).any(|window| window == answer));
-        let unknown = login(b"dialog\0", Channel::Open).reply(CAPABILITIES, "u", "");
+        let unknown = login(b"dialog\0", OPEN).reply(CAPABILITIES, "u", "");
         let answer = Plugin::Native.answer(b"secret", b"abcdefghijklmnopqrst", false);
         assert!(unknown.windows(20).any(|window| window == answer));
     }
 
     #[test]
     fn a_refusal_has_the_servers_words() {
-        let mut login = login(b"", Channel::Open);
+        let mut login = login(b"", OPEN);
         let refused = take(&mut login, b"\xFF\x15\x04#28000Access denied");
         assert_eq!(refused, Err(Refusal::Server(1045, "Access denied".into())));
     }
 
     #[test]
     fn another_way_is_switched_to() {
-        let mut login = login(b"caching_sha2_password\0", Channel::Open);
+        let mut login = login(b"caching_sha2_password\0", OPEN);
         let challenge = b"ABCDEFGHIJKLMNOPQRST";
         let switched = take(&mut login, &[b"\xFEmysql_native_password\0", &challenge[..], b"\0"].concat());
         assert_eq!(switched, Ok(Step::Send(Plugin::Native.answer(b"secret", challenge, false))));
@@ -203,14 +214,14 @@ mod tests {
 
     #[test]
     fn a_way_that_is_not_known_is_named() {
-        let mut login = login(b"", Channel::Open);
+        let mut login = login(b"", OPEN);
         assert_eq!(take(&mut login, b"\xFEdialog\0x"), Err(Refusal::Plugin("dialog".into())));
         assert_eq!(take(&mut login, b"\xFE"), Err(Refusal::Plugin("mysql_old_password".into())));
     }
 
     #[test]
     fn a_cached_password_is_enough() {
-        let mut login = login(b"caching_sha2_password\0", Channel::Open);
+        let mut login = login(b"caching_sha2_password\0", OPEN);
         assert_eq!(take(&mut login, b"\x01\x03"), Ok(Step::Wait));
         assert_eq!(take(&mut login, b"\0\0\0\x02\0\0\0"), Ok(Step::Welcome(2)));
     }
@@ -228,7 +239,7 @@ mod tests {
         let private = RsaPrivateKey::new(&mut OsRng, 1024).unwrap();
         let key = private.to_public_key().to_public_key_pem(LineEnding::LF).unwrap();
         let key = [b"\x01", key.as_bytes()].concat();
-        let mut caching = login(b"caching_sha2_password\0", Channel::Open);
+        let mut caching = login(b"caching_sha2_password\0", OPEN);
         assert_eq!(take(&mut caching, b"\x01\x04"), Ok(Step::Send(vec![2])));
         for mut login in [caching, login(b"sha256_password\0", Channel::Local)] {
             let Ok(Step::Send(sent)) = take(&mut login, &key) else { panic!("an encrypted password") };
@@ -238,27 +249,36 @@ mod tests {
     }
 
     #[test]
+    fn a_key_is_not_taken_from_an_open_channel_unless_that_is_allowed() {
+        let closed = Channel::Open { fetch_key: false };
+        assert_eq!(take(&mut login(b"caching_sha2_password\0", closed), b"\x01\x04"), Err(Refusal::NeedsKey));
+        assert_eq!(take(&mut login(b"sha256_password\0", closed), b"\x01-----BEGIN PUBLIC KEY"), Err(Refusal::NeedsKey));
+        // What the server has cached needs no key.
+        assert_eq!(take(&mut login(b"caching_sha2_password\0", closed), b"\x01\x03"), Ok(Step::Wait));
+    }
+
+    #[test]
     fn a_key_that_nobody_asked_for_is_malformed() {
-        let mut login = login(b"caching_sha2_password\0", Channel::Open);
+        let mut login = login(b"caching_sha2_password\0", OPEN);
         assert!(matches!(take(&mut login, b"\x01-----BEGIN"), Err(Refusal::Malformed(_))));
     }
 
     #[test]
     fn a_server_that_asks_for_ever_is_malformed() {
-        let mut login = login(b"caching_sha2_password\0", Channel::Open);
+        let mut login = login(b"caching_sha2_password\0", OPEN);
         let last = (0..=MANY).map(|_| take(&mut login, b"\x01\x03")).last();
         assert!(matches!(last, Some(Err(Refusal::Malformed(_)))));
     }
 
     #[test]
     fn a_password_never_shows_in_text() {
-        assert!(!format!("{:?}", login(b"", Channel::Open)).contains("secret"));
+        assert!(!format!("{:?}", login(b"", OPEN)).contains("secret"));
     }
 
     proptest! {
         #[test]
         fn random_packets_do_not_panic(packets in prop::collection::vec((0..5usize, prop::collection::vec(any::<u8>(), 0..60)), 0..20)) {
-            let mut login = login(b"caching_sha2_password\0", Channel::Open);
+            let mut login = login(b"caching_sha2_password\0", OPEN);
             for (kind, rest) in packets {
                 let first: &[u8] = [&b""[..], b"\0", b"\x01", b"\xFE", b"\xFFxx"][kind];
                 let _ = take(&mut login, &[first, &rest].concat());

@@ -26,6 +26,12 @@ const MORE_RESULTS: u16 = 8;
 /// A buffer for gathering that grew beyond this is given back.
 const GATHERED_FOR_LONG: usize = 64 * 1024;
 
+/// The longest packet that is gathered to look into, in bytes: each connection has a buffer of its own for it.
+const LONGEST_GATHERED: usize = 1 << 20;
+
+/// A packet that has to be looked into is longer than [`LONGEST_GATHERED`].
+pub const TOO_LONG: Malformed = Malformed("a row or definition of more than 1 MiB");
+
 /// The longest text of an error that is kept.
 const MESSAGE: usize = 4096;
 
@@ -169,6 +175,7 @@ impl Response {
                     self.skip = end - rest.len();
                     return Ok(rest.len());
                 }
+                None if end > LONGEST_GATHERED => return Err(TOO_LONG),
                 None => {}
             }
         }
@@ -193,6 +200,9 @@ impl Response {
             self.pass(head)?;
             self.skip = missing;
             return Ok(used);
+        }
+        if HEADER + head.length > LONGEST_GATHERED {
+            return Err(TOO_LONG);
         }
         let part = &rest[used..][..missing.min(rest.len() - used)];
         self.gathered.extend_from_slice(part);

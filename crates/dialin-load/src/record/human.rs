@@ -80,6 +80,9 @@ pub fn summary(line: &SummaryLine) -> String {
     text
 }
 
+/// Transactions that are open for longer than this at the end are worth a sentence: a second is what `dialin` calls a stall.
+const STALL_MS: f64 = 1e3;
+
 const HEADINGS: [&str; 12] = [
     "step",
     "conn",
@@ -123,7 +126,12 @@ fn sentences(line: &SummaryLine) -> Vec<String> {
         if line.stopped { ", until it was stopped" } else { "" }
     )];
     if total.by_transaction.len() > 1 {
-        let parts: Vec<String> = total.by_transaction.iter().map(|(name, count)| format!("{name} {count}")).collect();
+        let p99 = |name: &String| total.latency_by_transaction.get(name).and_then(|line| line.latency.p99);
+        let part = |(name, count): (&String, &u64)| match p99(name) {
+            Some(p99) => format!("{name} {count} (p99 {} ms)", milliseconds(Some(p99))),
+            None => format!("{name} {count}"),
+        };
+        let parts: Vec<String> = total.by_transaction.iter().map(part).collect();
         said.push(format!("By transaction: {}", parts.join(", ")));
     }
     if !total.errors.is_empty() {
@@ -132,10 +140,25 @@ fn sentences(line: &SummaryLine) -> Vec<String> {
     if total.reconnects > 0 {
         said.push(format!("Connections lost and made anew: {}", total.reconnects));
     }
+    if total.unprepared > 0 {
+        said.push(format!(
+            "Statements sent as text, because the server had no room to prepare them: {} (raise its max_prepared_stmt_count)",
+            total.unprepared
+        ));
+    }
     if line.reached_backlog_cap {
         said.push(format!(
             "Too many transactions waited, and {} were dropped in measured seconds (see --backlog)",
             total.dropped
+        ));
+    }
+    for step in line.steps.iter().filter(|step| hides_a_stall(step)) {
+        let age = step.oldest_ms.unwrap_or_default() / 1e3;
+        said.push(format!(
+            "At the end of step {}, {} transactions had not finished, the oldest after {} s; no latency includes them",
+            step.step.unwrap_or_default(),
+            step.unfinished,
+            rounded(age)
         ));
     }
     for step in line.steps.iter().filter(|step| step.rate_reached == Some(false)) {
@@ -143,6 +166,11 @@ fn sentences(line: &SummaryLine) -> Vec<String> {
         said.push(format!("Step {number} reached {} of {} transactions a second", rounded(step.per_second), rounded(asked)));
     }
     said
+}
+
+/// Whether transactions that had not finished waited longer than a second, and longer than every one that finished.
+fn hides_a_stall(step: &StepLine) -> bool {
+    step.oldest_ms.is_some_and(|oldest| oldest > STALL_MS && step.latency.max.is_none_or(|longest| oldest > longest))
 }
 
 fn aligned(table: &[[String; HEADINGS.len()]]) -> String {
@@ -198,7 +226,7 @@ mod tests {
     use super::super::tally::tests::eventful;
     use super::super::tally::{Merged, Tally};
     use super::*;
-    use crate::run::{Arrivals, Purpose, Rate};
+    use crate::run::{Arrivals, Gather, Purpose, Rate};
 
     const END: End = End { seconds: 3, load_threads: 1, reached_backlog_cap: true, stopped: true };
 
@@ -247,12 +275,38 @@ mod tests {
             "By transaction: look 10, pay 30",
             "Errors by code: 1205×2 1213×4",
             "Connections lost and made anew: 2",
+            "no room to prepare them: 12 (raise its max_prepared_stmt_count)",
             "Too many transactions waited, and 6 were dropped in measured seconds (see --backlog)",
             "Step 2 reached 20 of 30 transactions a second",
+            "At the end of step 1, 9 transactions had not finished, the oldest after 3 s; no latency includes them",
         ] {
             assert!(text.contains(said), "{said} is not in {text}");
         }
         assert!(!text.contains("Step 1 reached"));
+    }
+
+    #[test]
+    fn transactions_that_are_open_no_longer_than_others_took_are_not_worth_a_sentence() {
+        let ended = |oldest_ns, latency_ns| {
+            let mut tally = Tally { busy: 16, oldest_ns, ..Tally::new(2) };
+            tally.transaction(0, latency_ns, latency_ns);
+            let mut steps = Steps::new(names());
+            steps.add(&when(1, None), &second_of(&tally));
+            summary(&steps.finish(END)).contains("had not finished")
+        };
+        let [short, long] = [20_000_000, 5_000_000_000];
+        assert_eq!([ended(short, short / 2), ended(long, short), ended(long, 2 * long)], [false, true, false]);
+    }
+
+    #[test]
+    fn each_kind_of_transaction_has_its_p99() {
+        let mut tally = Tally::new(2);
+        (0..200).for_each(|_| tally.transaction(0, 3_000_000, 1_000_000));
+        (0..50).for_each(|_| tally.transaction(1, 90_000_000, 1_000_000));
+        let mut steps = Steps::new(names());
+        steps.add(&when(1, None), &second_of(&tally));
+        let text = summary(&steps.finish(END));
+        assert!(text.contains("By transaction: look 50, pay 200 (p99 3.00 ms)"), "{text}");
     }
 
     #[test]
@@ -276,6 +330,7 @@ mod tests {
             server: Some("/s.sock".into()),
             agents: vec![],
             load_threads: None,
+            gather: Gather::Auto,
             engine: "epoll",
             seed: 1,
             transaction_limit: None,

@@ -1,7 +1,7 @@
 //! The lines of the stream, as `schema/load.schema.json` describes them. Times are in milliseconds unless said.
 
 use super::tally::{Merged, Tally};
-use super::times::{Percentiles, UNIT_NS};
+use super::times::{Percentiles, Times, UNIT_NS};
 use crate::errors::{Error, Fault};
 use crate::run::{Purpose, Rate};
 use serde::Serialize;
@@ -55,26 +55,40 @@ pub struct SecondLine {
     pub retries: u64,
     /// Connections that were lost and made anew.
     pub reconnects: u64,
+    /// Statements that a connection sends as text from then on, because the server had no room to prepare them.
+    pub unprepared: u64,
     /// Transactions that were due and dropped, because too many waited.
     pub dropped: u64,
     /// Transactions that wait for a connection at the end.
     pub backlog: u64,
     /// Connections with a transaction at the end.
     pub busy: u64,
+    /// Transactions that are open or wait for a connection at the end: `busy` and `backlog`.
+    pub unfinished: u64,
+    /// How long ago the oldest of these was due, or began in a closed loop; null without any.
+    pub oldest_ms: Option<f64>,
     /// How long transactions took from when they were due; in a closed loop, from when they began.
     pub latency: Percentiles,
+    /// The same by the name of the transaction; empty where there is only one.
+    pub latency_by_transaction: BTreeMap<String, LatencyLine>,
     /// How long transactions took from when they began.
     pub service: Percentiles,
+    /// How long transactions took that failed or were lost with their connection, counted as `latency` is.
+    pub failed: Percentiles,
     /// Histogram of `latency`.
     pub latency_histogram: String,
     /// Histogram of `service`.
     pub service_histogram: String,
+    /// Histogram of `failed`.
+    pub failed_histogram: String,
     /// The unit of the values in the histograms, in nanoseconds.
     pub histogram_unit_ns: u64,
     /// CPU seconds, user and system, that the driver took.
     pub driver_cpu: f64,
     /// The driver's own timers.
     pub timers: TimersLine,
+    /// How load threads gathered answers.
+    pub gathering: GatheringLine,
 }
 
 /// Statements by what they are counted as.
@@ -99,6 +113,39 @@ pub struct TimersLine {
     pub late_max: Option<f64>,
 }
 
+/// How long one kind of transaction took.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LatencyLine {
+    /// As [`SecondLine::latency`] of this kind alone.
+    pub latency: Percentiles,
+    /// Histogram of `latency`.
+    pub latency_histogram: String,
+}
+
+/// The latency of each kind of transaction; empty where there is only one.
+pub(super) fn latency_by_name(tally: &Tally, names: &[String]) -> BTreeMap<String, LatencyLine> {
+    if names.len() < 2 {
+        return BTreeMap::new();
+    }
+    let line = |times: &Times| LatencyLine { latency: times.percentiles(), latency_histogram: times.encoded() };
+    names.iter().cloned().zip(tally.latency_by.iter().map(line)).collect()
+}
+
+/// How load threads waited for further answers before they worked through those that were there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct GatheringLine {
+    /// How many pauses they made.
+    pub pauses: u64,
+    /// How long these were, all together.
+    pub seconds: f64,
+}
+
+impl GatheringLine {
+    pub(super) fn of(tally: &Tally) -> Self {
+        Self { pauses: tally.gather_pauses, seconds: seconds(tally.gather_ns) }
+    }
+}
+
 impl Merged {
     /// The line of this second; `names` are those of the plan's transactions.
     #[must_use]
@@ -118,16 +165,23 @@ impl Merged {
             errors: tally.errors.clone(),
             retries: tally.retries,
             reconnects: tally.reconnects,
+            unprepared: tally.unprepared,
             dropped: tally.dropped,
             backlog: tally.backlog,
             busy: tally.busy,
+            unfinished: tally.unfinished(),
+            oldest_ms: oldest_ms(tally.unfinished(), tally.oldest_ns),
             latency: tally.latency.percentiles(),
+            latency_by_transaction: latency_by_name(tally, names),
             service: tally.service.percentiles(),
+            failed: tally.failed.percentiles(),
             latency_histogram: tally.latency.encoded(),
             service_histogram: tally.service.encoded(),
+            failed_histogram: tally.failed.encoded(),
             histogram_unit_ns: UNIT_NS,
             driver_cpu: seconds(self.driver_cpu_ns),
             timers: TimersLine::of(tally),
+            gathering: GatheringLine::of(tally),
         }
     }
 }
@@ -135,6 +189,11 @@ impl Merged {
 /// Transactions by name.
 pub(super) fn by_name(tally: &Tally, names: &[String]) -> BTreeMap<String, u64> {
     names.iter().cloned().zip(tally.transactions.iter().copied()).collect()
+}
+
+/// The age of the oldest unfinished transaction in milliseconds, to the microsecond; None where there is none.
+pub(super) fn oldest_ms(unfinished: u64, oldest_ns: u64) -> Option<f64> {
+    (unfinished > 0).then(|| (oldest_ns as f64 / 1e3).round() / 1e3)
 }
 
 /// Nanoseconds as seconds, to the microsecond.
@@ -223,7 +282,6 @@ pub struct CeilingLine {
 mod tests {
     use super::super::line::Line;
     use super::super::tally::tests::eventful;
-    use super::super::times::Times;
     use super::*;
     use crate::run::Arrivals;
 
@@ -251,13 +309,14 @@ mod tests {
             "type": "second", "second": 7, "at": 1_764_150_007.0, "seconds": 1.0, "phase": "measure", "step": 1,
             "connections": 5, "rate": 30.0, "transactions": 20, "by_transaction": {"pay": 15, "look": 5},
             "statements": {"read": 280, "write": 80, "other": 40}, "errors": {"1205": 1, "1213": 2}, "retries": 1,
-            "reconnects": 1, "dropped": 3, "backlog": 4, "busy": 5, "histogram_unit_ns": 100, "driver_cpu": 0.123_457,
+            "reconnects": 1, "unprepared": 6, "dropped": 3, "backlog": 4, "busy": 5, "unfinished": 9, "oldest_ms": 3000.0, "histogram_unit_ns": 100, "driver_cpu": 0.123_457,
             "timers": {"count": 2, "late_mean": 0.026, "late_max": 0.05},
+            "gathering": {"pauses": 40, "seconds": 0.008},
         });
         for (key, value) in expected.as_object().unwrap() {
             assert_eq!(&line[key], value, "{key}");
         }
-        assert_eq!(line.as_object().unwrap().len(), expected.as_object().unwrap().len() + 4);
+        assert_eq!(line.as_object().unwrap().len(), expected.as_object().unwrap().len() + 7);
     }
 
     #[test]
@@ -266,6 +325,9 @@ mod tests {
         assert_eq!(Times::decoded(&line.latency_histogram).unwrap().percentiles(), line.latency);
         assert_eq!(Times::decoded(&line.service_histogram).unwrap().percentiles(), line.service);
         assert_ne!(line.latency, line.service);
+        let pay = &line.latency_by_transaction["pay"];
+        assert_eq!(Times::decoded(&pay.latency_histogram).unwrap().percentiles(), pay.latency);
+        assert_eq!(Times::decoded(&pay.latency_histogram).unwrap().count(), line.by_transaction["pay"]);
     }
 
     #[test]

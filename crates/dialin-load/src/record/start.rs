@@ -2,7 +2,7 @@
 
 use super::times::UNIT_NS;
 use crate::plan::{Plan, Transaction};
-use crate::run::{Arrivals, Phase, Rate, Run};
+use crate::run::{Arrivals, Gather, Phase, Rate, Run};
 use serde::Serialize;
 
 /// The schema that the lines of the stream keep to.
@@ -29,6 +29,8 @@ pub struct StartLine {
     pub agents: Vec<String>,
     /// Load threads that were asked for; null for as many as suit the machine.
     pub load_threads: Option<usize>,
+    /// Whether load threads gather answers in a closed loop: `auto`, `on` or `off`.
+    pub gather: Gather,
     /// How the load threads wait for the server.
     pub engine: &'static str,
     /// The seed of all randomness.
@@ -84,6 +86,7 @@ impl StartLine {
             server: agents.is_empty().then(|| run.account.address.to_string()),
             agents: agents.to_vec(),
             load_threads: run.load_threads,
+            gather: run.gather,
             engine: "epoll",
             seed: run.seed,
             transaction_limit: run.transactions,
@@ -140,6 +143,7 @@ mod tests {
             stride: 1,
             transactions: None,
             load_threads: None,
+            gather: Gather::Auto,
             text: true,
             backlog: 100,
             timeout: Duration::from_secs(60),

@@ -1,6 +1,6 @@
 //! What a run came to: a total for each step and for all.
 
-use super::lines::{Statements, TimersLine, When, by_name, seconds};
+use super::lines::{GatheringLine, LatencyLine, Statements, TimersLine, When, by_name, latency_by_name, oldest_ms, seconds};
 use super::start::arrivals;
 use super::tally::{Merged, Tally};
 use super::times::{Percentiles, UNIT_NS};
@@ -61,24 +61,38 @@ pub struct StepLine {
     pub retries: u64,
     /// Connections that were lost and made anew.
     pub reconnects: u64,
+    /// Statements that a connection sends as text from then on, because the server had no room to prepare them.
+    pub unprepared: u64,
     /// Transactions that were due and dropped.
     pub dropped: u64,
     /// The most transactions that waited at the end of a second.
     pub backlog_max: u64,
+    /// Transactions that were open or waited for a connection at the end of the last second.
+    pub unfinished: u64,
+    /// How long ago the oldest of these was due, or began in a closed loop; null without any.
+    pub oldest_ms: Option<f64>,
     /// See [`SecondLine::latency`](super::SecondLine::latency).
     pub latency: Percentiles,
+    /// See [`SecondLine::latency_by_transaction`](super::SecondLine::latency_by_transaction).
+    pub latency_by_transaction: BTreeMap<String, LatencyLine>,
     /// See [`SecondLine::service`](super::SecondLine::service).
     pub service: Percentiles,
+    /// See [`SecondLine::failed`](super::SecondLine::failed).
+    pub failed: Percentiles,
     /// Histogram of `latency`.
     pub latency_histogram: String,
     /// Histogram of `service`.
     pub service_histogram: String,
+    /// Histogram of `failed`.
+    pub failed_histogram: String,
     /// CPU seconds, user and system, that the driver took.
     pub driver_cpu: f64,
     /// The same for a transaction, in microseconds; null without one.
     pub driver_cpu_us_per_transaction: Option<f64>,
     /// The driver's own timers.
     pub timers: TimersLine,
+    /// How load threads gathered answers.
+    pub gathering: GatheringLine,
 }
 
 /// How a run ended.
@@ -111,6 +125,8 @@ struct Total {
     driver_cpu_ns: u64,
     backlog_max: u64,
     backlog_last: u64,
+    unfinished_last: u64,
+    oldest_last_ns: u64,
 }
 
 impl Steps {
@@ -169,6 +185,8 @@ impl Total {
         self.driver_cpu_ns += merged.driver_cpu_ns;
         self.backlog_max = self.backlog_max.max(merged.tally.backlog);
         self.backlog_last = merged.tally.backlog;
+        self.unfinished_last = merged.tally.unfinished();
+        self.oldest_last_ns = merged.tally.oldest_ns;
     }
 
     /// The line of a step that began so, or of all steps.
@@ -191,16 +209,23 @@ impl Total {
             errors: tally.errors.clone(),
             retries: tally.retries,
             reconnects: tally.reconnects,
+            unprepared: tally.unprepared,
             dropped: tally.dropped,
             backlog_max: self.backlog_max,
+            unfinished: self.unfinished_last,
+            oldest_ms: oldest_ms(self.unfinished_last, self.oldest_last_ns),
             latency: tally.latency.percentiles(),
+            latency_by_transaction: latency_by_name(tally, names),
             service: tally.service.percentiles(),
+            failed: tally.failed.percentiles(),
             latency_histogram: tally.latency.encoded(),
             service_histogram: tally.service.encoded(),
+            failed_histogram: tally.failed.encoded(),
             driver_cpu: seconds(self.driver_cpu_ns),
             driver_cpu_us_per_transaction: (transactions > 0)
                 .then(|| thousandths(self.driver_cpu_ns as f64 / 1e3 / transactions as f64)),
             timers: TimersLine::of(tally),
+            gathering: GatheringLine::of(tally),
         }
     }
 }
@@ -295,6 +320,21 @@ mod tests {
         let total = steps.finish(END).total;
         assert_eq!((total.errors[&1213], total.retries, total.reconnects, total.dropped), (4, 2, 2, 6));
         assert_eq!((total.backlog_max, total.statements.all(), total.by_transaction["look"]), (4, 800, 10));
+        assert_eq!(total.latency_by_transaction["look"].latency.max, Some(20.0063));
+        assert_eq!((total.unfinished, total.oldest_ms, total.failed.max), (9, Some(3000.0), Some(7.0015)));
+    }
+
+    #[test]
+    fn each_step_tells_what_was_open_at_its_own_end() {
+        let mut steps = Steps::new(names());
+        let mut stalled = Merged::new(2);
+        stalled.add(&eventful());
+        steps.add(&when(1, 1, Purpose::Measure, None), &stalled);
+        steps.add(&when(2, 2, Purpose::Measure, None), &merged(10, 1));
+        let line = steps.finish(END);
+        let told: Vec<_> = line.steps.iter().map(|step| (step.unfinished, step.oldest_ms)).collect();
+        assert_eq!(told, [(9, Some(3000.0)), (0, None)]);
+        assert_eq!((line.total.unfinished, line.total.oldest_ms), (0, None));
     }
 
     #[test]

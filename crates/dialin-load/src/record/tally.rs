@@ -18,17 +18,30 @@ pub struct Tally {
     pub retries: u64,
     /// Connections that were lost and made anew.
     pub reconnects: u64,
+    /// Statements that a connection sends as text from now on, because the server had no room to prepare them.
+    pub unprepared: u64,
     /// Transactions that were due and dropped, because too many waited.
     pub dropped: u64,
     /// Transactions that are due and wait for a connection, at the end of the second.
     pub backlog: u64,
     /// Connections with a transaction, at the end of the second.
     pub busy: u64,
+    /// How long ago the oldest transaction that has not ended was due, in nanoseconds at the end of the second; in a closed loop,
+    /// how long ago it began. 0 where there is none.
+    pub oldest_ns: u64,
     /// How long transactions took from when they were due; in a closed loop, from when they began.
     pub latency: Times,
+    /// The same for each of the plan's transactions, by their place; empty histograms where there is only one.
+    pub latency_by: Vec<Times>,
     /// How long transactions took from when they began.
     pub service: Times,
-    /// Timers that went off: due transactions, pauses, and what else the driver wanted to do at a time.
+    /// How long transactions took that failed or were lost with their connection, counted as `latency` is.
+    pub failed: Times,
+    /// Pauses in which load threads gathered answers.
+    pub gather_pauses: u64,
+    /// How long these were, all together, in nanoseconds.
+    pub gather_ns: u64,
+    /// Timers that went off: pauses, and due transactions for which a connection was free when they were due.
     pub timers: u64,
     /// How late they went off, all together, in nanoseconds.
     pub late_ns_sum: u64,
@@ -40,7 +53,7 @@ impl Tally {
     /// Nothing yet, for a plan with so many transactions.
     #[must_use]
     pub fn new(transactions: usize) -> Self {
-        Self { transactions: vec![0; transactions], ..Self::default() }
+        Self { transactions: vec![0; transactions], latency_by: vec![Times::new(); transactions], ..Self::default() }
     }
 
     /// A transaction ended well.
@@ -48,7 +61,15 @@ impl Tally {
     pub fn transaction(&mut self, index: usize, latency_ns: u64, service_ns: u64) {
         self.transactions[index] += 1;
         self.latency.record(latency_ns);
+        if self.latency_by.len() > 1 {
+            self.latency_by[index].record(latency_ns);
+        }
         self.service.record(service_ns);
+    }
+
+    /// A transaction failed, or its connection was lost.
+    pub fn failure(&mut self, latency_ns: u64) {
+        self.failed.record(latency_ns);
     }
 
     /// A statement was answered.
@@ -85,10 +106,14 @@ impl Tally {
         self.transactions.fill(0);
         self.statements = [0; 3];
         self.errors.clear();
-        (self.retries, self.reconnects, self.dropped, self.backlog, self.busy) = (0, 0, 0, 0, 0);
-        (self.timers, self.late_ns_sum, self.late_ns_max) = (0, 0, 0);
+        (self.retries, self.reconnects, self.unprepared) = (0, 0, 0);
+        (self.dropped, self.backlog, self.busy) = (0, 0, 0);
+        (self.gather_pauses, self.gather_ns) = (0, 0);
+        (self.oldest_ns, self.timers, self.late_ns_sum, self.late_ns_max) = (0, 0, 0, 0);
         self.latency.clear();
+        self.latency_by.iter_mut().for_each(Times::clear);
         self.service.clear();
+        self.failed.clear();
     }
 
     /// All transactions.
@@ -103,11 +128,18 @@ impl Tally {
         self.errors.values().sum()
     }
 
+    /// Transactions that are open or wait for a connection at the end of the second.
+    #[must_use]
+    pub fn unfinished(&self) -> u64 {
+        self.busy + self.backlog
+    }
+
     /// Add what was counted beside this one at the same time.
     pub(super) fn join(&mut self, other: &Tally) {
         self.follow(other);
         self.backlog += other.backlog;
         self.busy += other.busy;
+        self.oldest_ns = self.oldest_ns.max(other.oldest_ns);
     }
 
     /// Add what was counted at another time: everything but the levels, which no sum makes sense of.
@@ -121,12 +153,18 @@ impl Tally {
         }
         self.retries += other.retries;
         self.reconnects += other.reconnects;
+        self.unprepared += other.unprepared;
         self.dropped += other.dropped;
+        self.gather_pauses += other.gather_pauses;
+        self.gather_ns += other.gather_ns;
         self.timers += other.timers;
         self.late_ns_sum = self.late_ns_sum.saturating_add(other.late_ns_sum);
         self.late_ns_max = self.late_ns_max.max(other.late_ns_max);
         self.latency.add(&other.latency);
+        self.latency_by.resize_with(self.latency_by.len().max(other.latency_by.len()), Times::new);
+        self.latency_by.iter_mut().zip(&other.latency_by).for_each(|(own, more)| own.add(more));
         self.service.add(&other.service);
+        self.failed.add(&other.failed);
     }
 }
 
@@ -179,7 +217,11 @@ pub(super) mod tests {
         tally.timer(2_000);
         tally.timer(50_000);
         tally.dropped += 3;
+        tally.unprepared += 6;
         (tally.backlog, tally.busy) = (4, 5);
+        (tally.gather_pauses, tally.gather_ns) = (40, 8_000_000);
+        tally.oldest_ns = 3_000_000_000;
+        tally.failure(7_000_000);
         tally
     }
 
@@ -191,6 +233,22 @@ pub(super) mod tests {
         assert_eq!((tally.retries, tally.reconnects, tally.dropped), (1, 1, 3));
         assert_eq!((tally.timers, tally.late_ns_sum, tally.late_ns_max), (2, 52_000, 50_000));
         assert_eq!((tally.latency.percentiles().max, tally.service.percentiles().max), (Some(20.0063), Some(10.0031)));
+    }
+
+    #[test]
+    fn each_kind_of_transaction_has_a_histogram_of_its_own_that_add_up_to_that_of_all() {
+        let mut both = Merged::new(2);
+        both.add(&eventful());
+        both.add(&eventful());
+        let counts: Vec<u64> = both.tally.latency_by.iter().map(Times::count).collect();
+        assert_eq!((counts.as_slice(), both.tally.latency.count()), ([30, 10].as_slice(), 40));
+        let mut sum = both.tally.latency_by[0].clone();
+        sum.add(&both.tally.latency_by[1]);
+        assert_eq!(sum, both.tally.latency);
+        // One kind alone needs no second histogram.
+        let mut alone = Tally::new(1);
+        alone.transaction(0, 1, 1);
+        assert_eq!(alone.latency_by[0].count(), 0);
     }
 
     #[test]
@@ -208,6 +266,7 @@ pub(super) mod tests {
         host.driver_cpu_ns = 7;
         assert_eq!((host.tally.transactions.as_slice(), host.tally.backlog, host.tally.busy), ([30, 10].as_slice(), 8, 10));
         assert_eq!((host.tally.errors[&1213], host.tally.late_ns_max, host.tally.latency.count()), (4, 50_000, 40));
+        assert_eq!((host.tally.unfinished(), host.tally.oldest_ns, host.tally.failed.count()), (18, 3_000_000_000, 2));
         let mut all = Merged::default();
         all.merge(&host);
         all.merge(&host);

@@ -5,6 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 use serde::{Deserialize, Serialize};
+use std::sync::LazyLock;
 
 /// The unit of a histogram's values, in nanoseconds.
 pub const UNIT_NS: u64 = 100;
@@ -13,9 +14,12 @@ const LONGEST: u64 = 3_600 * 1_000_000_000 / UNIT_NS;
 const UNITS_PER_MS: f64 = 1_000_000.0 / UNIT_NS as f64;
 const DIGITS: u8 = 3;
 
-/// How long things took, exact to three digits, from 100 ns to an hour. Its size (216 KiB) never changes.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Times(Histogram<u64>);
+/// What a histogram without values is encoded as.
+static EMPTY: LazyLock<String> = LazyLock::new(|| encoded(&empty()));
+
+/// How long things took, exact to three digits, from 100 ns to an hour. It takes 216 KiB from the first value on, and none before.
+#[derive(Clone, Debug, Default)]
+pub struct Times(Option<Box<Histogram<u64>>>);
 
 /// Percentiles of times, in milliseconds. One of which there are too few values is None: percentile p needs 1 / (1 − p) of
 /// them, so p99.99 needs 10,000.
@@ -41,68 +45,85 @@ pub struct Percentiles {
     pub max: Option<f64>,
 }
 
-impl Default for Times {
-    fn default() -> Self {
-        Self::new()
+impl PartialEq for Times {
+    /// Whether both hold the same values.
+    fn eq(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (Some(one), Some(other)) => one == other,
+            _ => self.count() == 0 && other.count() == 0,
+        }
     }
+}
+
+fn empty() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, LONGEST, DIGITS).expect("these constants are valid bounds")
+}
+
+fn encoded(histogram: &Histogram<u64>) -> String {
+    let mut bytes = Vec::new();
+    V2DeflateSerializer::new().serialize(histogram, &mut bytes).expect("counts fit 63 bits, and memory can be written to");
+    STANDARD.encode(bytes)
 }
 
 impl Times {
     /// None yet.
     #[must_use]
     pub fn new() -> Self {
-        Self(Histogram::new_with_bounds(1, LONGEST, DIGITS).expect("these constants are valid bounds"))
+        Self(None)
     }
 
     /// Count one, in nanoseconds.
     #[inline]
     pub fn record(&mut self, nanoseconds: u64) {
-        self.0.saturating_record(nanoseconds / UNIT_NS);
+        self.0.get_or_insert_with(|| Box::new(empty())).saturating_record(nanoseconds / UNIT_NS);
     }
 
     /// How many there are.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.0.len()
+        self.0.as_ref().map_or(0, |histogram| histogram.len())
     }
 
     /// Count another histogram's values too.
     pub fn add(&mut self, other: &Times) {
-        if other.count() > 0 {
-            self.0.add(&other.0).expect("all histograms have the same bounds");
+        if let Some(more) = other.0.as_ref().filter(|more| !more.is_empty()) {
+            let own = self.0.get_or_insert_with(|| Box::new(empty()));
+            own.add(more.as_ref()).expect("all histograms have the same bounds");
         }
     }
 
     /// Forget all values, and keep the memory.
     pub fn clear(&mut self) {
-        if self.count() > 0 {
-            self.0.reset();
+        if let Some(histogram) = self.0.as_mut().filter(|histogram| !histogram.is_empty()) {
+            histogram.reset();
         }
     }
 
     /// Mean, percentiles and maximum.
     #[must_use]
     pub fn percentiles(&self) -> Percentiles {
-        let count = self.count();
-        let at = |quantile, least| (count >= least).then(|| milliseconds(self.0.value_at_quantile(quantile) as f64));
+        let Some(histogram) = &self.0 else { return Percentiles::default() };
+        let count = histogram.len();
+        let at = |quantile, least| (count >= least).then(|| milliseconds(histogram.value_at_quantile(quantile) as f64));
         Percentiles {
-            mean: (count > 0).then(|| milliseconds(self.0.mean())),
+            mean: (count > 0).then(|| milliseconds(histogram.mean())),
             p50: at(0.5, 2),
             p90: at(0.9, 10),
             p95: at(0.95, 20),
             p99: at(0.99, 100),
             p99_9: at(0.999, 1_000),
             p99_99: at(0.9999, 10_000),
-            max: (count > 0).then(|| milliseconds(self.0.max() as f64)),
+            max: (count > 0).then(|| milliseconds(histogram.max() as f64)),
         }
     }
 
     /// The histogram in HdrHistogram's compressed form (V2, deflated), as base64. Its values are in units of [`UNIT_NS`].
     #[must_use]
     pub fn encoded(&self) -> String {
-        let mut bytes = Vec::new();
-        V2DeflateSerializer::new().serialize(&self.0, &mut bytes).expect("counts fit 63 bits, and memory can be written to");
-        STANDARD.encode(bytes)
+        match &self.0 {
+            Some(histogram) if !histogram.is_empty() => encoded(histogram),
+            _ => EMPTY.clone(),
+        }
     }
 
     /// The histogram that [`Times::encoded`] wrote.
@@ -118,7 +139,7 @@ impl Times {
         if (histogram.low(), histogram.high(), histogram.sigfig()) != (1, LONGEST, DIGITS) {
             return Err("a histogram has other bounds than this version's".into());
         }
-        Ok(Self(histogram))
+        Ok(Self((!histogram.is_empty()).then(|| Box::new(histogram))))
     }
 }
 

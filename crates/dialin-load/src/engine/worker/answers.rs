@@ -2,50 +2,55 @@
 
 use super::Worker;
 use crate::engine::channels::LostConnection;
-use crate::engine::connection::{Received, awaited};
-use crate::engine::error_policy::{LOST, NO_ROW, Verdict, garbled, judge};
+use crate::engine::connection::{Prepared, Received, awaited};
+use crate::engine::error_policy::{LOST, NO_ROW, NOT_PREPARABLE, TOO_MANY_STATEMENTS, Verdict, garbled, judge, shortened};
 use crate::engine::slot::{After, Doing, State, What};
-use crate::errors::Result;
-use crate::plan::Kind;
+use crate::errors::{Error, Result};
+use crate::plan::{Kind, Statement};
+use crate::protocol::command::Execution;
 use crate::protocol::response::Outcome;
+use crate::protocol::text::Template;
 use std::cmp::Reverse;
+use std::time::Instant;
 
 impl Worker<'_> {
     pub(super) fn receive(&mut self, place: usize) -> Result<()> {
-        loop {
-            let slot = &mut self.slots[place];
-            let State::Waits(doing, _) = slot.state else { return self.overhear(place) };
-            let Some(connection) = &mut slot.connection else { return Ok(()) };
-            if !connection.is_sent() {
-                match connection.send() {
-                    Ok(true) => self.waiter.watch_room(connection.socket(), place, false)?,
-                    Ok(false) => {}
-                    Err(_) => {
-                        self.lose(place);
-                        return Ok(());
-                    }
-                }
-            }
-            let keep = if connection.keeps() { awaited(self.shared.plan, &mut slot.player) } else { None };
-            let keep = keep.map(|execute| (execute, &mut slot.player));
-            match connection.receive(&mut self.buffer, None, keep) {
-                Received::Nothing => return Ok(()),
-                Received::Part => {}
-                Received::Answer(outcome) => {
-                    let now = self.shared.clock.now();
-                    self.waits -= 1;
-                    self.slots[place].state = State::Plays;
-                    if !self.is_draining {
-                        self.roll(now);
-                    }
-                    return self.answered(place, doing, &outcome, now);
-                }
-                Received::Lost => {
+        let slot = &mut self.slots[place];
+        let State::Waits(doing, _) = slot.state else { return self.overhear(place) };
+        let Some(connection) = &mut slot.connection else { return Ok(()) };
+        if !connection.is_sent() {
+            match connection.send() {
+                Ok(true) => self.waiter.watch_room(connection.socket(), place, false)?,
+                Ok(false) => {}
+                Err(_) => {
                     self.lose(place);
                     return Ok(());
                 }
-                Received::Malformed(why) => return Err(garbled(why)),
             }
+        }
+        let keep = if connection.keeps() { awaited(self.shared.plan, &mut slot.player) } else { None };
+        let keep = keep.map(|execute| (execute, &mut slot.player));
+        match connection.receive_turn(&mut self.buffer, keep) {
+            Received::Nothing => Ok(()),
+            // The poller tells only of what arrives from now on.
+            Received::Part(_) => {
+                self.unread.push(place);
+                Ok(())
+            }
+            Received::Answer(outcome) => {
+                let now = self.shared.clock.now();
+                self.waits -= 1;
+                self.slots[place].state = State::Plays;
+                if !self.is_draining {
+                    self.roll(now);
+                }
+                self.answered(place, doing, &outcome, now)
+            }
+            Received::Lost => {
+                self.lose(place);
+                Ok(())
+            }
+            Received::Malformed(why) => Err(garbled(why)),
         }
     }
 
@@ -54,7 +59,7 @@ impl Worker<'_> {
         let slot = &mut self.slots[place];
         let Some(connection) = slot.connection.as_mut().filter(|_| slot.state == State::Free) else { return Ok(()) };
         match connection.receive(&mut self.buffer, None, None) {
-            Received::Nothing | Received::Part => {}
+            Received::Nothing | Received::Part(_) => {}
             Received::Malformed(why) => return Err(garbled(why)),
             // No transaction suffers from it, so it is no error.
             Received::Lost | Received::Answer(_) => {
@@ -67,13 +72,15 @@ impl Worker<'_> {
     }
 
     fn answered(&mut self, place: usize, doing: Doing, outcome: &Outcome, now: u64) -> Result<()> {
-        let kind = match doing {
-            Doing::Statement(kind) => kind,
-            Doing::Batch => Kind::Write,
-            Doing::Rollback(_) => Kind::Other,
-        };
-        self.tally.statement(kind);
+        match doing {
+            Doing::Statement(kind) => self.tally.statement(kind),
+            Doing::Batch => self.tally.statement(Kind::Write),
+            Doing::Rollback(_) => self.tally.statement(Kind::Other),
+            // It is no part of the workload.
+            Doing::Prepare(_) => {}
+        }
         match (doing, outcome) {
+            (Doing::Prepare(statement), _) => self.prepared(place, statement, outcome, now),
             // The server rolls back what a connection leaves behind.
             (Doing::Rollback(_), Outcome::Error { .. }) => {
                 self.lose(place);
@@ -95,6 +102,39 @@ impl Worker<'_> {
                 self.go_on(place, now)
             }
         }
+    }
+
+    /// The server prepared a statement, or cannot: then it is sent as text.
+    fn prepared(&mut self, place: usize, statement: usize, outcome: &Outcome, now: u64) -> Result<()> {
+        let plan = self.shared.plan;
+        let Statement { sql, parameters: needed, .. } = &plan.statements[statement];
+        let prepared = match outcome {
+            Outcome::Prepared { id, parameters, .. } if usize::from(*parameters) == *needed => {
+                Prepared::Binary(Execution::new(*id, *needed))
+            }
+            Outcome::Prepared { parameters, .. } => {
+                let what = format!("`{}` has {parameters} parameters, not {needed}", shortened(sql));
+                return Err(Error::workload(what, "Correct the statement in the workload"));
+            }
+            Outcome::Error { code: NOT_PREPARABLE, .. } => Prepared::Text(Template::new(sql)),
+            Outcome::Error { code: TOO_MANY_STATEMENTS, .. } => {
+                self.tally.unprepared += 1;
+                Prepared::Text(Template::new(sql))
+            }
+            Outcome::Error { code, message, .. } => {
+                return self.failed(place, Doing::Prepare(statement), (*code, message), now);
+            }
+            Outcome::Ok { .. } | Outcome::Rows { .. } => {
+                return Err(Error::server(
+                    "The server answers a preparation with rows",
+                    "Check that it is a MySQL or MariaDB server",
+                ));
+            }
+        };
+        if let Some(connection) = &mut self.slots[place].connection {
+            connection.learn(statement, prepared);
+        }
+        self.go_on(place, now)
     }
 
     /// Whether the statement that was answered needs a row and found none.
@@ -158,6 +198,10 @@ impl Worker<'_> {
     pub(super) fn lose(&mut self, place: usize) {
         self.tally.error(LOST);
         self.shared.note(LOST, "the connection was lost");
+        let player = &self.slots[place].player;
+        if player.began >= self.counted_from {
+            self.tally.failure(self.shared.clock.now().saturating_sub(player.due));
+        }
         self.part_with(place);
     }
 
@@ -169,7 +213,13 @@ impl Worker<'_> {
         }
         slot.state = State::Lost;
         slot.connection = None;
+        self.timers.retain(|Reverse((_, timed))| *timed != place);
+        if let Some(due) = slot.booked.take()
+            && let Some(arriving) = self.shared.queue().of(self.phase)
+        {
+            arriving.give_back(due);
+        }
         self.lost += 1;
-        self.shared.reconnect(LostConnection { thread: self.place, place });
+        self.shared.reconnect(LostConnection { thread: self.place, place, since: Instant::now() });
     }
 }

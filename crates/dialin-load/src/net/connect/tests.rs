@@ -80,29 +80,51 @@ fn a_session_knows_its_server() {
     assert_eq!(session.server, Server { version: "8.0.33".into(), mariadb: false, connection_id: 7 });
     assert_eq!(session.status, 2);
     assert!(!session.stream.is_encrypted());
-    assert_eq!(session.settled(&account).tls.mode, TlsMode::Disabled);
     thread.join().unwrap();
 }
 
 #[test]
-fn encryption_that_does_not_come_about_is_done_without_where_it_is_only_preferred() {
+fn a_handshake_that_fails_is_an_error_where_encryption_is_preferred_too() {
     let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
     let port = listener.local_addr().unwrap().port();
     let thread = thread::spawn(move || {
         let mut first = Peer { stream: listener.accept().unwrap().0, sequence: 0 };
         first.greet(0xDFFF_FFFF);
         assert_eq!(first.receive().len(), 32);
-        // An alert as a server sends it that knows older versions only.
+        // An alert, as a server sends it that knows older versions only, or whoever wants to read along.
         first.stream.write_all(&[21, 3, 1, 0, 2, 2, 70]).unwrap();
         drop(first);
-        let mut second = Peer { stream: listener.accept().unwrap().0, sequence: 0 };
-        second.greet(0xDFFF_FFFF);
-        assert!(second.receive().len() > 32);
-        second.send(WELCOME);
+        listener.set_nonblocking(true).unwrap();
+        listener
     });
     let account = account(Address::Tcp("127.0.0.1".into(), port), TlsMode::Preferred);
-    assert!(!connect(&account, PATIENCE).unwrap().stream.is_encrypted());
-    thread.join().unwrap();
+    let error = connect(&account, PATIENCE).unwrap_err();
+    assert!(matches!(error, ConnectError::Tls(_)), "{error}");
+    assert!(Error::from(error).remedy.contains("--ssl-mode disabled"));
+    assert!(thread.join().unwrap().accept().is_err(), "it was tried again");
+}
+
+#[test]
+fn files_for_encryption_are_read_once() {
+    let path = std::env::temp_dir().join(format!("dialin-load-ca-{}.pem", std::process::id()));
+    let tls = Wish { mode: TlsMode::VerifyCa, ca: Some(path.clone()), ..Wish::default() };
+    let account = Account { tls, ..account(Address::Tcp("127.0.0.1".into(), 1), TlsMode::VerifyCa) };
+    let connector = Connector::new(&account);
+    let first = connector.encryption().unwrap_err();
+    std::fs::write(&path, "anything").unwrap();
+    assert_eq!(connector.encryption().unwrap_err(), first);
+    std::fs::remove_file(&path).unwrap();
+}
+
+#[test]
+fn a_password_is_not_encrypted_with_a_key_that_anybody_may_have_sent() {
+    let error = failure(|mut peer| {
+        peer.send(&crate::protocol::handshake::tests::greeting("8.0.33", 0xDFFF_F7FF, b"caching_sha2_password\0"));
+        peer.receive();
+        peer.send(b"\x01\x04");
+    });
+    assert_eq!(error, ConnectError::NeedsKey);
+    assert!(Error::from(error).remedy.contains("--get-server-public-key"));
 }
 
 #[test]
@@ -174,6 +196,7 @@ fn every_error_has_a_remedy() {
         ConnectError::TooMany(1040, "full".into()),
         ConnectError::Refused(1045, "no".into()),
         ConnectError::Plugin("dialog".into()),
+        ConnectError::NeedsKey,
         ConnectError::Tls("no".into()),
         ConnectError::TlsFile("no file".into()),
         ConnectError::Protocol("h:1".into(), Malformed("no")),

@@ -312,6 +312,22 @@ fn memory_is_given_back_after_a_large_row_was_kept() {
 }
 
 #[test]
+fn a_row_to_be_kept_is_not_gathered_without_limit() {
+    let server = Server::new(OLD).columns(&[VAR_STRING]).binary_row(&vec![b'x'; 3_000_000]).end(2);
+    let keep = [Keep { column: 0, slot: 0 }];
+    let (mut columns, mut slots) = (Columns::default(), [Value::Null]);
+    for size in [3, 1000, 100_000] {
+        let mut response = Response::new(OLD);
+        response.expect(Expect::Binary, 1);
+        let mut parts = server.bytes.chunks(size);
+        let refused = parts
+            .find_map(|part| response.feed(part, &mut Kept { keep: &keep, columns: &mut columns, slots: &mut slots }).err());
+        assert_eq!(refused, Some(TOO_LONG));
+        assert!(response.gathered.capacity() < 200_000, "{}", response.gathered.capacity());
+    }
+}
+
+#[test]
 fn the_response_to_a_long_command_begins_later() {
     let mut server = Server::new(OLD);
     server.sequence = 3;

@@ -1,5 +1,8 @@
 //! What the engine promises, against a server that does as it is told.
 
+mod at_a_rate;
+mod lost_connections;
+
 use dialin_load::engine::{Played, Second, play};
 use dialin_load::errors::{Error, Fault};
 use dialin_load::mock_server::{Answer, Command, MockServer};
@@ -7,7 +10,7 @@ use dialin_load::plan::{
     Batch, Execute, FIRST_FREE, Keep, Kind, NoRow, Op, Parameter, Plan, Retry, Statement, Transaction, Which,
 };
 use dialin_load::random::{Distribution, Generator, Integers};
-use dialin_load::run::{Arrivals, Phase, Purpose, Rate, Run};
+use dialin_load::run::{Arrivals, Gather, Phase, Purpose, Rate, Run};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -48,6 +51,7 @@ fn run(server: &MockServer, connections: usize, seconds: Option<u64>) -> Run {
         stride: 1,
         transactions: None,
         load_threads: None,
+        gather: Gather::Auto,
         text: false,
         backlog: 1000,
         timeout: Duration::from_secs(20),
@@ -143,59 +147,132 @@ fn seconds_carry_their_phase_and_all_that_was_done() {
     assert!(seconds.windows(2).all(|two| (two[1].at - two[0].at - 1.0).abs() < 1e-3));
 }
 
-#[test]
-fn a_stall_shows_in_full_where_transactions_are_due() {
-    // The server stands still from 1.2 s to 2.2 s after the first statement.
-    let began = Mutex::new(None);
-    let server = MockServer::listen(&socket("stall"), move |_| {
-        let since = began.lock().unwrap().get_or_insert_with(Instant::now).elapsed();
-        if since > Duration::from_millis(1200) && since < Duration::from_millis(2200) {
-            Answer::After(Duration::from_millis(2200) - since, Box::new(Answer::Ok))
-        } else {
-            Answer::Ok
-        }
-    });
-    let server = server.unwrap();
-    let (played, seconds) = played(&plan(), &at_rate(run(&server, 4, Some(4)), 200.0));
-    assert!(!played.unwrap().reached_backlog_cap);
-    let slowest = seconds.iter().filter_map(|second| second.merged.tally.latency.percentiles().p99).fold(0.0, f64::max);
-    assert!(slowest > 900.0, "p99 of the worst second: {slowest} ms");
-    // What was due in that time was done afterwards.
-    assert!(transactions(&seconds) >= 780, "{}", transactions(&seconds));
-    let served = seconds.iter().filter_map(|second| second.merged.tally.service.percentiles().p50).fold(0.0, f64::max);
-    assert!(served < 500.0, "the median service time of the worst second: {served} ms");
+/// A plan as [`plan`], whose statements are prepared.
+fn prepared_plan() -> Plan {
+    let mut plan = plan();
+    plan.statements.iter_mut().for_each(|statement| statement.text = false);
+    plan
 }
 
 #[test]
-fn what_waits_when_the_warm_up_ends_is_done_and_timed_in_the_measured_seconds() {
+fn a_statement_is_prepared_when_it_is_first_used() {
+    let (server, asked) = {
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&asked);
+        let server = MockServer::listen(&socket("first-use"), move |command| {
+            let word = match command {
+                Command::Prepare(sql) => format!("prepare {}", &sql[..6]),
+                Command::Execute(sql) => format!("execute {}", &sql[..6]),
+                _ => return Answer::Ok,
+            };
+            kept.lock().unwrap().push(word);
+            Answer::Ok
+        });
+        (server.unwrap(), asked)
+    };
+    played(&prepared_plan(), &Run { transactions: Some(2), ..run(&server, 1, None) }).0.unwrap();
+    let expected = ["prepare SELECT", "execute SELECT", "prepare UPDATE", "execute UPDATE", "execute SELECT", "execute UPDATE"];
+    assert_eq!(*asked.lock().unwrap(), expected);
+}
+
+#[test]
+fn statements_that_the_server_has_no_room_to_prepare_are_sent_as_text_and_counted() {
+    let prepared = AtomicU64::new(0);
+    let server = MockServer::listen(&socket("no-room"), move |command| match command {
+        Command::Prepare(_) if prepared.fetch_add(1, Ordering::Relaxed) >= 10 => {
+            Answer::Error(1461, "Can't create more than max_prepared_stmt_count statements".into())
+        }
+        _ => Answer::Ok,
+    });
+    let (played, seconds) = played(&prepared_plan(), &run(&server.unwrap(), 8, Some(1)));
+    played.unwrap();
+    assert_eq!(sum(&seconds, |second| second.merged.tally.unprepared), 6);
+    assert_eq!(sum(&seconds, |second| second.merged.tally.all_errors()), 0);
+    assert!(transactions(&seconds) > 16);
+}
+
+#[test]
+fn a_result_without_end_neither_starves_other_connections_nor_outlasts_a_stop() {
+    let begun = AtomicU64::new(0);
+    let server = MockServer::listen(&socket("endless"), move |command: Command<'_>| {
+        let is_endless = command.sql().starts_with("UPDATE") && begun.fetch_add(1, Ordering::Relaxed) < 2;
+        if is_endless { Answer::Endless } else { Answer::Ok }
+    });
+    let server = server.unwrap();
+    let (stop, mut seconds) = (AtomicBool::new(false), Vec::new());
+    let run = Run { load_threads: Some(1), ..run(&server, 6, None) };
+    play(&plan(), &run, &stop, &mut |second| {
+        stop.store(second.number == 2, Ordering::Relaxed);
+        seconds.push(second);
+    })
+    .unwrap();
+    assert!(seconds[..2].iter().all(|second| second.merged.tally.all_transactions() > 20), "{}", transactions(&seconds));
+}
+
+/// A server that answers for a second and is silent from then on.
+fn falling_silent(name: &str) -> MockServer {
     let began = Mutex::new(None);
-    let server = MockServer::listen(&socket("debts"), move |command| {
+    let server = MockServer::listen(&socket(name), move |command| {
         if command.sql().is_empty() {
             return Answer::Ok;
         }
         let since = began.lock().unwrap().get_or_insert_with(Instant::now).elapsed();
-        let wait = Duration::from_millis(1100).saturating_sub(since);
-        if wait.is_zero() { Answer::Ok } else { Answer::After(wait, Box::new(Answer::Ok)) }
+        if since > Duration::from_secs(1) { Answer::Silence } else { Answer::Ok }
     });
-    let server = server.unwrap();
-    let phase = |purpose| Phase { purpose, ..at_rate(run(&server, 4, Some(1)), 200.0).phases.remove(0) };
-    let phases = vec![phase(Purpose::WarmUp), phase(Purpose::Measure)];
-    let (played, seconds) = played(&plan(), &Run { phases, ..run(&server, 4, None) });
-    played.unwrap();
-    assert!(seconds[0].merged.tally.backlog > 150, "{}", seconds[0].merged.tally.backlog);
-    assert!(seconds[1].merged.tally.all_transactions() > 300, "{}", seconds[1].merged.tally.all_transactions());
-    assert!(seconds[1].merged.tally.latency.percentiles().max > Some(900.0));
+    server.unwrap()
 }
 
 #[test]
-fn what_is_due_while_too_many_wait_is_dropped_and_said() {
-    let server =
-        MockServer::listen(&socket("cap"), |_| Answer::After(Duration::from_millis(50), Box::new(Answer::Ok))).unwrap();
-    let run = Run { backlog: 10, ..at_rate(run(&server, 1, Some(2)), 1000.0) };
-    let (played, seconds) = played(&plan(), &run);
-    assert!(played.unwrap().reached_backlog_cap);
-    assert!(sum(&seconds, |second| second.merged.tally.dropped) > 1000);
-    assert!(seconds.iter().all(|second| second.merged.tally.backlog <= 10));
+fn what_never_ends_in_a_closed_loop_is_told_with_its_age() {
+    let server = falling_silent("silent-closed");
+    let (played, seconds) = played(&plan(), &run(&server, 4, Some(3)));
+    played.unwrap();
+    let last = &seconds[2].merged.tally;
+    assert_eq!((last.busy, last.backlog), (4, 0));
+    assert!(last.oldest_ns > 1_000_000_000, "{}", last.oldest_ns);
+}
+
+#[test]
+fn transactions_that_fail_or_are_lost_have_their_times_apart() {
+    let count = AtomicU64::new(0);
+    let server = MockServer::listen(&socket("failed"), move |command| {
+        if !command.sql().starts_with("UPDATE") {
+            return Answer::Ok;
+        }
+        let answer = match count.fetch_add(1, Ordering::Relaxed) % 3 {
+            0 => Answer::Error(1062, "Duplicate entry".into()),
+            1 => Answer::Close,
+            _ => Answer::Ok,
+        };
+        Answer::After(Duration::from_millis(30), Box::new(answer))
+    });
+    let (played, seconds) = played(&plan(), &run(&server.unwrap(), 2, Some(2)));
+    played.unwrap();
+    let failed = sum(&seconds, |second| second.merged.tally.failed.count());
+    assert_eq!(failed, sum(&seconds, |second| second.merged.tally.all_errors()));
+    assert!(failed > 10, "{failed}");
+    assert_eq!(sum(&seconds, |second| second.merged.tally.latency.count()), transactions(&seconds));
+    let shortest = seconds.iter().filter_map(|second| second.merged.tally.failed.percentiles().p50).fold(f64::MAX, f64::min);
+    assert!(shortest > 25.0, "{shortest} ms");
+}
+
+#[test]
+fn answers_are_gathered_in_a_closed_loop_only_and_that_is_told() {
+    let pauses = |name: &str, gather, rate| {
+        let slow = |_: Command<'_>| Answer::After(Duration::from_millis(5), Box::new(Answer::Ok));
+        let server = MockServer::listen(&socket(name), slow).unwrap();
+        let run = Run { gather, load_threads: Some(1), ..run(&server, 32, Some(1)) };
+        let run = if rate { at_rate(run, 100_000.0) } else { run };
+        let (played, seconds) = played(&plan(), &run);
+        played.unwrap();
+        let told = sum(&seconds, |second| second.merged.tally.gather_pauses);
+        assert_eq!(told > 0, sum(&seconds, |second| second.merged.tally.gather_ns) > 0);
+        told
+    };
+    assert!(pauses("gather-on", Gather::On, false) > 0);
+    assert_eq!(pauses("gather-off", Gather::Off, false), 0);
+    // Enough connections wait, but further transactions are due.
+    assert_eq!(pauses("gather-open", Gather::On, true), 0);
 }
 
 #[test]
@@ -243,31 +320,6 @@ fn a_missing_table_ends_the_run_and_says_how_to_prepare_it() {
     let error = played(&plan(), &run(&server, 2, Some(60))).0.unwrap_err();
     assert_eq!(error.fault, Fault::Workload);
     assert!(error.remedy.contains("prepare"), "{}", error.remedy);
-}
-
-#[test]
-fn lost_connections_come_back_and_are_counted() {
-    let count = AtomicU64::new(0);
-    let server = MockServer::listen(&socket("lost"), move |command: Command<'_>| {
-        let lost = command.sql().starts_with("UPDATE") && count.fetch_add(1, Ordering::Relaxed) % 1000 == 500;
-        if lost { Answer::Close } else { Answer::Ok }
-    });
-    let server = server.unwrap();
-    let (played, seconds) = played(&plan(), &run(&server, 2, Some(2)));
-    played.unwrap();
-    let (errors, reconnects) = (
-        sum(&seconds, |second| second.merged.tally.errors.get(&2013).copied().unwrap_or(0)),
-        sum(&seconds, |second| second.merged.tally.reconnects),
-    );
-    assert!(errors > 0 && reconnects > 0 && errors - reconnects <= 2, "{errors} lost, {reconnects} came back");
-}
-
-#[test]
-fn a_server_that_is_gone_for_good_fails_the_run() {
-    let mut server = Some(MockServer::listen(&socket("gone"), |_| Answer::Ok).unwrap());
-    let run = Run { reconnect_for: Duration::from_millis(300), ..run(server.as_ref().unwrap(), 2, Some(60)) };
-    let error = play(&plan(), &run, &AtomicBool::new(false), &mut |_| drop(server.take())).unwrap_err();
-    assert_eq!(error.fault, Fault::Server);
 }
 
 #[test]
@@ -341,38 +393,6 @@ fn what_one_step_began_and_the_next_one_ends_counts_in_neither() {
     let (played, seconds) = played(&plan(), &Run { phases: vec![phase(1, 4), phase(2, 1)], ..run(&server, 1, None) });
     played.unwrap();
     assert!(seconds[1].merged.tally.all_transactions() <= 2, "{}", seconds[1].merged.tally.all_transactions());
-}
-
-#[test]
-fn a_connection_that_ends_while_it_has_nothing_to_do_is_made_anew_and_no_error() {
-    let listen = || MockServer::listen(&socket("idle"), |_| Answer::Ok).unwrap();
-    let mut server = Some(listen());
-    let phase = |step, connections| Phase { purpose: Purpose::Measure, step, seconds: Some(2), connections, rate: None };
-    let phases = vec![phase(1, 1), phase(2, 5)];
-    let run = Run { phases, load_threads: Some(2), ..run(server.as_ref().unwrap(), 1, None) };
-    let mut seconds = Vec::new();
-    let played = play(&plan(), &run, &AtomicBool::new(false), &mut |second| {
-        if second.number == 1 {
-            server = None;
-            server = Some(listen());
-        }
-        seconds.push(second);
-    });
-    played.unwrap();
-    assert_eq!(sum(&seconds, |second| second.merged.tally.reconnects), 5);
-    assert_eq!(sum(&seconds, |second| second.merged.tally.all_errors()), 1);
-}
-
-#[test]
-fn a_stop_ends_the_run_in_good_order_though_the_server_is_gone() {
-    let mut server = Some(MockServer::listen(&socket("stop-gone"), |_| Answer::Ok).unwrap());
-    let run = Run { reconnect_for: Duration::ZERO, ..run(server.as_ref().unwrap(), 4, None) };
-    let stop = AtomicBool::new(false);
-    let played = play(&plan(), &run, &stop, &mut |_| {
-        stop.store(true, Ordering::Relaxed);
-        drop(server.take());
-    });
-    assert_eq!(played.unwrap().seconds, 2);
 }
 
 #[test]

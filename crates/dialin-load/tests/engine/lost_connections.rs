@@ -1,0 +1,90 @@
+//! What the engine promises where connections are lost.
+
+use super::{plan, played, run, socket, sum};
+use dialin_load::engine::play;
+use dialin_load::errors::Fault;
+use dialin_load::mock_server::{Answer, Command, MockServer};
+use dialin_load::run::{Phase, Purpose, Run};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+#[test]
+fn after_a_restart_connections_come_back_in_parallel() {
+    let listen = |login: Duration| {
+        let server = MockServer::listen(&socket("parallel"), move |command| match command {
+            Command::Login if !login.is_zero() => Answer::After(login, Box::new(Answer::Ok)),
+            _ => Answer::Ok,
+        });
+        server.unwrap()
+    };
+    let mut server = Some(listen(Duration::ZERO));
+    let run = Run { load_threads: Some(1), ..run(server.as_ref().unwrap(), 32, Some(4)) };
+    let mut seconds = Vec::new();
+    let played = play(&plan(), &run, &AtomicBool::new(false), &mut |second| {
+        if second.number == 1 {
+            server = None;
+            // One after the other they would take 12.8 s.
+            server = Some(listen(Duration::from_millis(400)));
+        }
+        seconds.push(second);
+    });
+    played.unwrap();
+    assert_eq!(sum(&seconds, |second| second.merged.tally.reconnects), 32);
+}
+
+#[test]
+fn lost_connections_come_back_and_are_counted() {
+    let count = AtomicU64::new(0);
+    let server = MockServer::listen(&socket("lost"), move |command: Command<'_>| {
+        let lost = command.sql().starts_with("UPDATE") && count.fetch_add(1, Ordering::Relaxed) % 1000 == 500;
+        if lost { Answer::Close } else { Answer::Ok }
+    });
+    let server = server.unwrap();
+    let (played, seconds) = played(&plan(), &run(&server, 2, Some(2)));
+    played.unwrap();
+    let (errors, reconnects) = (
+        sum(&seconds, |second| second.merged.tally.errors.get(&2013).copied().unwrap_or(0)),
+        sum(&seconds, |second| second.merged.tally.reconnects),
+    );
+    assert!(errors > 0 && reconnects > 0 && errors - reconnects <= 2, "{errors} lost, {reconnects} came back");
+}
+
+#[test]
+fn a_server_that_is_gone_for_good_fails_the_run() {
+    let mut server = Some(MockServer::listen(&socket("gone"), |_| Answer::Ok).unwrap());
+    let run = Run { reconnect_for: Duration::from_millis(300), ..run(server.as_ref().unwrap(), 2, Some(60)) };
+    let error = play(&plan(), &run, &AtomicBool::new(false), &mut |_| drop(server.take())).unwrap_err();
+    assert_eq!(error.fault, Fault::Server);
+}
+
+#[test]
+fn a_connection_that_ends_while_it_has_nothing_to_do_is_made_anew_and_no_error() {
+    let listen = || MockServer::listen(&socket("idle"), |_| Answer::Ok).unwrap();
+    let mut server = Some(listen());
+    let phase = |step, connections| Phase { purpose: Purpose::Measure, step, seconds: Some(2), connections, rate: None };
+    let phases = vec![phase(1, 1), phase(2, 5)];
+    let run = Run { phases, load_threads: Some(2), ..run(server.as_ref().unwrap(), 1, None) };
+    let mut seconds = Vec::new();
+    let played = play(&plan(), &run, &AtomicBool::new(false), &mut |second| {
+        if second.number == 1 {
+            server = None;
+            server = Some(listen());
+        }
+        seconds.push(second);
+    });
+    played.unwrap();
+    assert_eq!(sum(&seconds, |second| second.merged.tally.reconnects), 5);
+    assert_eq!(sum(&seconds, |second| second.merged.tally.all_errors()), 1);
+}
+
+#[test]
+fn a_stop_ends_the_run_in_good_order_though_the_server_is_gone() {
+    let mut server = Some(MockServer::listen(&socket("stop-gone"), |_| Answer::Ok).unwrap());
+    let run = Run { reconnect_for: Duration::ZERO, ..run(server.as_ref().unwrap(), 4, None) };
+    let stop = AtomicBool::new(false);
+    let played = play(&plan(), &run, &stop, &mut |_| {
+        stop.store(true, Ordering::Relaxed);
+        drop(server.take());
+    });
+    assert_eq!(played.unwrap().seconds, 2);
+}
