@@ -1,11 +1,14 @@
 """Standard streams that are closed, hung up, full, or of an old encoding."""
 
+import json
 import os
 import pty
 import subprocess
 import sys
 
 import pytest
+
+from fixtures import example_studies, stored_study
 
 PROTECT = "from dialin.cli.standard_streams import protect_standard_streams; protect_standard_streams()"
 WRITES = """
@@ -56,6 +59,20 @@ def test_a_command_that_only_prints_ends_quietly(command):
     )
     os.close(writer)
     assert (process.returncode, process.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize(("study", "code"), [("winner", 0), ("unresolved", 1)])
+@pytest.mark.parametrize("streams", [("stdout",), ("stdout", "stderr")])
+def test_a_report_writes_its_files_and_keeps_its_exit_code_though_nobody_reads_on(tmp_path, study, code, streams):
+    stored_study.keep(getattr(example_studies, study)(), tmp_path)
+    ends = {"stderr": subprocess.PIPE} | {name: closed_pipe() for name in streams}
+    process = subprocess.run([sys.executable, "-m", "dialin", "report", str(tmp_path)], check=False, timeout=60, **ends)
+    for name in streams:
+        os.close(ends[name])
+    assert process.returncode == code
+    assert (json.loads((tmp_path / "verdict.json").read_text())["verdict"] == "unresolved") is (code == 1)
+    assert "</html>" in (tmp_path / "report.html").read_text()
+    assert b"Traceback" not in (process.stderr or b"")
 
 
 @pytest.mark.parametrize("redirected", [">&-", "2>&-", ">&- 2>&-", "<&-", "<&- >&- 2>&-"])
