@@ -83,7 +83,9 @@ def main() -> None:
         _print_error(str(error))
         code = error.exit_code
     except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
+        # os.getcwd is what finds no file without naming one.
+        missing = "the current directory" if isinstance(error, FileNotFoundError) else ""
+        place = f"{error.filename or missing}: " if error.filename or missing else ""
         remedy = "See that it exists, that you have the permissions, and that the disk has room; what was measured is safe"
         _print_error(f"{place}{error.strerror or error}. {remedy}")
         code = ExitCode.NO_VERDICT
