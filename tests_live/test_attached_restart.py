@@ -84,6 +84,34 @@ def test_what_somebody_else_persists_meanwhile_is_left_to_them(modern, tmp_path,
     attached.restart(restart_command)
 
 
+@pytest.mark.parametrize(
+    ("theirs", "next_start"),
+    [
+        ("SET PERSIST_ONLY back_log = 95", "95"),
+        ("RESET PERSIST back_log", "the value in its option files, or the default"),
+    ],
+)
+def test_without_a_restart_what_stays_in_force_is_said(modern, tmp_path, log, restart_command, theirs, next_start):
+    attachment = Attachment(defaults_file=str(option_file(modern, tmp_path / "my.cnf")))
+    attached = attach(attachment)
+    modern.query("SET PERSIST_ONLY back_log = 90")
+    attached.restart(restart_command)
+    entry = log.begin(attached, attachment, ["back_log"], restart=True)
+    attached.persist_only({"back_log": 70})
+    attached.restart(restart_command)
+    modern.query(theirs)
+    persisted = attached.persisted()
+    lines = log.undo(entry, attached)
+    said = f"back_log: 70 from the study is in force until the server is restarted; it then starts with {next_start}"
+    assert said in lines
+    assert (modern.variables()["back_log"], attached.persisted()) == ("70", persisted)
+    assert log.entries() == [], "nothing is left to do for dialin: the next value is theirs"
+    attached.restart(restart_command)
+    assert (modern.variables()["back_log"] == "95") is (next_start == "95")
+    modern.query("RESET PERSIST")
+    attached.restart(restart_command)
+
+
 def test_run_time_values_that_a_restart_loses_are_set_again(modern, tmp_path, log, restart_command):
     attachment = Attachment(defaults_file=str(option_file(modern, tmp_path / "my.cnf")))
     names = ("general_log_file", "max_connections", "long_query_time")

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import socket
 import subprocess
 import threading
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from dialin.model.trial import TrialState
 from dialin.paths import Home
 from dialin.servers.ledger import Ledger
 from dialin.store.store import Store
-from live import EASY, FAST, MYSQL, find, kill, measuring
+from live import EASY, FAST, MYSQL, find, kill, measuring, until
 from playground import command_that_restarts, option_file, playground
 
 CAPACITY, THEIRS = "innodb_io_capacity", "777"
@@ -164,6 +165,17 @@ def test_after_a_crash_restore_leaves_what_somebody_else_set_though_it_is_a_valu
         assert server.variables() == {**before, CAPACITY: theirs}
 
 
+def restart(server, command):
+    """Restart a server as its DBA does, and wait until it accepts connections."""
+
+    def accepts():
+        with socket.socket(socket.AF_UNIX) as client:
+            return client.connect_ex(server.entry.socket) == 0
+
+    subprocess.run(shlex.split(command), check=True)
+    until(accepts)
+
+
 BACK_LOG = ["sweep", "back_log=70,80", *SWEEP[2:]]
 
 
@@ -173,7 +185,7 @@ def restarted(server, tmp_path):
     command = command_that_restarts(server, tmp_path)
     yield [*BACK_LOG, "--attach", "--defaults-file", file, "--restart-command", command]
     server.query("RESET PERSIST")
-    subprocess.run(shlex.split(command), check=True)
+    restart(server, command)
 
 
 def test_attached_and_restarted_a_value_that_somebody_else_persists_once_costs_one_trial(dialin, server, restarted):
@@ -204,6 +216,37 @@ def test_attached_and_restarted_what_is_persisted_at_the_end_by_somebody_else_st
     _, err = dialin("restore", "--restart-command", restarted[-1])
     assert "back_log: left persisted as 99, which dialin did not do; it was not persisted before" in err
     assert server.variables()["back_log"] == "99"
+
+
+def test_a_study_that_was_killed_is_restored_without_a_restart_and_says_what_stays_in_force(dialin, server, restarted):
+    out = dialin.directory / "study"
+    process = dialin.start(*restarted, "--out", out)
+    trial = measuring(out)
+    server.query("SET PERSIST_ONLY back_log = 99")
+    kill(process.pid)
+    process.communicate()
+    _, err = dialin("restore")
+    assert "back_log: left persisted as 99, which dialin did not do; it was not persisted before" in err
+    assert (
+        f"back_log: {trial.candidate} from the study is in force until the server is restarted; it then starts with 99" in err
+    )
+    assert server.variables()["back_log"] == trial.candidate
+    assert "nothing to restore" in dialin("restore")[1]
+
+
+def test_a_study_that_was_killed_stays_written_down_where_the_next_start_alone_puts_the_server_back(dialin, server, restarted):
+    before, out = server.variables(), dialin.directory / "study"
+    process = dialin.start(*restarted, "--out", out)
+    trial = measuring(out)
+    server.query("RESET PERSIST back_log")
+    kill(process.pid)
+    process.communicate()
+    _, err = dialin("restore", code=3)
+    assert f"back_log is {trial.candidate} and was {before['back_log']}, until the server is restarted" in err
+    restart(server, restarted[-1])
+    dialin("restore")
+    assert server.variables() == before
+    assert "nothing to restore" in dialin("restore")[1]
 
 
 @pytest.mark.parametrize("switch", ["set", "restart"])

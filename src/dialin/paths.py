@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from dialin.errors import UserError
+
 
 @dataclass(frozen=True, slots=True)
 class Home:
@@ -20,11 +22,18 @@ class Home:
 
     @classmethod
     def of(cls, environment: Mapping[str, str] = os.environ) -> Home:
-        """Return the cache named by `DIALIN_HOME`, else `dialin` under `XDG_CACHE_HOME`, else `~/.cache/dialin`."""
-        if named := environment.get("DIALIN_HOME"):
-            return cls(Path(named).expanduser().absolute())
-        base = environment.get("XDG_CACHE_HOME")
-        return cls((Path(base) if base else Path.home() / ".cache") / "dialin")
+        """Return the cache named by `DIALIN_HOME`, else `dialin` under `XDG_CACHE_HOME`, else `~/.cache/dialin`.
+
+        Raises:
+            UserError: that is below a home directory, and the user has none, as in a container that runs under any number.
+        """
+        try:
+            if named := environment.get("DIALIN_HOME"):
+                return cls(Path(named).expanduser().absolute())
+            base = environment.get("XDG_CACHE_HOME")
+            return cls((Path(base) if base else Path.home() / ".cache") / "dialin")
+        except RuntimeError as error:
+            raise UserError("The home directory is unknown", "Set DIALIN_HOME to a directory of yours, without ~") from error
 
     @property
     def builds(self) -> Path:

@@ -1,6 +1,12 @@
 """What needs no server to be refused: one line, a remedy, exit code 2, nothing left behind."""
 
+import os
+import subprocess
+import sys
+
 import pytest
+
+from fixtures import example_studies, stored_study
 
 
 @pytest.mark.parametrize(
@@ -62,3 +68,81 @@ def test_help_teaches_and_names_the_exit_codes(dialin, words):
 
 def test_the_version_is_told(dialin):
     assert dialin("--version")[1].startswith("dialin ")
+
+
+def as_somebody_without_rights(tmp_path, *words, **environment):
+    """Run dialin as somebody who may not write everywhere, which root is only without its capabilities."""
+    prefix = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-dac_override,-dac_read_search"]
+    command = [*(prefix if os.geteuid() == 0 else []), sys.executable, "-m", "dialin", *words]
+    environment = {**os.environ, "DIALIN_HOME": str(tmp_path / "home"), **environment}
+    return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=60)
+
+
+@pytest.mark.parametrize("words", [["sweep", "a_b=1,2"], ["run", "recipe:read-buffer-size"]])
+@pytest.mark.parametrize(
+    ("out", "says"),
+    [
+        ("file", "file is not a directory"),
+        ("file/x", "file is not a directory"),
+        ("locked/x", "you may not write to "),
+    ],
+)
+def test_a_place_that_cannot_be_written_to_is_refused_before_anything_is_started(tmp_path, words, out, says):
+    (tmp_path / "file").touch()
+    (tmp_path / "locked").mkdir(mode=0o555)
+    process = as_somebody_without_rights(tmp_path, *words, "--out", out)
+    assert process.returncode == 2, process.stderr
+    assert says in process.stderr
+    assert process.stderr.endswith("Name another --out\n")
+
+
+def test_a_directory_without_a_study_is_not_said_to_hold_one(dialin, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter.txt").write_text("dear")
+    assert "resume" not in dialin("sweep", "a_b=1,2", "--out", "mine")[2]
+    stored_study.keep(example_studies.unresolved(), tmp_path / "mine")
+    assert "dialin resume mine" in dialin("sweep", "a_b=1,2", "--out", "mine")[2]
+
+
+def test_what_a_study_without_room_left_does_not_stand_in_the_way_of_the_next_try(dialin, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "study.lock").touch()
+    assert "not empty" not in dialin("sweep", "a_b=1,2", "--out", "mine")[2]
+
+
+@pytest.mark.parametrize("command", ["explain", "report"])
+def test_a_study_on_a_medium_that_nobody_can_write_to_is_shown(tmp_path, command):
+    study = tmp_path / "study"
+    study.mkdir()
+    stored_study.keep(example_studies.winner(), study)
+    study.chmod(0o555)
+    process = as_somebody_without_rights(tmp_path, command, "study")
+    assert "innodb_buffer_pool_instances = 16 wins" in process.stdout
+    if command == "explain":
+        assert (process.returncode, process.stderr) == (0, "")
+    else:
+        assert "report.html cannot be written" in process.stderr
+        assert process.stderr.endswith("then: dialin report study\n")
+
+
+def test_who_has_no_home_directory_is_told_to_name_one(tmp_path):
+    for words in (["servers"], ["restore"], ["sweep", "a_b=1,2"], ["doctor"]):
+        process = as_somebody_without_rights(tmp_path, *words, DIALIN_HOME="~no-such-user/x")
+        assert process.returncode == 2
+        assert process.stderr == "dialin: The home directory is unknown. Set DIALIN_HOME to a directory of yours, without ~\n"
+
+
+def test_a_cache_that_is_a_file_is_named(dialin, tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("DIALIN_HOME", str(tmp_path / "file"))
+    code, _, err = dialin("servers")
+    assert (code, "servers.json cannot be read: Not a directory. Set DIALIN_HOME" in err) == (2, True)
+
+
+def test_a_current_directory_that_is_gone_is_named(dialin, tmp_path, monkeypatch):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    code, _, err = dialin("sweep", "a_b=1,2")
+    assert (code, err.count("\n")) == (1, 1)
+    assert "the current directory: No such file or directory" in err

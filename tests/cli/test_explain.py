@@ -1,14 +1,11 @@
 """`dialin explain`: a study's directory in, its reasons out."""
 
 import json
-from contextlib import nullcontext
-from types import SimpleNamespace
 
 import pytest
 
 from dialin.evidence import explain as evidence
-from dialin.store.store import Store
-from fixtures import example_reasons, example_studies
+from fixtures import example_reasons, example_studies, stored_study
 
 
 @pytest.fixture
@@ -17,11 +14,12 @@ def dialin(dialin):
 
 
 @pytest.fixture
-def stored(monkeypatch):
-    """Return what makes any directory hold an invented study, with invented reasons."""
+def stored(monkeypatch, tmp_path):
+    """Return what writes an invented study to the directory `study`, and invents its reasons."""
 
     def store(record, make=example_reasons.full):
-        monkeypatch.setattr(Store, "open", lambda directory: nullcontext(SimpleNamespace(read=lambda: record)))
+        (tmp_path / "study").mkdir()
+        stored_study.keep(record, tmp_path / "study")
         monkeypatch.setattr(evidence, "explain", make)
 
     return store

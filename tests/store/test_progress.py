@@ -1,15 +1,11 @@
 """What those who look on ask of the store of a study that runs."""
 
-import json
-import sqlite3
-from contextlib import closing
-
 import pytest
 
 from dialin.model.progress import Progress, SessionState, Standing
 from dialin.model.record import Look
 from dialin.model.trial import Sample, Step, Trial, TrialState
-from dialin.store.store import FILE, Store
+from dialin.store.store import Store
 from fixtures import example_studies
 from fixtures.recorded import begun
 
@@ -31,18 +27,6 @@ def test_progress_is_read_back_as_it_was_written_and_the_newest_stands(stores):
     assert other.progress() == Progress(SessionState.RUNNING, 1.0)
     own.save_progress(PROGRESS)
     assert other.progress() == PROGRESS
-
-
-@pytest.mark.parametrize(
-    "other", [{"mood": "good"}, {"step": "dance"}, {"session": "resting"}, {"standings": {"1": {"tps": 1.0}}}, {"standings": 5}]
-)
-def test_progress_of_another_form_hinders_nobody(tmp_path, stores, other):
-    own, _ = stores
-    own.save_progress(PROGRESS)
-    with closing(sqlite3.connect(tmp_path / FILE)) as connection, connection:
-        stands = json.loads(connection.execute("SELECT stands FROM progress").fetchone()[0])
-        connection.execute("UPDATE progress SET stands = ?", (json.dumps(stands | other),))
-    assert own.progress() is None
 
 
 def test_lines_and_samples_are_told_from_where_one_stands(stores):

@@ -1,10 +1,11 @@
+import resource
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
 
 import pytest
 
-from dialin.errors import UserError
+from dialin.errors import DialinError, UserError
 from dialin.model.record import Look
 from dialin.model.trial import Costs, Failure, Sample, Step, Trial, TrialState, WarmUpEnd
 from dialin.store import schema
@@ -79,6 +80,20 @@ def test_a_second_study_in_the_same_directory_is_refused(tmp_path, spec):
     make(tmp_path, spec).close()
     with pytest.raises(UserError, match="dialin resume"):
         make(tmp_path, spec)
+
+
+@pytest.mark.parametrize("room", [4096, 20_000])
+def test_a_study_that_finds_no_room_is_an_error_with_its_remedy_and_leaves_nothing(tmp_path, spec, room):
+    """The limit on the size of a file stands for a disk that is full."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
+    try:
+        with pytest.raises(DialinError, match=r"No study can be written to .* --out"):
+            make(tmp_path, spec)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert list(tmp_path.iterdir()) == []
+    make(tmp_path, spec).close()
 
 
 def test_a_directory_without_a_study_is_refused(tmp_path):

@@ -1,7 +1,12 @@
+from pathlib import Path
+
 import pytest
 
+from dialin.model.build import Build
+from dialin.paths import Home
 from dialin.servers.connection import RefusedError
-from dialin.trials.build_catalogue import _keep, _setting_again
+from dialin.trials.build_catalogue import _keep, _path, _setting_again
+from dialin.variables import catalogue
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 
 
@@ -39,3 +44,13 @@ def test_what_did_not_come_in_time_is_not_kept_and_said(tmp_path):
     _keep(Catalogue("mysql@9.7.4", KNOWN, complete=False), tmp_path / "one.json", said.append)
     assert not list(tmp_path.iterdir())
     assert "mysql@9.7.4 did not answer everything in time" in said[0]
+
+
+def test_a_catalogue_of_another_format_is_stored_elsewhere(tmp_path, monkeypatch):
+    binary = tmp_path / "mysqld"
+    binary.touch()
+    build = Build("mysql", (9, 7, 4), Path(binary), "a test")
+    before = _path(build, Home(tmp_path))
+    assert _path(build, Home(tmp_path)) == before
+    monkeypatch.setattr(catalogue, "FORMAT", "dialin/catalogue/another")
+    assert _path(build, Home(tmp_path)) != before

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
@@ -14,9 +16,9 @@ from rich.markup import escape
 from typer.exceptions import TyperException
 
 from dialin import __version__
-from dialin.cli.closed_pipe import outlive_readers
 from dialin.cli.commands import OnDemand
 from dialin.cli.console import errors
+from dialin.cli.standard_streams import discard, protect_standard_streams
 from dialin.errors import DialinError, ExitCode
 from dialin.paths import Home
 
@@ -60,47 +62,74 @@ def before(
 
 
 def main() -> None:
-    """Run the command line; every error that dialin means ends in one line with its remedy."""
-    outlive_readers()
+    """Run the command line; every error ends in one line with its remedy, and in an exit code."""
+    protect_standard_streams()
     try:
-        sys.exit(app(standalone_mode=False) or ExitCode.VERDICT)
-    except typer.Abort:
+        code = app(standalone_mode=False) or ExitCode.VERDICT
+        sys.stdout.flush()  # here, where a full disk is an error like any other
+        if code == ExitCode.INTERRUPTED:  # typer turns Ctrl-C into a code
+            errors().print("Stopped")
+    except typer.Abort:  # of the question whether to begin
         errors().print("Nothing was started")
-        sys.exit(ExitCode.INTERRUPTED)
+        code = ExitCode.INTERRUPTED
     except TyperException as error:
         context = getattr(error, "ctx", None)
         where = context.command_path if context else "dialin"
-        text = f"{error.format_message().rstrip('.')}. See {where} --help"
-        errors().print(f"[bold red]dialin:[/] {escape(_printable(text))}", soft_wrap=True)
-        sys.exit(ExitCode.MISUSE)
+        _print_error(f"{error.format_message().rstrip('.')}. See {where} --help")
+        code = ExitCode.MISUSE
     except DialinError as error:
-        console = errors()
         if error.log_tail:
-            console.print(escape(_printable(error.log_tail)), style="dim")
-        console.print(f"[bold red]dialin:[/] {escape(_printable(str(error)))}", soft_wrap=True)
-        sys.exit(error.exit_code)
+            errors().print(escape(_printable(error.log_tail)), style="dim")
+        _print_error(str(error))
+        code = error.exit_code
+    except OSError as error:
+        # os.getcwd is what finds no file without naming one.
+        missing = "the current directory" if isinstance(error, FileNotFoundError) else ""
+        place = f"{error.filename or missing}: " if error.filename or missing else ""
+        remedy = "See that it exists, that you have the permissions, and that the disk has room; what was measured is safe"
+        _print_error(f"{place}{error.strerror or error}. {remedy}")
+        code = ExitCode.NO_VERDICT
+    except Exception as error:
+        log = _write_fault(error)
+        report = f"please report it with {log}" if log else "its traceback could not be written; please report it"
+        _print_error(f"internal error: {type(error).__name__}. What was measured is safe; {report}")
+        code = ExitCode.NO_VERDICT
     except KeyboardInterrupt:
         errors().print("Stopped")
-        sys.exit(ExitCode.INTERRUPTED)
-    except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
-        text = f"{place}{error.strerror or error}. Free space or mend permissions; what was measured is safe"
-        errors().print(f"[bold red]dialin:[/] {escape(_printable(text))}", soft_wrap=True)
-        sys.exit(ExitCode.NO_VERDICT)
-    except Exception as error:
-        where = _write_down(error)
-        text = f"a fault of dialin itself: {type(error).__name__}. What was measured is safe; please report it with {where}"
-        errors().print(f"[bold red]dialin:[/] {escape(text)}", soft_wrap=True)
-        sys.exit(ExitCode.NO_VERDICT)
+        code = ExitCode.INTERRUPTED
+    _flush_or_discard()
+    sys.exit(code)
 
 
-def _write_down(error: Exception) -> Path:
-    """Keep the traceback of a fault, without the values of variables, which could hold a secret; returns its file."""
-    path = Home.of().root / f"fault-{os.getpid()}.log"
-    with suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
-    return path
+def _print_error(text: str) -> None:
+    errors().print(f"[bold red]dialin:[/] {escape(_printable(text))}", soft_wrap=True)
+
+
+def _flush_or_discard() -> None:
+    """Flush standard output; what it cannot take was reported, and would fail once more when Python ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        discard(sys.stdout.fileno())
+
+
+def _write_fault(error: Exception) -> Path | None:
+    """Write the traceback of a fault to dialin's cache, else to the temporary directory.
+
+    It does not hold the values of variables, which could be secrets.
+
+    Returns:
+        The file; None where it could be written to neither.
+    """
+    text = "".join(traceback.format_exception(error))
+    places: tuple[Callable[[], Path], ...] = (lambda: Home.of().root, lambda: Path(tempfile.gettempdir()))
+    for directory in places:
+        with suppress(OSError, DialinError):
+            path = directory() / f"fault-{os.getpid()}.log"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8", errors="backslashreplace")
+            return path
+    return None
 
 
 def _printable(text: str) -> str:

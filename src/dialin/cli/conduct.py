@@ -30,6 +30,9 @@ from dialin.race.lifecycle import begin, check_question, check_resume, resume
 from dialin.report import files, jsonfile
 from dialin.report.screen import LiveScreen, PlainLines
 from dialin.report.terminal import print_verdict
+from dialin.store import reading
+from dialin.store.lock import FILE as LOCK
+from dialin.store.store import FILE as STUDY
 from dialin.store.store import Store
 from dialin.text import without_secrets
 from dialin.trials.tools import Tools
@@ -59,9 +62,10 @@ def conduct(
         watch: serve it as a live page.
     """
     where = out or Path(f"dialin-{name}-{datetime.now().astimezone():%Y%m%d-%H%M%S}")
-    if where.exists() and (not where.is_dir() or any(where.iterdir())):
-        remedy = f"Go on with it ({_resume(where)}), or name another --out"
-        raise UserError(f"{where} is there already and not empty", remedy)
+    check_writable(where)
+    if where.is_dir() and any(path.name != LOCK for path in where.iterdir()):
+        remedy = f"Resume it ({_resume(where)}), or name another --out" if (where / STUDY).is_file() else "Name another --out"
+        raise UserError(f"{where} exists and is not empty", remedy)
     workshop = Tools.open(say)
     ready = check_question(question, directory, workshop, permission)
     announce(ready, where)
@@ -70,6 +74,19 @@ def conduct(
         return ExitCode.NO_VERDICT
     command = without_secrets(shlex.join(["dialin", *sys.argv[1:]]))
     return finish(where, lambda watcher: begin(ready, where, workshop, watcher, command), json=json, watch=watch)
+
+
+def check_writable(directory: Path) -> None:
+    """Make sure, before anything is started, that a study can be written to a directory; nothing is made.
+
+    Raises:
+        UserError: it is a file or lies below one, or the user may not write there.
+    """
+    there = next(path for path in (directory, *directory.absolute().parents) if os.access(path, os.F_OK))
+    if not there.is_dir():
+        raise UserError(f"The study cannot be written to {directory}: {there} is not a directory", "Name another --out")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise UserError(f"The study cannot be written to {directory}: you may not write to {there}", "Name another --out")
 
 
 def go_on(
@@ -201,8 +218,7 @@ def show(directory: Path, *, json: bool) -> ExitCode:
     Raises:
         UserError: there is no such study, or its reports cannot be written; the verdict is printed before they are.
     """
-    with Store.open(directory) as store:
-        record = store.read()
+    record = reading.read(directory, lambda store: store.read())
     why = explain(record)
     if json and record.verdict is not None:
         typer.echo(jsonfile.render(record.verdict), nl=False)

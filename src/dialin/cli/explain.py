@@ -26,10 +26,9 @@ def explain(
     from dialin.evidence.explain import explain as find
     from dialin.report import why_json
     from dialin.report.terminal_why import print_why
-    from dialin.store.store import Store
+    from dialin.store import reading
 
-    with Store.open(directory) as store:
-        record = store.read()
+    record = reading.read(directory, lambda store: store.read())
     why = find(record)
     if json:
         typer.echo(why_json.render(why), nl=False)

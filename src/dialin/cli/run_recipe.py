@@ -53,6 +53,7 @@ def run_recipe(
     recipe = library.find(name)
     permission.refuse_for_sandboxes()
     base = out or Path(f"dialin-{name}-{scale}-{datetime.now().astimezone():%Y%m%d-%H%M%S}")
+    conduct.check_writable(base)
     command = shlex.join(["dialin", "run", f"{library.PREFIX}{name}", "--scale", scale, "--out", str(base)])
     workshop = Tools.open(say)
     places = execution.places(recipe, base)

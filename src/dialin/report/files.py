@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -36,9 +37,10 @@ def write_all(record: StudyRecord, directory: Path, why: Why | None = None) -> N
             else:
                 replace_text(directory / name, text)
         except OSError as error:
+            again = shlex.join(["dialin", "report", str(directory)])
             raise UserError(
                 f"{directory / name} cannot be written: {error.strerror}",
-                "Free the disk or choose another directory with --out",
+                f"See that the disk has room and that you may write there, then: {again}",
             ) from error
 
 

@@ -161,7 +161,9 @@ def added_directories(home: Home) -> list[Path]:
         return [Path(each) for each in listed]
     except FileNotFoundError:
         return []
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except OSError as error:
+        raise UserError(f"{home.config} cannot be read: {error.strerror}", "Set DIALIN_HOME to a directory of yours") from error
+    except (ValueError, KeyError, TypeError) as error:
         raise UserError(
             f"{home.config} is not dialin's list of added directories", "Move it away, then add them again"
         ) from error

@@ -90,14 +90,11 @@ def sample(row: Row[Any]) -> Sample:
     )
 
 
-def progress(stands: Mapping[str, Any]) -> Progress | None:
-    """Return how far a study has come; None where another dialin wrote it down in another form. Nothing depends on it."""
-    try:
-        step = Step(stands["step"]) if stands["step"] else None
-        standings = {name: Standing(**figures) for name, figures in stands["standings"].items()}
-        return Progress(**{**stands, "session": SessionState(stands["session"]), "step": step, "standings": standings})
-    except (AttributeError, KeyError, TypeError, ValueError):
-        return None
+def progress(stands: Mapping[str, Any]) -> Progress:
+    """Return how far a study has come."""
+    step = Step(stands["step"]) if stands["step"] else None
+    standings = {name: Standing(**figures) for name, figures in stands["standings"].items()}
+    return Progress(**{**stands, "session": SessionState(stands["session"]), "step": step, "standings": standings})
 
 
 def watched(saw: Mapping[str, Any]) -> Watched:

@@ -116,27 +116,36 @@ class Store:
 
         Raises:
             UserError: the directory holds a study already.
+            DialinError: it cannot be written to, as when the disk is full; no database is left there.
         """
         path = directory / FILE
         if path.exists():
             raise UserError(f"{directory} holds a study already", f"Go on with it: dialin resume {directory}")
         engine = _engine(path)
-        with engine.begin() as connection:
-            connection.exec_driver_sql(f"PRAGMA application_id={schema.APPLICATION_ID}")
-            schema.metadata.create_all(connection)
-            connection.execute(
-                insert(schema.study).values(
-                    format=schema.FORMAT,
-                    spec=_without_candidates(spec),
-                    created=created,
-                    dialin_version=dialin_version,
-                    command=command,
-                    host=dict(host),
-                    servers={name: dict(facts) for name, facts in servers.items()},
-                    catalogues=dict(catalogues or {}),
-                )
-            )
-            connection.execute(insert(schema.candidate), [one.model_dump(mode="json") for one in spec.candidates])
+        study = insert(schema.study).values(
+            format=schema.FORMAT,
+            spec=_without_candidates(spec),
+            created=created,
+            dialin_version=dialin_version,
+            command=command,
+            host=dict(host),
+            servers={name: dict(facts) for name, facts in servers.items()},
+            catalogues=dict(catalogues or {}),
+        )
+        try:
+            with engine.begin() as connection:
+                connection.exec_driver_sql(f"PRAGMA application_id={schema.APPLICATION_ID}")
+                schema.metadata.create_all(connection)
+                connection.execute(study)
+                connection.execute(insert(schema.candidate), [one.model_dump(mode="json") for one in spec.candidates])
+        except OperationalError as error:
+            engine.dispose()
+            for leftover in (path, *(path.with_name(f"{FILE}{suffix}") for suffix in ("-wal", "-shm", "-journal"))):
+                leftover.unlink(missing_ok=True)
+            raise DialinError(
+                f"No study can be written to {directory}: {error.orig}",
+                "See that the disk has room and that you may write there, or name another --out",
+            ) from error
         return cls(directory, engine)
 
     @classmethod

@@ -55,7 +55,7 @@ class AttachedServer:
         entry = log.begin(self.attached, self.attachment, names, schema=schema, restart=bool(self.at_start))
 
         def tell(text: str) -> None:
-            with suppress(DialinError):  # a full disk must not stand in the way of the undo
+            with suppress(DialinError, OSError):  # neither a full disk nor a lost terminal may interrupt the undo
                 say(text)
 
         def undo() -> None:

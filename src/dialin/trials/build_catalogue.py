@@ -15,7 +15,6 @@ from dialin.servers.option_probe import ask_of
 from dialin.variables import catalogue, probing
 from dialin.variables.catalogue import Catalogue
 
-_FORMAT = 3
 _CLIENT_ERRORS = {0, *range(2000, 3000)}
 
 
@@ -27,11 +26,10 @@ def catalogue_of(build: Build, home: Home, clock: Clock, preparer: Preparer, say
     Raises:
         ServerError: the server does not start.
     """
-    digest = hashlib.sha256(f"{_FORMAT} {fingerprint(build)}".encode()).hexdigest()[:16]
-    path = home.catalogues / f"{build.id}-{digest}.json"
+    path = _path(build, home)
     try:
         return Catalogue.from_json(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError):
         pass
     preparer.blank(build, {})
     say(f"Asking {build.id} for its variables")
@@ -41,6 +39,11 @@ def catalogue_of(build: Build, home: Home, clock: Clock, preparer: Preparer, say
         found = catalogue.with_dynamic(probing.completed(told, ask_of(build, clock)), _setting_again(query))
     _keep(found, path, say)
     return found
+
+
+def _path(build: Build, home: Home) -> Path:
+    digest = hashlib.sha256(f"{catalogue.FORMAT} {fingerprint(build)}".encode()).hexdigest()[:16]
+    return home.catalogues / f"{build.id}-{digest}.json"
 
 
 def _keep(found: Catalogue, path: Path, say: Callable[[str], None]) -> None:

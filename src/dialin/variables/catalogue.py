@@ -22,7 +22,8 @@ from dialin.variables import rules
 Query = Callable[[str], list[tuple[Any, ...]]]
 """Runs one statement and returns its rows."""
 
-_FORMAT = "dialin/catalogue/2"
+FORMAT = "dialin/catalogue/1"
+"""The form of a stored catalogue and what a server is asked for it; another one is asked anew."""
 
 READ_ONLY = 1238
 """The error of a server that is asked to change a variable which it reads at start only, or which a session alone has."""
@@ -95,7 +96,7 @@ class Catalogue:
     def to_json(self) -> str:
         """Return the catalogue as text that `from_json` reads."""
         found = {name: asdict(variable) for name, variable in self.variables.items()}
-        return json.dumps({"format": _FORMAT, "build_id": self.build_id, "variables": found}, indent=1)
+        return json.dumps({"format": FORMAT, "build_id": self.build_id, "variables": found}, indent=1)
 
     @classmethod
     def from_json(cls, text: str) -> Catalogue:
@@ -106,7 +107,7 @@ class Catalogue:
         """
         try:
             read = json.loads(text)
-            if read["format"] != _FORMAT:
+            if read["format"] != FORMAT:
                 raise ValueError(f"the format is {read['format']!r}")
             return cls(read["build_id"], {name: _variable(told) for name, told in read["variables"].items()})
         except (KeyError, TypeError, AttributeError, ValueError) as error:

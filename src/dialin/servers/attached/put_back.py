@@ -73,7 +73,24 @@ def _put_back_persisted(
             faults.append(error.what)
         else:
             lines.append("the server: restarted")
+    lines += _still_in_force(entry, attached.variables(), {name: now.get(name) for name in left})
     return left
+
+
+def _still_in_force(entry: UndoEntry, values: Mapping[str, str], persisted: Mapping[str, str | None]) -> list[str]:
+    """Say which values of dialin's the server keeps until its next start, and what that will set, a line each.
+
+    Args:
+        entry: what was written down.
+        values: every variable as it is now.
+        persisted: what somebody else persisted, by variable; None where they took out what was persisted.
+    """
+    return [
+        f"{name}: {_shown(values[name])} from the study is in force until the server is restarted; it then starts with "
+        f"{'the value in its option files, or the default' if theirs is None else _shown(theirs)}"
+        for name, theirs in persisted.items()
+        if name in values and not same(values[name], entry.before[name]) and not same(values[name], theirs or "")
+    ]
 
 
 def _as_persisted(value: str | None) -> str:
