@@ -116,9 +116,9 @@ def _usual_study() -> int:
     """Return the bytes that a study takes of which nothing is said: the prepared data, and the copy of a trial."""
     from dialin.datasets.prepare import BLANK_SIZE
     from dialin.model.workload import WorkloadSpec
-    from dialin.workloads.choose import chosen
+    from dialin.workloads.kinds import make_workload
 
-    return round(2 * (BLANK_SIZE + chosen(WorkloadSpec()).expected_bytes()) * _MARGIN)
+    return round(2 * (BLANK_SIZE + make_workload(WorkloadSpec()).expected_bytes()) * _MARGIN)
 
 
 def _data(facts: Facts, findings: Sequence[Finding], unknown: Sequence[str], *, fit: bool) -> dict[str, object]:

@@ -3,7 +3,7 @@ import pytest
 from dialin.errors import UserError
 from dialin.model.workload import WorkloadSpec
 from dialin.question.study_file import question
-from dialin.workloads.choose import chosen
+from dialin.workloads.kinds import make_workload
 from dialin.workloads.scan.options import ScanOptions, parse
 from dialin.workloads.scan.scan import Scan
 
@@ -84,7 +84,7 @@ def test_a_query_that_may_write_makes_each_block_begin_with_restored_data(sql):
 
 
 def test_the_name_scan_stands_for_a_scan():
-    assert isinstance(chosen(WorkloadSpec(name="scan", options={"size": "1M"})), Scan)
+    assert isinstance(make_workload(WorkloadSpec(name="scan", kind="scan", options={"size": "1M"})), Scan)
 
 
 def test_a_scan_is_of_one_thread_and_one_table_of_half_a_gibibyte_unless_told():
