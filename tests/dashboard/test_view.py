@@ -89,7 +89,7 @@ def test_runs_of_a_timed_query_are_told_by_the_time_they_take(spec):
     chart = told(State.RUNNING, board(scan, [sample(1, tps=0.25, seconds=4.0)]))["chart"]
     assert chart["latency"] == [4.0]
     assert chart["words"] == "0.25 runs/s, 4.00 s/run"
-    assert chart["titles"] == ["runs/s", "seconds a run", "runs of the trial"]
+    assert chart["titles"] == ["runs/s", "seconds per run", "runs of the trial"]
 
 
 def test_what_would_act_is_shown_and_never_obeyed(spec):

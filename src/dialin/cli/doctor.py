@@ -17,6 +17,8 @@ from dialin.errors import ExitCode, UserError
 from dialin.model.fitness import Finding, Severity
 from dialin.paths import Home
 from dialin.text import ascii_only, counted, wrapped
+from dialin.workloads.kinds import default_help
+from dialin.workloads.load_request import DEFAULT_THREADS
 
 if TYPE_CHECKING:
     from dialin.model.fitness import Facts
@@ -46,7 +48,9 @@ def doctor(
     workload: Annotated[str, typer.Option(help="The load.", rich_help_panel=_NOISE)] = "oltp_read_write",
     threads: Annotated[
         int | None,
-        typer.Option(min=1, help="Connections that work at once, 16 unless told (1 for a scan).", rich_help_panel=_NOISE),
+        typer.Option(
+            min=1, help=f"Connections that work at once, {default_help('threads', DEFAULT_THREADS)}.", rich_help_panel=_NOISE
+        ),
     ] = None,
     tables: Annotated[int | None, typer.Option(min=1, help="Tables to prepare, 4 unless told.", rich_help_panel=_NOISE)] = None,
     table_size: Annotated[

@@ -114,7 +114,7 @@ def _chart(samples: Sequence[Sample], spec: StudySpec, unit: Units) -> dict[str,
         return {"x": [], "rate": [], "latency": [], "warm": 0, "lost": [], "words": "", "about": "", "titles": ["", ""]}
     newest = samples[-1]
     by_time = not unit.by_run
-    latency = f"p{spec.workload.percentile} latency, ms" if by_time else "seconds a run"
+    latency = f"p{spec.workload.percentile} latency, ms" if by_time else f"seconds per {unit.one}"
     took = (
         f"p{spec.workload.percentile} {number(newest.latency_ms)} ms" if by_time else f"{number(newest.seconds)} s/{unit.one}"
     )

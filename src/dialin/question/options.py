@@ -18,7 +18,7 @@ from dialin.model.study import MAX_CANDIDATES, WORTHWHILE, Attachment, Candidate
 from dialin.model.workload import WorkloadSpec
 from dialin.question.candidates import Variables, canonical, compared, swept
 from dialin.workloads import kinds
-from dialin.workloads.load_request import LoadRequest
+from dialin.workloads.load_request import DEFAULT_TABLE_SIZE, DEFAULT_TABLES, DEFAULT_THREADS, LoadRequest
 from dialin.workloads.sysbench_workloads import RAND_TYPES
 
 
@@ -58,14 +58,14 @@ class StudyOptions(MethodOptions):
     )
     threads: Annotated[Threads | None, LOAD] = Field(
         default=None,
-        description=f"connections that work at once, {kinds.threads_help()}; several, such as 1,4,16, are all measured "
-        "in every trial, and show how each candidate scales",
+        description=f"connections that work at once, {kinds.default_help('threads', DEFAULT_THREADS)}; several, such as "
+        "1,4,16, are all measured in every trial, and show how each candidate scales",
     )
     tables: Annotated[int | None, LOAD] = Field(
-        default=None, ge=1, le=10_000, description="tables to prepare, default 4 (1 for a scan)"
+        default=None, ge=1, le=10_000, description=f"tables to prepare, {kinds.default_help('tables', DEFAULT_TABLES)}"
     )
     table_size: Annotated[int | None, LOAD] = Field(
-        default=None, ge=1, description="rows of each table, default 100000 (512 MiB for a scan)"
+        default=None, ge=1, description=f"rows of each table, {kinds.default_help('table-size', DEFAULT_TABLE_SIZE)}"
     )
     rand_type: Annotated[str | None, LOAD] = Field(
         default=None, description="distribution of the rows asked for: " + ", ".join(RAND_TYPES)
@@ -134,6 +134,11 @@ class StudyOptions(MethodOptions):
         kind, name = kinds.find_kind(self.workload)
         if kinds.is_path(name):
             name = str((directory / name).absolute())
+        by_second = {
+            "measure": self.measure is not None,
+            "warmup": self.warmup is not None,
+            "whole-warmup": self.whole_warmup,
+        }
         return kind.spec(
             LoadRequest(
                 asked=kinds.asked_as(kind, name),
@@ -145,7 +150,7 @@ class StudyOptions(MethodOptions):
                 rate=self.rate,
                 percentile=self.percentile,
                 options={key.removeprefix("--"): _option_text(value) for key, value in self.workload_options.items()},
-                by_second=[kebab(option) for option in ("measure", "warmup", "whole_warmup") if getattr(self, option)],
+                by_second=[option for option, is_given in by_second.items() if is_given],
             )
         )
 

@@ -208,9 +208,10 @@ def _ratio(value: float | None, candidate: CandidateVerdict, baseline: str) -> s
 
 
 def _here_title(verdict: Verdict) -> str:
-    if not units_of(verdict).by_run:
-        return "here, transactions/s"
-    return "here, s a run (geometric mean)" if verdict.workload.get("levels") else "here, s a run"
+    unit = units_of(verdict)
+    if not unit.by_run:
+        return f"here, {unit.rate}"
+    return f"here, s a {unit.one}{' (geometric mean)' if verdict.workload.get('levels') else ''}"
 
 
 def _here(candidate: CandidateVerdict, verdict: Verdict) -> str:

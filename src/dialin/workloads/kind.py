@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -34,6 +34,7 @@ class WorkloadKind:
         workloads: names of the workloads that it brings; empty for one that has the name of the kind.
         suffixes: how names of the files end that it runs.
         threads: connections that work at once, where a study does not say.
+        defaults: its defaults of options such as `table-size` in words, where they are not the usual ones; for `--help`.
         specify: fills in the defaults of a request, and refuses what does not fit (UserError); None where a workload has no
             options but those of the model, and no tables that `--tables` and `--table-size` size.
         is_installed: whether what it needs is on this machine.
@@ -49,6 +50,7 @@ class WorkloadKind:
     workloads: tuple[str, ...] = ()
     suffixes: tuple[str, ...] = ()
     threads: int = DEFAULT_THREADS
+    defaults: Mapping[str, str] = field(default_factory=dict)
     specify: Callable[[LoadRequest], WorkloadSpec] | None = None
     is_installed: Callable[[], bool] = lambda: True
     how_to_install: str = ""

@@ -106,11 +106,10 @@ def workload_help() -> str:
     return "; ".join([*others, f"or {last}"])
 
 
-def threads_help() -> str:
-    """Return the default of `--threads`, and the kinds that have another one."""
-    usual, others = KINDS[0].threads, [kind for kind in KINDS if kind.threads != KINDS[0].threads]
-    different = ", ".join(f"{kind.threads} for {kind.name}" for kind in others)
-    return f"default {usual}{f' ({different})' if different else ''}"
+def default_help(option: str, usual: int) -> str:
+    """Return the default of an option of the load, and the kinds that have another one."""
+    others = ", ".join(f"{kind.defaults[option]} for {kind.name}" for kind in KINDS if option in kind.defaults)
+    return f"default {usual}{f' ({others})' if others else ''}"
 
 
 def options_help() -> str:

@@ -68,8 +68,8 @@ class Sysbench(Workload):
         if self._own_script is not None and not self._own_script.is_file():
             raise UserError(
                 f"There is no workload {self._spec.name!r}, nor a file of that name",
-                "See --workload in --help: take a workload by its name, or the path of a workload file (TOML) or of a sysbench "
-                "Lua script",
+                f"Take one of {', '.join(SYSBENCH_SCRIPTS)}, another one that `dialin sweep --help` names, or the path of a "
+                "workload file (TOML) or of a sysbench Lua script",
             )
         if shutil.which(self._binary) is None:
             raise UserError("sysbench is not installed", "Install it: apt-get install sysbench")

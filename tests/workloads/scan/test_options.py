@@ -100,7 +100,7 @@ def test_rows_may_be_given_instead_of_a_size():
         load({"size": "1G"}, **{"table-size": 5000})
 
 
-@pytest.mark.parametrize(("option", "value"), [("measure", 30), ("warmup", 30), ("whole-warmup", True)])
+@pytest.mark.parametrize(("option", "value"), [("measure", 30), ("warmup", 30), ("warmup", 0), ("whole-warmup", True)])
 def test_a_scan_is_measured_by_the_run_not_by_the_second(option, value):
     with pytest.raises(UserError, match=f"--{option} is not for the workload scan"):
         load(**{option: value})

@@ -290,5 +290,6 @@ KIND = WorkloadKind(
     options_help="engine, size, query, cache (docs/scan.md)",
     unit=_UNIT,
     threads=1,
+    defaults={"threads": "1", "tables": "1", "table-size": "512 MiB"},
     specify=_specify,
 )
