@@ -7,7 +7,7 @@ from dialin.model.workload import WorkloadSpec
 from dialin.servers.sandbox import Sandbox
 from dialin.trials.tools import Tools
 from dialin.workloads.base import Target
-from dialin.workloads.dialin_load import LOAD_WORKLOADS
+from dialin.workloads.dialin_load_kind import LOAD_WORKLOADS
 from dialin.workloads.kinds import make_workload
 from dialin.workloads.sysbench_workloads import SYSBENCH_SCRIPTS
 from driving import needs_dialin_load

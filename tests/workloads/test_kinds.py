@@ -1,9 +1,13 @@
+import subprocess
+import sys
+
 import pytest
 
 from dialin.errors import UserError
 from dialin.model.workload import WorkloadSpec
-from dialin.workloads import kinds, load_binary, sysbench
-from dialin.workloads.dialin_load import LOAD_WORKLOADS, DialinLoad
+from dialin.workloads import kinds, load_binary, sysbench_kind
+from dialin.workloads.dialin_load import DialinLoad
+from dialin.workloads.dialin_load_kind import LOAD_WORKLOADS
 from dialin.workloads.kinds import find_kind, installed_alternative, is_path, make_workload
 from dialin.workloads.scan.scan import Scan
 from dialin.workloads.sysbench import Sysbench
@@ -98,7 +102,7 @@ def machine(monkeypatch):
 
     def has(*, load, sysbench_path):
         monkeypatch.setattr(load_binary, "find", lambda: load)
-        monkeypatch.setattr(sysbench.shutil, "which", lambda name: sysbench_path)
+        monkeypatch.setattr(sysbench_kind.shutil, "which", lambda name: sysbench_path)
 
     return has
 
@@ -118,7 +122,7 @@ def test_what_was_asked_for_by_name_is_not_replaced(machine, asked):
 
 def test_a_driver_that_is_named_and_is_none_is_not_replaced_by_sysbench(monkeypatch, tmp_path):
     monkeypatch.setenv("DIALIN_LOAD", str(tmp_path / "gone"))
-    monkeypatch.setattr(sysbench.shutil, "which", lambda name: "/usr/bin/sysbench")
+    monkeypatch.setattr(sysbench_kind.shutil, "which", lambda name: "/usr/bin/sysbench")
     with pytest.raises(UserError, match="which is no program"):
         installed_alternative("oltp_read_only")
 
@@ -128,3 +132,10 @@ def test_nothing_is_replaced_where_dialin_load_is_there_or_neither_is(machine, t
     assert installed_alternative("oltp_read_only") == ("oltp_read_only", "")
     machine(load=None, sysbench_path=None)
     assert installed_alternative("oltp_read_only") == ("oltp_read_only", "")
+
+
+def test_to_know_the_kinds_takes_none_of_their_drivers():
+    """Help and completion import the registry: a driver with its connections would slow them down."""
+    text = "import sys, dialin.workloads.kinds; print('pymysql' in sys.modules, 'numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "False"]

@@ -9,35 +9,23 @@ from pathlib import Path
 from typing import Any
 
 from dialin.errors import UserError, WorkloadError
-from dialin.model.option_types import kebab
 from dialin.model.workload import LoadTraits, WorkloadSpec
 from dialin.servers.account import Account
 from dialin.workloads import dialin_load_account, driver_process, load_binary, private
 from dialin.workloads.base import Second, Target, Workload, digest_of
+from dialin.workloads.dialin_load_kind import LOAD_WORKLOADS, WITH_ONE_TABLE, WORKLOAD_FILE
 from dialin.workloads.dialin_load_lines import Fault, Report, parse
 from dialin.workloads.driver_process import DriverProcess, EndedError
-from dialin.workloads.kind import WorkloadKind
-from dialin.workloads.load_request import LoadRequest
 from dialin.workloads.option_names import check_options
 from dialin.workloads.sysbench_workloads import (
     BULK_INSERT,
     GROWING,
     SYSBENCH_SCRIPTS,
     SysbenchTables,
-    check_request,
     data_options,
     size_keys,
     tables_of,
 )
-
-LOAD_WORKLOADS = ("bank-transfer", "feed", "noop", "queue", "tpcc-like")
-"""The workloads that dialin-load brings beside those of sysbench."""
-
-WORKLOAD_FILE = ".toml"
-"""How the name of a workload file ends."""
-
-_WITH_ONE_TABLE = ("select_random_points", "select_random_ranges")
-"""Workloads that read the first table only; dialin-load makes no other."""
 
 _MADE = 2
 """Counts the ways in which the driver made the tables of sysbench's workloads: 2 since as many are told as are made."""
@@ -92,7 +80,7 @@ class DialinLoad(Workload):
 
     @property
     def _tables(self) -> SysbenchTables:
-        return tables_of(self._spec, _WITH_ONE_TABLE)
+        return tables_of(self._spec, WITH_ONE_TABLE)
 
     @property
     def _size(self) -> str:
@@ -323,37 +311,3 @@ def _said(text: str) -> Fault:
             return told
     last = [line for line in lines if not line.startswith("{")]
     return Fault((last or ["it said nothing"])[-1][:300], "See its log")
-
-
-def _specify(request: LoadRequest) -> WorkloadSpec:
-    """Return the load of a study; the sizes of workload files are named by their authors, as they like.
-
-    Raises:
-        UserError: something does not fit.
-    """
-    if request.name not in SYSBENCH_SCRIPTS:
-        request.refuse_table_sizes("Give its own sizes as --workload-option NAME=VALUE (docs/workload-files.md tells them)")
-        return request.spec(load_binary.NAME, request.options)
-    options = request.options_spelled(kebab)
-    check_request(request, options)
-    if request.name not in _WITH_ONE_TABLE:
-        return request.spec(load_binary.NAME, options)
-    if (request.tables or 1) > 1:
-        raise UserError(
-            f"The workload {request.asked} has one table, and --tables asks for {request.tables}",
-            f"Leave --tables out, or let sysbench apply it, which makes them: --workload sysbench:{request.name}",
-        )
-    return request.spec(load_binary.NAME, options, tables=1)
-
-
-KIND = WorkloadKind(
-    name=load_binary.NAME,
-    help="the name of one of sysbench's workloads, applied by dialin-load; "
-    "bank-transfer, tpcc-like, queue, feed, or noop; the path of a workload file (TOML)",
-    make=DialinLoad,
-    workloads=(*SYSBENCH_SCRIPTS, *LOAD_WORKLOADS),
-    suffixes=(WORKLOAD_FILE,),
-    specify=_specify,
-    is_installed=lambda: load_binary.find() is not None,
-    how_to_install=load_binary.REMEDY,
-)

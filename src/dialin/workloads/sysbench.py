@@ -12,14 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from dialin.errors import UserError, WorkloadError
-from dialin.model.option_types import kebab
 from dialin.model.workload import LoadTraits, WorkloadSpec
 from dialin.servers.account import Account
 from dialin.workloads import driver_process, private, sysbench_account
 from dialin.workloads.base import Second, Target, Workload, digest_of
 from dialin.workloads.driver_process import DriverProcess, EndedError
-from dialin.workloads.kind import WorkloadKind
-from dialin.workloads.load_request import LoadRequest
 from dialin.workloads.option_names import check_options
 from dialin.workloads.sysbench_log import parse_line
 from dialin.workloads.sysbench_workloads import (
@@ -27,13 +24,10 @@ from dialin.workloads.sysbench_workloads import (
     GROWING,
     SYSBENCH_SCRIPTS,
     SysbenchTables,
-    check_request,
     data_options,
     size_keys,
     tables_of,
 )
-
-_NAME = "sysbench"
 
 _MADE = 2
 """Counts the ways in which data was made: 2 since tables that begin empty are told from those with rows."""
@@ -256,26 +250,3 @@ def _fatal(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     fatal = [line for line in lines if line.startswith(("FATAL", "ALERT"))]
     return (fatal or lines or ["it said nothing"])[-1][:300]
-
-
-def _specify(request: LoadRequest) -> WorkloadSpec:
-    """Return the load of a study.
-
-    Raises:
-        UserError: something does not fit.
-    """
-    options = request.options_spelled(kebab)
-    check_request(request, options)
-    return request.spec(_NAME, options)
-
-
-KIND = WorkloadKind(
-    name=_NAME,
-    help="sysbench: and the name of one of its workloads, applied by sysbench; the path of a sysbench Lua script",
-    make=Sysbench,
-    workloads=SYSBENCH_SCRIPTS,
-    suffixes=(".lua",),
-    specify=_specify,
-    is_installed=lambda: shutil.which(_NAME) is not None,
-    how_to_install="Install it: apt-get install sysbench",
-)

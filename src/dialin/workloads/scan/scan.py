@@ -9,20 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from dialin.errors import ServerError, UserError, WorkloadError
-from dialin.model.option_types import kebab
 from dialin.model.workload import LoadTraits, Runs, WorkloadSpec
 from dialin.servers.account import Account
 from dialin.servers.connection import Query, RefusedError, connect, quoted
 from dialin.text import size
 from dialin.workloads.base import Target, Workload
-from dialin.workloads.kind import WorkloadKind
-from dialin.workloads.load_request import LoadRequest
 from dialin.workloads.scan import cold, table
+from dialin.workloads.scan.kind import UNIT
 from dialin.workloads.scan.load import PATIENCE, ScanLoad
-from dialin.workloads.scan.options import DEFAULT_SIZE, SCAN, ScanOptions, parse
-
-_UNIT = "run"
-"""What a scan is counted in."""
+from dialin.workloads.scan.options import SCAN, ScanOptions, parse
 
 _MAKES = 2
 """Counts the ways in which tables were made."""
@@ -143,7 +138,7 @@ class Scan(Workload):
             runs=self._runs(),
             restarts=cold if self._is_cold_innodb else None,
             grows=self._options.may_write,
-            unit=_UNIT,
+            unit=UNIT,
             size=f"{self._spec.tables} table of {self._rows:,} rows",
             size_keys={"tables": 1, **({} if "size" in self._spec.options else {"table-size": self._rows})},
         )
@@ -263,33 +258,3 @@ def _table_bytes(query: Query, database: str) -> int:
         (database, table.TABLE),
     )
     return int(told[0][0] or 0) if told else 0
-
-
-def _specify(request: LoadRequest) -> WorkloadSpec:
-    """Return the load of a study; its size is an option, unless the rows of the table are given.
-
-    Raises:
-        UserError: something does not fit a load that is measured by the run.
-    """
-    for option in request.by_second:
-        raise UserError(f"--{option} is not for the workload scan", "Say how many runs a trial has: --workload-option runs=3")
-    options = request.options_spelled(kebab)
-    if "size" in options and request.table_size is not None:
-        raise UserError("--table-size and the workload's option size both say how large the table is", "Give one of them")
-    if request.table_size is not None:
-        return request.spec(SCAN, options, threads=1, tables=1)
-    options = {"size": DEFAULT_SIZE, **options}
-    return request.spec(SCAN, options, threads=1, tables=1, table_size=table.rows_asked(options))
-
-
-KIND = WorkloadKind(
-    name=SCAN,
-    help="scan, which times a query over a large table",
-    make=Scan,
-    options=ScanOptions,
-    options_help="engine, size, query, cache (docs/scan.md)",
-    unit=_UNIT,
-    threads=1,
-    defaults={"threads": "1", "tables": "1", "table-size": "512 MiB"},
-    specify=_specify,
-)
