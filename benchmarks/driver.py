@@ -24,14 +24,14 @@ from itertools import product
 from pathlib import Path
 
 from dialin.errors import DialinError, WorkloadError
-from dialin.model.workload import Driver, WorkloadSpec
+from dialin.model.workload import WorkloadSpec
 from dialin.paths import replace_text
 from dialin.probes import host
 from dialin.servers import builds
 from dialin.servers.sandbox import Sandbox
 from dialin.trials.tools import Tools
 from dialin.workloads.base import Load, Target
-from dialin.workloads.choose import chosen
+from dialin.workloads.kinds import make_workload
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results" / "driver.json"
@@ -40,7 +40,7 @@ BEGIN, END = "<!-- driver: written by make bench-driver -->", "<!-- driver: end 
 
 WORKLOADS = {"read_write": "oltp_read_write", "point_select": "oltp_point_select"}
 CONNECTIONS = (1, 16, 64, 150)
-DRIVERS = (Driver.DIALIN_LOAD, Driver.SYSBENCH)
+DRIVERS = ("dialin-load", "sysbench")
 SETTING = {
     "innodb_buffer_pool_size": 512 * 1024**2,
     "innodb_flush_log_at_trx_commit": 2,
@@ -79,10 +79,10 @@ class Pair:
         return self.ours.tps / self.theirs.tps
 
 
-def spec(case: Case, driver: Driver) -> WorkloadSpec:
+def spec(case: Case, driver: str) -> WorkloadSpec:
     name, connections = case
     return WorkloadSpec(
-        name=WORKLOADS[name], driver=driver, threads=connections, tables=8, table_size=100_000, rand_type="pareto"
+        name=WORKLOADS[name], kind=driver, threads=connections, tables=8, table_size=100_000, rand_type="pareto"
     )
 
 
@@ -110,9 +110,9 @@ def read(load: Load, seconds: int) -> float:
     return sum(second.tps for second in found if second is not None)
 
 
-def slice_of(case: Case, driver: Driver, sandbox: Sandbox, seconds: int, seed: int) -> Slice:
+def slice_of(case: Case, driver: str, sandbox: Sandbox, seconds: int, seed: int) -> Slice:
     target = Target(sandbox.account, sandbox.directory)
-    load = chosen(spec(case, driver)).start(target, threads=case[1], seed=seed, cpus=None)
+    load = make_workload(spec(case, driver)).start(target, threads=case[1], seed=seed, cpus=None)
     try:
         return measured(load, sandbox.pid, seconds)
     finally:
@@ -130,7 +130,7 @@ def run(cases: Sequence[Case], sandbox: Sandbox, pairs: int, seconds: int, seed:
         load_seed = rng.randrange(1, 2**31)
         for driver in rng.sample(DRIVERS, len(DRIVERS)):
             both[driver] = slice_of(case, driver, sandbox, seconds, load_seed)
-        pair = Pair(both[Driver.DIALIN_LOAD], both[Driver.SYSBENCH])
+        pair = Pair(both["dialin-load"], both["sysbench"])
         found[case].append(pair)
         told = f"{case[0]} {case[1]}: CPU {pair.ratio:.2f}, throughput {pair.throughput:.2f}"
         print(f"{number} of {len(order)}: {told}", file=sys.stderr)
@@ -195,21 +195,21 @@ def main() -> None:
     try:
         build = builds.find(options.server, builds.discover(workshop.home, os.environ))
         for driver in DRIVERS:
-            chosen(spec(cases[0], driver)).check()
+            make_workload(spec(cases[0], driver)).check()
         with workshop.preparer.running(build, SETTING) as sandbox:
             with sandbox.connect() as query:
                 query("CREATE DATABASE sbtest")
-            chosen(spec(cases[0], Driver.DIALIN_LOAD)).prepare(Target(sandbox.account, sandbox.directory))
+            make_workload(spec(cases[0], "dialin-load")).prepare(Target(sandbox.account, sandbox.directory))
             found = run(cases, sandbox, options.pairs, options.seconds, options.seed)
     except DialinError as error:
         sys.exit(str(error))
     results: dict[str, dict[str, dict[str, float]]] = {name: {} for name in WORKLOADS}
     for (name, connections), pairs in found.items():
         results[name][str(connections)] = summary(pairs)
-    versions = {str(driver): chosen(spec(cases[0], driver)).version() for driver in DRIVERS}
+    versions = {str(driver): make_workload(spec(cases[0], driver)).version() for driver in DRIVERS}
     machine = host.inventory(workshop.home.root)
     facts = f"{build.id}, {options.pairs} pairs of {options.seconds} s, {machine.get('cpu')}, {machine.get('cpus')} CPUs"
-    text = f"{facts}; {versions[Driver.DIALIN_LOAD]} and {versions[Driver.SYSBENCH]}:\n\n{table(results)}"
+    text = f"{facts}; {versions['dialin-load']} and {versions['sysbench']}:\n\n{table(results)}"
     print(text)
     if options.only:
         return

@@ -33,7 +33,7 @@ from scipy import stats
 from dialin.clock import Clock
 from dialin.errors import DialinError, ServerError, WorkloadError
 from dialin.model.build import Build
-from dialin.model.workload import Driver, WorkloadSpec
+from dialin.model.workload import WorkloadSpec
 from dialin.probes import host
 from dialin.probes.heartbeat import Heartbeat
 from dialin.probes.watch import Watch
@@ -42,7 +42,7 @@ from dialin.servers.sandbox import Sandbox
 from dialin.trials.probing import ProbeConnection, data_directory, probes_of
 from dialin.trials.tools import Tools
 from dialin.workloads.base import Load, Target
-from dialin.workloads.choose import chosen
+from dialin.workloads.kinds import make_workload
 
 SETTING = {
     "innodb_buffer_pool_size": 512 * 1024**2,
@@ -118,7 +118,7 @@ class Pausable:
 @contextmanager
 def running(build: Build, spec: WorkloadSpec, workshop: Tools) -> Iterator[tuple[Sandbox, Load]]:
     """A server under a load that goes on."""
-    workload = chosen(spec)
+    workload = make_workload(spec)
     workload.check()
     with workshop.preparer.running(build, SETTING) as sandbox:
         with sandbox.connect() as query:
@@ -253,9 +253,7 @@ def main() -> None:
     options = parser.parse_args()
     rng = random.Random(options.seed)
     orders = [[first == one for one in WITH_FIRST] for first in (rng.random() < 0.5 for _ in range(options.blocks))]
-    spec = WorkloadSpec(
-        name=options.workload, driver=Driver.DIALIN_LOAD, threads=options.connections, tables=4, table_size=50_000
-    )
+    spec = WorkloadSpec(name=options.workload, kind="dialin-load", threads=options.connections, tables=4, table_size=50_000)
     workshop = Tools.open(lambda text: print(text, file=sys.stderr))
     try:
         build = builds.find(options.server, builds.discover(workshop.home, os.environ))

@@ -2,9 +2,9 @@ import pytest
 from hypothesis import settings
 
 from dialin.model.study import Candidate, StudySpec
-from dialin.model.workload import WorkloadSpec
 from dialin.paths import Home
 from dialin.testing.clock import FakeClock
+from fixtures.loads import load
 
 # No test passes or fails on an absolute time: machines are noisy. Examples are the same on every run.
 settings.register_profile("dialin", deadline=None, derandomize=True)
@@ -28,4 +28,4 @@ def spec():
         Candidate(name=str(value), setting={"innodb_buffer_pool_instances": value}, server="mysql@9.7.4")
         for value in (1, 4, 16)
     )
-    return StudySpec(candidates=candidates, baseline="1", workload=WorkloadSpec(), minutes=6, measure=10, warmup=10)
+    return StudySpec(candidates=candidates, baseline="1", workload=load(), minutes=6, measure=10, warmup=10)

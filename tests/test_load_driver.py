@@ -4,7 +4,7 @@ import tomllib
 from pathlib import Path
 
 import dialin
-from dialin.model.workload import LOAD_WORKLOADS
+from dialin.workloads.dialin_load_kind import LOAD_WORKLOADS
 
 CRATE = Path(__file__).parents[1] / "crates" / "dialin-load"
 

@@ -15,14 +15,14 @@ from dialin.cli.restore import restore_orphans
 from dialin.clock import SystemClock
 from dialin.errors import ServerError, UserError
 from dialin.model.study import Attachment
-from dialin.model.workload import Driver, WorkloadSpec
+from dialin.model.workload import WorkloadSpec
 from dialin.paths import Home
 from dialin.servers.attached.client_options import find_account
 from dialin.servers.attached.server import Attached
 from dialin.servers.attached.undo import SCHEMA, UndoLog
 from dialin.servers.processes import processes
 from dialin.workloads.base import Target
-from dialin.workloads.choose import chosen
+from dialin.workloads.kinds import make_workload
 from driving import needs_dialin_load
 from live import kill, until
 from playground import PASSWORD, attach, option_file
@@ -368,8 +368,8 @@ def test_a_missing_privilege_is_named(server, tmp_path):
 
 
 DRIVERS = [
-    pytest.param(Driver.DIALIN_LOAD, "dialin-load.cnf", marks=needs_dialin_load),
-    pytest.param(Driver.SYSBENCH, "sysbench.cnf"),
+    pytest.param("dialin-load", "dialin-load.cnf", marks=needs_dialin_load),
+    pytest.param("sysbench", "sysbench.cnf"),
 ]
 """Each with the file that it reads the password from."""
 
@@ -379,7 +379,7 @@ DRIVING = [pytest.param(*each.values[:1], marks=each.marks) for each in DRIVERS]
 def run_load(server, account, directory, driver):
     """Prepare and run a load for two seconds; returns what every process showed of itself meanwhile."""
     directory.mkdir(mode=0o700)
-    workload = chosen(WorkloadSpec(driver=driver, threads=2, tables=1, table_size=200))
+    workload = make_workload(WorkloadSpec(kind=driver, threads=2, tables=1, table_size=200))
     workload.check_account(account)
     target = Target(account, directory, SCHEMA)
     server.query(f"DROP DATABASE IF EXISTS {SCHEMA}", f"CREATE DATABASE {SCHEMA}")
@@ -433,11 +433,11 @@ def test_load_takes_tls_with_a_certificate_of_the_client(modern, tmp_path, drive
         run_load(modern, account, tmp_path / "load", driver)
         bare = find_account(option_file(modern, tmp_path / "bare.cnf", **more), None, {})
         assert attach_account(bare).build.id == modern.build.id
-        if driver is Driver.DIALIN_LOAD:
+        if driver == "dialin-load":
             run_load(modern, bare, tmp_path / "bare", driver)
             return
         with pytest.raises(UserError, match="ssl-ca is missing"):
-            chosen(WorkloadSpec(driver=driver)).check_account(bare)
+            make_workload(WorkloadSpec(kind=driver)).check_account(bare)
     finally:
         modern.query("ALTER USER 'dialin'@'localhost' REQUIRE NONE")
 

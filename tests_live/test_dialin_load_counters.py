@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from dialin.model.workload import SYSBENCH_SCRIPTS
+from dialin.workloads.sysbench_workloads import SYSBENCH_SCRIPTS
 from driving import load, needs_dialin_load, serving, sysbench
 from live import INSTALLED
 

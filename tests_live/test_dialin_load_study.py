@@ -25,7 +25,7 @@ def test_a_study_comes_to_the_same_verdict_under_dialin_load_and_under_sysbench(
         verdict = found[name] = dialin.verdict(*FLUSH, *CHOOSING, "--workload", name, "--out", out, code=dialin.any_code)
         load, driver = spec_of(out)
         assert driver.startswith("sysbench 1.0" if name.startswith("sysbench:") else "dialin-load ")
-        assert load.driver == driver.split()[0]
+        assert load.kind == driver.split()[0]
         assert verdict["workload"]["text"].startswith(f"{name}, 1 thread")
         assert not any(found["failed"] for found in verdict["candidates"])
     ours, theirs = found.values()
@@ -53,11 +53,11 @@ def test_without_the_program_sysbench_applies_the_load_and_a_study_keeps_its_dri
     assert process.returncode == 130
     assert "sysbench applies the load" in " ".join(err.split())
     load, driver = spec_of(out)
-    assert (load.driver, driver.split()[0]) == ("sysbench", "sysbench")
+    assert (load.kind, driver.split()[0]) == ("sysbench", "sysbench")
     monkeypatch.delenv("DIALIN_LOAD")
     process = dialin.start("resume", out)
     measuring(out, position=2)
     shown = subprocess.run(["ps", "axww", "-o", "args"], capture_output=True, text=True, check=True).stdout
     interrupt(process)
     assert f"sysbench {load.name}" in shown
-    assert spec_of(out)[0].driver == "sysbench"
+    assert spec_of(out)[0].kind == "sysbench"

@@ -15,7 +15,7 @@ from dialin.question.study_file import question
 from dialin.servers.connection import status
 from dialin.trials.tools import Tools
 from dialin.workloads.base import Target
-from dialin.workloads.choose import chosen
+from dialin.workloads.kinds import make_workload
 from live import INSTALLED, MYSQL, find, only_with_all
 
 MARIADB = next((build for build in reversed(INSTALLED) if build.flavour is Flavour.MARIADB), None)
@@ -24,7 +24,9 @@ MIB = 1024**2
 
 def scan(threads=1, **options):
     asked = {name.replace("_", "-"): value for name, value in options.items()}
-    return chosen(question({"aa": 2, "workload": "scan", "threads": threads, "workload-options": asked}).workload_spec(Path()))
+    return make_workload(
+        question({"aa": 2, "workload": "scan", "threads": threads, "workload-options": asked}).workload_spec(Path())
+    )
 
 
 @contextmanager

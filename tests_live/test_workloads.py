@@ -3,11 +3,13 @@
 import pytest
 
 from dialin.datasets.cache import copy
-from dialin.model.workload import LOAD_WORKLOADS, SYSBENCH_SCRIPTS, Driver, WorkloadSpec
+from dialin.model.workload import WorkloadSpec
 from dialin.servers.sandbox import Sandbox
 from dialin.trials.tools import Tools
 from dialin.workloads.base import Target
-from dialin.workloads.choose import chosen
+from dialin.workloads.dialin_load_kind import LOAD_WORKLOADS
+from dialin.workloads.kinds import make_workload
+from dialin.workloads.sysbench_workloads import SYSBENCH_SCRIPTS
 from driving import needs_dialin_load
 from live import MYSQL, find
 
@@ -33,7 +35,7 @@ def server():
 
 def seconds(sandbox, spec, *, cpus=None):
     """Prepare a workload in a schema of its own and return its first two seconds and what the driver cost."""
-    workload = chosen(spec)
+    workload = make_workload(spec)
     workload.check()
     with sandbox.connect() as query:
         query("DROP DATABASE IF EXISTS sbtest")
@@ -47,13 +49,13 @@ def seconds(sandbox, spec, *, cpus=None):
         load.stop()
 
 
-DRIVERS = [Driver.SYSBENCH, pytest.param(Driver.DIALIN_LOAD, marks=needs_dialin_load)]
+DRIVERS = ["sysbench", pytest.param("dialin-load", marks=needs_dialin_load)]
 
 
 @pytest.mark.parametrize("driver", DRIVERS)
 @pytest.mark.parametrize("name", SYSBENCH_SCRIPTS)
 def test_every_sysbench_workload_runs_and_reports_each_second(server, name, driver):
-    found, cpu = seconds(server, WorkloadSpec(name=name, driver=driver, threads=2, tables=2, table_size=500))
+    found, cpu = seconds(server, WorkloadSpec(name=name, kind=driver, threads=2, tables=2, table_size=500))
     assert all(second is not None and second.tps > 0 for second in found)
     assert cpu > 0
 
@@ -69,7 +71,7 @@ def test_a_script_of_ones_own_is_a_workload(server, tmp_path):
 @pytest.mark.parametrize("name", LOAD_WORKLOADS)
 def test_every_workload_of_dialin_load_runs_and_reports_each_second(server, name):
     options = {"customers": "300", "items": "1000"} if name == "tpcc-like" else {}
-    found, _ = seconds(server, WorkloadSpec(name=name, driver=Driver.DIALIN_LOAD, threads=2, options=options))
+    found, _ = seconds(server, WorkloadSpec(name=name, kind="dialin-load", threads=2, options=options))
     assert all(second is not None and second.tps > 0 for second in found)
 
 
@@ -77,7 +79,7 @@ def test_every_workload_of_dialin_load_runs_and_reports_each_second(server, name
 def test_the_options_of_a_workload_reach_it(server, driver):
     spec = WorkloadSpec(
         name="oltp_read_only",
-        driver=driver,
+        kind=driver,
         threads=2,
         tables=1,
         table_size=500,

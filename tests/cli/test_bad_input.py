@@ -25,7 +25,7 @@ from fixtures import example_studies, stored_study
         (["sweep", "a_b=1,2", "--worthwhile", "much"], "--worthwhile"),
         (["sweep", "a_b=1,2", "--rand-type", "normal"], "--rand-type"),
         (["sweep", "a_b=1,2", "--workload", "oltp_nothing"], "no workload 'oltp_nothing'"),
-        (["sweep", "a_b=1,2", "--workload", "sysbench:tpcc-like"], "dialin-load has it"),
+        (["sweep", "a_b=1,2", "--workload", "sysbench:tpcc-like"], "dialin-load applies it"),
         (["sweep", "a_b=1,2", "--workload", "queue", "--table-size", "5"], "docs/workload-files.md"),
         (["sweep", "a_b=1,2", "--workload", "none.toml"], "no workload file"),
         (["compare", "none.cnf", "other.cnf"], "none.cnf"),

@@ -9,7 +9,7 @@ from dialin.dashboard.standing import State
 from dialin.dashboard.view import view
 from dialin.model.study import Candidate
 from dialin.model.trial import Step
-from dialin.model.workload import LoadTraits, LoadUnit
+from dialin.model.workload import LoadTraits, Runs
 from dialin.report.board import Board
 
 HOSTILE = "<script>alert(1)</script>\x1b[2J\u202e"
@@ -84,11 +84,12 @@ def test_that_it_stops_after_its_block_is_told_while_it_runs(spec):
 
 
 def test_runs_of_a_timed_query_are_told_by_the_time_they_take(spec):
-    scan = spec.model_copy(update={"workload": spec.workload.model_copy(update={"traits": LoadTraits(unit=LoadUnit.RUN)})})
+    traits = LoadTraits(unit="run", runs=Runs(warm_up=0, measured=3, most=6, seconds=1.0))
+    scan = spec.model_copy(update={"workload": spec.workload.model_copy(update={"traits": traits})})
     chart = told(State.RUNNING, board(scan, [sample(1, tps=0.25, seconds=4.0)]))["chart"]
     assert chart["latency"] == [4.0]
     assert chart["words"] == "0.25 runs/s, 4.00 s/run"
-    assert chart["titles"] == ["runs/s", "seconds a run", "runs of the trial"]
+    assert chart["titles"] == ["runs/s", "seconds per run", "runs of the trial"]
 
 
 def test_what_would_act_is_shown_and_never_obeyed(spec):

@@ -8,10 +8,14 @@ import pytest
 from dialin.question import study_file
 
 SCHEMA = Path(__file__).parents[2] / "schema"
+WRITE = (
+    "python -c 'import json; from dialin.question import study_file; print(json.dumps(study_file.schema(), indent=2))'"
+    " > schema/study.schema.json"
+)
 
 
 def test_the_published_schema_of_study_files_is_the_one_in_use():
-    assert json.loads((SCHEMA / "study.schema.json").read_text()) == json.loads(json.dumps(study_file.schema()))
+    assert json.loads((SCHEMA / "study.schema.json").read_text()) == json.loads(json.dumps(study_file.schema())), WRITE
 
 
 @pytest.mark.parametrize("path", sorted((SCHEMA / "good").glob("study-*.toml")), ids=lambda path: path.stem)

@@ -1,7 +1,6 @@
 import pytest
 
 from dialin.errors import UserError
-from dialin.model.workload import Driver
 from dialin.question.candidates import candidates_of, find_baseline
 from dialin.question.study_file import question, read
 
@@ -134,20 +133,20 @@ def test_a_script_path_is_relative_to_the_study_file(tmp_path):
     assert asked.workload_spec(tmp_path).name == str(tmp_path / "mine.lua")
     for name in ("mine.toml", "dialin-load:mine.toml"):
         load = question({"workload": name, "sweep": {"a_b": [1, 2]}}).workload_spec(tmp_path)
-        assert (load.driver, load.name) == (Driver.DIALIN_LOAD, str(tmp_path / "mine.toml"))
+        assert (load.kind, load.name) == ("dialin-load", str(tmp_path / "mine.toml"))
 
 
 @pytest.mark.parametrize(
     ("asked", "driver", "name"),
     [
-        ("oltp_read_only", Driver.DIALIN_LOAD, "oltp_read_only"),
-        ("sysbench:oltp_read_only", Driver.SYSBENCH, "oltp_read_only"),
-        ("scan", Driver.DIALIN, "scan"),
+        ("oltp_read_only", "dialin-load", "oltp_read_only"),
+        ("sysbench:oltp_read_only", "sysbench", "oltp_read_only"),
+        ("scan", "scan", "scan"),
     ],
 )
 def test_the_name_of_a_workload_tells_the_program_that_applies_it(tmp_path, asked, driver, name):
     load = question({"workload": asked, "sweep": {"a_b": [1, 2]}}).workload_spec(tmp_path)
-    assert (load.driver, load.name) == (driver, name)
+    assert (load.kind, load.name) == (driver, name)
     assert load.asked == asked
 
 
@@ -175,18 +174,18 @@ def test_workload_files_name_their_sizes_as_they_like(tmp_path):
 
 def test_a_workload_of_one_table_is_given_one(tmp_path):
     asked = question({**SWEPT, "workload": "select_random_ranges", "table-size": 7}).workload_spec(tmp_path)
-    assert asked.size == "1 table of 7 rows"
+    assert asked.traits.size == "1 table of 7 rows"
     asked = question({**SWEPT, "workload": "select_random_ranges", "tables": 2})
     with pytest.raises(UserError, match=r"has one table, and --tables asks for 2.*sysbench:select_random_ranges"):
         asked.workload_spec(tmp_path)
     asked = question({**SWEPT, "workload": "sysbench:select_random_ranges", "tables": 2})
-    assert asked.workload_spec(tmp_path).size == "2 tables of 100,000 rows"
+    assert asked.workload_spec(tmp_path).traits.size == "2 tables of 100,000 rows"
 
 
 @pytest.mark.parametrize("workload", ["bulk_insert", "sysbench:bulk_insert"])
 @pytest.mark.parametrize("key", ["tables", "table-size"])
 def test_bulk_insert_has_a_table_for_each_thread_whatever_is_said_of_tables(tmp_path, workload, key):
-    assert question({**SWEPT, "workload": workload, "threads": 3}).workload_spec(tmp_path).size == "3 empty tables"
+    assert question({**SWEPT, "workload": workload, "threads": 3}).workload_spec(tmp_path).traits.size == "3 empty tables"
     with pytest.raises(UserError, match="an empty table for each of its --threads"):
         question({**SWEPT, "workload": workload, key: 5}).workload_spec(tmp_path)
 
@@ -196,4 +195,4 @@ def test_sizes_of_tables_are_not_for_workloads_with_sizes_of_their_own(tmp_path,
     asked = question({"workload": "tpcc-like", "sweep": {"a_b": [1, 2]}, key: 5})
     with pytest.raises(UserError, match="--workload-option NAME=VALUE"):
         asked.workload_spec(tmp_path)
-    assert question({"workload": "tpcc-like", "sweep": {"a_b": [1, 2]}}).workload_spec(tmp_path).size == ""
+    assert question({"workload": "tpcc-like", "sweep": {"a_b": [1, 2]}}).workload_spec(tmp_path).traits.size == ""

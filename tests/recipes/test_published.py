@@ -60,7 +60,13 @@ def test_seconds_a_run_are_those_of_a_thread_also_where_several_scan_at_once():
 
 def on_a_scan(record, *, threads):
     """The record with a verdict as if its load had been a scan."""
-    workload = {**record.verdict.workload, "name": "scan", "traits": {"unit": "run"}, "threads": threads, "levels": []}
+    workload = {
+        **record.verdict.workload,
+        "name": "scan",
+        "traits": {"unit": "run", "runs": {"warm_up": 0, "measured": 3, "most": 6, "seconds": 1.0}},
+        "threads": threads,
+        "levels": [],
+    }
     return dataclasses.replace(record, verdict=record.verdict.model_copy(update={"workload": workload}))
 
 

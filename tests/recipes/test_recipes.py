@@ -14,7 +14,7 @@ from dialin.question.candidates import candidates_of, find_baseline
 from dialin.question.plan import BLOCKS_NEEDED, plan
 from dialin.recipes import execution, library, listing
 from dialin.recipes.library import Ratio, ScaleName
-from dialin.workloads.choose import chosen
+from dialin.workloads.kinds import make_workload
 from dialin.workloads.sysbench import Sysbench
 
 ROOT = Path(__file__).parents[2]
@@ -35,7 +35,7 @@ def spec_of(study, scale):
     settings, _ = question.settings(ROOT)
     candidates = candidates_of(settings, question.servers)
     load = question.workload_spec(ROOT)
-    load = load.model_copy(update={"traits": chosen(load).traits})
+    load = load.model_copy(update={"traits": make_workload(load).traits})
     return question.spec(candidates, find_baseline(question.baseline, candidates), load, ROOT)
 
 

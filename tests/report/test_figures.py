@@ -68,5 +68,12 @@ def test_what_is_missing_sorts_as_missing():
 
 def test_a_scan_is_worth_runs_and_not_seconds():
     verdict = changed(effective_seconds=9.0)
-    scanned = verdict.model_copy(update={"workload": {**verdict.workload, "traits": {"unit": "run"}}})
+    scanned = verdict.model_copy(
+        update={
+            "workload": {
+                **verdict.workload,
+                "traits": {"unit": "run", "runs": {"warm_up": 0, "measured": 3, "most": 6, "seconds": 1.0}},
+            }
+        }
+    )
     assert figure(scanned, "trials", "16").full.endswith("9.00 effective runs)")

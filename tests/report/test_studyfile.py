@@ -7,7 +7,7 @@ from dialin.model.study import Attachment, Candidate, Switch
 from dialin.question.candidates import candidates_of, find_baseline
 from dialin.question.study_file import question
 from dialin.report.studyfile import study_file
-from dialin.workloads.choose import chosen
+from dialin.workloads.kinds import make_workload
 from fixtures import example_studies
 
 HERE = Path("/nowhere")
@@ -20,7 +20,7 @@ def read_back(spec):
     servers = asked.servers or [spec.candidates[0].server]
     candidates = candidates_of(settings, servers)
     load = asked.workload_spec(HERE)
-    load = load.model_copy(update={"traits": chosen(load).traits})
+    load = load.model_copy(update={"traits": make_workload(load).traits})
     return asked.spec(candidates, find_baseline(asked.baseline, candidates), load, HERE)
 
 
@@ -46,7 +46,7 @@ def test_a_study_file_asks_the_same_question(name):
 
 def test_a_scan_is_asked_for_again_though_its_seconds_were_reckoned():
     load = question({"aa": 2, "workload": "scan", "workload-options": {"runs": "3"}}).workload_spec(HERE)
-    load = load.model_copy(update={"traits": chosen(load).traits})
+    load = load.model_copy(update={"traits": make_workload(load).traits})
     spec = example_studies.winner().spec.model_copy(update={"workload": load, "measure": 30.0, "warmup": 10.0})
     assert compared(read_back(spec)) == compared(spec.model_copy(update={"measure": None, "warmup": None}))
 

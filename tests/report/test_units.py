@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from dialin.model.verdict import Estimate
-from dialin.model.workload import LoadTraits, LoadUnit, WorkloadSpec
+from dialin.model.workload import LoadTraits, Runs, WorkloadSpec
 from dialin.report import facts, html, markdown, units
 from dialin.report.figures import columns
 from dialin.report.screen import PlainLines
@@ -13,7 +13,7 @@ from fixtures import example_studies
 from fixtures.event_replay import drive
 
 MIB = 1024**2
-RUNS = LoadTraits(unit=LoadUnit.RUN)
+RUNS = LoadTraits(unit="run", runs=Runs(warm_up=0, measured=3, most=6, seconds=1.0))
 
 
 def timed(**workload):
@@ -24,7 +24,7 @@ def timed(**workload):
     candidates = [
         one.model_copy(update={"tps": one.tps and Estimate(mean=0.31, low=0.25, high=0.5)}) for one in record.verdict.candidates
     ]
-    known = {"traits": {"unit": "run"}, "threads": 1, "levels": [], "bytes_a_query": 512.0 * MIB, **workload}
+    known = {"traits": RUNS.model_dump(mode="json"), "threads": 1, "levels": [], "bytes_a_query": 512.0 * MIB, **workload}
     verdict = record.verdict.model_copy(update={"candidates": candidates, "workload": known})
     return replace(record, spec=spec, samples=slow, verdict=verdict)
 
@@ -75,7 +75,7 @@ def test_runs_lie_on_the_clock_by_what_they_take():
     runs = [replace(one, at=1000.0 + 3 * number, seconds=3.0) for number, one in enumerate(record.samples[trial][:5], 1)]
     series = all_series(replace(record, samples={trial: runs}))[0]
     assert [second for second, _ in series.tps.points] == [3, 6, 9, 12, 15]
-    assert series.units is units.RUNS
+    assert series.units == units.units_from(RUNS)
 
 
 def test_a_trial_of_one_run_has_a_figure():

@@ -6,11 +6,13 @@ from itertools import pairwise
 import pytest
 
 from dialin.errors import UserError, WorkloadError
-from dialin.model.workload import LOAD_WORKLOADS, SYSBENCH_SCRIPTS, Driver, WorkloadSpec
+from dialin.model.workload import WorkloadSpec
 from dialin.servers.account import Account
 from dialin.workloads.base import Target
 from dialin.workloads.dialin_load import DialinLoad
+from dialin.workloads.dialin_load_kind import LOAD_WORKLOADS
 from dialin.workloads.sysbench import Sysbench
+from dialin.workloads.sysbench_workloads import SYSBENCH_SCRIPTS
 from workloads.test_dialin_load_lines import second
 
 SCRIPT = """#!/bin/sh
@@ -22,7 +24,7 @@ exit $(cat "{code}")
 
 
 def spec(**told):
-    return WorkloadSpec(**{"driver": Driver.DIALIN_LOAD, **told})
+    return WorkloadSpec(**{"kind": "dialin-load", **told})
 
 
 @pytest.fixture
@@ -197,7 +199,7 @@ def test_the_version_is_the_programs(program):
 def test_workloads_on_the_same_tables_share_a_dataset_but_not_with_sysbench(program):
     facts = [DialinLoad(spec(name=name), program.path).data_facts() for name in ("oltp_read_write", "oltp_point_select")]
     assert facts[0] == facts[1]
-    assert facts[0] != Sysbench(WorkloadSpec(driver=Driver.SYSBENCH)).data_facts()
+    assert facts[0] != Sysbench(WorkloadSpec(kind="sysbench")).data_facts()
     assert DialinLoad(spec(threads=4), program.path).data_facts() == DialinLoad(spec(threads=64), program.path).data_facts()
 
 
@@ -217,8 +219,8 @@ def test_workloads_share_a_dataset_only_where_the_driver_makes_the_same_tables(p
 
 
 def test_the_tables_that_are_made_are_those_that_are_told():
-    assert spec(name="select_random_points").describe() == "select_random_points, 16 threads, 1 table of 100,000 rows"
-    assert spec(name="bulk_insert", threads=8).describe() == "bulk_insert, 8 threads, 8 empty tables"
+    assert DialinLoad(spec(name="select_random_points")).traits.size == "1 table of 100,000 rows"
+    assert DialinLoad(spec(name="bulk_insert", threads=8)).traits.size == "8 empty tables"
     assert DialinLoad(spec(name="oltp_insert", options={"auto-inc": "0"})).describe_data() == (
         "4 empty tables for oltp_insert (auto-inc=0)"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dialin.errors import UserError
-from dialin.model.workload import Driver, WorkloadSpec
+from dialin.model.workload import WorkloadSpec
 from dialin.workloads import load_identity
 from dialin.workloads.dialin_load import DialinLoad
 from fixtures.studies import study
@@ -18,7 +18,7 @@ def mine(tmp_path):
     """A study of a workload file, its load, and the file."""
     file = tmp_path / "mine.toml"
     file.write_text("a = 1")
-    spec = study({"a": {}, "b": {}}, workload=WorkloadSpec(name=str(file), driver=Driver.DIALIN_LOAD))
+    spec = study({"a": {}, "b": {}}, workload=WorkloadSpec(name=str(file), kind="dialin-load"))
     return spec, DialinLoad(spec.workload), file
 
 

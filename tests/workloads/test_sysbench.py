@@ -1,9 +1,10 @@
 import pytest
 
 from dialin.errors import UserError
-from dialin.model.workload import SYSBENCH_SCRIPTS, WorkloadSpec
+from dialin.model.workload import WorkloadSpec
 from dialin.workloads.base import Second
 from dialin.workloads.sysbench import Sysbench, parse_line
+from dialin.workloads.sysbench_workloads import SYSBENCH_SCRIPTS
 
 LINE = (
     "[ 12s ] thds: 16 tps: 1031.83 qps: 20602.45 (r/w/o: 14435.54/4103.26/2063.65) "

@@ -17,6 +17,8 @@ from dialin.errors import ExitCode, UserError
 from dialin.model.fitness import Finding, Severity
 from dialin.paths import Home
 from dialin.text import ascii_only, counted, wrapped
+from dialin.workloads.kinds import default_help
+from dialin.workloads.load_request import DEFAULT_THREADS
 
 if TYPE_CHECKING:
     from dialin.model.fitness import Facts
@@ -46,7 +48,9 @@ def doctor(
     workload: Annotated[str, typer.Option(help="The load.", rich_help_panel=_NOISE)] = "oltp_read_write",
     threads: Annotated[
         int | None,
-        typer.Option(min=1, help="Connections that work at once, 16 unless told (1 for a scan).", rich_help_panel=_NOISE),
+        typer.Option(
+            min=1, help=f"Connections that work at once, {default_help('threads', DEFAULT_THREADS)}.", rich_help_panel=_NOISE
+        ),
     ] = None,
     tables: Annotated[int | None, typer.Option(min=1, help="Tables to prepare, 4 unless told.", rich_help_panel=_NOISE)] = None,
     table_size: Annotated[
@@ -116,9 +120,9 @@ def _usual_study() -> int:
     """Return the bytes that a study takes of which nothing is said: the prepared data, and the copy of a trial."""
     from dialin.datasets.prepare import BLANK_SIZE
     from dialin.model.workload import WorkloadSpec
-    from dialin.workloads.choose import chosen
+    from dialin.workloads.kinds import make_workload
 
-    return round(2 * (BLANK_SIZE + chosen(WorkloadSpec()).expected_bytes()) * _MARGIN)
+    return round(2 * (BLANK_SIZE + make_workload(WorkloadSpec()).expected_bytes()) * _MARGIN)
 
 
 def _data(facts: Facts, findings: Sequence[Finding], unknown: Sequence[str], *, fit: bool) -> dict[str, object]:

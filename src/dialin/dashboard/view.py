@@ -15,7 +15,7 @@ from dialin.model.study import StudySpec
 from dialin.model.trial import Sample, Step
 from dialin.report.board import Board
 from dialin.report.style import looks
-from dialin.report.units import SECONDS, Units, units
+from dialin.report.units import Units, units
 from dialin.report.words import lost, naming
 from dialin.text import about, change, clock_time, counted, duration, number, visible
 
@@ -113,9 +113,11 @@ def _chart(samples: Sequence[Sample], spec: StudySpec, unit: Units) -> dict[str,
     if not samples:
         return {"x": [], "rate": [], "latency": [], "warm": 0, "lost": [], "words": "", "about": "", "titles": ["", ""]}
     newest = samples[-1]
-    by_time = unit is SECONDS
-    latency = f"p{spec.workload.percentile} latency, ms" if by_time else "seconds a run"
-    took = f"p{spec.workload.percentile} {number(newest.latency_ms)} ms" if by_time else f"{number(newest.seconds)} s/run"
+    by_time = not unit.by_run
+    latency = f"p{spec.workload.percentile} latency, ms" if by_time else f"seconds per {unit.one}"
+    took = (
+        f"p{spec.workload.percentile} {number(newest.latency_ms)} ms" if by_time else f"{number(newest.seconds)} s/{unit.one}"
+    )
     gone = sum(sample.lost for sample in samples)
     said = [f"{number(newest.tps)} {unit.rate}", took]
     said += [f"{number(newest.errors)} errors/s"] if newest.errors else []

@@ -6,27 +6,20 @@ made from these fields and from those of `MethodOptions`. A new option is one fi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
-from dialin.errors import UserError
 from dialin.model.option_types import ATTACHED, LOAD, METHOD, Fraction, Threads, kebab
 from dialin.model.setting import Value
 from dialin.model.study import MAX_CANDIDATES, WORTHWHILE, Attachment, Candidate, MethodOptions, StudySpec
-from dialin.model.workload import BULK_INSERT, RAND_TYPES, SYSBENCH_SCRIPTS, Driver, WorkloadSpec
+from dialin.model.workload import WorkloadSpec
 from dialin.question.candidates import Variables, canonical, compared, swept
-from dialin.workloads.names import is_path, named
-from dialin.workloads.scan.options import DEFAULT_SIZE as DEFAULT_SCAN
-from dialin.workloads.scan.table import rows_asked as scan_rows
-
-DEFAULT_THREADS = 16
-DEFAULT_TABLES = 4
-DEFAULT_TABLE_SIZE = 100_000
-_WITH_KEYS = ("tables", "table-size", "threads", "rand-type")
-"""Options of sysbench's that a study file has keys for."""
+from dialin.workloads import kinds
+from dialin.workloads.load_request import DEFAULT_TABLE_SIZE, DEFAULT_TABLES, DEFAULT_THREADS, LoadRequest
+from dialin.workloads.sysbench_workloads import RAND_TYPES
 
 
 class StudyOptions(MethodOptions):
@@ -61,20 +54,18 @@ class StudyOptions(MethodOptions):
     baseline: str | None = Field(default=None, description="the candidate that the others are measured against")
     workload: Annotated[str, LOAD] = Field(
         default="oltp_read_write",
-        description="the name of one of sysbench's workloads, applied by dialin-load, or by sysbench where the name follows "
-        "sysbench:; bank-transfer, tpcc-like, queue, feed, or noop; the path of a workload file (TOML) or of a sysbench Lua "
-        "script; or scan, which times a query over a large table",
+        description=kinds.workload_help(),
     )
     threads: Annotated[Threads | None, LOAD] = Field(
         default=None,
-        description="connections that work at once, default 16 (1 for a scan); several, such as 1,4,16, are all measured "
-        "in every trial, and show how each candidate scales",
+        description=f"connections that work at once, {kinds.default_help('threads', DEFAULT_THREADS)}; several, such as "
+        "1,4,16, are all measured in every trial, and show how each candidate scales",
     )
     tables: Annotated[int | None, LOAD] = Field(
-        default=None, ge=1, le=10_000, description="tables to prepare, default 4 (1 for a scan)"
+        default=None, ge=1, le=10_000, description=f"tables to prepare, {kinds.default_help('tables', DEFAULT_TABLES)}"
     )
     table_size: Annotated[int | None, LOAD] = Field(
-        default=None, ge=1, description="rows of each table, default 100000 (512 MiB for a scan)"
+        default=None, ge=1, description=f"rows of each table, {kinds.default_help('table-size', DEFAULT_TABLE_SIZE)}"
     )
     rand_type: Annotated[str | None, LOAD] = Field(
         default=None, description="distribution of the rows asked for: " + ", ".join(RAND_TYPES)
@@ -87,7 +78,7 @@ class StudyOptions(MethodOptions):
     )
     workload_options: Annotated[dict[str, str | int | float | bool], LOAD] = Field(
         default_factory=dict,
-        description="further options of the workload, such as range-size; of scan: engine, size, query, cache (docs/scan.md)",
+        description=f"further options of the workload, such as range-size{kinds.options_help()}",
     )
     worthwhile: Annotated[Fraction | None, METHOD] = Field(
         default=None,
@@ -140,71 +131,28 @@ class StudyOptions(MethodOptions):
         Raises:
             UserError: something of it does not fit.
         """
-        driver, name = named(self.workload)
-        if is_path(name):
+        kind, name = kinds.find_kind(self.workload)
+        if kinds.is_path(name):
             name = str((directory / name).absolute())
-        # The sizes of workload files are named by their authors, as they like.
-        spelled = str if driver is Driver.DIALIN_LOAD and name not in SYSBENCH_SCRIPTS else kebab
-        options = {spelled(key.removeprefix("--")): _option_text(value) for key, value in self.workload_options.items()}
-        scans = driver is Driver.DIALIN
-        if driver is Driver.SYSBENCH or name in SYSBENCH_SCRIPTS:
-            _check_own_options(options)
-        if scans:
-            self._check_scan(options)
-            options = options if self.table_size else {"size": DEFAULT_SCAN, **options}
-        threads = self.threads or ((1,) if scans else (DEFAULT_THREADS,))
-        one_table = WorkloadSpec(name=name, driver=driver).has_one_table
-        spec = WorkloadSpec(
-            name=name,
-            driver=driver,
-            threads=max(threads),
-            levels=tuple(sorted(threads)) if len(threads) > 1 else (),
-            tables=self.tables or (1 if scans or one_table else DEFAULT_TABLES),
-            table_size=scan_rows(options) if "size" in options and scans else self.table_size or DEFAULT_TABLE_SIZE,
-            rand_type=self.rand_type,
-            rate=self.rate,
-            percentile=self.percentile,
-            options=options,
+        by_second = {
+            "measure": self.measure is not None,
+            "warmup": self.warmup is not None,
+            "whole-warmup": self.whole_warmup,
+        }
+        return kind.spec(
+            LoadRequest(
+                asked=kinds.asked_as(kind, name),
+                name=name,
+                threads=tuple(sorted(self.threads)) if self.threads else None,
+                tables=self.tables,
+                table_size=self.table_size,
+                rand_type=self.rand_type,
+                rate=self.rate,
+                percentile=self.percentile,
+                options={key.removeprefix("--"): _option_text(value) for key, value in self.workload_options.items()},
+                by_second=[option for option, is_given in by_second.items() if is_given],
+            )
         )
-        self._check_size(spec)
-        return spec
-
-    def _check_size(self, spec: WorkloadSpec) -> None:
-        """Make sure that nothing is said of the size of tables that the workload has not.
-
-        Raises:
-            UserError: something is.
-        """
-        if not spec.is_sized_by_tables and (self.tables or self.table_size):
-            raise UserError(
-                f"The workload {self.workload} is not sized by --tables and --table-size",
-                "It has an empty table for each of its --threads: leave them out"
-                if spec.name == BULK_INSERT
-                else "Give its own sizes as --workload-option NAME=VALUE (docs/workload-files.md tells them)",
-            )
-        if spec.has_one_table and (self.tables or 1) > 1:
-            raise UserError(
-                f"The workload {self.workload} has one table, and --tables asks for {self.tables}",
-                f"Leave --tables out, or let sysbench apply it, which makes them: --workload {Driver.SYSBENCH}:{spec.name}",
-            )
-
-    def _check_scan(self, options: Mapping[str, str]) -> None:
-        """Make sure that nothing is asked for by the second of a load that is measured by the run.
-
-        Raises:
-            UserError: something is.
-        """
-        for option, given in (
-            ("measure", self.measure is not None),
-            ("warmup", self.warmup is not None),
-            ("whole-warmup", self.whole_warmup),
-        ):
-            if given:
-                raise UserError(
-                    f"--{option} is not for the workload scan", "Say how many runs a trial has: --workload-option runs=3"
-                )
-        if "size" in options and self.table_size is not None:
-            raise UserError("--table-size and the workload's option size both say how large the table is", "Give one of them")
 
     def attachment(self, directory: Path) -> Attachment | None:
         """Return where the account of an attached server is found, or None; a path is relative to a directory."""
@@ -241,19 +189,6 @@ class StudyOptions(MethodOptions):
             aa=self.aa is not None,
             attachment=self.attachment(directory),
         )
-
-
-def _check_own_options(options: Mapping[str, str]) -> None:
-    """Make sure that no option of a workload of sysbench's says what has a key of its own.
-
-    Raises:
-        UserError: one does; the key would be obeyed, and the option not.
-    """
-    for name in _WITH_KEYS:
-        if name in options:
-            raise UserError(
-                f"{name} is not given as a workload's option", f"Give --{name} {options[name]} (in a study file: {name})"
-            )
 
 
 def _option_text(value: str | float | bool) -> str:  # noqa: FBT001 - TOML's own types

@@ -14,6 +14,8 @@ from pydantic import ValidationError
 from dialin.errors import UserError
 from dialin.model.option_types import kebab
 from dialin.question.options import StudyOptions
+from dialin.workloads import kinds
+from dialin.workloads.kind import WorkloadKind, option_names
 
 SCHEMA_ID = "dialin/study/1"
 
@@ -85,4 +87,13 @@ def schema() -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": SCHEMA_ID,
         **StudyOptions.model_json_schema(by_alias=True),
+        "allOf": [_options_of(kind) for kind in kinds.KINDS if kind.has_fixed_options],
+    }
+
+
+def _options_of(kind: WorkloadKind) -> dict[str, Any]:
+    """Return the condition that a workload of a kind has no other options than those of its model."""
+    return {
+        "if": {"properties": {"workload": {"enum": list(kind.names)}}, "required": ["workload"]},
+        "then": {"properties": {"workload-options": {"propertyNames": {"enum": option_names(kind.options)}}}},
     }

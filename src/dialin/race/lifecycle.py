@@ -37,9 +37,8 @@ from dialin.trials import raw_waits
 from dialin.trials.tools import Tools
 from dialin.verdict import elimination, rates
 from dialin.verdict.effective_settings import EffectiveSettings
-from dialin.workloads import load_identity
+from dialin.workloads import kinds, load_identity
 from dialin.workloads.base import Workload
-from dialin.workloads.choose import at_hand, chosen
 
 WorkloadMaker = Callable[[WorkloadSpec], Workload]
 
@@ -49,7 +48,7 @@ def check_question(
     directory: Path,
     workshop: Tools,
     permission: Permission = NOTHING,
-    make_workload: WorkloadMaker = chosen,
+    make_workload: WorkloadMaker = kinds.make_workload,
     space: Sequence[str] = (),
 ) -> CheckedStudy:
     """Check all that a study needs: builds, workload, names, values, memory, disk.
@@ -69,7 +68,7 @@ def check_question(
     """
     if question.attach:
         raw_waits.refuse_attached(question.waits)
-    load, note = at_hand(question.workload)
+    load, note = kinds.installed_alternative(question.workload)
     question = question.model_copy(update={"workload": load})
     workload = make_workload(question.workload_spec(directory))
     workload.check()
@@ -133,7 +132,7 @@ def check_resume(
     minutes: float | None = None,
     confirm: bool = False,
     permission: Permission = NOTHING,
-    make_workload: WorkloadMaker = chosen,
+    make_workload: WorkloadMaker = kinds.make_workload,
 ) -> CheckedStudy:
     """Check all that it takes to go on with a study.
 

@@ -14,7 +14,7 @@ from dialin.recipes.library import Recipe, RecipeStudy, Scale, ScaleName
 from dialin.report import semaphores
 from dialin.report.facts import inventory
 from dialin.report.markdown import prose
-from dialin.report.units import RUNS, seconds_a_run, units_of
+from dialin.report.units import seconds_a_run, units_of
 from dialin.report.words import change_with_interval
 from dialin.text import NOTHING, about, change, counted, listed, moment, number, percent
 
@@ -208,13 +208,14 @@ def _ratio(value: float | None, candidate: CandidateVerdict, baseline: str) -> s
 
 
 def _here_title(verdict: Verdict) -> str:
-    if units_of(verdict) is not RUNS:
-        return "here, transactions/s"
-    return "here, s a run (geometric mean)" if verdict.workload.get("levels") else "here, s a run"
+    unit = units_of(verdict)
+    if not unit.by_run:
+        return f"here, {unit.rate}"
+    return f"here, s a {unit.one}{' (geometric mean)' if verdict.workload.get('levels') else ''}"
 
 
 def _here(candidate: CandidateVerdict, verdict: Verdict) -> str:
-    if units_of(verdict) is not RUNS:
+    if not units_of(verdict).by_run:
         return number(candidate.tps.mean if candidate.tps else None)
     took = seconds_a_run(candidate.tps, verdict)
     if took is None:

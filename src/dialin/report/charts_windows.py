@@ -16,7 +16,7 @@ from dialin.report.chart import NARROW_LABEL, Chart, ChartToggle, axis, blank, l
 from dialin.report.charts_why import dash_of, pixels
 from dialin.report.series import Box, Series, boxes, by_threads, measured
 from dialin.report.style import Style
-from dialin.report.units import RUNS, units_in
+from dialin.report.units import units_in
 from dialin.text import number, shorten
 
 MOST_BOXES = 90
@@ -94,7 +94,7 @@ def latency(record: StudyRecord, style: Mapping[str, Style]) -> Chart | None:
     threads = record.spec.workload.threads if record.spec.workload.levels else None
     found = {name: _latencies(_seconds(record, name), threads) for name in style}
     found = {name: values for name, values in found.items() if len(values) >= FEWEST_SECONDS}
-    if not found or units_in(record) is RUNS:
+    if not found or units_in(record).by_run:
         return None
     shares = {name: _shares(len(values)) for name, values in found.items()}
     most = max(own[-1] for own in shares.values())

@@ -11,7 +11,7 @@ from dialin.model.setting import Value, describe, same_value
 from dialin.model.study import StudySpec, Switch
 from dialin.model.trial import Purpose, Step, Trial, TrialState
 from dialin.report.series import Series
-from dialin.report.units import RUNS, units
+from dialin.report.units import units
 from dialin.report.words import goal, naming
 from dialin.text import (
     NOTHING,
@@ -231,7 +231,7 @@ def settings(record: StudyRecord) -> Pairs:
 
 def _measured(spec: StudySpec) -> Pairs:
     """Return how long a trial measures; a timed query is measured by the run, and takes what it takes."""
-    if units(spec.workload) is RUNS:
+    if units(spec.workload).by_run:
         return []
     return [
         ("measured in each trial", "as planned" if spec.measure is None else duration(spec.measure)),

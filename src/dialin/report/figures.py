@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from dialin.model.measure import deciding, measure_of
 from dialin.model.study import Goal
 from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
-from dialin.report.units import RUNS, Units, mib_a_second, seconds_a_run, units_of
+from dialin.report.units import Units, mib_a_second, seconds_a_run, units_of
 from dialin.report.words import chance, interval
 from dialin.text import NOTHING, change, number, percent
 
@@ -55,6 +55,7 @@ class FigureColumn:
         rank: what is dropped first where there is little room: the highest.
         decides: whether the verdict was found by it.
         better: which way is better, in words, where that is not plain.
+        is_throughput: whether it shows the throughput itself.
     """
 
     title: str
@@ -62,6 +63,7 @@ class FigureColumn:
     rank: int
     decides: bool = False
     better: str = ""
+    is_throughput: bool = False
 
 
 def columns(verdict: Verdict) -> list[FigureColumn]:
@@ -72,7 +74,7 @@ def columns(verdict: Verdict) -> list[FigureColumn]:
         return Figure("baseline", order=1.0) if candidate.name == verdict.baseline else _ratio(ratio)
 
     unit = units_of(verdict)
-    tps = FigureColumn(unit.title, lambda c: _estimate(c.tps, number), 1)
+    tps = FigureColumn(unit.title, lambda c: _estimate(c.tps, number), 1, is_throughput=True)
     cv = FigureColumn("CV", lambda c: _estimate(c.cv, percent, 100), 3)
     worst = FigureColumn("worst second", lambda c: Figure(number(c.worst_second_tps), order=c.worst_second_tps), 9)
     stalls = FigureColumn("stalls/1000 s", lambda c: _estimate(c.stall_seconds_per_1000, number), 5)
@@ -82,9 +84,9 @@ def columns(verdict: Verdict) -> list[FigureColumn]:
         FigureColumn("errors/s", lambda c: Figure(number(c.errors_per_s), order=c.errors_per_s), 10),
         FigureColumn("trials", lambda c: _trials(c, unit), 8),
     ]
-    if unit is RUNS:
+    if unit.by_run:
         # A run is one sample, so that its seconds, stalls and percentile say nothing that the time of a run does not.
-        took = FigureColumn("s/run", lambda c: _estimate(seconds_a_run(c.tps, verdict), number), 4)
+        took = FigureColumn(f"s/{unit.one}", lambda c: _estimate(seconds_a_run(c.tps, verdict), number), 4)
         speed = FigureColumn("MiB/s", lambda c: _estimate(mib_a_second(c.tps, verdict), number), 2)
         told = [took, *([speed] if verdict.workload.get("bytes_a_query") else [])]
         by = "to baseline" if verdict.goal is Goal.THROUGHPUT else f"{aim.short} to baseline"

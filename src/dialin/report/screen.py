@@ -232,7 +232,7 @@ def _running(board: Board, now: float, width: int, *, plain: bool) -> list[Text]
     newest = board.seconds[-1]
     percentile = board.spec.workload.percentile if board.spec else 95
     unit = units(board.spec.workload) if board.spec else SECONDS
-    latency = f"p{percentile} {number(newest.latency_ms)} ms" if unit is SECONDS else f"{number(newest.seconds)} s/run"
+    latency = f"p{percentile} {number(newest.latency_ms)} ms" if not unit.by_run else f"{number(newest.seconds)} s/{unit.one}"
     figures = [f"{number(newest.tps)} {unit.rate}", latency]
     if newest.errors:
         figures.append(f"{number(newest.errors)} errors/s")

@@ -110,7 +110,7 @@ def all_series(record: StudyRecord) -> list[Series]:
             trial,
             _by_the_clock(record.samples.get(trial.id, ()), unit),
             most,
-            window if unit is SECONDS else None,
+            None if unit.by_run else window,
             origin + shift[trial.session],
         )
         for trial in record.trials
@@ -126,7 +126,7 @@ def _length(samples: Sequence[Sample]) -> int:
 
 def _by_the_clock(samples: Sequence[Sample], unit: Units) -> Sequence[Sample]:
     """Return samples numbered by the seconds since the first began: runs take more of them than one, or less."""
-    if unit is SECONDS or not samples:
+    if not unit.by_run or not samples:
         return samples
     began = samples[0].at - samples[0].seconds
     return [replace(sample, second=max(1, round(sample.at - began))) for sample in samples]

@@ -56,14 +56,10 @@ def _method(spec: StudySpec) -> dict[str, Any]:
 
 
 def _load(load: WorkloadSpec) -> dict[str, Any]:
-    sized = load.is_sized_by_tables
-    # A scan's option tells how large its table is.
-    rows = sized and not (load.traits.runs is not None and "size" in load.options)
     return {
         "workload": load.asked,
         "threads": list(load.levels) or load.threads,
-        "tables": load.tables_made if sized else None,
-        "table-size": load.table_size if rows else None,
+        **load.traits.size_keys,
         "rand-type": load.rand_type,
         "rate": load.rate or None,
         "percentile": load.percentile,

@@ -20,7 +20,6 @@ from dialin.report.page import Page
 from dialin.report.pareto import trade_off
 from dialin.report.style import headline_style
 from dialin.report.terminal_why import print_strongest
-from dialin.report.units import RATES
 from dialin.report.words import Naming
 from dialin.text import shorten, visible
 
@@ -217,7 +216,7 @@ def _is_shown(column: FigureColumn, way: _Try) -> bool:
 
 
 def _cells(column: FigureColumn, verdict: Verdict, way: _Try) -> list[str]:
-    form = way.ratio if column.decides else way.tps if column.title in RATES else way.form
+    form = way.ratio if column.decides else way.tps if column.is_throughput else way.form
     return [column.title, *((form or _bare)(column.of(candidate)) for candidate in verdict.candidates)]
 
 

@@ -1,4 +1,4 @@
-"""What a study's load is counted in: transactions by the second, or runs of a timed query."""
+"""What a study's load is counted in, such as transactions by the second or runs of a timed query."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import Estimate, Verdict
-from dialin.model.workload import LoadUnit, WorkloadSpec
+from dialin.model.workload import TRANSACTION, LoadTraits, WorkloadSpec
 
 _MIB = 1024**2
 
@@ -23,6 +23,7 @@ class Units:
         one: what a sample is.
         short: samples, where there is little room.
         hover: the throughput's format where a mouse points at it.
+        by_run: whether a sample is a run of a timed query, and not a second.
     """
 
     rate: str
@@ -30,25 +31,30 @@ class Units:
     one: str
     short: str
     hover: str
+    by_run: bool
 
 
-SECONDS = Units("transactions/s", "tps", "second", "s", ",.0f")
-RUNS = Units("runs/s", "runs/s", "run", "runs", ",.3~r")
+def units_from(traits: LoadTraits) -> Units:
+    """Return what a load is counted in, from what is stored with its study."""
+    rate = f"{traits.unit}s/s"
+    title = "tps" if traits.unit == TRANSACTION else rate
+    if traits.runs is None:
+        return Units(rate, title, "second", "s", ",.0f", by_run=False)
+    return Units(rate, title, traits.unit, f"{traits.unit}s", ",.3~r", by_run=True)
 
-_UNITS = {LoadUnit.TRANSACTION: SECONDS, LoadUnit.RUN: RUNS}
 
-RATES = (SECONDS.title, RUNS.title)
-"""Titles of columns of throughput."""
+SECONDS = units_from(LoadTraits())
+"""What most loads are counted in: transactions, by the second."""
 
 
 def units(workload: WorkloadSpec) -> Units:
     """Return what a load is counted in."""
-    return _UNITS[workload.traits.unit]
+    return units_from(workload.traits)
 
 
 def units_of(verdict: Verdict) -> Units:
     """Return what the load of a verdict was counted in."""
-    return _UNITS[LoadUnit(verdict.workload["traits"]["unit"])]
+    return units_from(LoadTraits.model_validate(verdict.workload["traits"]))
 
 
 def units_in(record: StudyRecord) -> Units:

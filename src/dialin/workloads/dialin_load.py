@@ -10,14 +10,23 @@ from pathlib import Path
 from typing import Any
 
 from dialin.errors import UserError, WorkloadError
-from dialin.model.workload import BULK_INSERT, LOAD_WORKLOADS, SYSBENCH_SCRIPTS, LoadTraits, WorkloadSpec
+from dialin.model.workload import LoadTraits, WorkloadSpec
 from dialin.servers.account import Account
 from dialin.workloads import dialin_load_account, driver_process, load_binary, private
 from dialin.workloads.base import Second, Target, Workload, digest_of
+from dialin.workloads.dialin_load_kind import LOAD_WORKLOADS, WITH_ONE_TABLE, WORKLOAD_FILE
 from dialin.workloads.dialin_load_lines import Fault, Report, parse
 from dialin.workloads.driver_process import DriverProcess, EndedError
-from dialin.workloads.names import WORKLOAD_FILE, check_options
-from dialin.workloads.sysbench import BYTES_A_ROW, GROWING
+from dialin.workloads.option_names import check_options
+from dialin.workloads.sysbench_workloads import (
+    BULK_INSERT,
+    GROWING,
+    SYSBENCH_SCRIPTS,
+    SysbenchTables,
+    data_options,
+    size_keys,
+    tables_of,
+)
 
 _MADE = 2
 """Counts the ways in which the driver made the tables of sysbench's workloads: 2 since as many are told as are made."""
@@ -74,6 +83,14 @@ class DialinLoad(Workload):
     def _is_sysbenchs(self) -> bool:
         return self._spec.name in SYSBENCH_SCRIPTS
 
+    @property
+    def _tables(self) -> SysbenchTables:
+        return tables_of(self._spec, WITH_ONE_TABLE)
+
+    @property
+    def _size(self) -> str:
+        return self._tables.describe() if self._is_sysbenchs else ""
+
     def check(self) -> None:
         """Make sure that the driver, the workload and its options are there.
 
@@ -125,16 +142,14 @@ class DialinLoad(Workload):
     def describe_data(self) -> str:
         """Return what is prepared, in a few words."""
         options = ", ".join(f"{name}={value}" for name, value in self._spec.options.items())
-        return " ".join(
-            filter(None, [self._spec.size or "the data", "for", self._spec.name, f"({options})" if options else ""])
-        )
+        return " ".join(filter(None, [self._size or "the data", "for", self._spec.name, f"({options})" if options else ""]))
 
     def data_facts(self) -> dict[str, Any]:
         """Return all that decides what the prepared data is, the text of a workload file included.
 
         Tables that sysbench made have the same shape, and other rows: no dataset is both drivers'.
         """
-        facts: dict[str, Any] = {**self._spec.data_options, "driver": load_binary.NAME}
+        facts: dict[str, Any] = {**data_options(self._spec, self._tables), "driver": load_binary.NAME}
         if self._is_sysbenchs:
             facts["made"] = _MADE
         else:
@@ -155,12 +170,13 @@ class DialinLoad(Workload):
     def traits(self) -> LoadTraits:
         """What a study has to know of it; what a workload file does to its data is not known, so it may grow."""
         grows = self._spec.name in GROWING if self._is_sysbenchs else self._spec.name not in _KEEPS_ITS_SIZE
-        return LoadTraits(grows=grows)
+        keys = size_keys(self._spec, self._tables) if self._is_sysbenchs else {}
+        return LoadTraits(grows=grows, size=self._size, size_keys=keys)
 
     def expected_bytes(self) -> int:
         """Return about how many bytes the prepared data takes."""
         if self._is_sysbenchs:
-            return self._spec.tables_made * self._spec.rows_made * BYTES_A_ROW
+            return self._tables.expected_bytes
         if self._spec.name == _NOOP:
             return 0
         return _tpcc_bytes(self._spec.options) if self._spec.name == _TPCC_LIKE else _BYTES_OF_OTHERS
@@ -182,7 +198,7 @@ class DialinLoad(Workload):
         if self._is_sysbenchs:
             options["threads"] = threads
             if self._spec.name != BULK_INSERT:
-                options |= {"table-size": self._spec.table_size, "tables": self._spec.tables_made}
+                options |= {"table-size": self._spec.table_size, "tables": self._tables.count}
         options |= self._spec.options
         if self._spec.rand_type:
             options["rand-type"] = self._spec.rand_type

@@ -12,20 +12,22 @@ from pathlib import Path
 from typing import Any
 
 from dialin.errors import UserError, WorkloadError
-from dialin.model.workload import BULK_INSERT, LOAD_WORKLOADS, SCAN, SYSBENCH_SCRIPTS, LoadTraits, WorkloadSpec
+from dialin.model.workload import LoadTraits, WorkloadSpec
 from dialin.servers.account import Account
 from dialin.workloads import driver_process, private, sysbench_account
 from dialin.workloads.base import Second, Target, Workload, digest_of
 from dialin.workloads.driver_process import DriverProcess, EndedError
-from dialin.workloads.names import check_options
+from dialin.workloads.option_names import check_options
 from dialin.workloads.sysbench_log import parse_line
-
-BYTES_A_ROW = 270
-"""Of sysbench's oltp table with its index in InnoDB, as measured on MySQL 9.7 (DYNAMIC rows, latin1 to utf8mb4 alike)."""
-
-GROWING = ("bulk_insert", "oltp_delete", "oltp_insert")
-"""Scripts that add rows, or take them away; the others that write replace each row that they delete."""
-
+from dialin.workloads.sysbench_workloads import (
+    BULK_INSERT,
+    GROWING,
+    SYSBENCH_SCRIPTS,
+    SysbenchTables,
+    data_options,
+    size_keys,
+    tables_of,
+)
 
 _MADE = 2
 """Counts the ways in which data was made: 2 since tables that begin empty are told from those with rows."""
@@ -47,6 +49,10 @@ class Sysbench(Workload):
     def _own_script(self) -> Path | None:
         return None if self._spec.name in SYSBENCH_SCRIPTS else Path(self._spec.name)
 
+    @property
+    def _tables(self) -> SysbenchTables:
+        return tables_of(self._spec)
+
     def check(self) -> None:
         """Make sure that sysbench, the script and its options are there.
 
@@ -56,8 +62,8 @@ class Sysbench(Workload):
         if self._own_script is not None and not self._own_script.is_file():
             raise UserError(
                 f"There is no workload {self._spec.name!r}, nor a file of that name",
-                f"Take one of {', '.join((*SYSBENCH_SCRIPTS, *LOAD_WORKLOADS, SCAN))}, or the path of a workload file (TOML) "
-                "or of a sysbench Lua script",
+                f"Take one of {', '.join(SYSBENCH_SCRIPTS)}, another one that `dialin sweep --help` names, or the path of a "
+                "workload file (TOML) or of a sysbench Lua script",
             )
         if shutil.which(self._binary) is None:
             raise UserError("sysbench is not installed", "Install it: apt-get install sysbench")
@@ -120,11 +126,11 @@ class Sysbench(Workload):
 
     def describe_data(self) -> str:
         """Return what is prepared, in a few words."""
-        return f"{self._spec.size} for {self._spec.name}"
+        return f"{self._tables.describe()} for {self._spec.name}"
 
     def data_facts(self) -> dict[str, Any]:
         """Return all that decides what the prepared data is, the text of a script of one's own included."""
-        facts: dict[str, Any] = {**self._spec.data_options, "made": _MADE}
+        facts: dict[str, Any] = {**data_options(self._spec, self._tables), "made": _MADE}
         if digest := self.digest():
             facts["digest"] = digest
             facts["threads"] = self._spec.threads
@@ -143,11 +149,15 @@ class Sysbench(Workload):
     @property
     def traits(self) -> LoadTraits:
         """What a study has to know of it; what a user's own script does to its data is not known, so it may grow."""
-        return LoadTraits(grows=self._own_script is not None or self._spec.name in GROWING)
+        return LoadTraits(
+            grows=self._own_script is not None or self._spec.name in GROWING,
+            size=self._tables.describe(),
+            size_keys=size_keys(self._spec, self._tables),
+        )
 
     def expected_bytes(self) -> int:
         """Return about how many bytes the prepared data takes."""
-        return self._spec.tables_made * self._spec.rows_made * BYTES_A_ROW
+        return self._tables.expected_bytes
 
     @property
     def smaller(self) -> str:

@@ -3,7 +3,7 @@ import pytest
 from dialin.errors import UserError
 from dialin.model.workload import WorkloadSpec
 from dialin.question.study_file import question
-from dialin.workloads.choose import chosen
+from dialin.workloads.kinds import make_workload
 from dialin.workloads.scan.options import ScanOptions, parse
 from dialin.workloads.scan.scan import Scan
 
@@ -84,7 +84,7 @@ def test_a_query_that_may_write_makes_each_block_begin_with_restored_data(sql):
 
 
 def test_the_name_scan_stands_for_a_scan():
-    assert isinstance(chosen(WorkloadSpec(name="scan", options={"size": "1M"})), Scan)
+    assert isinstance(make_workload(WorkloadSpec(name="scan", kind="scan", options={"size": "1M"})), Scan)
 
 
 def test_a_scan_is_of_one_thread_and_one_table_of_half_a_gibibyte_unless_told():
@@ -100,7 +100,7 @@ def test_rows_may_be_given_instead_of_a_size():
         load({"size": "1G"}, **{"table-size": 5000})
 
 
-@pytest.mark.parametrize(("option", "value"), [("measure", 30), ("warmup", 30), ("whole-warmup", True)])
+@pytest.mark.parametrize(("option", "value"), [("measure", 30), ("warmup", 30), ("warmup", 0), ("whole-warmup", True)])
 def test_a_scan_is_measured_by_the_run_not_by_the_second(option, value):
     with pytest.raises(UserError, match=f"--{option} is not for the workload scan"):
         load(**{option: value})

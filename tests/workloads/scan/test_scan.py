@@ -18,7 +18,9 @@ WARM = {"cache": "warm"}
 
 def scan(options=(), **others):
     return Scan(
-        WorkloadSpec(name="scan", tables=1, threads=1, table_size=100_000, options=dict(options)).model_copy(update=others)
+        WorkloadSpec(name="scan", kind="scan", tables=1, threads=1, table_size=100_000, options=dict(options)).model_copy(
+            update=others
+        )
     )
 
 

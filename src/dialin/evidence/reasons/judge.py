@@ -11,7 +11,7 @@ import numpy as np
 from dialin.evidence import measured
 from dialin.evidence.measured import Measured
 from dialin.evidence.reasons.rule import Rule, by_candidate, values_of
-from dialin.evidence.reasons.words import in_runs
+from dialin.evidence.reasons.words import in_unit
 from dialin.model.record import StudyRecord
 from dialin.model.study import Goal
 from dialin.model.verdict import Estimate
@@ -215,7 +215,7 @@ def _reason(
     compared: Pair,
 ) -> Reason:
     rule = one.rule
-    unit = in_runs(rule.unit, record)
+    unit = in_unit(rule.unit, record)
     values = by_candidate(one.values, found, measured.names(found, record))
     here, there = (float(np.mean(values[name])) for name in (compared.baseline, compared.other))
     baseline, other = visible(compared.baseline), visible(compared.other)

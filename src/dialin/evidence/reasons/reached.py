@@ -10,7 +10,7 @@ from dialin.evidence import measured
 from dialin.evidence.measured import Measured
 from dialin.evidence.reasons import known, sources
 from dialin.evidence.reasons.rule import Of, by_candidate, per_second, per_transaction, quotient, setting, values_of
-from dialin.evidence.reasons.words import in_runs, whose
+from dialin.evidence.reasons.words import in_unit, whose
 from dialin.model.record import StudyRecord
 from dialin.model.why import Chart, Reason, ReasonKind
 from dialin.text import number, percent
@@ -56,7 +56,7 @@ def _judge(limit: Limit, record: StudyRecord, found: Sequence[Measured]) -> Reas
     return Reason(
         code=limit.code,
         kind=ReasonKind.LIMIT,
-        text=f"{in_runs(limit.words(means[worst]), record)}{which}.",
+        text=f"{in_unit(limit.words(means[worst]), record)}{which}.",
         source=limit.source,
         strength=0.0,
         chart=Chart(title=limit.name, unit=limit.unit, values=grouped),

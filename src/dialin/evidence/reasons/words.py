@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from dialin.model.record import StudyRecord
 from dialin.model.study import Goal
-from dialin.model.workload import LoadUnit
+from dialin.model.workload import TRANSACTION
 from dialin.text import listed, visible
 
 _MANY = 4
@@ -24,6 +24,6 @@ def whose(names: Sequence[str], record: StudyRecord) -> str:
     return f", with {listed([*shown, f'{rest} more'] if rest else shown)}"
 
 
-def in_runs(text: str, record: StudyRecord) -> str:
-    """Return words on transactions as words on runs, where the load is a timed query."""
-    return text.replace("a transaction", "a run") if record.spec.workload.traits.unit is LoadUnit.RUN else text
+def in_unit(text: str, record: StudyRecord) -> str:
+    """Return words on transactions as words on what the load is counted in, such as runs of a timed query."""
+    return text.replace(f"a {TRANSACTION}", f"a {record.spec.workload.traits.unit}")

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from dialin.errors import UserError
 from dialin.model.setting import share_of
+from dialin.workloads.kind import option_error
+
+SCAN = "scan"
+"""The workload that times queries; dialin applies it itself."""
 
 DEFAULT_SIZE = "512M"
 
@@ -138,15 +141,4 @@ def parse(options: Mapping[str, str]) -> ScanOptions:
     try:
         return ScanOptions.model_validate(options)
     except ValidationError as error:
-        raise _mistake(error, options) from None
-
-
-def _mistake(error: ValidationError, options: Mapping[str, Any]) -> UserError:
-    first = error.errors(include_url=False)[0]
-    key = str(first["loc"][0]) if first["loc"] else ""
-    names = [name.replace("_", "-") for name in ScanOptions.model_fields]
-    if first["type"] == "extra_forbidden":
-        return UserError(f"The workload scan has no option {key!r}", f"It has {', '.join(names)}")
-    text = first["msg"].removeprefix("Value error, ")
-    given = f" (given: {options[key]!r})" if key in options else ""
-    return UserError(f"scan: {f'{key}: ' if key else ''}{text}{given}", "See docs/scan.md")
+        raise option_error(SCAN, error, ScanOptions, "See docs/scan.md") from None

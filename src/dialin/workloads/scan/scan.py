@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from dialin.errors import ServerError, UserError, WorkloadError
-from dialin.model.workload import SCAN, LoadTraits, LoadUnit, Runs, WorkloadSpec
+from dialin.model.workload import LoadTraits, Runs, WorkloadSpec
 from dialin.servers.account import Account
 from dialin.servers.connection import Query, RefusedError, connect, quoted
 from dialin.text import size
 from dialin.workloads.base import Target, Workload
 from dialin.workloads.scan import cold, table
+from dialin.workloads.scan.kind import UNIT
 from dialin.workloads.scan.load import PATIENCE, ScanLoad
-from dialin.workloads.scan.options import ScanOptions, parse
+from dialin.workloads.scan.options import SCAN, ScanOptions, parse
 
 _MAKES = 2
 """Counts the ways in which tables were made."""
@@ -137,7 +138,9 @@ class Scan(Workload):
             runs=self._runs(),
             restarts=cold if self._is_cold_innodb else None,
             grows=self._options.may_write,
-            unit=LoadUnit.RUN,
+            unit=UNIT,
+            size=f"{self._spec.tables} table of {self._rows:,} rows",
+            size_keys={"tables": 1, **({} if "size" in self._spec.options else {"table-size": self._rows})},
         )
 
     @property

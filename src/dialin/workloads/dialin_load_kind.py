@@ -1,0 +1,65 @@
+"""The kind of workload that dialin-load applies: how a study asks for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dialin.errors import UserError
+from dialin.model.option_types import kebab
+from dialin.model.workload import WorkloadSpec
+from dialin.workloads import load_binary
+from dialin.workloads.kind import WorkloadKind
+from dialin.workloads.load_request import LoadRequest
+from dialin.workloads.sysbench_workloads import SYSBENCH_SCRIPTS, check_request
+
+if TYPE_CHECKING:
+    from dialin.workloads.base import Workload
+
+LOAD_WORKLOADS = ("bank-transfer", "feed", "noop", "queue", "tpcc-like")
+"""The workloads that dialin-load brings beside those of sysbench."""
+
+WORKLOAD_FILE = ".toml"
+"""How the name of a workload file ends."""
+
+WITH_ONE_TABLE = ("select_random_points", "select_random_ranges")
+"""Workloads that read the first table only; dialin-load makes no other."""
+
+
+def _specify(request: LoadRequest) -> WorkloadSpec:
+    """Return the load of a study; the sizes of workload files are named by their authors, as they like.
+
+    Raises:
+        UserError: something does not fit.
+    """
+    if request.name not in SYSBENCH_SCRIPTS:
+        request.refuse_table_sizes("Give its own sizes as --workload-option NAME=VALUE (docs/workload-files.md tells them)")
+        return request.spec(load_binary.NAME, request.options)
+    options = request.options_spelled(kebab)
+    check_request(request, options)
+    if request.name not in WITH_ONE_TABLE:
+        return request.spec(load_binary.NAME, options)
+    if (request.tables or 1) > 1:
+        raise UserError(
+            f"The workload {request.asked} has one table, and --tables asks for {request.tables}",
+            f"Leave --tables out, or let sysbench apply it, which makes them: --workload sysbench:{request.name}",
+        )
+    return request.spec(load_binary.NAME, options, tables=1)
+
+
+def _make(spec: WorkloadSpec) -> Workload:
+    from dialin.workloads.dialin_load import DialinLoad  # --help needs no driver
+
+    return DialinLoad(spec)
+
+
+KIND = WorkloadKind(
+    name=load_binary.NAME,
+    help="the name of one of sysbench's workloads, applied by dialin-load; "
+    "bank-transfer, tpcc-like, queue, feed, or noop; the path of a workload file (TOML)",
+    make=_make,
+    workloads=(*SYSBENCH_SCRIPTS, *LOAD_WORKLOADS),
+    suffixes=(WORKLOAD_FILE,),
+    specify=_specify,
+    is_installed=lambda: load_binary.find() is not None,
+    how_to_install=load_binary.REMEDY,
+)

@@ -1,0 +1,120 @@
+"""What dialin knows of one kind of workload: its name, its options, its unit, and how it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from dialin.errors import UserError
+from dialin.model.option_types import kebab
+from dialin.model.workload import TRANSACTION, WorkloadSpec
+from dialin.workloads.load_request import DEFAULT_THREADS, LoadRequest
+
+if TYPE_CHECKING:
+    from dialin.workloads.base import Workload
+
+
+class AnyOptions(BaseModel):
+    """Options that a program defines: it refuses those that it does not know."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadKind:
+    """One kind of workload.
+
+    Attributes:
+        name: stored with a study. A kind that brings no workload of its own name is asked for as `name:workload`.
+        help: how `--workload` is given for it, for `--help` and the JSON Schema.
+        make: returns the workload of a study.
+        options: the model of its `--workload-option`s.
+        options_help: which ones there are, for `--help`; empty where its documentation says that.
+        unit: what its load is counted in, a noun in the singular.
+        workloads: names of the workloads that it brings; empty for one that has the name of the kind.
+        suffixes: how names of the files end that it runs.
+        threads: connections that work at once, where a study does not say.
+        defaults: its defaults of options such as `table-size` in words, where they are not the usual ones; for `--help`.
+        specify: fills in the defaults of a request, and refuses what does not fit (UserError); None where a workload has no
+            options but those of the model, and no tables that `--tables` and `--table-size` size.
+        is_installed: whether what it needs is on this machine.
+        how_to_install: a sentence, where it needs something.
+    """
+
+    name: str
+    help: str
+    make: Callable[[WorkloadSpec], Workload]
+    options: type[BaseModel] = AnyOptions
+    options_help: str = ""
+    unit: str = TRANSACTION
+    workloads: tuple[str, ...] = ()
+    suffixes: tuple[str, ...] = ()
+    threads: int = DEFAULT_THREADS
+    defaults: Mapping[str, str] = field(default_factory=dict)
+    specify: Callable[[LoadRequest], WorkloadSpec] | None = None
+    is_installed: Callable[[], bool] = lambda: True
+    how_to_install: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The workloads that it brings."""
+        return self.workloads or (self.name,)
+
+    @property
+    def is_prefix(self) -> bool:
+        """Whether `name:` in front of a workload asks for this kind."""
+        return self.name not in self.names
+
+    @property
+    def has_fixed_options(self) -> bool:
+        """Whether its model names all options, and refuses others."""
+        return self.options.model_config.get("extra") == "forbid"
+
+    def applies(self, workload: str) -> bool:
+        """Tell whether it applies a workload of this name."""
+        return workload in self.names or bool(self.suffixes and workload.endswith(self.suffixes))
+
+    def spec(self, request: LoadRequest) -> WorkloadSpec:
+        """Return the load of a study, with the kind's defaults and what a study has to know of it.
+
+        Raises:
+            UserError: an option is unknown, or does not fit.
+        """
+        spec = self.specify(request) if self.specify else self._specify_by_model(request)
+        return spec.model_copy(update={"traits": self.make(spec).traits})
+
+    def _specify_by_model(self, request: LoadRequest) -> WorkloadSpec:
+        request.refuse_table_sizes("Give its own sizes as --workload-option NAME=VALUE")
+        options = request.options_spelled(kebab)
+        try:
+            self.options.model_validate(options)
+        except ValidationError as error:
+            raise option_error(self.name, error, self.options) from None
+        return request.spec(self.name, options, threads=self.threads)
+
+
+def option_error(kind: str, error: ValidationError, model: type[BaseModel], see: str = "") -> UserError:
+    """Return the first mistake in the options of a workload.
+
+    Args:
+        kind: the name of its kind.
+        error: what the model of its options refused.
+        model: that model.
+        see: where the options are documented; without it the error names them.
+    """
+    first = error.errors(include_url=False)[0]
+    key = str(first["loc"][0]) if first["loc"] else ""
+    names = f"It has {', '.join(option_names(model))}"
+    if first["type"] == "extra_forbidden":
+        return UserError(f"The workload {kind} has no option {key!r}", names)
+    text = first["msg"].removeprefix("Value error, ")
+    given = f" (given: {first['input']!r})" if key and first["type"] != "missing" else ""
+    return UserError(f"{kind}: {f'{key}: ' if key else ''}{text}{given}", see or names)
+
+
+def option_names(model: type[BaseModel]) -> list[str]:
+    """Return the names of the options of a kind, as users write them."""
+    return [kebab(name) for name in model.model_fields]

@@ -1,0 +1,121 @@
+"""The kinds of workloads that dialin has. Another kind is one module, and one line here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dialin.errors import UserError
+from dialin.model.workload import WorkloadSpec
+from dialin.workloads import dialin_load_kind, sysbench_kind
+from dialin.workloads.kind import WorkloadKind
+from dialin.workloads.scan import kind as scan_kind
+
+if TYPE_CHECKING:
+    from dialin.workloads.base import Workload
+
+KINDS: tuple[WorkloadKind, ...] = (
+    dialin_load_kind.KIND,
+    sysbench_kind.KIND,
+    scan_kind.KIND,
+)
+"""The first one that applies a workload does so, where a study does not say which."""
+
+_OF_UNKNOWN_NAMES = sysbench_kind.KIND
+"""Looks for a file where no kind knows a name: a Lua script may have any."""
+
+
+def kind_named(name: str) -> WorkloadKind:
+    """Return a kind by its name.
+
+    Raises:
+        UserError: a study was stored with one that this dialin has not.
+    """
+    for kind in KINDS:
+        if kind.name == name:
+            return kind
+    raise UserError(f"This dialin has no workloads of the kind {name!r}", f"It has {', '.join(kind.name for kind in KINDS)}")
+
+
+def find_kind(workload: str) -> tuple[WorkloadKind, str]:
+    """Return the kind of a workload, and the workload's name there.
+
+    Args:
+        workload: as a study names it. A kind with a colon in front, as in `sysbench:oltp_read_only`, decides.
+
+    Raises:
+        UserError: the kind in front does not apply it, and another one does.
+    """
+    prefix, colon, name = workload.partition(":")
+    asked = next((kind for kind in KINDS if colon and kind.is_prefix and kind.name == prefix), None)
+    if asked is None:
+        return _first(workload) or _OF_UNKNOWN_NAMES, workload
+    other = _first(name)
+    if other is not None and not asked.applies(name):
+        raise UserError(
+            f"{asked.name} does not apply the workload {name!r}", f"Give --workload {name}; {_who(other)} applies it"
+        )
+    return asked, name
+
+
+def _first(workload: str) -> WorkloadKind | None:
+    return next((kind for kind in KINDS if kind.applies(workload)), None)
+
+
+def _who(kind: WorkloadKind) -> str:
+    return kind.name if kind.is_prefix else "dialin"
+
+
+def asked_as(kind: WorkloadKind, name: str) -> str:
+    """Return how a study asks for a workload of a kind: with the kind in front where another one comes first."""
+    return name if (_first(name) or _OF_UNKNOWN_NAMES) is kind else f"{kind.name}:{name}"
+
+
+def is_path(name: str) -> bool:
+    """Tell whether a workload's name is the path of a file."""
+    return "/" in name or any(name.endswith(kind.suffixes) for kind in KINDS if kind.suffixes)
+
+
+def installed_alternative(workload: str) -> tuple[str, str]:
+    """Return the workload that a new study applies on this machine, as a study names it, and a sentence about that.
+
+    Where the first kind that applies a plain name is not installed and another one is, that one applies it. A study that has
+    begun keeps its kind.
+
+    Raises:
+        UserError: the environment names a program that is not there.
+    """
+    first = _first(workload)
+    if first is None or workload not in first.names or first.is_installed():
+        return workload, ""
+    for kind in KINDS:
+        if kind is not first and kind.applies(workload) and kind.is_installed():
+            instead = f"{kind.name}:{workload}"
+            text = f"{first.name} is not installed, so that {kind.name} applies the load ({instead}). {first.how_to_install}"
+            return instead, text
+    return workload, ""
+
+
+def make_workload(spec: WorkloadSpec) -> Workload:
+    """Return the workload of a study.
+
+    Raises:
+        UserError: an option is unknown, or does not fit.
+    """
+    return kind_named(spec.kind).make(spec)
+
+
+def workload_help() -> str:
+    """Return how `--workload` is given, for `--help` and the JSON Schema."""
+    *others, last = (kind.help for kind in KINDS)
+    return "; ".join([*others, f"or {last}"])
+
+
+def default_help(option: str, usual: int) -> str:
+    """Return the default of an option of the load, and the kinds that have another one."""
+    others = ", ".join(f"{kind.defaults[option]} for {kind.name}" for kind in KINDS if option in kind.defaults)
+    return f"default {usual}{f' ({others})' if others else ''}"
+
+
+def options_help() -> str:
+    """Return which options the kinds have."""
+    return "".join(f"; of {kind.name}: {kind.options_help}" for kind in KINDS if kind.options_help)

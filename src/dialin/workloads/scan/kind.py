@@ -1,0 +1,55 @@
+"""The kind of workload that times a query over a large table: how a study asks for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dialin.errors import UserError
+from dialin.model.option_types import kebab
+from dialin.model.workload import WorkloadSpec
+from dialin.workloads.kind import WorkloadKind
+from dialin.workloads.load_request import LoadRequest
+from dialin.workloads.scan import table
+from dialin.workloads.scan.options import DEFAULT_SIZE, SCAN, ScanOptions
+
+if TYPE_CHECKING:
+    from dialin.workloads.base import Workload
+
+UNIT = "run"
+"""What a scan is counted in."""
+
+
+def _specify(request: LoadRequest) -> WorkloadSpec:
+    """Return the load of a study; its size is an option, unless the rows of the table are given.
+
+    Raises:
+        UserError: something does not fit a load that is measured by the run.
+    """
+    for option in request.by_second:
+        raise UserError(f"--{option} is not for the workload scan", "Say how many runs a trial has: --workload-option runs=3")
+    options = request.options_spelled(kebab)
+    if "size" in options and request.table_size is not None:
+        raise UserError("--table-size and the workload's option size both say how large the table is", "Give one of them")
+    if request.table_size is not None:
+        return request.spec(SCAN, options, threads=1, tables=1)
+    options = {"size": DEFAULT_SIZE, **options}
+    return request.spec(SCAN, options, threads=1, tables=1, table_size=table.rows_asked(options))
+
+
+def _make(spec: WorkloadSpec) -> Workload:
+    from dialin.workloads.scan.scan import Scan  # --help needs no driver
+
+    return Scan(spec)
+
+
+KIND = WorkloadKind(
+    name=SCAN,
+    help="scan, which times a query over a large table",
+    make=_make,
+    options=ScanOptions,
+    options_help="engine, size, query, cache (docs/scan.md)",
+    unit=UNIT,
+    threads=1,
+    defaults={"threads": "1", "tables": "1", "table-size": "512 MiB"},
+    specify=_specify,
+)

@@ -1,0 +1,46 @@
+"""The kind of workload that sysbench applies: how a study asks for it."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+from dialin.model.option_types import kebab
+from dialin.model.workload import WorkloadSpec
+from dialin.workloads.kind import WorkloadKind
+from dialin.workloads.load_request import LoadRequest
+from dialin.workloads.sysbench_workloads import SYSBENCH_SCRIPTS, check_request
+
+if TYPE_CHECKING:
+    from dialin.workloads.base import Workload
+
+_NAME = "sysbench"
+
+
+def _specify(request: LoadRequest) -> WorkloadSpec:
+    """Return the load of a study.
+
+    Raises:
+        UserError: something does not fit.
+    """
+    options = request.options_spelled(kebab)
+    check_request(request, options)
+    return request.spec(_NAME, options)
+
+
+def _make(spec: WorkloadSpec) -> Workload:
+    from dialin.workloads.sysbench import Sysbench  # --help needs no driver
+
+    return Sysbench(spec)
+
+
+KIND = WorkloadKind(
+    name=_NAME,
+    help="sysbench: and the name of one of its workloads, applied by sysbench; the path of a sysbench Lua script",
+    make=_make,
+    workloads=SYSBENCH_SCRIPTS,
+    suffixes=(".lua",),
+    specify=_specify,
+    is_installed=lambda: shutil.which(_NAME) is not None,
+    how_to_install="Install it: apt-get install sysbench",
+)

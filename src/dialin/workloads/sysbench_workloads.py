@@ -1,0 +1,117 @@
+"""The workloads that sysbench brings and dialin-load has as well, and the tables that they prepare."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from dialin.errors import UserError
+from dialin.model.workload import WorkloadSpec
+from dialin.workloads.load_request import LoadRequest
+
+SYSBENCH_SCRIPTS = (
+    "bulk_insert",
+    "oltp_delete",
+    "oltp_insert",
+    "oltp_point_select",
+    "oltp_read_only",
+    "oltp_read_write",
+    "oltp_update_index",
+    "oltp_update_non_index",
+    "oltp_write_only",
+    "select_random_points",
+    "select_random_ranges",
+)
+"""The workloads of sysbench 1.0.20."""
+
+BULK_INSERT = "bulk_insert"
+"""The one whose tables are empty at first: one for each connection."""
+
+GROWING = (BULK_INSERT, "oltp_delete", "oltp_insert")
+"""Workloads that add or remove rows; the others that write replace each row that they delete."""
+
+BYTES_A_ROW = 270
+"""Of sysbench's oltp table with its index in InnoDB, as measured on MySQL 9.7 (DYNAMIC rows, latin1 to utf8mb4 alike)."""
+
+RAND_TYPES = ("uniform", "gaussian", "special", "pareto", "zipfian")
+"""The distributions that sysbench 1.0.20 draws row numbers from."""
+
+_ON = ("on", "true", "1")
+"""The spellings of yes that sysbench and dialin-load take."""
+
+_WITH_KEYS = ("tables", "table-size", "threads", "rand-type")
+"""Options of sysbench's that a study file has keys for."""
+
+
+@dataclass(frozen=True, slots=True)
+class SysbenchTables:
+    """The tables that a workload prepares.
+
+    Attributes:
+        count: how many tables.
+        rows: of each.
+    """
+
+    count: int
+    rows: int
+
+    @property
+    def expected_bytes(self) -> int:
+        """About how many bytes they take."""
+        return self.count * self.rows * BYTES_A_ROW
+
+    def describe(self) -> str:
+        """Return how many tables of how many rows, in words."""
+        noun = "table" if self.count == 1 else "tables"
+        return f"{self.count} {noun} of {self.rows:,} rows" if self.rows else f"{self.count} empty {noun}"
+
+
+def tables_of(spec: WorkloadSpec, with_one_table: Collection[str] = ()) -> SysbenchTables:
+    """Return the tables that a workload prepares.
+
+    `oltp_insert` starts with empty tables where it numbers its rows itself: it could meet those that are there.
+
+    Args:
+        spec: the load.
+        with_one_table: names of workloads for which its driver prepares one table only.
+    """
+    if spec.name == BULK_INSERT:
+        return SysbenchTables(spec.threads, 0)
+    numbers_its_rows = spec.name == "oltp_insert" and spec.options.get("auto-inc", "on") not in _ON
+    return SysbenchTables(1 if spec.name in with_one_table else spec.tables, 0 if numbers_its_rows else spec.table_size)
+
+
+def size_keys(spec: WorkloadSpec, tables: SysbenchTables) -> dict[str, int]:
+    """Return the keys of a study file that say how large the tables are; `bulk_insert` goes by its connections."""
+    return {} if spec.name == BULK_INSERT else {"tables": tables.count, "table-size": spec.table_size}
+
+
+def data_options(spec: WorkloadSpec, tables: SysbenchTables) -> dict[str, str]:
+    """Return the options that decide what the prepared data is; two workloads with the same ones share a dataset.
+
+    The `oltp_*` and `select_random_*` scripts prepare tables of the same shape (sysbench's own oltp_common), and draw a
+    column from the distribution in use.
+    """
+    shared = spec.name.startswith(("oltp_", "select_random_")) and spec.name in SYSBENCH_SCRIPTS
+    return {
+        "script": "oltp_common" if shared else spec.name,
+        "tables": str(tables.count),
+        "table-size": str(tables.rows),
+        "rand-type": spec.rand_type or "default",
+        **dict(sorted(spec.options.items())),
+    }
+
+
+def check_request(request: LoadRequest, options: Mapping[str, str]) -> None:
+    """Make sure that the size of tables fits, and that no option says what has a key of its own.
+
+    Raises:
+        UserError: the key would be obeyed, and the option not; or `bulk_insert` is given a size.
+    """
+    for name in _WITH_KEYS:
+        if name in options:
+            raise UserError(
+                f"{name} is not given as a workload's option", f"Give --{name} {options[name]} (in a study file: {name})"
+            )
+    if request.name == BULK_INSERT:
+        request.refuse_table_sizes("It has an empty table for each of its --threads: leave them out")
