@@ -35,13 +35,7 @@ class _Mount:
 
 
 def facts(directory: Path, clock: Clock, root: Path = Path("/")) -> DiskFacts:
-    """Return what is known of the disk that an existing directory lies on.
-
-    Args:
-        directory: which one.
-        clock: times the fsyncs.
-        root: what /proc and /sys are found under.
-    """
+    """Return what is known of the disk that an existing directory lies on."""
     place = directory.resolve()
     mount = _mount_of(place, root)
     found = _device(mount, root) if mount else None
@@ -65,12 +59,7 @@ def facts(directory: Path, clock: Clock, root: Path = Path("/")) -> DiskFacts:
 
 
 def below(directory: Path, root: Path = Path("/")) -> Path | None:
-    """Return where the kernel tells of the whole disk below a directory; None where there is none that can be told.
-
-    Args:
-        directory: which one.
-        root: what /proc and /sys are found under.
-    """
+    """Return where the kernel tells of the whole disk below a directory; None where there is none that can be told."""
     mount = _mount_of(directory.resolve(), root)
     return _device(mount, root) if mount else None
 

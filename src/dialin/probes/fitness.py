@@ -57,13 +57,7 @@ class Counters:
 
 
 def facts(directory: Path, clock: Clock, root: Path = Path("/")) -> Facts:
-    """Return the facts of this machine, and of the disk that an existing directory lies on.
-
-    Args:
-        directory: where data would lie.
-        clock: times the fsyncs and the second of watching.
-        root: what /proc, /sys and /run are found under.
-    """
+    """Return the facts of this machine, and of the disk that an existing directory lies on."""
     memory = _memory(root)
     return Facts(
         cpu=_cpu(clock, root),
@@ -102,14 +96,7 @@ def used_by_others() -> dict[Process, float]:
 def watch(
     clock: Clock, count: Callable[[], Counters], used: Callable[[], dict[Process, float]], root: Path = Path("/")
 ) -> LoadFacts:
-    """Watch the machine for a while and return what it did.
-
-    Args:
-        clock: measures the while.
-        count: reads the cumulative figures.
-        used: reads the CPU seconds of each process but this one.
-        root: what /proc is found under.
-    """
+    """Watch the machine for a while and return what it did."""
     # Looking at every process costs CPU time itself, so that is done outside of the time that is watched.
     used_before, before, began = used(), count(), clock.monotonic()
     clock.sleep(WATCHED)

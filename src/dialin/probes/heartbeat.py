@@ -18,12 +18,7 @@ PERIOD = 0.1
 
 
 class Heartbeat:
-    """A thread that sleeps a little at a time and records how late it woke. Use it as a context manager.
-
-    Args:
-        clock: what it sleeps on and reads.
-        period: seconds that it sleeps at a time.
-    """
+    """A thread that sleeps `period` seconds at a time and records how late it woke. Use it as a context manager."""
 
     def __init__(self, clock: Clock, period: float = PERIOD) -> None:
         self._clock = clock

@@ -30,11 +30,7 @@ _COUNT = re.compile(r"(\w{1,40})=(\d{1,20})")
 
 
 class InnodbMutexProbe:
-    """Reads the counters of InnoDB's mutexes and locks; those of one name are added up.
-
-    Args:
-        query: asks the server.
-    """
+    """Reads the counters of InnoDB's mutexes and locks; those of one name are added up."""
 
     name = "mutex"
     period = 0.0

@@ -25,9 +25,6 @@ class InnodbStatusProbe:
     """Reads the status text of InnoDB.
 
     Who waits at a semaphore is told for one instant only, so the probe adds up what it saw over its readings.
-
-    Args:
-        query: asks the server.
     """
 
     name = "innodb"

@@ -252,11 +252,7 @@ class InnodbStatus:
 
 
 class _Lines:
-    """The lines of a section; those that are taken are understood.
-
-    Args:
-        lines: of the section; None where there is no such section.
-    """
+    """The lines of a section, None where there is no such section; those that are taken are understood."""
 
     def __init__(self, lines: Iterable[str] | None) -> None:
         self._left = list(lines or ())

@@ -22,12 +22,7 @@ _PRESSURES = ("cpu", "io", "memory")
 
 
 class MachineProbe:
-    """Reads the machine that dialin runs on.
-
-    Args:
-        directory: the server's data directory; None where that is elsewhere, or not known.
-        root: what /proc and /sys are found under.
-    """
+    """Reads the machine that dialin runs on, and the disk below the server's data directory where that is known."""
 
     name = "machine"
     period = 2.0

@@ -34,11 +34,7 @@ _NOTHING = "All of InnoDB's metrics are off, or the account lacks PROCESS, so th
 
 
 class MetricsProbe:
-    """Reads the metrics that are enabled.
-
-    Args:
-        query: asks the server.
-    """
+    """Reads the metrics that are enabled."""
 
     name = "metrics"
     period = 1.0

@@ -33,13 +33,7 @@ _VOLUNTARY, _INVOLUNTARY = b"\nvoluntary_ctxt_switches:", b"\nnonvoluntary_ctxt_
 
 
 class ProcessProbe:
-    """Reads what a process on this machine has used.
-
-    Args:
-        pid: of the server.
-        client_cpu: CPU seconds that the load driver has used.
-        proc: where the kernel tells of processes.
-    """
+    """Reads what a server process on this machine has used, and the CPU seconds of the load driver."""
 
     name = "process"
     period = 2.0

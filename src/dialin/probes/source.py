@@ -68,11 +68,7 @@ _ALL_OF_IT = "waits and statements"
 
 
 class PerformanceSchema:
-    """Tells whether the performance schema runs, and reads its tables.
-
-    Args:
-        query: asks the server.
-    """
+    """Tells whether the performance schema runs, and reads its tables."""
 
     def __init__(self, query: Query) -> None:
         self._query = query

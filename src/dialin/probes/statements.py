@@ -41,11 +41,7 @@ _OURS = re.compile(r"SHOW |SELECT .*\b(performance_schema|information_schema)\b|
 
 
 class StatementProbe:
-    """Reads how often each statement ran, and what it cost.
-
-    Args:
-        query: asks the server.
-    """
+    """Reads how often each statement ran, and what it cost."""
 
     name = "statements"
     period = 0.0

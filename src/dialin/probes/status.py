@@ -77,11 +77,7 @@ def is_gauge(name: str) -> bool:
 
 
 class StatusProbe:
-    """Reads every status variable that is a number.
-
-    Args:
-        query: asks the server.
-    """
+    """Reads every status variable that is a number."""
 
     name = "status"
     period = 1.0

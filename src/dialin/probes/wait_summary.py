@@ -39,9 +39,6 @@ class WaitSummaryProbe:
 
     What the performance schema calls misc of a file is told as `others`: it is synced, opened, closed, lengthened or looked
     at. Of the logs, which stay open, that is syncs alone.
-
-    Args:
-        query: asks the server.
     """
 
     name = "waits"

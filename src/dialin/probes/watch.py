@@ -67,13 +67,7 @@ class _Span:
 
 
 class Watch:
-    """Reads probes while a load is measured. Use it as a context manager around the load, and `window` around what is measured.
-
-    Args:
-        probes: what is read.
-        clock: tells when.
-        thread_cpu: CPU seconds of the calling thread.
-    """
+    """Reads probes while a load is measured: a context manager around the load, `window` one around what is measured."""
 
     def __init__(self, probes: Sequence[Probe], clock: Clock, thread_cpu: Callable[[], float] = time.thread_time) -> None:
         self._clock = clock
@@ -183,14 +177,7 @@ class Watch:
         return reading
 
     def _take(self, account: _Account, reading: Reading, at: float, noted: float) -> None:
-        """Add a reading to its account, and the rises since the one before it in this window.
-
-        Args:
-            account: the probe's.
-            reading: what it said.
-            at: when, by the clock that never jumps.
-            noted: when, in seconds since the epoch.
-        """
+        """Add a reading, taken `at` (monotonic) or `noted` (epoch), and the rises since the one before it in this window."""
         account.notes.update(dict.fromkeys(reading.notes))
         for name, value in reading.gauges.items():
             if name in account.gauges:
