@@ -44,10 +44,6 @@ class OnlyAtStartError(UserError):
 def variable(name: str, there: Container[str]) -> str:
     """Return the variable that a name or an option's spelling means to a server.
 
-    Args:
-        name: as it was written.
-        there: the variables that the server has.
-
     Raises:
         UserError: it cannot be one; such text never reaches SQL.
     """
@@ -64,13 +60,7 @@ def _canonical(name: str) -> str:
 
 
 def assign(query: Query, scope: Scope, name: str, value: Value | None) -> None:
-    """Set one variable; the server may round or clamp the value, which is for the caller to read back.
-
-    Args:
-        query: a connection.
-        scope: the running server, or its next start.
-        name: of the variable.
-        value: size letters are understood, which SET itself is not; None is NULL.
+    """Set one variable, None meaning NULL; the server may round or clamp the value, which is for the caller to read back.
 
     Raises:
         UserError: there is no such variable, it takes no such value, only a start can set it, or a privilege is missing.

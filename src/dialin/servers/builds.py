@@ -39,10 +39,6 @@ USUAL_PATTERNS = ("/opt/*/bin", "/opt/*/sbin", "/usr/local/mysql-*/bin", "/usr/l
 def identify(binary: Path, launcher: Sequence[str] = ()) -> tuple[Flavour, Version, str]:
     """Ask a server binary what it is.
 
-    Args:
-        binary: the mysqld or mariadbd.
-        launcher: what stands before it on a command line.
-
     Returns:
         Its flavour, its version, and the version as it writes it.
 
@@ -83,11 +79,6 @@ def discover(
     """Return the builds on this machine, each binary once: dialin's own, then added directories, PATH, and the usual places.
 
     A binary that does not run is left out.
-
-    Args:
-        home: dialin's cache.
-        environment: where PATH is read from.
-        usual: directories to look in beside PATH; the usual ones when None.
     """
     builds = installed(home)
     seen = {build.binary.resolve() for build in builds}

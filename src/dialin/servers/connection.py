@@ -59,11 +59,7 @@ class RefusedError(ServerError):
 
 @contextmanager
 def connect(account: Account, *, timeout: float = 10.0) -> Iterator[Query]:
-    """Connect to a server.
-
-    Args:
-        account: where it listens, and as whom.
-        timeout: seconds for connecting and for each statement's answer.
+    """Connect to a server; the timeout, in seconds, is for connecting and for each answer.
 
     Raises:
         ServerError: the server does not answer, or lacks the TLS that is required.
@@ -75,12 +71,7 @@ def connect(account: Account, *, timeout: float = 10.0) -> Iterator[Query]:
 
 
 def answers(account: Account, *, timeout: float = 10.0) -> bool:
-    """Return whether a server answers at all, be it only that it has no connection left.
-
-    Args:
-        account: where it listens, and as whom.
-        timeout: seconds for connecting, and for an answer.
-    """
+    """Return whether a server answers at all, be it only that it has no connection left."""
     try:
         with connect(account, timeout=timeout) as query:
             query("SELECT 1")
@@ -99,10 +90,6 @@ def quoted(name: str) -> str:
 def streaming(account: Account, *, timeout: float = 10.0) -> Iterator[Stream]:
     """Connect to a server for statements whose rows are counted and thrown away, however many they are.
 
-    Args:
-        account: where it listens, and as whom.
-        timeout: seconds for connecting, and for the answer to each statement whose rows are kept.
-
     Raises:
         ServerError: the server does not answer, or lacks the TLS that is required.
         UserError: a certificate cannot be read.
@@ -112,12 +99,7 @@ def streaming(account: Account, *, timeout: float = 10.0) -> Iterator[Stream]:
 
 
 class Stream:
-    """A connection for statements that may return many rows.
-
-    Args:
-        connection: it.
-        timeout: seconds that an answer to `query` may take.
-    """
+    """A connection for statements that may return many rows."""
 
     def __init__(self, connection: pymysql.Connection[Any], timeout: float) -> None:
         self._connection = connection
@@ -125,11 +107,7 @@ class Stream:
         self.query: Query = _asking(connection)
 
     def exhaust(self, statement: str, timeout: float) -> int:
-        """Run a statement and receive all of its rows, none of which is kept; returns how many there were.
-
-        Args:
-            statement: it.
-            timeout: seconds that each packet of the answer may take.
+        """Receive and drop all rows of a statement, and return how many; the timeout, in seconds, is for each packet.
 
         Raises:
             RefusedError: it is refused, or the connection was lost.

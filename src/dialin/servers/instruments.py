@@ -27,13 +27,7 @@ _NEAREST = 3
 
 
 def start_options(build: Versioned, pattern: str, memory: int) -> dict[str, Value]:
-    """Return what a server must be started with so that raw waits can be collected from it.
-
-    Args:
-        build: what it is.
-        pattern: of the instruments.
-        memory: bytes that are free on this machine.
-    """
+    """Return what a server is started with so that raw waits can be collected from it, with so many bytes of memory free."""
     rows = max(1, min(MOST_ROWS, memory // _SHARE // _ROW_BYTES))
     options: dict[str, Value] = {"performance_schema": "ON", "performance_schema_events_waits_history_long_size": rows}
     if has(build, Capability.INSTRUMENT_OPTION):

@@ -48,12 +48,7 @@ class LedgerEntry:
 
 
 class Ledger:
-    """The entries in a directory, a file each.
-
-    Args:
-        directory: where they are; made when the first is written.
-        here: where this process runs.
-    """
+    """The entries in a directory, a file each."""
 
     def __init__(self, directory: Path, here: Origin | None = None) -> None:
         self._directory = directory

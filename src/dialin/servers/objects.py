@@ -65,13 +65,7 @@ def instrumented(build: Versioned) -> dict[str, Value]:
 
 
 def real_objects(query: Query, pid: int | None, build: Versioned, in_force: Mapping[str, str]) -> dict[str, str]:
-    """Count the objects behind the variables that a server reports.
-
-    Args:
-        query: runs one statement.
-        pid: its process, where it runs on this machine.
-        build: what it is.
-        in_force: what it reports of its variables.
+    """Count the objects behind the variables that a server reports; its process is None where it runs elsewhere.
 
     Returns:
         By variable: a number of objects; for `innodb_flush_method`, how the files are open (`data O_DIRECT, redo buffered`).

@@ -25,12 +25,6 @@ _IN_THE_BACKGROUND = {
 class Setter:
     """Sets variables over one connection.
 
-    Args:
-        query: the connection.
-        clock: for waiting.
-        patience: seconds that a value may take to come into force.
-        log_tail: returns the server's last words, for errors.
-
     Attributes:
         last_read: every variable, as read right after the last SET of `set_all` or `set_what_can_be`.
     """
@@ -85,10 +79,6 @@ class Setter:
         """Where a variable does not have the value that it had before, give it and those that it moved with theirs again.
 
         What takes effect in the background is left as it is: nothing waits for a pool that is resized twice.
-
-        Args:
-            before: what those that are about to be set were.
-            moved: what those that moved along with them were.
         """
         if _not_yet(moved, global_variables(self._query)):
             quick = {name: value for name, value in before.items() if name not in _IN_THE_BACKGROUND}

@@ -85,10 +85,6 @@ def differences(expected: Facts, found: Facts) -> list[str]:
 def check_same(expected: Facts, variables: Mapping[str, str]) -> None:
     """Make sure that the server which answers is the one whose undo was written down.
 
-    Args:
-        expected: that one.
-        variables: what this one tells of itself.
-
     Raises:
         ServerError: it is another one.
     """

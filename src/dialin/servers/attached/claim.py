@@ -27,11 +27,7 @@ class ClaimedServer(Protocol):
 
 
 class Claim:
-    """The one connection that holds the lock; it does nothing else.
-
-    Args:
-        server: where the lock is.
-    """
+    """The one connection that holds the lock; it does nothing else."""
 
     def __init__(self, server: ClaimedServer) -> None:
         self._server = server

@@ -17,12 +17,7 @@ _SAME_START = 10.0
 
 
 def find(account: Account, variables: Mapping[str, str], started: Callable[[], float]) -> int | None:
-    """Return the number of the server's process; None where it is not on this machine, or cannot be told.
-
-    Args:
-        account: how it is reached.
-        variables: what it told of itself.
-        started: asks it when it began, in seconds since the epoch.
+    """Return the number of the server's process; None where it is not on this machine, or cannot be determined.
 
     Raises:
         ServerError: it does not answer.

@@ -16,13 +16,7 @@ from dialin.variables import rules
 
 
 def put_back(journal: WrittenJournal, attached: Attached, lines: list[str], restart_command: str | None) -> list[str]:
-    """Put back all that can be.
-
-    Args:
-        journal: what was written down, and where what is done is.
-        attached: the server.
-        lines: what was done is added to them.
-        restart_command: what restarts the server.
+    """Put back all that can be, and add what was done to `lines`.
 
     Returns:
         What could not be put back, a clause each.

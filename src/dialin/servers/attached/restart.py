@@ -73,12 +73,7 @@ def run(command: str) -> str:
 
 
 def not_back(error: ServerError, persisted: Iterable[str]) -> ServerError:
-    """Return the error of a server that does not answer and may not be able to start with what dialin persisted.
-
-    Args:
-        error: what was found.
-        persisted: the variables that dialin persisted.
-    """
+    """Return the error of a server that does not answer and may not be able to start with what dialin persisted."""
     names = sorted(persisted)
     return ServerError(
         f"{error.what.rstrip('.')}. It may be unable to start with what dialin persisted for it ({listed(names)})",

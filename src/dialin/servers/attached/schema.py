@@ -33,13 +33,7 @@ def exists(query: Query, name: str) -> bool:
 
 
 def make(query: Query, name: str, owner: str, was_made: Callable[[], None]) -> None:
-    """Make a schema and mark it.
-
-    Args:
-        query: a connection.
-        name: of the schema.
-        owner: the entry of the undo log that it belongs to.
-        was_made: writes down that it is dialin's, as soon as it is there.
+    """Make a schema and mark it as the owner's (an undo entry); `was_made` is called as soon as it exists, to write that down.
 
     Raises:
         UserError: it may not be made, or is there already.
@@ -60,11 +54,6 @@ def make(query: Query, name: str, owner: str, was_made: Callable[[], None]) -> N
 
 def empty(query: Query, name: str, owner: str) -> None:
     """Drop the tables of a schema that `make` made, so that its data can be prepared again.
-
-    Args:
-        query: a connection.
-        name: of the schema.
-        owner: the entry of the undo log that it belongs to.
 
     Raises:
         UserError: it is not marked as dialin's own any more.

@@ -33,14 +33,7 @@ _SAME_START = 2.0
 
 
 class Attached:
-    """An attached server.
-
-    Args:
-        account: how it is reached.
-        clock: for waiting.
-        timeout: seconds for connecting and for each answer.
-        patience: seconds that a change may take.
-    """
+    """An attached server; `timeout` is for connecting and for each answer, `patience` for a change, both in seconds."""
 
     def __init__(self, account: Account, clock: Clock, *, timeout: float = 10.0, patience: float = PATIENCE) -> None:
         self._account = account
@@ -189,14 +182,11 @@ class Attached:
     # Changing it
 
     def set_global(self, setting: Wanted) -> dict[str, str]:
-        """Set variables of the running server, and wait until they are in force.
+        """Set variables of the running server, None meaning NULL, and wait until they are in force.
 
         Variables that limit each other are set again until nothing changes any more. Where a variable that moved along with an
         earlier setting has not its own value, all begin from what they were before the study, so that what comes of a setting
         does not depend on those before it.
-
-        Args:
-            setting: variables with values; None is NULL.
 
         Returns:
             What is in force of them, read right after the last of them was set; the server may have rounded it.
@@ -245,10 +235,7 @@ class Attached:
         return Setter(query, self._clock, self.patience, self.log_tail)
 
     def persist_only(self, setting: Wanted) -> None:
-        """Give variables values for the next start (SET PERSIST_ONLY).
-
-        Args:
-            setting: variables with values; None takes out what is persisted.
+        """Give variables values for the next start (SET PERSIST_ONLY); None removes what is persisted.
 
         Raises:
             UserError: the server cannot keep values so, takes no such value, or a privilege is missing.

@@ -27,12 +27,6 @@ def reasons(query: Query, variables: Mapping[str, str], clock: Clock, *, not_oth
     It takes `WATCHED` seconds. A connection that did nothing and ends in the meantime uses nothing: it may be one that dialin
     itself has just closed, which a busy server lists for a moment longer.
 
-    Args:
-        query: a connection.
-        variables: what the server told of itself.
-        clock: for waiting.
-        not_others: a connection that is dialin's own, too.
-
     Raises:
         UserError: the account may not see what others do.
     """

@@ -41,12 +41,7 @@ _BEGIN_PATIENCE = 120.0
 
 
 class UndoLog:
-    """The entries on this machine, a file each.
-
-    Args:
-        directory: where they are kept; made when the first is written.
-        clock: for waiting.
-    """
+    """The entries on this machine, a file each."""
 
     def __init__(self, directory: Path, clock: Clock | None = None) -> None:
         self._directory = directory

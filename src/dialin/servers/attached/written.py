@@ -13,12 +13,7 @@ from dialin.variables import rules
 
 
 class WrittenJournal:
-    """Writes down what is about to be changed on one server; see `journal.Journal`.
-
-    Args:
-        entry: what is written down so far.
-        write: writes it anew.
-    """
+    """Writes down what is about to be changed on one server; see `journal.Journal`."""
 
     def __init__(self, entry: UndoEntry, write: Callable[[UndoEntry], None]) -> None:
         self.entry = entry

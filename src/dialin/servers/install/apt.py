@@ -96,12 +96,6 @@ class AptPackages:
     def fetch(self, downloads: Path, clients: Clients, say: Say, archives: Sequence[Archive] | None = None) -> list[Path]:
         """Fetch what is not here yet, and return the package files.
 
-        Args:
-            downloads: where dialin keeps what clients fetched.
-            clients: runs apt-get.
-            say: told what is fetched.
-            archives: what the machine is set up to use; read from its configuration when None.
-
         Raises:
             UserError: the machine has no mirror of Debian, or its mirror does not have the packages.
         """

@@ -102,14 +102,10 @@ def _keep(fields: Mapping[str, str]) -> dict[str, str]:
 
 
 def turned_to(archives: Sequence[Archive], suite: str) -> list[Archive]:
-    """Return Debian's own among the given archives, turned to another of its releases.
+    """Return Debian's own among the given archives, turned to another of its releases, by its codename.
 
     A release keeps its updates and security archives; `sid` has none. Archives that name Debian's own key are preferred to
     those that name none, and those to the ones signed by somebody else's (a private mirror).
-
-    Args:
-        archives: what the machine uses.
-        suite: a release's codename, e.g. `bookworm` or `sid`.
     """
     debians = [each for each in archives if _MAIN in each.components and _release_of(each.suite)]
     groups = [[each for each in debians if _signer(each) == signer] for signer in ("debian", "unnamed", "other")]

@@ -223,11 +223,7 @@ def _padded(version: Version) -> tuple[int, ...]:
 
 
 def parse_reference(text: str, known: Iterable[str] = ()) -> BuildReference:
-    """Read a reference as a user wrote it.
-
-    Args:
-        text: what was written.
-        known: names of builds that are there, to find the nearest spelling among.
+    """Read a reference as a user wrote it; the names of known builds serve to suggest the nearest spelling.
 
     Raises:
         UserError: it does not name a build; the error gives the nearest spelling.
