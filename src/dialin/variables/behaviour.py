@@ -360,13 +360,7 @@ WITHOUT_EFFECT: Mapping[str, Told] = {
 
 
 def kills(build_id: str, name: str, value: Value) -> str | None:
-    """Return how a server can die of a value that it takes, in a sentence without its full stop; None where none is known.
-
-    Args:
-        build_id: the build in full, e.g. `mysql@9.7.4`.
-        name: the variable, in the server's spelling.
-        value: what it is to be set to.
-    """
+    """Return how a server can die of a value that it takes, in a sentence without its full stop; None where none is known."""
     for trap in TRAPS.get(name, ()):
         if trap.is_of(build_id) and any(same_value(value, deadly) for deadly in trap.dies_of):
             return trap.text

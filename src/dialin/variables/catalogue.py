@@ -114,12 +114,7 @@ class Catalogue:
 
 
 def read(query: Query, build_id: str) -> Catalogue:
-    """Ask a server for its variables.
-
-    Args:
-        query: runs one statement on a server that was started with nothing set, so that its values are its defaults.
-        build_id: the build that it runs.
-    """
+    """Ask a server for its variables; started with nothing set, so that its values are its defaults."""
     defaults = {_text(name).lower(): _text(value) for name, value in query("SHOW GLOBAL VARIABLES")}
     there = {
         _text(name).lower()

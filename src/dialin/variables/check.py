@@ -26,11 +26,6 @@ _PREFIXES = ("loose_", "maximum_", "skip_", "enable_", "disable_")
 def check_name(name: str, catalogue: Catalogue, elsewhere: Elsewhere) -> Variable:
     """Return what is known of a variable that is to be set when a server starts.
 
-    Args:
-        name: as the user wrote it; the name of an option that sets a variable of another name is understood.
-        catalogue: of the build that is to run.
-        elsewhere: other builds, asked only where this one lacks the variable.
-
     Raises:
         UserError: the build has no such variable, or it cannot be given at start; the error names the nearest ones, or the
             builds that have it.
@@ -52,11 +47,6 @@ def known_as(name: str, catalogue: Catalogue) -> Variable | None:
 
 def find_name(name: str, catalogue: Catalogue, elsewhere: Elsewhere) -> Variable:
     """Return what is known of a variable, whether or not it can be set.
-
-    Args:
-        name: as the user wrote it; the name of an option that sets a variable of another name is understood.
-        catalogue: of the build that is asked for.
-        elsewhere: other builds, asked only where this one lacks the variable.
 
     Raises:
         UserError: the build has no such variable; the error names the nearest ones, or the builds that have it.
@@ -106,11 +96,6 @@ def _canonical(name: str) -> str:
 def check_value(variable: Variable, value: Value, build_id: str = "") -> None:
     """Make sure that a value is of a variable's type and within the range that the server itself gives.
 
-    Args:
-        variable: what the server told.
-        value: as the user wrote it; size letters are understood.
-        build_id: the build, for the words of the error.
-
     Raises:
         UserError: it is not; the error gives the range, in size letters where the value has one.
     """
@@ -134,11 +119,6 @@ def check_value(variable: Variable, value: Value, build_id: str = "") -> None:
 
 def check_study(spec: StudySpec, catalogues: Mapping[str, Catalogue], elsewhere: Elsewhere) -> list[Note]:
     """Check every name and value that a study sets.
-
-    Args:
-        spec: the study.
-        catalogues: by server, as the candidates name it.
-        elsewhere: other builds, asked only where one of these lacks a variable.
 
     Returns:
         What the user should know though nothing is wrong.
@@ -179,11 +159,6 @@ def duplicates(candidates: Sequence[Candidate]) -> list[tuple[str, str]]:
 
 def check_memory(candidate: str, needed: Mapping[str, int], available: int) -> None:
     """Make sure that a candidate fits in memory.
-
-    Args:
-        candidate: its name.
-        needed: bytes by part, as `rules.memory_needed` estimates them.
-        available: bytes that the machine has free.
 
     Raises:
         UserError: it does not; the error names the largest part.

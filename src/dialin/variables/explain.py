@@ -88,12 +88,7 @@ def matching(pattern: str | None, catalogue: Catalogue) -> list[Variable]:
 
 
 def explain(name: str, catalogues: Iterable[Catalogue]) -> Explanation:
-    """Explain a variable.
-
-    Args:
-        name: in the server's spelling.
-        catalogues: of the builds to tell about; at least one has it.
-    """
+    """Explain a variable."""
     ordered = sorted(catalogues, key=_age)
     builds = {each.build_id: each.variables[name] for each in ordered if name in each.variables}
     known = {other for each in ordered for other in each.variables}
@@ -117,12 +112,7 @@ def explain(name: str, catalogues: Iterable[Catalogue]) -> Explanation:
 
 
 def range_of(variable: Variable, *, short: bool = False) -> str:
-    """Return what a variable takes, such as `8192 to 2147479552 (8K to just under 2G)`; nothing where it is not told.
-
-    Args:
-        variable: what a build tells of it.
-        short: sizes with letters alone.
-    """
+    """Return what a variable takes, such as `8192 to 2147479552 (8K to just under 2G)`, or in short; empty where unknown."""
     if variable.kind is Kind.BOOLEAN:
         return "ON, OFF"
     if variable.choices:

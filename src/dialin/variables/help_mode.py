@@ -52,13 +52,7 @@ Ask = Callable[[Mapping[str, int]], Reply]
 
 
 def read_reply(printed: str, complained: str, *, ended_well: bool) -> Reply:
-    """Read what a server printed in its help mode.
-
-    Args:
-        printed: its standard output.
-        complained: its standard error.
-        ended_well: whether it ended by itself without an error.
-    """
+    """Read what a server printed in its help mode."""
     head, _, tail = printed.partition("\nVariables (--variable-name=value)")
     values = dict(_values(tail.splitlines()))
     return Reply(

@@ -21,10 +21,6 @@ _MOST_CHUNKS = 1000
 def proposal(name: str, in_force: Mapping[str, Mapping[str, str]]) -> dict[str, Value]:
     """Return what to set for all candidates alike, so that a variable differs no longer.
 
-    Args:
-        name: the variable that differs.
-        in_force: by candidate, every variable in force.
-
     Returns:
         Variables with values; nothing where it cannot be held still.
     """

@@ -86,12 +86,7 @@ def _reality(name: str, reported: str, real: str | None) -> str | None:
 
 
 def believed(in_force: Mapping[str, Mapping[str, str]], real: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
-    """Return what is in force by candidate, real objects believed over what is reported.
-
-    Args:
-        in_force: by candidate, every variable reported.
-        real: by candidate, what was counted; only what was counted for all of them is used, so that like is compared with like.
-    """
+    """Return what is in force by candidate, real objects believed over what is reported."""
     seen = {name: _each_file(real.get(name, {})) for name in in_force}
     counted = set.intersection(*map(set, seen.values())) if seen else set()
     return {
@@ -112,10 +107,6 @@ def _each_file(real: Mapping[str, str]) -> dict[str, str]:
 def same_in_force(settings: Mapping[str, Mapping[str, str]], asked: Collection[str]) -> list[frozenset[str]]:
     """Return the groups of candidates that are one: whatever was asked for, the same is in force.
 
-    Args:
-        settings: by candidate, every variable in force.
-        asked: the variables that some candidate sets.
-
     Returns:
         Groups of two or more, in the order of their first members. Variables that identify an instance or are inert count only
         where they were asked for.
@@ -134,11 +125,6 @@ def same_in_force(settings: Mapping[str, Mapping[str, str]], asked: Collection[s
 
 def confounds(in_force: Mapping[str, Mapping[str, str]], asked: Collection[str], baseline: str) -> list[Note]:
     """Return every variable that differs between candidates though nobody asked, those that could explain a difference first.
-
-    Args:
-        in_force: by candidate, every variable in force; all of the same build.
-        asked: the variables that some candidate sets.
-        baseline: the candidate that is named first.
 
     Returns:
         Notes with the code `confound` or `inert_confound`. Their data: variable; values by candidate (null where it does not

@@ -113,10 +113,7 @@ def read(path: Path, flavour: Flavour | None = None, version: Version = ()) -> O
 
 
 def render(sections: Mapping[str, Mapping[str, Value | None]]) -> str:
-    """Return an option file that every server from 5.5 on reads back as the same values.
-
-    Args:
-        sections: by group, options with values; None for an option that stands alone.
+    """Return an option file that every server from 5.5 on reads back as the same values; None is an option without a value.
 
     Raises:
         UserError: a name or a value cannot stand in an option file.
@@ -149,11 +146,6 @@ def options(path: Path, groups: Collection[str], text: str | None = None) -> lis
 
     No error quotes a line, for a client's options hold passwords. An included file that may not be read is left out, as clients
     do.
-
-    Args:
-        path: the file.
-        groups: their names.
-        text: what is in it, where it is no plain text file.
 
     Raises:
         UserError: it is missing, unreadable or malformed.

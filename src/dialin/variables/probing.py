@@ -36,10 +36,6 @@ def completed(catalogue: Catalogue, ask: Ask) -> Catalogue:
 
     Where an answer did not come in time nothing is made of the others about the same words or range, and the catalogue is
     marked as not complete.
-
-    Args:
-        catalogue: as the running server told it.
-        ask: runs the help mode of the same build.
     """
     plain = ask({})
     if not plain.complete:

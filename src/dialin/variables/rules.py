@@ -178,12 +178,7 @@ WEAKER: tuple[DurabilityRule, ...] = (
 
 
 def weaker_durability(candidate: Mapping[str, str], baseline: Mapping[str, str]) -> list[str]:
-    """Return the variables by which a candidate can lose commits or pages that the baseline keeps.
-
-    Args:
-        candidate: all its values in force.
-        baseline: those of the baseline.
-    """
+    """Return the variables by which a candidate can lose commits or pages that the baseline keeps."""
     return [
         rule.variable
         for rule in WEAKER

@@ -151,10 +151,6 @@ RULES: tuple[AtStartOnly, ...] = (
 def why_not(name: str, known: Variable | None) -> str | None:
     """Return why a variable cannot be compared by SET GLOBAL in one server's life, or None where it can.
 
-    Args:
-        name: of the variable, in the server's spelling.
-        known: what the build told of it.
-
     Returns:
         What the variable does, without its subject and full stop: `can be set only when the server starts`.
     """
