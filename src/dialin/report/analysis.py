@@ -48,12 +48,7 @@ _MEASURE = {Goal.STABILITY: "CV to baseline", Goal.LATENCY: "latency to baseline
 
 
 def print_analysis(analysis: Analysis, console: Console) -> None:
-    """Print an analysis for people; text from files and their names is shown, never obeyed.
-
-    Args:
-        analysis: what logs say.
-        console: where to; its width, colours and encoding are respected.
-    """
+    """Print an analysis for people; text from files and their names is shown, never obeyed."""
     page = Page(console)
     page.text(visible(analysis.headline), _STYLES.get(analysis.verdict, "bold cyan"))
     page.text(visible(analysis.reason))

@@ -26,14 +26,7 @@ STEP_WORDS = {
 
 
 def step_words(trial: Trial, step: Step, newest: Sample | None, levels: int) -> str:
-    """Return a step of a trial as something that goes on; with how many threads, where a study has several numbers of them.
-
-    Args:
-        trial: the one that runs.
-        step: its step.
-        newest: its newest sample, if there is one yet.
-        levels: how many numbers of threads the study measures; 0 where there is one only.
-    """
+    """Return a step of a trial as something in progress, with the number of threads where a study has several levels."""
     words = "collecting waits" if trial.purpose is Purpose.WAITS and step is Step.MEASURE else STEP_WORDS[step]
     if levels and newest is not None and newest.step is step and newest.threads:
         return f"{words} with {counted(newest.threads, 'thread')}"
@@ -117,11 +110,7 @@ class Board:
         return f"block {self.trial.block} of about {max(self.blocks, self.trial.block)}"
 
     def trial_words(self, now: float) -> tuple[str, str, str]:
-        """Return which trial runs, of which candidate, and what it does for how long; nothing between trials.
-
-        Args:
-            now: seconds since the epoch.
-        """
+        """Return which trial runs, of which candidate, and what it does for how long; empty between trials."""
         trial = self.trial
         if trial is None:
             return "", "", ""

@@ -115,14 +115,7 @@ def combined(series: Sequence[Series]) -> str:
 def windows(
     series: Sequence[Series], shown: Mapping[str, Sequence[tuple[str, Box]]], style: Mapping[str, Style], of: str
 ) -> str:
-    """Return the box plots in words: how to read them, and the medians by candidate.
-
-    Args:
-        series: every trial.
-        shown: the boxes of each candidate, each with the number of threads that it is of, or nothing.
-        style: how candidates look.
-        of: what a box is of.
-    """
+    """Return the box plots in words: how to read them, and the medians by candidate."""
     parts = []
     for name, own in shown.items():
         if own and own[0][0]:
@@ -142,14 +135,7 @@ def windows(
 
 
 def latency(found: Mapping[str, Sequence[float]], style: Mapping[str, Style], percentile: int, threads: int | None) -> str:
-    """Return the chart of latency's percentiles in words.
-
-    Args:
-        found: each candidate's milliseconds, one a second, from the lowest to the highest.
-        style: how candidates look.
-        percentile: of the transactions of a second, that each of them is.
-        threads: how many there were, where only seconds with so many are taken.
-    """
+    """Return the chart of latency's percentiles in words."""
     told = "; ".join(
         f"{style[name].label}: {', '.join(number(values[place]) for place in (len(values) // 2, int(0.99 * len(values)), -1))}"
         for name, values in found.items()

@@ -70,14 +70,7 @@ class CourseChart:
 
 
 def course(samples: Sequence[Sample], figure: Figure, most: int, window: int | None) -> CourseChart:
-    """Return the course of a figure.
-
-    Args:
-        samples: of one trial, in order of time.
-        figure: what is drawn of a sample.
-        most: points of warm-up and measured seconds together, about.
-        window: samples that the rolling mean is taken over; None for none.
-    """
+    """Return the course of a figure."""
     warm = [sample for sample in samples if sample.step is Step.WARM_UP]
     measured = [sample for sample in samples if sample.step is Step.MEASURE]
     of_warm = round(most * len(warm) / max(1, len(samples)))
@@ -89,11 +82,7 @@ def course(samples: Sequence[Sample], figure: Figure, most: int, window: int | N
 
 
 def window_of(lengths: Sequence[int]) -> int | None:
-    """Return over how many seconds the rolling mean of a study's trials is taken; None where they are too short for one.
-
-    Args:
-        lengths: measured seconds of each trial, of one number of threads.
-    """
+    """Return over how many seconds the rolling mean of a study's trials is taken; None where they are too short for one."""
     shortest = min((length for length in lengths if length), default=0)
     return max((window for window in WINDOWS if _WINDOWS_IN_A_TRIAL * window <= shortest), default=None)
 

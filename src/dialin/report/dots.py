@@ -61,13 +61,7 @@ class Dots:
 
 
 def dots(chart: Chart, names: Sequence[str], baseline: str) -> Dots:
-    """Return a chart's dots.
-
-    Args:
-        chart: the values of all trials, by candidate.
-        names: the candidates in the order of every table.
-        baseline: is shown however many there are.
-    """
+    """Return a chart's dots; the baseline's are shown however many candidates there are."""
     there = [name for name in names if chart.values.get(name)]
     shown = _most_telling(chart, there, baseline)
     values = [value for name in shown for value in chart.values[name]]
@@ -91,15 +85,7 @@ def dots(chart: Chart, names: Sequence[str], baseline: str) -> Dots:
 
 
 def lines(dots: Dots, labels: Mapping[str, str], baseline: str, width: int, *, plain: bool) -> list[str]:
-    """Return the chart in characters: a line for each row of at most `width` columns, and the ends of the scale below.
-
-    Args:
-        dots: the chart.
-        labels: what candidates are called, not longer than there is room for.
-        baseline: its dots are diamonds.
-        width: columns of terminal.
-        plain: use ASCII alone.
-    """
+    """Return the chart in characters: a line for each row of at most `width` columns, and the ends of the scale below."""
     left = max((len(labels[row.candidate]) for row in dots.rows), default=0)
     right = max((len(row.figure) for row in dots.rows), default=0)
     room = min(40, width - left - right - 4)

@@ -21,11 +21,6 @@ def write_all(record: StudyRecord, directory: Path, why: Why | None = None) -> N
     Each replaces its predecessor in one step, so that whoever reads meanwhile finds the old one or the new one. Statements of
     an earlier verdict that this one does not recommend are removed.
 
-    Args:
-        record: the study.
-        directory: where to.
-        why: what explains its verdict; None where nobody looked.
-
     Raises:
         UserError: the directory cannot be written to.
     """

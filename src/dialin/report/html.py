@@ -71,12 +71,7 @@ def assets() -> Assets:
 
 
 def body(record: StudyRecord, why: Why | None = None) -> Body:
-    """Return what a page shows of a study, whether it has ended, runs, or has not measured a second yet.
-
-    Args:
-        record: the study.
-        why: what explains its verdict; None where nobody looked.
-    """
+    """Return what a page shows of a study, whether it has ended, runs, or has not measured a second yet."""
     series = all_series(record)
     style = styles(record)
     verdict = record.verdict
@@ -146,12 +141,7 @@ def body(record: StudyRecord, why: Why | None = None) -> Body:
 
 
 def render(record: StudyRecord, why: Why | None = None) -> str:
-    """Return the report as one HTML document without any outside reference.
-
-    Args:
-        record: the study.
-        why: what explains its verdict; None where nobody looked.
-    """
+    """Return the report as one HTML document without any outside reference."""
     shown, parts = body(record, why), assets()
     return str(
         rendered(

@@ -102,13 +102,7 @@ class Shown:
 
 
 def shown(record: StudyRecord, why: Why | None, style: Mapping[str, Style]) -> Shown:
-    """Return what the template shows of why a verdict came out as it did.
-
-    Args:
-        record: the study.
-        why: what evidence found; None where nobody looked.
-        style: how candidates look.
-    """
+    """Return what the template shows of why a verdict came out as it did."""
     why = why or Why.untold()
     names = [candidate.name for candidate in record.spec.candidates]
     cards = [_card(reason, record, names) for reason in why.reasons]

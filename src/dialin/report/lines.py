@@ -18,9 +18,6 @@ class PlainLines:
     """A watcher that writes lines to a stream: for logs, pipes and dumb terminals.
 
     A stream that can no longer be written to is left alone, for the study is worth more than its log.
-
-    Args:
-        stream: where to; characters that its encoding lacks are replaced.
     """
 
     def __init__(self, stream: TextIO) -> None:

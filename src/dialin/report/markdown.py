@@ -47,12 +47,7 @@ _OPEN_RANKS = 4
 
 
 def render(record: StudyRecord, why: Why | None = None) -> str:
-    """Return the report as GitHub-flavoured Markdown.
-
-    Args:
-        record: the study.
-        why: what explains its verdict; None where nobody looked.
-    """
+    """Return the report as GitHub-flavoured Markdown."""
     verdict = record.verdict
     parts = [f"# {prose(headline(record))}", prose(reason(record)), _setting(record)]
     if verdict is not None:

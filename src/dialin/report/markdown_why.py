@@ -17,13 +17,7 @@ Rows = Sequence[Sequence[str]]
 
 
 def render(record: StudyRecord, why: Why | None, prose: Prose) -> str:
-    """Return the part of the report that tells why.
-
-    Args:
-        record: the study.
-        why: what evidence found; None where nobody looked.
-        prose: makes text of which no character is markup.
-    """
+    """Return the part of the report that tells why."""
     parts = [f"**Why:** {prose(why_words.summary(why))}"]
     if why is None or not why_words.is_known(why):
         return parts[0]

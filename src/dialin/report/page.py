@@ -44,11 +44,7 @@ class Column:
 
 
 class Page:
-    """A console that is given finished text only: no markup, nothing that its encoding lacks.
-
-    Args:
-        console: where to; its width, colours and encoding are respected.
-    """
+    """A console that is given finished text only: no markup, nothing that its encoding lacks."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -104,12 +100,7 @@ class Page:
         self._console.print(line, no_wrap=True, overflow="crop" if self._ascii else "ellipsis", crop=True)
 
     def table(self, columns: Sequence[Column], *, bold: Sequence[int] = ()) -> None:
-        """Print a table; names in the first column are shortened, then cells, and only then columns are left out, and said.
-
-        Args:
-            columns: the names come first.
-            bold: the rows to point out.
-        """
+        """Print a table; names in the first column are shortened, then cells, and only then columns are left out, and said."""
         shown, dropped = fitted(columns, self.width)
         widths = [max(cell_len(cell) for cell in (column.title, *column.cells)) for column in shown]
         for row in range(-1, len(columns[0].cells)):

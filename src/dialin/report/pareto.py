@@ -20,12 +20,7 @@ def front(verdict: Verdict) -> list[CandidateVerdict]:
 
 
 def trade_off(verdict: Verdict, labels: Mapping[str, str]) -> str:
-    """Return what is to be chosen between; nothing where one candidate is best at both, or the differences may all be chance.
-
-    Args:
-        verdict: the verdict.
-        labels: what candidates are called, by name.
-    """
+    """Return what is to be chosen between; empty where one candidate is best at both, or the differences may all be chance."""
     ends = front(verdict)
     if len(ends) < 2:
         return ""

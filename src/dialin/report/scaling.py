@@ -58,12 +58,7 @@ def has_curve(why: Why) -> bool:
 
 
 def reading(why: Why, asked: int) -> str:
-    """Return what the curve's figures mean, or why there is none; nothing where there are too few points for one.
-
-    Args:
-        why: what evidence found.
-        asked: the rate that was asked for; 0 for none.
-    """
+    """Return what the curve's figures mean, or why there is none; empty where there are too few points. Rate 0 is none."""
     if has_curve(why):
         return CURVE
     return AT_A_RATE if asked else ""
@@ -81,13 +76,7 @@ def rows(why: Why) -> list[ScalingCells]:
 
 
 def words(why: Why, labels: Mapping[str, str], rate: str) -> str:
-    """Return the chart in words: who has the highest mean with few threads and with many, and where each curve peaks.
-
-    Args:
-        why: what evidence found.
-        labels: what candidates are called.
-        rate: the unit of throughput.
-    """
+    """Return the chart in words: who has the highest mean with few threads and with many, and where each curve peaks."""
     counts = threads(why)
     parts = []
     for count in dict.fromkeys((counts[0], counts[-1])) if counts else ():

@@ -46,11 +46,6 @@ class LiveScreen:
 
     It uses the terminal's alternate screen, so that nothing is left of it at the end and resizing leaves no debris. Use as a
     context manager: `with LiveScreen(console, clock) as watcher: ...`.
-
-    Args:
-        console: a terminal.
-        clock: tells the time.
-        notice: a line that stands all the time.
     """
 
     def __init__(self, console: Console, clock: Clock, notice: str = "") -> None:
@@ -112,15 +107,7 @@ class LiveScreen:
 
 
 def draw(board: Board, now: float, width: int, height: int, *, plain: bool = False) -> list[Text]:
-    """Return the screen's lines: at most `height`, each at most `width` columns wide.
-
-    Args:
-        board: the study as it stands.
-        now: seconds since the epoch.
-        width: columns of the terminal.
-        height: its rows.
-        plain: use ASCII alone.
-    """
+    """Return the screen's lines: at most `height`, each at most `width` columns wide."""
     if board.spec is None:
         top = [Text("dialin: getting ready", style="bold"), *_notice(board, width)]
         return _fitted([*top, *_log(board, max(1, height - len(top)))], width, height, plain=plain)

@@ -69,13 +69,7 @@ class _Try:
 
 
 def print_verdict(record: StudyRecord, console: Console, why: Why | None = None) -> None:
-    """Print a study's verdict for people; text from servers and files is shown, never obeyed.
-
-    Args:
-        record: the study; without a verdict, what there is so far.
-        console: where to; its width, colours and encoding are respected.
-        why: what explains the verdict, of which the strongest is told; None where nobody looked.
-    """
+    """Print a study's verdict for people; text from servers and files is shown, never obeyed."""
     page = Page(console)
     verdict = record.verdict
     page.text(words.headline(record), headline_style(verdict))

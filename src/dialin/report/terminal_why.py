@@ -46,13 +46,7 @@ def print_strongest(record: StudyRecord, why: Why | None, page: Page) -> None:
 
 
 def print_why(record: StudyRecord, why: Why, console: Console) -> None:
-    """Print all that explains a verdict; text from servers is shown, never obeyed.
-
-    Args:
-        record: the study; without a verdict, what was seen so far is told.
-        why: what evidence found of it.
-        console: where to; its width, colours and encoding are respected.
-    """
+    """Print all that explains a verdict; text from servers is shown, never obeyed."""
     page = Page(console)
     page.text(words.headline(record), headline_style(record.verdict))
     page.gap()

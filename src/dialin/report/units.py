@@ -57,12 +57,7 @@ def units_in(record: StudyRecord) -> Units:
 
 
 def seconds_a_run(rate: Estimate | None, verdict: Verdict) -> Estimate | None:
-    """Return how long a run takes; the geometric mean where a study has several numbers of threads.
-
-    Args:
-        rate: queries a second, those of all threads.
-        verdict: whose load it is.
-    """
+    """Return how long a run takes; the geometric mean where a study has several numbers of threads."""
     levels = verdict.workload.get("levels") or [verdict.workload.get("threads", 1)]
     return _scaled(rate, statistics.geometric_mean(levels), lambda value, threads: threads / value)
 
