@@ -21,12 +21,7 @@ _SOME_WAITING_FOR_MEMORY = 0.01
 
 
 def findings(facts: Facts, space_needed: int) -> list[Finding]:
-    """Return what was found, what matters most first.
-
-    Args:
-        facts: of the machine.
-        space_needed: bytes that a study takes on the disk.
-    """
+    """Return the findings, the most important first; a study needs so many bytes of disk."""
     found = [look(facts, space_needed) for look in _LOOKS.values()]
     order = [Severity.BAD, Severity.NOTICE, Severity.GOOD]
     return sorted((finding for finding in found if finding), key=lambda finding: order.index(finding.severity))
@@ -38,12 +33,7 @@ def not_told(facts: Facts) -> list[str]:
 
 
 def other_load(load: LoadFacts, cpus: int) -> Finding | None:
-    """Judge what else runs now.
-
-    Args:
-        load: what the machine does.
-        cpus: how many CPUs it is a share of.
-    """
+    """Judge what else runs now."""
     if load.busy is None:
         return None
     names = [f"{visible(busy.name)} ({busy.pid}) {percent(busy.cpus)} of one" for busy in load.busiest]

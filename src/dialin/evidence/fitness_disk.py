@@ -95,12 +95,7 @@ def device(disk: DiskFacts) -> Finding | None:
 
 
 def fsync(disk: DiskFacts, busy: float | None) -> Finding | None:
-    """Judge how long it takes until a commit is on the disk.
-
-    Args:
-        disk: its facts.
-        busy: the share of the CPUs that was used just before.
-    """
+    """Judge how long a commit takes to reach the disk, where so large a share of the CPUs was busy just before."""
     if not disk.fsyncs or min(disk.fsyncs) <= 0:
         return None
     middle, worst = statistics.median(disk.fsyncs), max(disk.fsyncs)
@@ -124,12 +119,7 @@ def fsync(disk: DiskFacts, busy: float | None) -> Finding | None:
 
 
 def space(disk: DiskFacts, needed: int) -> Finding | None:
-    """Judge whether a study fits on the disk.
-
-    Args:
-        disk: its facts.
-        needed: bytes that a study takes.
-    """
+    """Judge whether a study fits on the disk."""
     if disk.free is None:
         return None
     found = f"{size(disk.free)} on the disk of {visible(disk.directory)}"

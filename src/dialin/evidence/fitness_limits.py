@@ -76,13 +76,7 @@ def aio(limits: LimitFacts) -> Finding | None:
 
 
 def container(limits: LimitFacts, place: PlaceFacts, cpus: int) -> Finding:
-    """Judge what a container allows.
-
-    Args:
-        limits: its quotas.
-        place: what hints at it.
-        cpus: how many CPUs may be used at once.
-    """
+    """Judge what a container allows."""
     quota = limits.cpu_quota
     found = f"in {visible(place.container)}" if place.container else "no sign of one"
     found += ", no CPU quota" if quota is None else f", a quota of {quota:g} CPUs"

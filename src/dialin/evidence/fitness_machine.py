@@ -133,12 +133,7 @@ def memory(facts: MemoryFacts) -> Finding | None:
 
 
 def swap(facts: MemoryFacts, swapped: float | None) -> Finding | None:
-    """Judge whether parts of a server could be swapped out.
-
-    Args:
-        facts: of the memory.
-        swapped: pages that go to swap or come back now, a second.
-    """
+    """Judge whether parts of a server could be swapped out; `swapped` is pages per second, both ways."""
     if facts.swap_total is None:
         return None
     if facts.swap_total == 0:

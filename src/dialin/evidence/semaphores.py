@@ -53,10 +53,6 @@ def threads_seen(one: Measured, counter: str) -> float | None:
 
     The first reading of each measured window is what the next is compared with, so what it saw is in no counter. A reading that
     failed is counted among the readings of a probe and saw nobody: where some did, the mean is too low by their share.
-
-    Args:
-        one: a trial.
-        counter: the place's, which begins with `SEEN`.
     """
     seen = one.watched.get(_PROBE)
     if seen is None or not _told(one):

@@ -18,12 +18,7 @@ _PARTS = {2: "half", 3: "a third of", 4: "a quarter of", 8: "an eighth of", 16: 
 
 
 def reads_in_words(calls: Of, amount: Of) -> More:
-    """Return words for the same bytes in how many calls, and the time that it took.
-
-    Args:
-        calls: that read, by the transaction.
-        amount: bytes that they brought, by the transaction.
-    """
+    """Return words for the same bytes in how many calls, and the time that it took."""
 
     def told(found: Sequence[Measured], baseline: str, other: str) -> str:
         fewer, bytes_read = (_ratio(of, found, baseline, other) for of in (calls, amount))

@@ -12,14 +12,7 @@ from dialin.model.why import Reason
 
 
 def summary(record: StudyRecord, found: Sequence[Measured], moved: Sequence[Reason], compared: Pair | None) -> str:
-    """Return what moved with the verdict, or that nothing did.
-
-    Args:
-        record: the study.
-        found: its trials that ended well.
-        moved: the reasons of that kind, strongest first.
-        compared: what was compared; None where nothing could be.
-    """
+    """Return what moved with the verdict, or that nothing did."""
     goal = GOALS[record.spec.goal]
     if not any(one.watched for one in found):
         return "Nothing was watched while load was measured, so no reason can be told."
