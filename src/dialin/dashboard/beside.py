@@ -25,13 +25,9 @@ def command(directory: Path) -> list[str]:
 
 
 def start(words: Sequence[str], patience: float = _PATIENCE) -> tuple[subprocess.Popen[bytes], str]:
-    """Start the page; returns its process and the link that opens it.
+    """Start the page; return its process and the link that opens it, which it must write within `patience` seconds.
 
     It gets a session of its own, so that Ctrl-C at the terminal reaches the study alone.
-
-    Args:
-        words: what starts it; it writes its link and lets go of its streams.
-        patience: seconds until it is given up.
 
     Raises:
         DialinError: it does not begin.

@@ -66,12 +66,7 @@ class _Known:
 
 
 class Follower:
-    """Follows one study. Its methods are called from one thread at a time; `report` may be called from another one.
-
-    Args:
-        directory: the study's; the study may be still to come.
-        holder: tells who runs it.
-    """
+    """Follows one study, which may be still to come. Its methods are called from one thread at a time; `report` from any."""
 
     def __init__(self, directory: Path, holder: Callable[[Path], Holder | None] = lock.holder) -> None:
         self.directory = directory

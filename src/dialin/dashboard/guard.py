@@ -85,14 +85,7 @@ def _is_address(name: str) -> bool:
 
 
 class Guard:
-    """Lets requests through to the page that may pass, and sends what protects it along with every answer.
-
-    Args:
-        app: the page.
-        access: knows who may see it.
-        served: under which names it is served.
-        cookie: the name of its cookie.
-    """
+    """Lets requests through to the page that may pass, and sends what protects it along with every answer."""
 
     def __init__(self, app: ASGIApp, access: Access, served: Served, cookie: str) -> None:
         self._app = app

@@ -27,14 +27,7 @@ _MOST_ASKED = 1024
 
 
 def page(hub: Hub, access: Access, served: Served, cookie: str) -> ASGIApp:
-    """Return the page, behind its guard.
-
-    Args:
-        hub: tells how the study stands.
-        access: knows who may see it.
-        served: under which names it is served.
-        cookie: the name of its cookie.
-    """
+    """Return the page, behind its guard."""
 
     @contextlib.asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:

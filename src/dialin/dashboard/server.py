@@ -64,11 +64,7 @@ class Place:
 
 
 def listen(host: str, port: int) -> tuple[socket.socket, Place]:
-    """Begin to listen.
-
-    Args:
-        host: a name or an address of this machine.
-        port: 0 for a free one.
+    """Begin to listen; port 0 is any free one.
 
     Raises:
         UserError: the port is taken, or the host is not this machine.
@@ -87,12 +83,7 @@ def listen(host: str, port: int) -> tuple[socket.socket, Place]:
 
 
 class PageServer(uvicorn.Server):
-    """A server that ends at the first signal, though streams are open.
-
-    Args:
-        app: what it serves.
-        end_streams: called when it is to end.
-    """
+    """A server that ends at the first signal, though streams are open."""
 
     def __init__(self, app: ASGIApp, end_streams: Callable[[], None]) -> None:
         config = uvicorn.Config(

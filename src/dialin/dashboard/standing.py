@@ -33,13 +33,7 @@ class Words:
 
 
 def state_of(progress: Progress | None, verdict: Verdict | None, *, held: bool) -> State:
-    """Return how a study stands.
-
-    Args:
-        progress: how far it has come, as it wrote down itself; one that died still says that it runs.
-        verdict: the newest.
-        held: whether a live dialin holds it.
-    """
+    """Return how a study stands."""
     if progress is None:
         return State.READYING if held else State.FINISHED if verdict is not None else State.RESTING
     if held and progress.session is SessionState.RUNNING:
@@ -69,14 +63,7 @@ def words_of(state: State, progress: Progress | None, verdict: Verdict | None) -
 
 
 def takes_up(state: State, verdict: Verdict | None, command: str, minutes: float) -> str:
-    """Return the command that goes on with a study; nothing where it runs, or has its verdict.
-
-    Args:
-        state: how it stands.
-        verdict: the newest.
-        command: `dialin resume` with the study's directory.
-        minutes: the study's budget; one that spent it is offered as much again.
-    """
+    """Return the command that goes on with a study; nothing where it runs, or has its verdict."""
     if state in (State.READYING, State.RUNNING):
         return ""
     if state is not State.FINISHED:

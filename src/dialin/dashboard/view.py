@@ -23,16 +23,7 @@ _DRAWN = (State.RUNNING, State.DEAD)
 
 
 def view(seen: Snapshot, directory: Path, now: float, *, stopping: bool = False, report: int = 0, trouble: str = "") -> str:
-    """Return the live part of the page, as JSON.
-
-    Args:
-        seen: the study.
-        directory: its directory.
-        now: seconds since the epoch.
-        stopping: whether it was told to stop at once.
-        report: the number of the newest report; 0 where there is none yet.
-        trouble: why the page cannot tell more, in a line.
-    """
+    """Return the live part of the page, as JSON. The number of the newest report is 0 where there is none yet."""
     board, state = seen.board, seen.state
     words = words_of(state, seen.progress, board.verdict)
     minutes = board.spec.minutes if board.spec else 0.0
