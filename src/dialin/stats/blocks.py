@@ -99,13 +99,9 @@ class Fit:
 
 
 def fit(observations: Iterable[Observation], names: Sequence[str]) -> Fit | None:
-    """Estimate the differences between candidates from trials in strata, which need not be complete.
+    """Estimate the differences between the named candidates from trials in strata, which need not be complete.
 
     A trial of less than a hundredth of its stratum's median, standstills left out, counts as that hundredth.
-
-    Args:
-        observations: the trials; those of other candidates are left out.
-        names: the candidates to compare.
 
     Returns:
         The fit, or None where the differences cannot be estimated: fewer than two candidates, a candidate without a trial or

@@ -45,16 +45,12 @@ class Figures:
 
 
 def figures(samples: Sequence[Sample], *, rate: int = 0) -> Figures | None:
-    """Sum up a trial; None where no second of it counts.
+    """Sum up a trial whose load asked for so many transactions per second (0: no limit); None where no second of it counts.
 
     Where it measured several numbers of threads, each is judged by itself, and the seconds of all are put on one level: that
     of the geometric mean of their throughputs. What a candidate gains at 1 thread and at 64 then counts alike, as a ratio, and
     each second keeps its distance from its level. Typical speed and latency are geometric means as well. Where nothing was
     done at one of them, the trial did nothing.
-
-    Args:
-        samples: of one trial.
-        rate: transactions per second that were asked for; 0 for as many as possible.
     """
     measured = [sample for sample in samples if sample.step is Step.MEASURE]
     levels = list(by_threads(measured, rate=rate).values())
@@ -122,12 +118,7 @@ def steadiness(sample: Sample, rate: int) -> float:
 
 
 def by_threads(samples: Iterable[Sample], *, rate: int = 0) -> dict[int, Level]:
-    """Return what was measured by how many connections worked; each number of them is judged by itself.
-
-    Args:
-        samples: of one trial.
-        rate: transactions per second that were asked for; 0 for as many as possible.
-    """
+    """Return what was measured by how many connections worked; each number of them is judged by itself."""
     grouped: dict[int, list[Sample]] = {}
     for sample in samples:
         if sample.step is Step.MEASURE and not sample.lost:
@@ -171,13 +162,7 @@ def natural(ratio: Estimate | None, goal: Goal) -> Estimate | None:
 
 
 def observations(trials: Iterable[Trial], found: Mapping[int, Figures], decided_by: DecidedBy) -> list[Observation]:
-    """Return one figure of each completed trial; what ran close together in time is one stratum.
-
-    Args:
-        trials: any of the study.
-        found: figures by trial id; a trial without any is left out.
-        decided_by: which figure.
-    """
+    """Return one figure of each completed trial; what ran close together in time is one stratum."""
     return [
         Observation((trial.block, trial.session), trial.candidate, value(found[trial.id], decided_by))
         for trial in trials

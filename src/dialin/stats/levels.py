@@ -62,9 +62,6 @@ def find_levels(x: _Array) -> Levels | None:
     spread least about their means (Otsu, IEEE Transactions on Systems, Man and Cybernetics 9, 1979). The groups are two levels
     when their means are far apart for their spread (Ashman's D), and the lower one is below 80 % of the higher one,
     by more than single seconds vary about their level.
-
-    Args:
-        x: a figure for each second.
     """
     short = brief(x.size)
     if x.size < 4 * short:

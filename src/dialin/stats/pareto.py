@@ -6,11 +6,7 @@ from collections.abc import Mapping
 
 
 def front(found: Mapping[str, tuple[float, float]]) -> frozenset[str]:
-    """Return the candidates than which no other one is both faster and steadier.
-
-    Args:
-        found: throughput and coefficient of variation, by candidate.
-    """
+    """Return the candidates than which no other is both faster (first figure) and steadier (second, lower is better)."""
     return frozenset(
         name
         for name, (speed, variation) in found.items()

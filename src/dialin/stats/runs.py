@@ -177,11 +177,7 @@ class Comparison:
 
 
 def compare(observations: Sequence[Observation], names: Sequence[str]) -> Comparison:
-    """Compare candidates by whole runs.
-
-    Args:
-        observations: one for each distinct run; its stratum is its cell: all that could matter beside the candidate.
-        names: every candidate.
+    """Compare candidates by distinct runs; the stratum of a run is its cell: all that could matter beside the candidate.
 
     Raises:
         ValueError: a figure is negative or not a number.
@@ -316,14 +312,7 @@ def _pooled(noise: Mapping[str, RunNoise]) -> RunNoise:
 
 
 def _half_width(noise: Mapping[str, RunNoise], pair: tuple[str, str], errors: Mapping[str, float], alpha: float) -> float:
-    """Return how far the interval of a difference reaches to each side, on the log scale.
-
-    Args:
-        noise: of every candidate that was repeated.
-        pair: the two that are compared.
-        errors: of both, the standard error of the mean for noise of one.
-        alpha: the error that the intervals of all pairs together may make.
-    """
+    """Return how far the interval of a difference reaches to each side, on the log scale."""
     pooled = _pooled(noise)
     even = tukey_quantile(len(noise), pooled.dof, alpha) * math.sqrt(pooled.variance) * math.hypot(*errors.values())
     parts = [noise[name].variance * errors[name] ** 2 for name in pair]

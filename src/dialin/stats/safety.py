@@ -29,10 +29,6 @@ def unsafe(failures: Mapping[str, Failures], baseline: str) -> frozenset[str]:
 
     Where the baseline's server never failed, one failure is enough. Where it did, the machine or the load may fail every
     server, so a candidate is unsafe only if its excess is hardly chance (Fisher's exact test, one-sided, p value below 0.2).
-
-    Args:
-        failures: of each candidate that has trials.
-        baseline: the candidate that the others are compared with.
     """
     reference = failures.get(baseline, Failures(0, 0))
     return frozenset(

@@ -124,11 +124,7 @@ def examine(seconds: Series, *, latency: bool = False) -> Shape:
 
 
 def examine_run(seconds: Series) -> Shape:
-    """Tell what a whole run did, as `examine` does, and leave nothing out at its start but before a collapse.
-
-    Args:
-        seconds: transactions per second, from where its warm-up ended.
-    """
+    """Tell what a whole run did, as `examine` does, and leave nothing out at its start but before a collapse."""
     x = np.asarray(seconds, dtype=float)
     plain = _plain(x, latency=False)
     return plain if plain is not None else _finished(_course(relative(x)), x, latency=False)

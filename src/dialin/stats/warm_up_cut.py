@@ -39,9 +39,6 @@ def find_start(tps: Series) -> Start:
     A slow start is a warm-up. Where it is not over before half of the run, half of the run is taken for it, unless the whole
     run is steady: in a short and noisy one the least error may lie anywhere. A fast start is left out where it is short. What
     went before a collapse is never left out, and of a run at two levels nothing is but what was slower than both.
-
-    Args:
-        tps: the whole run from its first second on.
     """
     x = np.asarray(tps, dtype=float)
     whole = examine_run(tps)
