@@ -32,15 +32,7 @@ _STOP_LIMIT = 6 * 3600.0
 
 
 class Preparer:
-    """Makes the datasets that trials need.
-
-    Args:
-        home: where they are kept.
-        cache: keeps them.
-        ledger: where sandboxes are written down.
-        clock: for the sandboxes.
-        say: told what is being done, a line at a time.
-    """
+    """Makes the datasets that trials need."""
 
     def __init__(self, home: Home, cache: DatasetCache, ledger: Ledger, clock: Clock, say: Callable[[str], None]) -> None:
         self._home = home
