@@ -37,12 +37,7 @@ def together(names: Sequence[str]) -> list[str]:
 
 
 def alone(name: str, names: Collection[str]) -> str:
-    """Return what to know of a variable that is set while its limit, or what it limits, is not; else nothing.
-
-    Args:
-        name: the variable.
-        names: all that are set.
-    """
+    """Return what to know of a variable that is set while its limit, or what it limits, is not; else nothing."""
     for limited, limit in LIMITS.items():
         if name in (limited, limit) and not {limited, limit} <= set(names):
             other, is_in_the_way, move = (limit, "lower", "raise") if name == limited else (limited, "higher", "lower")

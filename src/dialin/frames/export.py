@@ -34,10 +34,6 @@ _FORMULA = ("=", "+", "-", "@")
 def check_place(path: Path, directory: Path) -> None:
     """Make sure that writing samples to a place replaces nothing but samples.
 
-    Args:
-        path: where to.
-        directory: the study's.
-
     Raises:
         UserError: it is a directory, a file of the study, or one that is there and is named neither .csv nor .parquet.
     """

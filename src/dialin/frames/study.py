@@ -28,9 +28,6 @@ class Study:
     Each frame is read when it is first asked for. Of a study that runs, asking again gives what has come since. A frame is
     yours: changing it changes neither the study nor what the next one gives. `columns` tells what each column is.
 
-    Args:
-        directory: the study's.
-
     Raises:
         UserError: the directory holds no study, one that is damaged, or one of a newer dialin.
 
@@ -153,9 +150,6 @@ class Study:
     @staticmethod
     def columns(name: str) -> pl.DataFrame:
         """Return what the columns of a frame are, with their units.
-
-        Args:
-            name: of the frame, such as `samples`; `raw_waits` for what `scan_waits` returns.
 
         Raises:
             UserError: there is no such frame.
