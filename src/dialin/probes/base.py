@@ -16,7 +16,6 @@ class Reading:
 
     Attributes:
         counters: figures that only rise, since whenever; the watch takes differences.
-        gauges: figures that go up and down.
         notes: what could not be read, and why, a sentence each; the same ones at every reading are kept once.
     """
 

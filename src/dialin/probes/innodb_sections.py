@@ -44,12 +44,7 @@ class Sections:
 
 @dataclass(frozen=True, slots=True)
 class _Header:
-    """A section's name between two lines of dashes.
-
-    Attributes:
-        name: of the section.
-        begins: the line of dashes above the name.
-    """
+    """A section's name between two lines of dashes."""
 
     name: str
     begins: int

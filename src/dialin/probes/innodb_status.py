@@ -36,11 +36,7 @@ class InnodbStatusProbe:
         self._seconds: defaultdict[str, float] = defaultdict(float)
 
     def read(self) -> Reading:
-        """Read it once.
-
-        Raises:
-            ServerError: the server does not answer.
-        """
+        """Read it once."""
         rows = self._source.rows()
         if self._source.note:
             return Reading(notes=(self._source.note,))

@@ -106,13 +106,7 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Spins:
-    """What has been waited for locks of one kind since the server started; MySQL 8.0 and later write zeros whatever happens.
-
-    Attributes:
-        spins: how often a thread had to spin.
-        rounds: how many rounds it spun, in all.
-        os_waits: how often it went to sleep.
-    """
+    """What has been waited for locks of one kind since the server started; MySQL 8.0 and later write zeros whatever happens."""
 
     spins: int
     rounds: int
@@ -207,7 +201,6 @@ class PendingFiles:
         writes: asynchronous ones.
         synchronous_reads: those that a thread waits for.
         synchronous_writes: those that a thread waits for.
-        flushes: fsyncs, of the log and of data together.
     """
 
     reads: int | None = None
@@ -223,15 +216,10 @@ class InnodbStatus:
 
     Attributes:
         seconds: over which its rates are averages, rounded down; 0 makes them worthless.
-        semaphores: waits for InnoDB's own locks.
-        log: the redo log.
         history: the length of the history list: transactions whose old versions of rows are not purged yet.
         pool: all buffer pools together.
         pools: each of them by its number, where there are several.
-        insert_buffer: the change buffer.
-        searches: index searches.
         admission: who is inside InnoDB.
-        files: requests to the operating system.
         cut: whether the end of the text is missing; then what stands behind users' statements is not told.
         unknown: by section, the lines that were not understood; those of users' statements too. The lines before the first
             section are those of the empty name.

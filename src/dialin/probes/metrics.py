@@ -45,11 +45,7 @@ class MetricsProbe:
         self._source = Source(query, "information_schema.innodb_metrics", "InnoDB's metrics", "PROCESS", statements)
 
     def read(self) -> Reading:
-        """Read them.
-
-        Raises:
-            ServerError: the server did not answer.
-        """
+        """Read them."""
         counters: dict[str, float] = {}
         gauges: dict[str, float] = {}
         rows = self._source.rows()

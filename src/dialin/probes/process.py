@@ -45,11 +45,7 @@ class ProcessProbe:
         self._voluntary = self._involuntary = 0
 
     def read(self) -> Reading:
-        """Read it.
-
-        Raises:
-            ServerError: the process is gone, or hidden.
-        """
+        """Read it."""
         try:
             stat = _bytes(f"{self._directory}/stat").rpartition(b") ")[2].split()
             self._follow_threads()

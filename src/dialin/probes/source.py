@@ -76,11 +76,7 @@ class PerformanceSchema:
         self.note: str | None = None
 
     def runs(self) -> bool:
-        """Tell whether it runs; the `note` says so where it does not. The server is asked once.
-
-        Raises:
-            ServerError: the server could not be asked.
-        """
+        """Tell whether it runs; the `note` says so where it does not. The server is asked once."""
         if self._runs is None:
             source = Source(self._query, "performance schema", _ALL_OF_IT, "", ["SELECT @@performance_schema"])
             rows = source.rows()

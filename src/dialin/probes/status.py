@@ -86,11 +86,7 @@ class StatusProbe:
         self._query = query
 
     def read(self) -> Reading:
-        """Read them.
-
-        Raises:
-            ServerError: the server did not answer.
-        """
+        """Read them."""
         counters: dict[str, float] = {}
         gauges: dict[str, float] = {}
         for name, value in self._query("SHOW GLOBAL STATUS"):

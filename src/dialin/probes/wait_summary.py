@@ -53,11 +53,7 @@ class WaitSummaryProbe:
         self._locks_on: bool | None = None
 
     def read(self) -> Reading:
-        """Read them.
-
-        Raises:
-            ServerError: the server did not answer.
-        """
+        """Read them."""
         if not self._schema.runs():
             return Reading(notes=(self._schema.note or "",))
         counters: dict[str, float] = {}
