@@ -25,14 +25,12 @@ class LedgerEntry:
     """One thing that runs.
 
     Attributes:
-        id: its name.
         directory: its private directory, removed with it.
         owner: the process number of the dialin that started it.
         owner_identity: what tells that process from a later one of the same number; see `processes.identity`.
         origin: where that process runs.
         keep: it outlives the command that started it, until `dialin servers stop`.
         build: the build that it runs, in full.
-        port: its TCP port, or 0 where it has none.
         socket: its unix socket, which lives elsewhere where the directory's path is too long for one.
     """
 

@@ -33,7 +33,6 @@ class _Lock:
     Attributes:
         variable: which says how many objects there are to be.
         statement: counts such locks by their name.
-        name: of the lock, a pattern.
         needs: only builds with this capability are counted so; None for all.
     """
 

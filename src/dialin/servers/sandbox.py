@@ -250,11 +250,7 @@ def free_port() -> int:
 
 
 def check_port(port: int) -> None:
-    """Make sure that a port can be listened on.
-
-    Raises:
-        UserError: it is taken.
-    """
+    """Raise UserError where a port is taken."""
     with sockets.socket() as probe:
         probe.setsockopt(sockets.SOL_SOCKET, sockets.SO_REUSEADDR, 1)
         try:

@@ -17,17 +17,7 @@ _TOLD_BY = ("hostname", "port", "datadir", "uuid")
 
 @dataclass(frozen=True, slots=True)
 class AttachedBuild:
-    """What an attached server runs, and which server it is.
-
-    Attributes:
-        flavour: MySQL or MariaDB.
-        version: its version.
-        version_text: the version as the server spells it.
-        hostname: of the machine, as the server knows it.
-        port: its TCP port.
-        datadir: its data directory.
-        uuid: its own identity, empty where it has none.
-    """
+    """What an attached server runs, and which server it is."""
 
     flavour: Flavour
     version: Version
@@ -83,11 +73,7 @@ def differences(expected: Facts, found: Facts) -> list[str]:
 
 
 def check_same(expected: Facts, variables: Mapping[str, str]) -> None:
-    """Make sure that the server which answers is the one whose undo was written down.
-
-    Raises:
-        ServerError: it is another one.
-    """
+    """Raise ServerError where the server that answers is not the one whose undo was written down."""
     found = AttachedBuild.of(variables).facts
     if other := differences(expected, found):
         raise ServerError(

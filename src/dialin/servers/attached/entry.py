@@ -21,7 +21,6 @@ class UndoEntry:
     """What one study changes on one server.
 
     Attributes:
-        id: its name.
         owner: the process number of the dialin that wrote it.
         machine: the machine that it runs on; see `servers.origin.machine`.
         attachment: where the account is found, its paths absolute.
@@ -39,7 +38,6 @@ class UndoEntry:
             back, what stood there before is there too.
         restarted: whether dialin restarted the server, so that values which were set at run time before are lost.
         as_started: what differed from `before` just after its last restart; None where that is not known.
-        schema: the schema that dialin makes.
         schema_made: whether the server has made it for dialin.
     """
 

@@ -61,11 +61,7 @@ class Locks:
             os.close(descriptor)
 
     def remove(self, name: str) -> None:
-        """Let go of a lock that nobody needs any more, its file included.
-
-        Raises:
-            OSError: the file cannot be removed.
-        """
+        """Let go of a lock that nobody needs any more, its file included."""
         try:
             self._path(name).unlink(missing_ok=True)
         finally:

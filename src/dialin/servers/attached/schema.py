@@ -15,11 +15,7 @@ _EXISTS = 1007
 
 
 def check_absent(query: Query, name: str) -> None:
-    """Make sure that a schema of that name is not there.
-
-    Raises:
-        UserError: it is.
-    """
+    """Raise UserError where a schema of that name exists."""
     if exists(query, name):
         raise UserError(
             f"The schema {name} is there already, and dialin did not make it for this study",

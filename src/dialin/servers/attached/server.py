@@ -75,11 +75,7 @@ class Attached:
             yield query, now
 
     def variables(self) -> dict[str, str]:
-        """Return every variable that the server reports.
-
-        Raises:
-            ServerError: it does not answer.
-        """
+        """Return every variable that the server reports."""
         with self.connect() as query:
             return global_variables(query)
 
@@ -150,11 +146,7 @@ class Attached:
             return standing.reasons(query, global_variables(query), self._clock, not_others=self.claim.connection)
 
     def check_writable(self) -> None:
-        """Make sure that the load can write.
-
-        Raises:
-            UserError: the server is told to take no writes.
-        """
+        """Raise UserError where the server is set to take no writes."""
         standing.check_writable(self.variables())
 
     def needs_restart(self, names: Iterable[str]) -> list[str]:
@@ -255,9 +247,6 @@ class Attached:
 
         Returns:
             By variable, what dialin left there and what is there; empty for nothing.
-
-        Raises:
-            ServerError: the server does not answer.
         """
         if not self._persisted_here:
             return {}
@@ -267,11 +256,7 @@ class Attached:
         return fresh
 
     def check_persists(self) -> None:
-        """Make sure that the server can be told values for its next start.
-
-        Raises:
-            UserError: it cannot.
-        """
+        """Raise UserError where the server cannot be given values for its next start."""
         if not has(self.build, Capability.PERSIST):
             raise UserError(
                 f"{self.build.id} cannot be told over SQL what to start with, as MySQL can from 8.0 on",
@@ -281,11 +266,7 @@ class Attached:
             raise UserError("The server does not load what is persisted: persisted_globals_load is OFF", "Switch it on first")
 
     def persisted(self) -> dict[str, str]:
-        """Return what the next start will be given; nothing where the server cannot keep that.
-
-        Raises:
-            ServerError: it does not answer.
-        """
+        """Return what the next start will be given; nothing where the server cannot keep that."""
         if not has(self.build, Capability.PERSIST):
             return {}
         with self.connect() as query:

@@ -44,11 +44,7 @@ def reasons(query: Query, variables: Mapping[str, str], clock: Clock, *, not_oth
 
 
 def check_sees_others(query: Query) -> None:
-    """Make sure that the list of processes shows those of others too; without the privilege it leaves them out and is silent.
-
-    Raises:
-        UserError: the account lacks PROCESS.
-    """
+    """Raise UserError where the account lacks PROCESS: the list of processes then leaves out those of others, silently."""
     try:
         query("SHOW ENGINE INNODB STATUS")
     except RefusedError as error:
@@ -60,11 +56,7 @@ def check_sees_others(query: Query) -> None:
 
 
 def check_writable(variables: Mapping[str, str]) -> None:
-    """Make sure that the load can write.
-
-    Raises:
-        UserError: the server is told to take no writes.
-    """
+    """Raise UserError where the server is set to take no writes."""
     for name in ("super_read_only", "read_only", "innodb_read_only"):
         if variables.get(name, "OFF").upper() not in ("OFF", "0"):
             raise UserError(

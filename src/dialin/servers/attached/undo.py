@@ -247,11 +247,7 @@ class UndoLog:
         self.remove(entry.id)
 
     def remove(self, name: str) -> None:
-        """Remove the file of an entry, though it may not be readable.
-
-        Raises:
-            UserError: it cannot be removed.
-        """
+        """Remove the file of an entry, though it may not be readable."""
         with _in_words(self._directory):
             self._path(name).unlink(missing_ok=True)
             self._locks.remove(name)

@@ -24,9 +24,7 @@ class Archive:
     """One suite of one archive.
 
     Attributes:
-        uri: where it is, as the machine's configuration has it.
         suite: e.g. `bookworm-security`.
-        components: e.g. `main`.
         options: what else the entry says, by field name in lower case: the key that signs it, for one.
     """
 

@@ -44,8 +44,6 @@ class Installable:
     """A build that can be installed.
 
     Attributes:
-        reference: its name.
-        source: where it comes from.
         fetched: megabytes that are fetched, about.
         unpacked: megabytes that it takes once installed, about.
         exact: the very version, where the source never changes.

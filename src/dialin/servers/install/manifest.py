@@ -20,7 +20,6 @@ class Layout:
     """Where the parts of an unpacked server are, relative to its directory.
 
     Attributes:
-        binary: the server.
         basedir: the root of share and plugin directories.
         messages: the directory of error messages, or None where the binary finds it from its basedir.
         loader: a dynamic loader of its own, or None where the machine's serves.
