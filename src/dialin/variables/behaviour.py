@@ -18,8 +18,6 @@ class Span:
     """Builds of a flavour.
 
     Attributes:
-        flavour: MySQL or MariaDB.
-        first: the oldest version.
         last: the newest, `(10, 4)` standing for all that begin so; None for every newer one.
     """
 

@@ -47,8 +47,6 @@ class Variable:
     """What is known of one variable; None stands for "the server does not tell".
 
     Attributes:
-        name: in the server's spelling.
-        kind: what it takes.
         minimum: the least number that it takes.
         maximum: the largest that can be in force: what a server publishes, less what it rounds off.
         choices: the words that an enumeration or a set takes, in the order of the numbers that stand for them.
@@ -75,7 +73,6 @@ class Catalogue:
 
     Attributes:
         build_id: the build that was asked, e.g. `mysql@9.7.4`.
-        variables: what it told.
         complete: False where it did not answer everything in time; such is not kept.
     """
 

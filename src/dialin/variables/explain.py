@@ -35,8 +35,6 @@ class ExplainLine:
     """One thing that is known of a variable.
 
     Attributes:
-        label: what it is about, in a word.
-        text: the thing.
         source: where it is said, where it is a rule of ours.
     """
 
@@ -50,10 +48,8 @@ class Explanation:
     """One variable, explained.
 
     Attributes:
-        name: its name.
         builds: what each build tells that has it, by build id, MySQL first, older versions first.
         lacking: the builds that lack it.
-        lines: everything in words.
         rules: what our own rules say, as data.
     """
 

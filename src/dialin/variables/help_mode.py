@@ -121,7 +121,6 @@ class Asking:
     """Asks for many variables at once, and apart for those that move one another or that a server does not survive.
 
     Attributes:
-        ask: runs the help mode.
         options: of each variable, the option that sets it.
         unanswered: the variables of which something was asked and no answer came in time. What was refused, or what the server
             died of, is an answer.

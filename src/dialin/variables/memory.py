@@ -36,10 +36,8 @@ class MemoryRule:
     """What a variable costs in memory.
 
     Attributes:
-        allotted: when.
         text: in a sentence without its full stop.
         part: what it is called in an estimate, for what is allotted once.
-        source: where this is said.
     """
 
     allotted: Allotted

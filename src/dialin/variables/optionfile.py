@@ -133,7 +133,6 @@ class Option:
     Attributes:
         name: lower case, with underscores.
         value: unquoted; None where the option stands alone. It may be a secret.
-        path: the file.
     """
 
     name: str

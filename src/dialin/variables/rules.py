@@ -87,10 +87,8 @@ class DurabilityRule:
     """How a variable decides what survives a crash.
 
     Attributes:
-        variable: its name.
         strength: how safe the values in force are in this respect; higher keeps more.
         loses: what can be lost with a weaker value, in a sentence without its full stop.
-        source: where this is said.
     """
 
     variable: str

@@ -22,9 +22,7 @@ class AtStartOnly:
     """Variables that are compared by restarts though they are dynamic.
 
     Attributes:
-        names: of them, a pattern.
         why: what a variable of them does, without its subject and full stop.
-        source: where this is said.
     """
 
     names: re.Pattern[str]
