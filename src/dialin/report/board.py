@@ -46,17 +46,11 @@ class Board:
     """The figures of a running study; a watcher writes them, a screen reads them.
 
     Attributes:
-        spec: the study's question, once it began.
         blocks: how many blocks are planned, about.
         began: when the study began or went on, seconds since the epoch.
         ends: when it is estimated to end.
-        trial: the one that runs.
-        step: its step, or None between trials.
-        step_began: when that step began.
         seconds: the trial's newest samples.
-        standings: per candidate, the figures so far.
         lines: what was said, with when.
-        verdict: once it is there.
         notice: a line that stands all the time.
     """
 

@@ -46,8 +46,6 @@ class Chart:
     """One chart of the page.
 
     Attributes:
-        id: of its element.
-        title: what stands above it.
         text: what it shows, in words and figures, for those who cannot see it.
         height: in CSS pixels.
         figure: the Plotly figure, as JSON would hold it.

@@ -23,12 +23,7 @@ Figure = Callable[[Sample], float]
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """A line: the driver's seconds, and a figure at each; a second of None breaks the line.
-
-    Attributes:
-        seconds: at which there is a figure.
-        values: the figures.
-    """
+    """A line: the driver's seconds, and a figure at each; a second of None breaks the line."""
 
     seconds: Sequence[int | None] = ()
     values: Sequence[float | None] = ()

@@ -27,7 +27,6 @@ class DotRow:
     """One candidate's dots.
 
     Attributes:
-        candidate: its name.
         places: of each trial on the scale, from 0 to 1.
         mean: where the mean of all lies.
         figure: the mean, in figures.
@@ -48,8 +47,6 @@ class Dots:
     Attributes:
         title: what the figure is, with its unit.
         rows: in the order of the study's candidates.
-        low: the value at the left end of the scale.
-        high: the value at its right end.
         left_out: how many candidates are not shown.
     """
 

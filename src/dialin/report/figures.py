@@ -51,7 +51,6 @@ class FigureColumn:
 
     Attributes:
         title: what stands above it.
-        of: the figure of a candidate.
         rank: what is dropped first where there is little room: the highest.
         decides: whether the verdict was found by it.
         better: which way is better, in words, where that is not plain.

@@ -30,7 +30,6 @@ class Column:
 
     Attributes:
         title: what stands above it.
-        cells: what it shows.
         brief: the same where there is little room; empty where it cannot be shorter.
         rank: what is dropped first where there is little room: the highest; 0 always stays.
         left: whether it is set to the left, as words are.

@@ -28,16 +28,7 @@ _FURTHEST = 4
 
 @dataclass(frozen=True, slots=True)
 class ScalingCells:
-    """One candidate's row.
-
-    Attributes:
-        candidate: its name.
-        points: its throughput at each thread count, with its interval; both empty where it was not measured there.
-        contention: sigma.
-        coherency: kappa.
-        peak: the threads at which the curve is highest.
-        error: how far points lie from the curve, typically.
-    """
+    """One candidate's row."""
 
     candidate: str
     points: Sequence[tuple[str, str]]

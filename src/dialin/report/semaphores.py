@@ -30,12 +30,7 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class SemaphoreLine:
-    """A line of a table that has a column for each candidate.
-
-    Attributes:
-        name: of the place, or of what threads did.
-        figures: one for each candidate.
-    """
+    """A line of a table that has a column for each candidate."""
 
     name: str
     figures: Sequence[str]

@@ -45,7 +45,6 @@ class Series:
     """One trial, ready to draw.
 
     Attributes:
-        trial: the trial.
         tps: transactions a second over its seconds.
         latency: its percentile of latency over its seconds, milliseconds.
         zero: the last second of the warm-up, of the first where there are several; measuring began after it.

@@ -33,12 +33,7 @@ _NANO = 1e3
 
 @dataclass(frozen=True, slots=True)
 class StatementCells:
-    """One candidate's figures.
-
-    Attributes:
-        candidate: its name.
-        cells: those of `TITLES`, or of `TIME_TITLES`.
-    """
+    """One candidate's figures."""
 
     candidate: str
     cells: Sequence[str]
@@ -46,12 +41,7 @@ class StatementCells:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One statement.
-
-    Attributes:
-        digest: its text, made visible.
-        rows: a row for each candidate that ran it.
-    """
+    """One statement."""
 
     digest: str
     rows: Sequence[StatementCells]

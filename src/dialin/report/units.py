@@ -21,7 +21,6 @@ class Units:
         rate: its throughput's unit.
         title: of the column of throughput.
         one: what a sample is.
-        short: samples, where there is little room.
         hover: the throughput's format where a mouse points at it.
     """
 

@@ -16,13 +16,7 @@ _DEFAULT, _IN_FORCE = "default", "in force"
 
 @dataclass(frozen=True, slots=True)
 class Differing:
-    """A variable of which candidates had different values.
-
-    Attributes:
-        name: the variable.
-        asked: whether the study asked for it.
-        values: each value with the candidates that had it.
-    """
+    """A variable of which candidates had different values."""
 
     name: str
     asked: bool
@@ -31,13 +25,7 @@ class Differing:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """A variable that was not at its default.
-
-    Attributes:
-        name: the variable.
-        default: its value where nothing is set.
-        in_force: its value with the candidate that is told.
-    """
+    """A variable that was not at its default."""
 
     name: str
     default: str
@@ -46,13 +34,7 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class NotDefault:
-    """The variables of one build that were not at their default.
-
-    Attributes:
-        build: the build.
-        candidate: the one whose values are told: the baseline, or the build's first.
-        rows: the variables, by name.
-    """
+    """The variables of one build that were not at their default."""
 
     build: str
     candidate: str

@@ -21,10 +21,7 @@ class WaitCells:
     """One candidate's waits of one operation.
 
     Attributes:
-        candidate: its name.
         operation: nothing where it is all of them.
-        count: how many.
-        per_second: of these.
         times: those of `TITLES`.
         cycles: the same in ticks of the timer.
         worst: the share of the total that the longest 1 % are.
@@ -46,9 +43,7 @@ class Group:
     """The waits of one instrument.
 
     Attributes:
-        instrument: its name, made visible.
         every: of each candidate, all operations together.
-        rows: of the table, one for each candidate.
         operations: the same by operation; empty where there is but one.
         total_ms: the largest total of any candidate.
     """
@@ -94,10 +89,6 @@ class Collected:
     """A trial that collected raw waits.
 
     Attributes:
-        candidate: its name.
-        pattern: what was asked for.
-        time: in which they were collected.
-        events: that were kept.
         lost: that the server counted and no longer held when it was read.
         timer: what measured them, with its frequency.
         tps: transactions a second meanwhile.
