@@ -23,8 +23,6 @@ class Item:
     """Something that queries cost.
 
     Attributes:
-        name: what tables call it.
-        unit: of the figure.
         sources: (probe, counters) that tell of it, the best first; the counters of one source are added up.
         factor: from the counters' unit to this one.
     """

@@ -18,7 +18,6 @@ class Measured:
     """One trial that ended well.
 
     Attributes:
-        trial: it.
         value: the figure that the goal compares candidates by, the higher the better.
         transactions: a second; of every measured second, those included that the host lost: what was done in them was counted
             by the probes too, and cost what it cost.

@@ -48,7 +48,6 @@ class Pair:
     """The two candidates that reasons compare.
 
     Attributes:
-        baseline: its name.
         other: the recommended candidate; where that is the baseline, the one that the goal tells furthest apart from it.
         differ: whether the goal itself tells them apart.
     """

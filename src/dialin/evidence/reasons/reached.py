@@ -22,12 +22,9 @@ class Limit:
 
     Attributes:
         code: for scripts and for the table in the docs.
-        name: of the figure.
-        unit: of the figure.
         of: how near a trial came to it.
         hit: the figure from which on it was hit.
         words: the sentence, from the figure of the candidate that came nearest, on average over its trials.
-        source: where the rule comes from.
     """
 
     code: str

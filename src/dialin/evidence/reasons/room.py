@@ -24,12 +24,9 @@ class Room:
 
     Attributes:
         code: for scripts and for the table in the docs.
-        name: what it is.
         used: what a trial used at the most and what there was; None where that is not known, or nothing was set aside.
         share: the share up to which it counts as never used.
         words: the sentence, from the use that came closest and from whose it was.
-        source: where the rule comes from.
-        unit: of the chart.
         about: variables; where there are any, it is told only in a study of one of them: it costs little otherwise.
     """
 

@@ -24,14 +24,11 @@ class Rule:
         theme: what it is about; of one theme two reasons are told at the most.
         name: what the sentence begins with.
         unit: behind the figure, such as `a transaction`.
-        source: where the rule comes from.
         of: a trial's figure.
         floor: the figure that some candidate must reach on average, for it to matter at all.
         least: the smallest relative change that matters.
         guard: a second figure that must have moved the same way: what goes on at its own pace changes by the transaction only
             because throughput did, and what follows throughput changes by the second only; neither explains anything.
-        form: writes the figure.
-        more: more words.
     """
 
     code: str
