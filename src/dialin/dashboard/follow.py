@@ -37,7 +37,6 @@ class Snapshot:
         state: how it stands.
         board: its figures; of the trial that runs, or ran last, the newest seconds.
         ran: the trial whose seconds these are.
-        progress: what it wrote down of how far it has come.
         stops: whether it is asked to stop after its block.
         key: what its report depends on; empty where there is nothing to report yet.
     """
@@ -83,11 +82,7 @@ class Follower:
         return None if found is None or found.only_checks else found
 
     def look(self) -> Snapshot:
-        """Return the study as it stands now; where nothing was written since, hardly anything is read.
-
-        Raises:
-            DialinError: it cannot be read.
-        """
+        """Return the study as it stands now; where nothing was written since, hardly anything is read."""
         held, known = self.holder() is not None, self._known  # before the store: who lets go of it writes down first why
         if not (self.directory / store.FILE).is_file():
             return Snapshot(State.READYING, Board())
@@ -113,11 +108,7 @@ class Follower:
         )
 
     def report(self) -> Body:
-        """Return the study's report as it stands now; this takes longer, and nothing of `look` is touched.
-
-        Raises:
-            DialinError: it cannot be read.
-        """
+        """Return the study's report as it stands now; this takes longer, and nothing of `look` is touched."""
         record = reading.read(self.directory, lambda own: own.read())
         return body(record, explain(record))
 
@@ -159,11 +150,7 @@ class Follower:
 
 
 def check(directory: Path) -> None:
-    """Make sure that there is a study to follow.
-
-    Raises:
-        UserError: there is none, or it cannot be read.
-    """
+    """Raise UserError where there is no study to follow, or it cannot be read."""
     if not directory.is_dir():
         raise UserError(f"There is no directory {directory}", "Name the directory that a study was written to (its --out)")
     reading.read(directory, lambda own: own.spec)

@@ -133,11 +133,7 @@ class Hub:
             self._attended = self._clock.monotonic()
 
     def stop_after_block(self, *, wanted: bool) -> None:
-        """Ask the study to stop after the block under way, or take that back.
-
-        Raises:
-            OSError: the study's directory cannot be written to.
-        """
+        """Ask the study to stop after the block under way, or take that back."""
         (requests.ask_to_stop if wanted else requests.take_back)(self._follower.directory)
         self._wanted.set()
 

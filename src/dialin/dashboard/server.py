@@ -34,8 +34,6 @@ class Place:
     """Where the page is served.
 
     Attributes:
-        host: as it was asked for: a name or an address.
-        port: of it.
         is_loopback: whether this machine alone can reach it.
         is_wildcard: whether every address of the machine serves it.
     """
