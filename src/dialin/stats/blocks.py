@@ -32,7 +32,6 @@ class Observation:
 
     Attributes:
         stratum: what ran close together in time and is compared with itself only, e.g. (block, session).
-        candidate: the candidate's name.
         value: what the trial measured, in any unit that is the same for all trials, the higher the better; zero or more.
     """
 
@@ -52,8 +51,6 @@ class Fit:
         uneven: the same where candidates differ much in how steady their trials are; else it is `covariance`.
         sd: standard deviation of one trial within its stratum, on the log scale; None where `dof` is 0.
         dof: degrees of freedom of `sd`; 0 where nothing was repeated.
-        counts: trials of each candidate.
-        strata: how many strata there are.
         paired_errors: standard error of each difference judged by that pair's own differences within strata alone.
         paired_dof: degrees of freedom of `paired_errors`; 0 where a pair met in fewer than two strata.
     """

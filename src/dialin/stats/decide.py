@@ -29,16 +29,13 @@ class Decision:
     """What the trials say so far.
 
     Attributes:
-        outcome: what was found.
         choice: the candidate that is safe to use, by the outcome; None while it is unresolved.
         leader: the candidate that is most probably within what is worthwhile of the best; None while nothing is known.
         winners: the leader, and those that tie with it; empty unless the outcome is a winner or a tie.
-        states: how each candidate came out.
         chances: per candidate, how probable it is to be within what is worthwhile of the best; empty while nothing is known.
         ratios: value of each candidate as a ratio to the baseline's; None where the two cannot be compared.
         levels: of each candidate, in the unit of the observations; None where it has no trial.
         sd: standard deviation of one trial within its stratum, on the log scale, or None while it is unknown.
-        dof: degrees of freedom of `sd`.
         blocks: how many trials the candidate with most of them has.
         detectable: the smallest relative difference that so many blocks settle at this noise four times out of five, or None
             while the noise is unknown.

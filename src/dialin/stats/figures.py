@@ -86,7 +86,6 @@ class Level:
 
     Attributes:
         counted: every measured sample but those that the host lost.
-        shape: what they looked like.
     """
 
     counted: Sequence[Sample]

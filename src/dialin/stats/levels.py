@@ -32,7 +32,6 @@ class Levels:
 
     Attributes:
         low: the median of the seconds at the lower level.
-        high: the median of those at the higher level.
         begins: the first second of each stretch at one level; the first is 0.
         high_first: whether the first stretch ran at the higher level.
         low_share: the share of all seconds that ran at the lower level.

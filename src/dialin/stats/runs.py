@@ -207,7 +207,6 @@ class Standings:
     Attributes:
         outcome: what was found; a winner only where every other candidate was repeated and is surely worse.
         winners: the best one, and those that tie with it; empty where nothing was found.
-        states: of each candidate.
         leader: the best of those that can be compared, whether that is sure or not; None where none can.
     """
 

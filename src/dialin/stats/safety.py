@@ -13,12 +13,7 @@ high, because passing over a safe candidate costs less than recommending one tha
 
 @dataclass(frozen=True, slots=True)
 class Failures:
-    """How often a candidate's server failed: it died, hung, ran out of memory or refused to start.
-
-    Attributes:
-        failed: trials that its server failed.
-        trials: all of its trials, these included.
-    """
+    """How often a candidate's server failed: it died, hung, ran out of memory or refused to start."""
 
     failed: int
     trials: int

@@ -28,14 +28,11 @@ class Window:
     """The measured seconds of one trial in figures; rates are transactions per second.
 
     Attributes:
-        seconds: how many seconds were measured.
         mean: their plain mean, transactions / seconds: the throughput.
         typical: the typical speed: the mean after seconds below 60 % of the median were lifted to it, so that a few stalled
             seconds do not hide what the server does otherwise. Only brief stretches are lifted (see `brief`). It is not
             throughput; `stalls` and `worst` show the stalls.
-        median: their median.
         cv: coefficient of variation: the standard deviation over the mean; 0 for a single second or a mean of zero.
-        worst: the lowest second.
         stalls: seconds below half the median, below a tenth of the high level, or in which nothing was done (see `window`).
         stall_lengths: the same, as the length of each stall in seconds.
     """

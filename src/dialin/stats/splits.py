@@ -21,7 +21,6 @@ class Split:
     """Cells in two groups by the levels of one factor.
 
     Attributes:
-        factor: what the groups differ in.
         levels: its levels in the smaller group.
         inside: the lowest and the highest ratio in that group.
         outside: the same of the other cells.

@@ -35,8 +35,6 @@ class TrialSpeed:
 
     Attributes:
         stratum: what ran close together in time and is compared with itself only, e.g. (block, session).
-        candidate: the candidate's name.
-        mean: transactions divided by seconds.
         typical: the typical speed in the same unit; see `stats.series.Window`. At least `mean`.
     """
 

@@ -23,7 +23,6 @@ class Start:
     """What is left out at the start of a run.
 
     Attributes:
-        length: how many figures.
         settled: whether the run settled before half of it was over.
         change: by how much the figures left out were faster (above 0) or slower than the rest, relative; 0 where none are.
     """
