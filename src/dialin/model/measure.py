@@ -16,7 +16,6 @@ class Measure:
         noun: what a sentence calls it.
         aim: the goal with what it goes by.
         short: what a table calls it.
-        higher_is_better: which way is better.
     """
 
     noun: str

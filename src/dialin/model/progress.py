@@ -18,10 +18,8 @@ class Standing:
 
     Attributes:
         trials: trials that ended well.
-        failed: trials that failed.
         tps: mean transactions a second of the measured windows, or None.
         ratio: to the baseline, compared within blocks, or None.
-        left: whether it left the race.
     """
 
     trials: int
@@ -45,13 +43,10 @@ class Progress:
     """How far a study has come, kept for those who look on from outside.
 
     Attributes:
-        session: how the run of dialin stands.
         began: when it began or went on, seconds since the epoch.
         blocks: how many blocks are planned, about; 0 until its trials begin.
         ends: when it is estimated to end; None until its trials begin.
         step: of the trial that runs; None between trials.
-        step_began: when that step began.
-        standings: per candidate, the figures so far.
         reason: why it failed, in a line.
     """
 

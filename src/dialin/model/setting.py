@@ -74,11 +74,7 @@ def describe(setting: Setting) -> str:
 
 
 def share_of(text: str) -> float:
-    """Return the share that somebody wrote: `20%`, `20 %` and `0.2` are the same.
-
-    Raises:
-        ValueError: it is none.
-    """
+    """Return the share that somebody wrote: `20%`, `20 %` and `0.2` are the same; raise ValueError for other text."""
     stripped = text.strip()
     try:
         return float(stripped.removesuffix("%")) / 100 if stripped.endswith("%") else float(stripped)

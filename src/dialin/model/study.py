@@ -137,7 +137,6 @@ class StudySpec(MethodOptions):
         baseline: the name of the candidate that the others are measured against.
         fixed: variables set alike for every candidate.
         held: variables that differ between candidates though they are not under test, and the value that pins them for all.
-        workload: the load.
         worthwhile: the smallest relative difference that matters, e.g. 0.01.
         switch: how trials on sandboxes follow each other; an attached server has ways of its own.
         expected_noise: the standard deviation of a trial that was expected before the study, on the log scale; None where
@@ -167,22 +166,14 @@ class StudySpec(MethodOptions):
         return self
 
     def candidate(self, name: str) -> Candidate:
-        """Return the candidate of that name.
-
-        Raises:
-            KeyError: there is none.
-        """
+        """Return the candidate of that name; raise KeyError where there is none."""
         for candidate in self.candidates:
             if candidate.name == name:
                 return candidate
         raise KeyError(name)
 
     def setting_of(self, name: str) -> dict[str, Value]:
-        """Return all that a candidate's server is asked for: its own setting over what is set alike for all.
-
-        Raises:
-            KeyError: there is no such candidate.
-        """
+        """Return all that a candidate's server is asked for: its own setting over what is set alike for all."""
         return {**self.fixed, **self.held, **self.candidate(name).setting}
 
     @property

@@ -88,7 +88,6 @@ class LoadTraits(BaseModel):
         runs: how many runs of a timed query a trial is made of; None where a trial is measured by the second.
         restarts: why each trial must start a server, in a sentence without its full stop; None where it need not.
         grows: its data grows or drains without end while it runs, so that trials must not follow each other on it.
-        unit: what it is counted in.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -104,7 +103,6 @@ class WorkloadSpec(BaseModel):
 
     Attributes:
         name: one of `SYSBENCH_SCRIPTS` or `LOAD_WORKLOADS`, `scan`, or the path of a sysbench Lua script or a workload file.
-        driver: the program that applies it.
         threads: connections that work at once; the most of them, where there are levels.
         levels: several numbers of threads, each of which every trial measures in turn; empty where there is one only.
         tables: how many tables are asked for; see `tables_made`.
