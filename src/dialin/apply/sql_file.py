@@ -37,7 +37,6 @@ class Statements:
     """What one variable takes.
 
     Attributes:
-        name: the variable, in the server's spelling.
         do: the statements that give it its value; none where no statement can.
         undo: those that take it back, as far as a study knows how: they set no value that is only a sandbox's, and none that
             was persisted before. There may be none.

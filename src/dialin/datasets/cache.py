@@ -42,7 +42,6 @@ class StoredDataset:
 
     Attributes:
         key: its name: a digest of all that decides what it holds.
-        directory: where it lies.
         size: bytes on disk.
     """
 
@@ -175,11 +174,7 @@ def _read(manifest: Path) -> StoredDataset | None:
 
 
 def check_space(directory: Path, needed: int, smaller: str = "") -> None:
-    """Make sure that a file system has room for so many bytes, with a margin of a tenth; the error names what to give for less.
-
-    Raises:
-        UserError: it has not.
-    """
+    """Raise UserError where a file system lacks so many bytes and a tenth more; the error names what to give for less."""
     existing = next(path for path in [directory, *directory.parents] if path.exists())
     free = shutil.disk_usage(existing).free
     if free < needed * 1.1:

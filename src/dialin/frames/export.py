@@ -76,11 +76,7 @@ def write(store: Store, path: Path, form: Format) -> int:
 
 
 def write_csv(store: Store, stream: BinaryIO) -> int:
-    """Write the samples of a study as CSV with a header, piece by piece, and return how many there are.
-
-    Raises:
-        OSError: it cannot be written.
-    """
+    """Write the samples of a study as CSV with a header, piece by piece, and return how many there are."""
     frame(columns.SAMPLES, ()).write_csv(stream)
     count = 0
     for piece in samples.pieces(store):

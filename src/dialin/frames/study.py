@@ -149,11 +149,7 @@ class Study:
 
     @staticmethod
     def columns(name: str) -> pl.DataFrame:
-        """Return what the columns of a frame are, with their units.
-
-        Raises:
-            UserError: there is no such frame.
-        """
+        """Return what the columns of a frame are, with their units."""
         if name not in columns.EVERY:
             raise UserError(f"There is no frame {name}", f"There are {', '.join(columns.EVERY)}")
         rows = [(column, columns.kind(told), told.meaning) for column, told in columns.EVERY[name].items()]

@@ -20,14 +20,7 @@ from dialin.trials.tools import Tools
 
 @dataclass(frozen=True, slots=True)
 class StudyPlace:
-    """One study of a recipe and where it is written.
-
-    Attributes:
-        number: from 1.
-        of: how many the recipe has.
-        study: the study.
-        directory: where it is written.
-    """
+    """One study of a recipe and where it is written."""
 
     number: int
     of: int
@@ -45,14 +38,7 @@ class StudyPlace:
 
 @dataclass(frozen=True, slots=True)
 class RecipeStep:
-    """A study of a recipe that was checked.
-
-    Attributes:
-        place: which, and where.
-        ready: the study.
-        workshop: the tools.
-        goes_on: it was begun before.
-    """
+    """A study of a recipe that was checked."""
 
     place: StudyPlace
     ready: CheckedStudy

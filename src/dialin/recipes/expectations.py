@@ -28,13 +28,7 @@ class Agreement(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a run says of one expectation.
-
-    Attributes:
-        expectation: what was published.
-        agreement: how the run stands to it.
-        figures: the run's own figures, in words.
-    """
+    """What a run says of one expectation."""
 
     expectation: Expectation
     agreement: Agreement

@@ -31,13 +31,7 @@ _LONGER_STUDY = "unresolved"
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A study of a recipe that has a verdict.
-
-    Attributes:
-        study: of the recipe.
-        record: what was measured.
-        why: what explains it.
-    """
+    """A study of a recipe that has a verdict."""
 
     study: RecipeStudy
     record: StudyRecord
@@ -46,14 +40,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Reproduction:
-    """A recipe with the studies of it that were run.
-
-    Attributes:
-        name: of the recipe.
-        recipe: it.
-        scale: that it was run at.
-        done: its studies that have a verdict.
-    """
+    """A recipe with the studies of it that were run."""
 
     name: str
     recipe: Recipe
