@@ -251,7 +251,6 @@ def _literal(value: Value, kind: Kind) -> str | None:
 
 
 def _session(lines: Sequence[str]) -> list[str]:
-    """Return what makes a server read these statements as they are written, whatever the session's settings are."""
     text = "".join(lines)
     found = [*([] if text.isascii() else [_LETTERS]), *([_PLAIN_QUOTES] if "\\" in text else [])]
     return ["", *found] if found else []

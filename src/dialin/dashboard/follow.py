@@ -51,8 +51,6 @@ class Snapshot:
 
 @dataclass(slots=True)
 class _Known:
-    """What was read so far."""
-
     signature: object = None
     spec: StudySpec | None = None
     progress: Progress | None = None

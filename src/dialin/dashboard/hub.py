@@ -193,7 +193,6 @@ class Hub:
         self._wanted.set()
 
     def _written(self, number: int) -> tuple[bytes, float]:
-        """Return the report as it is sent, and the CPU seconds that it took."""
         began = self._cpu()
         made = self._follower.report()
         told = {"number": number, "title": made.title, "main": made.main, "data": made.data}

@@ -81,7 +81,6 @@ def new_link(access: Access) -> str:
 
 
 def _text(path: str, text: Callable[[], str], kind: str) -> Route:
-    """Return where a text is served that is the same for every study."""
 
     async def serve(_request: Request) -> Response:
         return Response(text(), media_type=kind)

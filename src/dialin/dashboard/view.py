@@ -64,7 +64,6 @@ def _what(spec: StudySpec) -> dict[str, Any]:
 
 
 def _when(board: Board, now: float, *, running: bool) -> dict[str, Any]:
-    """Return where in its course the study is; of one that died, where it was."""
     which, name, does = board.trial_words(now)
     if not running:
         return {"block": f"in {board.block_words}" if board.trial else "", "trial": [which, name, ""]}
@@ -78,7 +77,6 @@ def _when(board: Board, now: float, *, running: bool) -> dict[str, Any]:
 
 
 def _rows(board: Board, spec: StudySpec) -> list[dict[str, Any]]:
-    """Return how each candidate stands so far."""
     look, rows = looks(spec), []
     for candidate in spec.candidates:
         standing = board.standings.get(candidate.name, Standing(0, 0, None, None))
@@ -100,7 +98,6 @@ def _rows(board: Board, spec: StudySpec) -> list[dict[str, Any]]:
 
 
 def _chart(samples: Sequence[Sample], spec: StudySpec, unit: Units) -> dict[str, Any]:
-    """Return the newest seconds of the trial, and the newest of all in words."""
     if not samples:
         return {"x": [], "rate": [], "latency": [], "warm": 0, "lost": [], "words": "", "about": "", "titles": ["", ""]}
     newest = samples[-1]

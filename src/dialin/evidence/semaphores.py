@@ -83,7 +83,6 @@ def _row(kind: str, spinning: Mapping[str, Sequence[Measured]]) -> SpinRow | Non
 
 
 def _rates(counter: str, spinning: Mapping[str, Sequence[Measured]]) -> dict[str, float]:
-    """Return by how much a counter rose a second, over all trials of each candidate that has it."""
     rates = {}
     for name, trials in spinning.items():
         own = [seen for one in trials if (seen := one.watched[_PROBE]).seconds > 0 and counter in seen.counters]

@@ -63,7 +63,6 @@ def statement_times(record: StudyRecord) -> list[StatementTimes]:
 
 
 def _sums(record: StudyRecord) -> tuple[dict[str, float], dict[str, dict[str, _Sums]]]:
-    """Return the seconds in which each candidate was watched, and its sums by digest and figure."""
     found = measured.of(record)
     seconds: dict[str, float] = {}
     sums: dict[str, dict[str, _Sums]] = {name: {} for name in measured.names(found, record)}

@@ -50,6 +50,5 @@ def _with_trials(piece: pl.DataFrame, whose: pl.DataFrame) -> pl.DataFrame:
 
 
 def _lost() -> pl.Expr:
-    """Return `Sample.lost` of every row."""
     stood_still = pl.col("gap") >= pl.max_horizontal(pl.lit(LOST_GAP), LOST_OF_A_RUN * pl.col("seconds"))
     return stood_still | (pl.col("stolen").cast(pl.Float64).fill_null(0.0) >= LOST_STOLEN)

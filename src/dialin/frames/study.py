@@ -156,7 +156,6 @@ class Study:
         return pl.DataFrame(rows, schema=["column", "holds", "meaning"], orient="row")
 
     def __repr__(self) -> str:
-        """Tell a notebook's user what is there."""
         title = f"Study {visible(self.directory)}"
         try:
             record = self._record()

@@ -53,7 +53,6 @@ class Driver(StrEnum):
 
 
 def _driver(told: Mapping[str, Any]) -> Driver:
-    """Return the driver of a study that was written down before there was a choice."""
     return Driver.DIALIN if told.get("name") == SCAN else Driver.SYSBENCH
 
 

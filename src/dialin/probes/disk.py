@@ -25,8 +25,6 @@ _ESCAPED = re.compile(r"\\([0-7]{3})")
 
 @dataclass(frozen=True, slots=True)
 class _Mount:
-    """A line of /proc/self/mountinfo."""
-
     device: str
     point: Path
     kind: str

@@ -155,7 +155,6 @@ def _hertz(path: Path) -> float | None:
 
 
 def _reading(clock: Clock) -> float:
-    """Return how long a reading of the clock takes, on average."""
     began = clock.monotonic()
     for _ in range(_READINGS):
         clock.monotonic()

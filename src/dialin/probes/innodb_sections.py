@@ -44,8 +44,6 @@ class Sections:
 
 @dataclass(frozen=True, slots=True)
 class _Header:
-    """A section's name between two lines of dashes."""
-
     name: str
     begins: int
 
@@ -79,7 +77,6 @@ def split(text: str) -> Sections:
 
 
 def _end(lines: Sequence[str]) -> int | None:
-    """Return at which line the end begins; None where it is missing."""
     last = len(lines) - 1
     while last > 0 and not lines[last].strip():
         last -= 1

@@ -311,7 +311,6 @@ def _semaphores(section: _Lines) -> SemaphoreText | None:
 
 
 def _waits(section: _Lines) -> Iterator[Wait]:
-    """Yield the waits: each is a line, and some more that tell of the lock."""
     lines = deque(section.all())
     while lines:
         line = lines.popleft()

@@ -33,8 +33,6 @@ _TICK, _NAP = 0.05, 0.5
 
 @dataclass(slots=True)
 class _Account:
-    """What one probe has come to so far."""
-
     probe: Probe
     due: float = 0.0
     failures: int = 0
@@ -50,8 +48,6 @@ class _Account:
 
 @dataclass(slots=True)
 class _Span:
-    """A gauge so far."""
-
     first: float
     last: float
     least: float
@@ -165,7 +161,6 @@ class Watch:
         account.cpu += self._thread_cpu() - cpu
 
     def _asked(self, account: _Account) -> Reading | None:
-        """Return what a probe says; None, and a note, where it fails."""
         try:
             reading = account.probe.read()
         except Exception as error:

@@ -97,7 +97,6 @@ def _checked(place: StudyPlace, scale: ScaleName, workshop: Tools) -> RecipeStep
 
 
 def _asks(question: StudyOptions, spec: StudySpec) -> bool:
-    """Tell whether a stored study is what a question asks for."""
     settings, _ = question.settings(library.directory())
     return (
         question.workload_spec(library.directory()) == spec.workload

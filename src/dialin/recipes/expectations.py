@@ -191,7 +191,6 @@ def _gain(one: measured.Measured, record: StudyRecord, levels: Sequence[int]) ->
 
 
 def _waits(expectation: Expectation, record: StudyRecord, why: Why) -> list[WaitSummary]:
-    """Return the waits that were asked for, of all operations, candidate by candidate; nothing unless all have some."""
     part = (record.spec.waits or "").strip("%").rpartition("/")[2]
     rows = {row.candidate: row for row in why.waits if row.operation == ALL and part in row.instrument and row.count}
     found = [rows[name] for name in expectation.candidates if name in rows]

@@ -104,7 +104,6 @@ def _overview(reproductions: Sequence[Reproduction]) -> str:
 
 
 def _says(found: Found) -> str:
-    """Return how a run stands to a claim; that it rests on one trial each is said where it says anything."""
     one_trial = found.one_trial and found.agreement is not Agreement.OPEN
     return SAYS[found.agreement] + (", in one trial each" if one_trial else "")
 
@@ -215,7 +214,6 @@ def _speed(candidate: CandidateVerdict, baseline: str) -> tuple[str, str]:
 
 
 def _levels(done: Done) -> str:
-    """Return throughput by threads, beside the baseline's at the same number."""
     baseline = done.record.spec.baseline
     base = {p.threads: p.tps.mean for one in done.why.scaling if one.candidate == baseline for p in one.points}
     if not base:
@@ -261,7 +259,6 @@ def _nanoseconds(picoseconds: float | None) -> str:
 
 
 def _semaphores(done: Done) -> str:
-    """Return where threads were seen waiting, by candidate."""
     names = [candidate.name for candidate in done.record.spec.candidates]
     own = semaphores.candidates(done.why, names)
     lines = semaphores.places(done.why, own)

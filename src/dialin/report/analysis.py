@@ -79,7 +79,6 @@ def print_analysis(analysis: Analysis, console: Console) -> None:
 
 
 def _by_importance(analysis: Analysis) -> list[Note]:
-    """Return all notes, the most important first; those of equal importance in their order."""
 
     def place(note: Note) -> int:
         if note.code in _IMPORTANT:
@@ -97,7 +96,6 @@ def _print_note(page: Page, analysis: Analysis, note: Note) -> None:
 
 
 def _print_cells(page: Page, analysis: Analysis) -> None:
-    """Print each cell: the baseline's throughput, and the ratio of every other candidate to it."""
     others = [one.name for one in analysis.candidates if one.name != analysis.baseline and one.compared]
     shown = analysis.cells[:_CELLS]
     keys = [key for key in shown[0].where if len({cell.where[key] for cell in analysis.cells}) > 1]
@@ -168,7 +166,6 @@ def _candidate_columns(analysis: Analysis) -> list[Column]:
 
 
 def _baseline_column(rows: Sequence[CandidateAnalysis]) -> list[Column]:
-    """Return the baseline's throughput over the cells of each candidate, where these are not the same for all."""
     levels = [one.baseline_tps for one in rows if one.baseline_tps is not None]
     if not levels or max(levels) <= min(levels) * (1 + _ALIKE):
         return []
@@ -184,7 +181,6 @@ def _errors_column(rows: Sequence[CandidateAnalysis]) -> list[Column]:
 
 
 def _run_columns(analysis: Analysis, runs: list[RunAnalysis], *, one_each: bool) -> list[Column]:
-    """Return the table of runs; where each candidate has one, it has the ratios to the baseline too."""
     names = [run.candidate or "" for run in runs]
     candidate, ratio = [], []
     if names != [run.label for run in runs]:

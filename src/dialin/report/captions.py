@@ -66,7 +66,6 @@ def key(series: Sequence[Series]) -> str:
 
 
 def _one(series: Sequence[Series]) -> str:
-    """Return what a sample is: a second, or a run of a timed query."""
     return series[0].units.one if series else SECONDS.one
 
 
@@ -160,7 +159,6 @@ def _middles(own: Sequence[Series]) -> str:
 
 
 def _remarks(own: Sequence[Series]) -> list[str]:
-    """Return what is to be known of some of the trials."""
     failed = [one.trial for one in own if one.trial.state is TrialState.FAILED]
     parts = []
     if gone := sum(one.lost_seconds for one in own):

@@ -95,7 +95,6 @@ def combined(record: StudyRecord, series: Sequence[Series], style: Mapping[str, 
 
 
 def _seconds(series: Sequence[Series]) -> list[int]:
-    """Return the first and the last second of any trial, counted from where measuring began."""
     points = [(one, one.tps.points) for one in series]
     first = min((own[0][0] - one.zero - 1 for one, own in points if own), default=0)
     return [min(0, first), max((own[-1][0] - one.zero for one, own in points if own), default=1)]

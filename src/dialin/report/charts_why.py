@@ -159,12 +159,10 @@ def _decades(every: Sequence[WaitSummary]) -> list[int]:
 
 
 def _seconds(one: WaitSummary) -> float:
-    """Return how long waits were collected, all trials together."""
     return one.count / one.per_second if one.per_second else 1.0
 
 
 def _tick(length: int) -> str:
-    """Return a power of ten of nanoseconds as an axis tells it: `10 µs`."""
     power = min(3, (len(str(length)) - 1) // 3)
     return f"{length // 1000**power} {('ns', 'µs', 'ms', 's')[power]}"
 

@@ -136,7 +136,6 @@ def latency(record: StudyRecord, style: Mapping[str, Style]) -> Chart | None:
 
 
 def _seconds(record: StudyRecord, name: str) -> list[Sample]:
-    """Return the seconds that count of a candidate's trials that ended well and had nothing costly watched."""
     trials = [
         trial
         for trial in record.trials

@@ -101,7 +101,6 @@ _Part = list[tuple[int, float]]
 
 
 def _parts(samples: Sequence[Sample], figure: Figure, most: int) -> list[_Part]:
-    """Return the points to draw, a part for each number of threads that the trial measured one after another."""
     kept = [samples[index] for index in thin([figure(sample) for sample in samples], most)]
     return [[(sample.second, figure(sample)) for sample in own] for _, own in groupby(kept, key=lambda sample: sample.threads)]
 

@@ -230,7 +230,6 @@ def settings(record: StudyRecord) -> Pairs:
 
 
 def _measured(spec: StudySpec) -> Pairs:
-    """Return how long a trial measures; a timed query is measured by the run, and takes what it takes."""
     if units(spec.workload) is RUNS:
         return []
     return [

@@ -122,7 +122,6 @@ def _ratio(ratio: Estimate | None) -> Figure:
 
 
 def _trials(candidate: CandidateVerdict, unit: Units) -> Figure:
-    """Return the trials that ended well, and what is to be known of them; the gravest comes first."""
     remarks = [
         *([f"{candidate.failed} failed"] if candidate.failed else []),
         *([f"{candidate.unsteady} unsteady"] if candidate.unsteady else []),
@@ -133,5 +132,4 @@ def _trials(candidate: CandidateVerdict, unit: Units) -> Figure:
 
 
 def _rough(value: float) -> str:
-    """Return the end of an interval in about two digits."""
     return number(value) if value >= 100 or value < 1 else f"{value:.0f}" if value >= 10 else f"{value:.1f}"

@@ -38,7 +38,6 @@ def write_all(record: StudyRecord, directory: Path, why: Why | None = None) -> N
 
 
 def _texts(record: StudyRecord, why: Why | None) -> Mapping[str, str | None]:
-    """Return each file's text; None for one that is not to be there."""
     texts: dict[str, str | None] = {"report.html": html.render(record, why), "report.md": markdown.render(record, why)}
     if record.verdict is not None:
         texts["verdict.json"] = jsonfile.render(record.verdict)

@@ -145,6 +145,5 @@ def _sureness(verdict: Verdict) -> str:
 
 
 def _after(figure: str, sentence: str) -> str:
-    """Return a sentence without the figure that stands large above it."""
     rest = sentence.removeprefix(figure).lstrip()
     return rest[:1].upper() + rest[1:]

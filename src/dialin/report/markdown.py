@@ -130,7 +130,6 @@ def _table(record: StudyRecord, verdict: Verdict, shown: Sequence[FigureColumn])
 
 
 def _race(record: StudyRecord, verdict: Verdict) -> str:
-    """Return what is to be chosen between, and who left the race."""
     labels = naming(record.spec).labels
     parts = [("Trade-off", trade_off(verdict, labels)), ("Left the race", left(verdict, labels))]
     return "\n\n".join(f"**{label}:** {prose(text.rstrip('.'))}." for label, text in parts if text)
@@ -167,7 +166,6 @@ def _facts(record: StudyRecord, verdict: Verdict) -> str:
 
 
 def _failures(record: StudyRecord) -> str:
-    """Return what failed and why, trials of one candidate and one reason together, with the newest log."""
     alike: dict[tuple[str, str], list[facts.Failed]] = {}
     for one in facts.failures(record.trials):
         alike.setdefault((one.candidate, one.reason), []).append(one)

@@ -51,7 +51,6 @@ def _place(candidate: CandidateVerdict) -> float:
 
 
 def _overlap(one: Estimate | None, other: Estimate | None) -> bool:
-    """Whether two intervals overlap; a figure without one may lie anywhere."""
     if one is None or other is None or one.low is None or one.high is None or other.low is None or other.high is None:
         return True
     return max(one.low, other.low) <= min(one.high, other.high)

@@ -84,7 +84,6 @@ def words(why: Why, labels: Mapping[str, str], rate: str) -> str:
 
 
 def _overlap(one: Estimate, other: Estimate) -> bool:
-    """Whether two intervals have something in common; one that is not known may have."""
     if one.low is None or one.high is None or other.low is None or other.high is None:
         return True
     return one.low <= other.high and other.low <= one.high

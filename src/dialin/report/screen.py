@@ -62,7 +62,6 @@ class LiveScreen:
         self._live.stop()
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Draw the study as it stands now."""
         with self._lock:
             lines = draw(
                 self._board, self._clock.now(), options.max_width, options.height or console.height, plain=options.ascii_only

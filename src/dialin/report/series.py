@@ -118,7 +118,6 @@ def all_series(record: StudyRecord) -> list[Series]:
 
 
 def _length(samples: Sequence[Sample]) -> int:
-    """Return how many seconds a trial measured with each number of threads."""
     counts = [len(list(own)) for _, own in groupby(sample.threads for sample in samples if sample.step is Step.MEASURE)]
     return round(median(counts)) if counts else 0
 

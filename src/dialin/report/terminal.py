@@ -124,7 +124,6 @@ def _labels(verdict: Verdict, names: Naming, width: int) -> list[str]:
 
 
 def _print_forest(verdict: Verdict, names: Naming, page: Page) -> bool:
-    """Print the plot where there is room for it, and return whether it tells the intervals in figures."""
     figures = [words.deciding_of(candidate, verdict) for candidate in verdict.candidates]
     if page.width < _TOLD_BESIDE:
         figures = [figure.partition(" (")[0] for figure in figures]

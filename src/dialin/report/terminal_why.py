@@ -246,7 +246,6 @@ def _print_collected(trials: Sequence[wait_groups.Collected], labels: Mapping[st
 
 
 def _print_group(rows: Sequence[wait_groups.WaitCells], labels: Mapping[str, str], page: Page) -> None:
-    """Print an instrument's table twice: in time, and in cycles."""
     names = [", ".join(filter(None, (labels[row.candidate], row.operation))) for row in rows]
     first = Column("candidate", names, left=True)
     page.table(

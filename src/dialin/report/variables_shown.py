@@ -87,7 +87,6 @@ def not_default(record: StudyRecord) -> list[NotDefault]:
 
 
 def _in_force(record: StudyRecord) -> dict[str, Mapping[str, str]]:
-    """Return what each candidate's server reported after its last boot."""
     found = {trial.candidate: trial.in_force for trial in record.trials if trial.in_force}
     return {one.name: found[one.name] for one in record.spec.candidates if one.name in found}
 

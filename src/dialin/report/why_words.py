@@ -84,6 +84,5 @@ def more(count: int, noun: str) -> str:
 
 
 def _share(milliseconds_per_second: float) -> str:
-    """Return milliseconds a second as a share, small ones as less than what can be shown."""
     share = milliseconds_per_second / 1000
     return "<0.1 %" if 0 < share < 0.0005 else percent(share)

@@ -68,7 +68,6 @@ class Ledger:
         return [entry for entry in self._read() if self._relation(entry) is Relation.ELSEWHERE]
 
     def _read(self) -> list[LedgerEntry]:
-        """Return all entries that can be read."""
         found = []
         for path in sorted(self._directory.glob("*.json")):
             try:

@@ -130,7 +130,6 @@ class Sandbox:
             self._run("--bootstrap", "--log-warnings=0", feed=_bootstrap_sql(self.build))
 
     def _run(self, *options: str, feed: bytes) -> None:
-        """Run the server to its end."""
         words = [*self.build.launcher, str(self.build.binary), f"--defaults-file={self.option_file}", *options]
         (self.directory / "feed.sql").write_bytes(feed)
         with (self.directory / "feed.sql").open("rb") as source, (self.directory / "console.log").open("ab") as console:

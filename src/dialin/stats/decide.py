@@ -273,7 +273,6 @@ def ratios(fitted: Fit | None, names: Sequence[str], baseline: str, alpha: float
 
 
 def _trials(observations: Sequence[Observation], names: Sequence[str]) -> dict[str, int]:
-    """Return how many trials each candidate has that has any, in the order of `names`."""
     counts = {name: sum(seen.candidate == name for seen in observations) for name in names}
     return {name: count for name, count in counts.items() if count}
 
@@ -293,7 +292,6 @@ def _all_one(names: Sequence[str], present: Sequence[str], group: Mapping[str, f
 
 
 def _leader(fitted: Fit, baseline: str) -> str:
-    """Return the candidate of the highest estimate; among equal ones the baseline."""
 
     def rank(index: int) -> tuple[float, bool]:
         return round(fitted.effects[index], 9), fitted.names[index] == baseline

@@ -275,7 +275,6 @@ def spread(values: Sequence[float]) -> float:
 
 
 def _met(observations: Sequence[Observation], names: Sequence[str]) -> list[Observation]:
-    """Return the observations in cells that hold another candidate's as well."""
     candidates: dict[Hashable, set[str]] = {}
     for seen in observations:
         if seen.candidate in names:
@@ -292,7 +291,6 @@ def _groups_of(observations: Sequence[Observation]) -> dict[tuple[Hashable, str]
 
 
 def _noise_of(groups: _Groups) -> dict[str, RunNoise]:
-    """Return the noise of each candidate that was repeated in a cell."""
     repeats: dict[str, list[_Array]] = {}
     for (_, name), logs in groups.items():
         if logs.size > 1:

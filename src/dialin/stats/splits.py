@@ -76,7 +76,6 @@ def find_split(ratios: Sequence[float], factors: Mapping[str, Sequence[str]]) ->
 
 
 def _groups(factors: Mapping[str, Sequence[str]], cells: int) -> list[tuple[str, tuple[str, ...], NDArray[np.bool_]]]:
-    """Return each split once: its factor, the levels of the smaller group, and which cells are in that."""
     groups, known = [], set()
     for factor, values in factors.items():
         levels = list(dict.fromkeys(values))

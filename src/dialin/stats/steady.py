@@ -257,7 +257,6 @@ def _f_ratio(level: _Array, residuals: _Array, parameters: int) -> float:
 
 
 def _slope(x: _Array) -> float:
-    """Return the slope of the straight line through figures, per second."""
     time = np.arange(x.size) - (x.size - 1) / 2
     return float(time @ x / (time @ time))
 

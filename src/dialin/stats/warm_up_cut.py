@@ -66,7 +66,6 @@ def _cut(x: NDArray[np.float64]) -> int:
 
 
 def _settled_part(before: NDArray[np.float64]) -> int:
-    """Return the length of the warm-up of what went before a collapse."""
     length = _cut(before)
     return length if length < before.size // 2 - _MARGIN and before[:length].sum() < length * before[length:].mean() else 0
 

@@ -157,7 +157,6 @@ def _changed(variable: Variable) -> str:
 
 
 def _limits(variable: Variable) -> str:
-    """Return what a server makes of a number that it does not take as it is."""
     low, high = variable.minimum, variable.maximum
     parts = []
     if variable.block:

@@ -80,7 +80,6 @@ def _kind_of(variable: Variable, takes: str | None) -> Variable:
 
 
 def _with_ranges(variables: Mapping[str, Variable], ask: Asking) -> dict[str, Variable]:
-    """Return the numbers of whose range nothing was told, with their ranges."""
     unknown = {
         name: variable
         for name, variable in variables.items()

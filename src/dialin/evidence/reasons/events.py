@@ -149,7 +149,6 @@ def short(event: str) -> str:
 
 
 def _mean_wait(event: str) -> More:
-    """Return words for how often a wait was and how long one took."""
     count, seconds = per_second("waits", f"{event}/count"), per_second("waits", f"{event}{_SECONDS}")
 
     def told(found: Sequence[Measured], baseline: str, other: str) -> str:

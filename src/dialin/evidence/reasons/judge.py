@@ -188,7 +188,6 @@ def _selected(followed: Sequence[_Followed], compared: Pair, alpha: float) -> li
 
 
 def _moved(one: _Followed, compared: Pair, alpha: float) -> Estimate | None:
-    """Return a figure's ratio where it and its guard moved the same way."""
     ratios = [fit.ratio(compared.other, compared.baseline, alpha) for fit in one.fits]
     same = len({ratio.mean > 1 for ratio in ratios}) == 1
     return ratios[0] if same and all(_apart(ratio) for ratio in ratios) else None

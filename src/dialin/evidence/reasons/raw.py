@@ -71,7 +71,6 @@ def _of_event(reason: Reason, waits: Sequence[WaitSummary]) -> list[WaitSummary]
 
 
 def _waited(one: WaitSummary) -> float:
-    """Return the seconds waited in a second."""
     return one.per_second * one.mean_ns / 1e9
 
 

@@ -78,7 +78,6 @@ def _checkpoint_most(one: Measured) -> float | None:
 
 
 def _server_cpu(one: Measured) -> float | None:
-    """Return the share that the server used of the CPUs that it may use."""
     costs = one.trial.costs
     if costs is None or costs.server_cpu is None or costs.seconds <= 0:
         return None

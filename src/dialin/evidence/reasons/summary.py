@@ -35,7 +35,6 @@ def summary(record: StudyRecord, found: Sequence[Measured], moved: Sequence[Reas
 
 
 def _subject(reason: Reason) -> str:
-    """Return what a reason is about: what stands before its figures."""
     subject = reason.text.partition(": ")[0]
     # The name of a lock or a file keeps its spelling; a sentence's own first word loses its capital.
     return f"{subject[:1].lower()}{subject[1:]}" if subject[1:2].islower() else subject

@@ -36,8 +36,6 @@ _OPTIONS_TOLD = "See the groups [client] and [dialin] of its option files"
 
 @dataclass(slots=True)
 class _Gathered:
-    """What the files said, and what the user should hear about them."""
-
     values: dict[str, str | None] = field(default_factory=dict, repr=False)
     notes: list[str] = field(default_factory=list)
 

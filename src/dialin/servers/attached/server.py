@@ -327,7 +327,6 @@ class Attached:
             self._clock.sleep(_POLL)
 
     def _runs_anew(self, started: float, known: int | None) -> bool:
-        """Tell whether the server answers and has another start."""
         if self._account.socket is not None and not process.listens(self._account):
             return False
         try:

@@ -328,7 +328,6 @@ def _in_words(directory: Path) -> Iterator[None]:
 
 
 def _sync(directory: Path) -> None:
-    """Have the names in a directory on disk, too."""
     descriptor = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -161,7 +161,6 @@ def _extract(file: IO[bytes], into: Path, parts: list[Part], inner: list[Part]) 
 
 
 def _members(file: IO[bytes], names: set[str], parts: list[Part]) -> Iterator[tuple[str, int, IO[bytes]]]:
-    """Yield name, permissions and content of the files in an archive that are asked for."""
 
     def wanted(name: str) -> bool:
         return name in names or any(part.place(name) for part in parts)
