@@ -12,7 +12,6 @@ import tempfile
 import time
 from pathlib import Path
 
-from dialin.model.progress import Silent
 from dialin.model.study import Candidate, StudySpec
 from dialin.model.trial import Trial
 from dialin.question.plan import plan
@@ -20,6 +19,7 @@ from dialin.race.runner import Runner
 from dialin.store.store import Store
 from dialin.testing.clock import FakeClock
 from dialin.trials.trial import TrialContext
+from fixtures.silent_watcher import Silent
 from fixtures.simulated_trials import SimulatedTrials
 
 SECONDS = 60

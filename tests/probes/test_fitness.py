@@ -215,3 +215,11 @@ def test_a_limit_of_memory_counts_only_below_what_the_machine_has(machine):
     root = machine({"proc/self/cgroup": "0::/a\n", "sys/fs/cgroup/a/memory.max": "1000", "sys/fs/cgroup/memory.max": "max"})
     assert control_groups.memory_limit(5000, root) == 1000
     assert control_groups.memory_limit(500, root) is None
+
+
+def test_the_tightest_limit_of_memory_says_how_much_is_left(machine):
+    files = {"proc/self/cgroup": "0::/a\n", "sys/fs/cgroup/a/memory.max": "1000", "sys/fs/cgroup/a/memory.current": "400"}
+    outer = {"sys/fs/cgroup/memory.max": "900", "sys/fs/cgroup/memory.current": "800"}
+    assert control_groups.memory_left(machine({"proc/self/cgroup": "0::/b\n"})) is None
+    assert control_groups.memory_left(machine(files)) == 600
+    assert control_groups.memory_left(machine({**files, **outer})) == 100

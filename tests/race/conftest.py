@@ -2,11 +2,11 @@
 
 import pytest
 
-from dialin.model.progress import Silent
 from dialin.question.plan import plan
 from dialin.race.runner import Runner
 from dialin.store.store import Store
 from dialin.trials.trial import TrialContext
+from fixtures.silent_watcher import Silent
 
 
 @pytest.fixture

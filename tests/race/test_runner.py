@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from dialin.errors import ServerError
-from dialin.model.progress import Silent
 from dialin.model.trial import TrialState
 from dialin.model.verdict import CandidateState, Outcome
 from dialin.question.plan import block_order
 from dialin.race.runner import MAY_OVERRUN
+from fixtures.silent_watcher import Silent
 from fixtures.simulated_runs import FORCED, Killed, kill_at, raced, shorter, simulated
 from fixtures.simulated_trials import SimulatedTrials
 

@@ -3,13 +3,13 @@
 import pytest
 
 from dialin.errors import ServerError, WorkloadError
-from dialin.model.progress import Silent
 from dialin.model.trial import Step, Trial, TrialState
 from dialin.question.plan import plan
 from dialin.store.store import Store
 from dialin.trials.hang_detector import FAILING_PATIENCE, STALL_PATIENCE, HangDetector
 from dialin.trials.trial import TrialContext, run
 from dialin.workloads.base import Second
+from fixtures.silent_watcher import Silent
 from trials.test_trial_hiccups import FakeLoad, FakeProbe, FakeStage
 
 

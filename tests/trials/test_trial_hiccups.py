@@ -6,7 +6,6 @@ import pytest
 
 from dialin.errors import UserError
 from dialin.model.build import Build, Flavour
-from dialin.model.progress import Silent
 from dialin.model.trial import Step, Trial, TrialState
 from dialin.probes.hiccups import Hiccups
 from dialin.question.plan import LONGEST, plan
@@ -14,6 +13,7 @@ from dialin.store.store import Store
 from dialin.trials.trial import TrialContext, is_loading_pool, run
 from dialin.verdict.changed_during_trial import ChangeDetector
 from dialin.workloads.base import Second
+from fixtures.silent_watcher import Silent
 
 
 class FakeStage:

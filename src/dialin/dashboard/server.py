@@ -23,8 +23,6 @@ from dialin.errors import UserError
 NICENESS = 10
 """How far the page stands back behind the study."""
 
-LOOPBACK = "127.0.0.1"
-
 _PATIENCE = 2
 """Seconds that streams may take to close when the page ends."""
 

@@ -83,28 +83,3 @@ class Watcher(Protocol):
 
     def study_ended(self, verdict: Verdict) -> None:
         """The verdict is there."""
-
-
-class Silent:
-    """A watcher that says nothing."""
-
-    def study_began(self, spec: StudySpec, blocks_planned: int, seconds_planned: float) -> None:
-        """Nothing."""
-
-    def said(self, text: str) -> None:
-        """Nothing."""
-
-    def trial_began(self, trial: Trial, seconds_left: float) -> None:
-        """Nothing."""
-
-    def step_began(self, trial: Trial, step: Step) -> None:
-        """Nothing."""
-
-    def sampled(self, trial: Trial, sample: Sample) -> None:
-        """Nothing."""
-
-    def trial_ended(self, trial: Trial, standings: Mapping[str, Standing]) -> None:
-        """Nothing."""
-
-    def study_ended(self, verdict: Verdict) -> None:
-        """Nothing."""

@@ -30,8 +30,8 @@ class MachineProbe:
     def __init__(self, directory: Path | None, root: Path = Path("/")) -> None:
         self._stat = root / "proc/stat"
         self._pressures = [(f"pressure_{what}_seconds", root / f"proc/pressure/{what}") for what in _PRESSURES]
-        below = disk.below(directory, root) if directory else None
-        self._disk = below / "stat" if below else None
+        _, device = disk.below(directory, root) if directory else (None, None)
+        self._disk = device / "stat" if device else None
         self._notes = () if self._disk else (f"No disk is known below {directory or 'the data'}, so the disk is not told",)
 
     def read(self) -> Reading:

@@ -89,11 +89,6 @@ class Fit:
         half = tukey_quantile(len(self.names), self.dof, alpha) * math.sqrt(squared)
         return _estimate(difference, half)
 
-    @property
-    def typical_variance(self) -> float:
-        """Variance of the difference of two candidates for a residual variance of one, mean over all pairs."""
-        return 2 * sum(row[i] for i, row in enumerate(self.covariance)) / (len(self.names) - 1)
-
 
 def fit(observations: Iterable[Observation], names: Sequence[str]) -> Fit | None:
     """Estimate the differences between the named candidates from trials in strata, which need not be complete.

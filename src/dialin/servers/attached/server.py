@@ -45,7 +45,7 @@ class Attached:
         self._bound: Facts | None = None
         self.patience = patience
         self.journal: Journal | None = None
-        self.claim = Claim(self)
+        self.claim = Claim(self.connect)
 
     @property
     def account(self) -> Account:
