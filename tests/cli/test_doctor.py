@@ -38,7 +38,7 @@ def doctor(monkeypatch, home):
 
     def call(*words, facts=FIT, **environment):
         looked = []
-        monkeypatch.setattr("dialin.probes.fitness.facts", lambda directory, clock: looked.append(directory) or facts)
+        monkeypatch.setattr("dialin.probes.fitness_facts.facts", lambda directory, clock: looked.append(directory) or facts)
         result = CliRunner().invoke(app, words, env={"COLUMNS": "80", **environment})
         if result.exception and not isinstance(result.exception, SystemExit):
             raise result.exception

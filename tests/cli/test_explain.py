@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from dialin.evidence import explain as evidence
+from dialin.evidence import why_verdict as evidence
 from dialin.store.store import Store
 from fixtures import example_reasons, example_studies
 

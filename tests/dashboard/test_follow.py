@@ -5,7 +5,7 @@ import pytest
 
 from dashboard.writing import TRIAL, sample
 from dialin.dashboard.follow import SECONDS_SHOWN, Follower, check
-from dialin.dashboard.standing import State
+from dialin.dashboard.study_state import State
 from dialin.errors import UserError
 from dialin.model.progress import SessionState
 from dialin.model.record import Look

@@ -2,7 +2,7 @@ import dataclasses
 
 import pytest
 
-from dialin.evidence.explain import explain
+from dialin.evidence.why_verdict import explain
 from dialin.model.verdict import CandidateState, Estimate
 from dialin.recipes.expectations import Agreement, judge
 from dialin.recipes.library import Expectation

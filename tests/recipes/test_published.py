@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from dialin.evidence.explain import explain
+from dialin.evidence.why_verdict import explain
 from dialin.model.evidence import Watched
 from dialin.model.verdict import Note
 from dialin.probes import host

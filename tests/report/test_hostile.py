@@ -16,12 +16,12 @@ from rich.console import Console
 from dialin.apply import sql_file
 from dialin.dashboard.follow import Follower
 from dialin.dashboard.view import view
-from dialin.frames import export
+from dialin.frames import samples_export
 from dialin.model.record import LogLine
 from dialin.model.verdict import Note, Verdict
 from dialin.report import html, jsonfile, markdown, why_json
 from dialin.report.files import recommendation
-from dialin.report.lines import PlainLines
+from dialin.report.plain_lines import PlainLines
 from dialin.report.screen import LiveScreen, draw
 from dialin.report.terminal import print_verdict
 from dialin.report.terminal_why import print_why
@@ -282,7 +282,7 @@ def test_sql_holds_it_in_comments_and_quotes_alone():
 def test_csv_holds_it_in_one_cell(tmp_path):
     stored_study.keep(record(), tmp_path)
     stream = io.BytesIO()
-    reading.read(tmp_path, lambda store: export.write_csv(store, stream))
+    reading.read(tmp_path, lambda store: samples_export.write_csv(store, stream))
     text = stream.getvalue().decode()
     assert not ACTING.search(text)
     rows = list(csv.reader(io.StringIO(text)))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialin.apply import limits, sql_file
+from dialin.apply import limiting_pairs, sql_file
 from dialin.model.study import Attachment
 from dialin.report import html
 from dialin.report.files import recommendation
@@ -298,7 +298,7 @@ def test_where_nothing_can_be_persisted_undo_tells_nothing_of_it():
     assert "PERSIST" not in sql_file.render_undo(record)
 
 
-@pytest.mark.parametrize(("limited", "limit"), limits.LIMITS.items())
+@pytest.mark.parametrize(("limited", "limit"), limiting_pairs.LIMITS.items())
 def test_a_variable_that_changes_without_its_limit_is_told_with_it_and_both_are_shown(limited, limit):
     lower = (
         f"{limited}: where {limit} of your server is lower, raise that first; else the server cuts the one or moves the other."

@@ -2,8 +2,8 @@ import pytest
 
 from dialin.model.build import Flavour
 from dialin.variables import memory, owned, rules
+from dialin.variables.aliases import one_name
 from dialin.variables.behaviour import Span
-from dialin.variables.names import one_name
 
 GIB = 2**30
 SAFE = {

@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from dialin.apply import limits, option_file
+from dialin.apply import limiting_pairs, option_file
 from dialin.apply.option_file import WIDTH, Change, Comments
 from dialin.model.build import BuildReference, Flavour
 from dialin.model.record import StudyRecord
 from dialin.model.setting import Value, as_number, canonical_name
 from dialin.text import visible, wrapped
+from dialin.variables.aliases import VARIABLE_OF
 from dialin.variables.catalogue import Catalogue, Kind, Variable
-from dialin.variables.names import VARIABLE_OF
 
 _PERSISTS_FROM = (8, 0)
 
@@ -61,9 +61,9 @@ def statements(record: StudyRecord) -> list[Statements]:
         return []
     server = verdict.chosen.server
     persists, known, there = _persists(server), _known(record, server), _there(record, verdict.recommended_candidate)
-    found = [_statements(item, persists=persists, known=known, there=there) for item in limits.ordered(changed)]
+    found = [_statements(item, persists=persists, known=known, there=there) for item in limiting_pairs.ordered(changed)]
     names = {one.name for one in found if one.do}
-    return [replace(one, notes=[*one.notes, limits.alone(one.name, names)]) if one.do else one for one in found]
+    return [replace(one, notes=[*one.notes, limiting_pairs.alone(one.name, names)]) if one.do else one for one in found]
 
 
 def render(record: StudyRecord, comments: Comments) -> str | None:
@@ -79,7 +79,7 @@ def render(record: StudyRecord, comments: Comments) -> str | None:
         *option_file.warnings(record.verdict),
         f"For {server}. {_lasts(server)} undo.sql takes it back.",
     ]
-    names = limits.together([one.name for one in found if one.do])
+    names = limiting_pairs.together([one.name for one in found if one.do])
     lines = [
         *_comments(head),
         "",
@@ -112,7 +112,7 @@ def render_undo(record: StudyRecord) -> str | None:
     lines = [*_comments(head), *_session(undone)]
     for one in found:
         lines += ["", *_comments(one.undo_notes), *one.undo, *(f"-- {line}" for line in one.offered)]
-    lines += ["", *_comments(["What is in force now."]), _in_force(limits.together([one.name for one in found]))]
+    lines += ["", *_comments(["What is in force now."]), _in_force(limiting_pairs.together([one.name for one in found]))]
     return "\n".join(lines) + "\n"
 
 

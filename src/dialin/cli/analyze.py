@@ -68,7 +68,7 @@ def analyze(
     from dialin.logs.sibling_files import read_options
     from dialin.model.verdict import Outcome
     from dialin.report import analysis_json
-    from dialin.report.analysis import print_analysis
+    from dialin.report.terminal_analysis import print_analysis
 
     if by is not None and candidates is not None:
         raise UserError("--by and --candidates cannot be given together", "Name the candidates one way")

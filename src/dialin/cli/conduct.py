@@ -17,9 +17,9 @@ from rich.console import Console
 
 from dialin.cli.console import errors, say
 from dialin.clock import SystemClock
-from dialin.dashboard import beside
+from dialin.dashboard import page_process
 from dialin.errors import DialinError, ExitCode, InterruptedStudyError, UserError
-from dialin.evidence.explain import explain
+from dialin.evidence.why_verdict import explain
 from dialin.model.progress import Watcher
 from dialin.model.verdict import Outcome, Verdict
 from dialin.paths import Home
@@ -233,7 +233,7 @@ def _page(directory: Path, *, wanted: bool) -> Iterator[str]:
         yield ""
         return
     try:
-        process, link = beside.start(beside.command(directory))
+        process, link = page_process.start(page_process.command(directory))
     except DialinError as error:
         say(str(error))
         yield ""

@@ -89,11 +89,11 @@ def doctor(
         }
         raise typer.Exit(measure_noise(asked, out=out, json=json))
     from dialin.clock import SystemClock
-    from dialin.evidence import fitness
-    from dialin.probes import fitness as probe
+    from dialin.evidence import fitness_findings
+    from dialin.probes import fitness_facts as probe
 
     facts = probe.facts(_place(directory), SystemClock())
-    findings, unknown = fitness.findings(facts, _usual_study()), fitness.not_told(facts)
+    findings, unknown = fitness_findings.findings(facts, _usual_study()), fitness_findings.not_told(facts)
     fit = all(finding.severity is not Severity.BAD for finding in findings)
     if json:
         typer.echo(jsonlib.dumps(_data(facts, findings, unknown, fit=fit), indent=2))

@@ -23,7 +23,7 @@ def explain(
     """
     from rich.console import Console
 
-    from dialin.evidence.explain import explain as find
+    from dialin.evidence.why_verdict import explain as find
     from dialin.report import why_json
     from dialin.report.terminal_why import print_why
     from dialin.store.store import Store

@@ -15,7 +15,7 @@ from rich.console import Console
 from dialin.cli import conduct
 from dialin.cli.console import say
 from dialin.errors import ExitCode
-from dialin.evidence.explain import explain
+from dialin.evidence.why_verdict import explain
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import Outcome, Verdict
 from dialin.model.why import Why

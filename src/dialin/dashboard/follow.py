@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dialin.dashboard.standing import State, state_of
+from dialin.dashboard.study_state import State, state_of
 from dialin.errors import UserError
-from dialin.evidence.explain import explain
+from dialin.evidence.why_verdict import explain
 from dialin.model.progress import Progress
 from dialin.model.study import StudySpec
 from dialin.model.trial import Sample, Trial, TrialState

@@ -10,8 +10,8 @@ from contextlib import suppress
 
 from dialin.clock import Clock
 from dialin.dashboard.follow import Follower, Key, Snapshot
-from dialin.dashboard.standing import State
 from dialin.dashboard.stop import stop_now
+from dialin.dashboard.study_state import State
 from dialin.dashboard.view import view
 from dialin.errors import DialinError
 from dialin.report.board import Board

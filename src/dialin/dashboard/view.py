@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from dialin.dashboard.follow import Snapshot
-from dialin.dashboard.standing import State, takes_up, words_of
+from dialin.dashboard.study_state import State, takes_up, words_of
 from dialin.model.progress import Standing
 from dialin.model.study import StudySpec
 from dialin.model.trial import Sample, Step
 from dialin.report.board import Board
+from dialin.report.load_units import SECONDS, Units, units
 from dialin.report.style import looks
-from dialin.report.units import SECONDS, Units, units
-from dialin.report.words import lost, naming
+from dialin.report.verdict_sentences import lost, naming
 from dialin.text import about, change, clock_time, counted, duration, number, visible
 
 _DRAWN = (State.RUNNING, State.DEAD)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from dialin.evidence import measured
 from dialin.evidence.measured import Measured
-from dialin.evidence.reasons.judge import FAR
+from dialin.evidence.reasons.significance import FAR
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import Estimate
 from dialin.model.why import CostRow

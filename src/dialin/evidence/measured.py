@@ -9,7 +9,7 @@ from dialin.model.cpus import parse_cpus
 from dialin.model.evidence import Gauge, Watched
 from dialin.model.record import StudyRecord
 from dialin.model.trial import Purpose, Step, Trial, TrialState
-from dialin.stats import figures
+from dialin.stats import trial_figures
 from dialin.stats.blocks import Observation
 
 
@@ -77,7 +77,7 @@ def of(record: StudyRecord, purpose: Purpose = Purpose.RACE) -> list[Measured]:
         if trial.purpose is not purpose or trial.state is not TrialState.DONE or not samples:
             continue
         covered = sum(sample.seconds for sample in samples)
-        counted = figures.figures(samples, rate=record.spec.workload.rate)
+        counted = trial_figures.figures(samples, rate=record.spec.workload.rate)
         if covered <= 0:
             continue
         transactions = sum(sample.tps * sample.seconds for sample in samples) / covered
@@ -86,7 +86,7 @@ def of(record: StudyRecord, purpose: Purpose = Purpose.RACE) -> list[Measured]:
         found.append(
             Measured(
                 trial=trial,
-                value=figures.value(counted, figures.FIGURE_OF[record.spec.goal]) if counted else 0.0,
+                value=trial_figures.value(counted, trial_figures.FIGURE_OF[record.spec.goal]) if counted else 0.0,
                 transactions=transactions,
                 queries=transactions if timed or queries <= 0 else queries,
                 watched=dict(record.watched.get(trial.id, {})),

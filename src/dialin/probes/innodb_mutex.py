@@ -14,7 +14,7 @@ import re
 from collections import Counter
 
 from dialin.probes import innodb_status, innodb_text
-from dialin.probes.base import Query, Reading
+from dialin.probes.probe import Query, Reading
 from dialin.probes.source import Source
 from dialin.text import size
 

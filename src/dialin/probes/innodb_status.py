@@ -14,8 +14,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dialin.probes import innodb_text
-from dialin.probes.base import Query, Reading
 from dialin.probes.innodb_text import InnodbStatus, Pool, SemaphoreText
+from dialin.probes.probe import Query, Reading
 from dialin.probes.source import Source
 
 STATEMENT = "SHOW ENGINE INNODB STATUS"

@@ -9,9 +9,9 @@ import os
 from pathlib import Path
 
 from dialin.probes import disk
-from dialin.probes.base import Reading
 from dialin.probes.host import pressure_total
 from dialin.probes.kernel_files import read
+from dialin.probes.probe import Reading
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _SECTOR = 512

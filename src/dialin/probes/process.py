@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from dialin.errors import ServerError
-from dialin.probes.base import Reading
+from dialin.probes.probe import Reading
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from dialin.probes.base import Query, Reading
+from dialin.probes.probe import Query, Reading
 from dialin.probes.source import PerformanceSchema, notes_of
 
 _PICOSECONDS = 1e12

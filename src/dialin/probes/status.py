@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import re
 
-from dialin.probes.base import Query, Reading
+from dialin.probes.probe import Query, Reading
 
 _GAUGES = re.compile(
     "|".join(

@@ -7,7 +7,7 @@ turned on: with a server's own defaults that is file and table I/O and the locks
 
 from __future__ import annotations
 
-from dialin.probes.base import Query, Reading
+from dialin.probes.probe import Query, Reading
 from dialin.probes.source import PerformanceSchema, notes_of
 
 _SECOND = 1e12

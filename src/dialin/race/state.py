@@ -8,7 +8,7 @@ from dataclasses import replace
 from dialin.model.record import Look, StudyRecord
 from dialin.model.trial import Sample, Trial, TrialState
 from dialin.model.verdict import Verdict
-from dialin.stats.figures import Figures, figures
+from dialin.stats.trial_figures import Figures, figures
 from dialin.store.store import Store
 from dialin.verdict import elimination
 

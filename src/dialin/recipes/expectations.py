@@ -14,7 +14,7 @@ from dialin.model.verdict import CandidateState, CandidateVerdict, Estimate, Ver
 from dialin.model.why import WaitSummary, Why
 from dialin.recipes.library import Expectation, ExpectationRule
 from dialin.stats.blocks import Observation
-from dialin.stats.figures import by_threads
+from dialin.stats.trial_figures import by_threads
 from dialin.text import change, exact_percent, number, percent
 
 

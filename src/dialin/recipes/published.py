@@ -11,11 +11,11 @@ from dialin.model.verdict import CandidateVerdict, Verdict
 from dialin.model.why import Why
 from dialin.recipes.expectations import Agreement, Found, judge
 from dialin.recipes.library import Recipe, RecipeStudy, Scale, ScaleName
-from dialin.report import semaphores
+from dialin.report import semaphores_section
 from dialin.report.facts import inventory
+from dialin.report.load_units import RUNS, seconds_a_run, units_of
 from dialin.report.markdown import prose
-from dialin.report.units import RUNS, seconds_a_run, units_of
-from dialin.report.words import change_with_interval
+from dialin.report.verdict_sentences import change_with_interval
 from dialin.text import NOTHING, about, change, counted, listed, moment, number, percent
 
 MACHINE = ("cpu", "cpus", "memory_bytes", "kernel", "file_system", "disk", "disk_rotational")
@@ -260,9 +260,9 @@ def _nanoseconds(picoseconds: float | None) -> str:
 
 def _semaphores(done: Done) -> str:
     names = [candidate.name for candidate in done.record.spec.candidates]
-    own = semaphores.candidates(done.why, names)
-    lines = semaphores.places(done.why, own)
+    own = semaphores_section.candidates(done.why, names)
+    lines = semaphores_section.places(done.why, own)
     if not lines:
         return ""
     rows = [[prose(line.name), *line.figures] for line in lines]
-    return f"{prose(semaphores.PLACES_READING)}\n\n{_table(('place', *map(prose, own)), rows, len(own))}"
+    return f"{prose(semaphores_section.PLACES_READING)}\n\n{_table(('place', *map(prose, own)), rows, len(own))}"

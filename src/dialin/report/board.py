@@ -10,7 +10,7 @@ from dialin.model.progress import Standing
 from dialin.model.study import StudySpec
 from dialin.model.trial import Purpose, Sample, Step, Trial
 from dialin.model.verdict import Verdict
-from dialin.report.words import naming
+from dialin.report.verdict_sentences import naming
 from dialin.text import counted, duration, visible
 
 STEP_WORDS = {

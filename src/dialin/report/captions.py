@@ -9,11 +9,11 @@ from dialin.model.measure import band, capital, deciding, measure_of
 from dialin.model.record import StudyRecord
 from dialin.model.trial import TrialState
 from dialin.model.verdict import Verdict
-from dialin.report.pareto import front, placed, trade_off
-from dialin.report.series import Box, Series, measured
+from dialin.report.load_units import SECONDS, units_of
 from dialin.report.style import Style
-from dialin.report.units import SECONDS, units_of
-from dialin.report.words import change_with_interval, lost, with_interval
+from dialin.report.trade_off import front, placed, trade_off
+from dialin.report.trial_series import Box, Series, measured
+from dialin.report.verdict_sentences import change_with_interval, lost, with_interval
 from dialin.text import change, counted, duration, number, percent, visible
 
 

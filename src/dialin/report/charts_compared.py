@@ -12,11 +12,11 @@ from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
 from dialin.report import captions
 from dialin.report.chart import NARROW_LABEL, Chart, axis, blank, plain, room, safe
 from dialin.report.forest import scale
-from dialin.report.pareto import front, placed
+from dialin.report.load_units import units_of
 from dialin.report.placing import positions
 from dialin.report.style import Style
-from dialin.report.units import units_of
-from dialin.report.words import deciding_of, with_interval
+from dialin.report.trade_off import front, placed
+from dialin.report.verdict_sentences import deciding_of, with_interval
 from dialin.text import percent, shorten
 
 _MOST_LABELLED = 12

@@ -11,11 +11,11 @@ from dialin.model.record import StudyRecord
 from dialin.model.trial import TrialState
 from dialin.report import captions
 from dialin.report.chart import Chart, ChartToggle, axis, blank, latency_axis, plain
-from dialin.report.course import CourseChart
-from dialin.report.series import Series
+from dialin.report.course_chart import CourseChart
+from dialin.report.load_units import Units, units_in
 from dialin.report.style import Style
-from dialin.report.units import Units, units_in
-from dialin.report.words import naming
+from dialin.report.trial_series import Series
+from dialin.report.verdict_sentences import naming
 
 _FIGURES = 64
 _LATENCY = "%{y:,.3~r} ms"

@@ -14,9 +14,9 @@ from dialin.model.trial import Purpose, Sample, TrialState
 from dialin.report import captions
 from dialin.report.chart import NARROW_LABEL, Chart, ChartToggle, axis, blank, latency_axis, plain, room, safe
 from dialin.report.charts_why import dash_of, pixels
-from dialin.report.series import Box, Series, boxes, by_threads, measured
+from dialin.report.load_units import RUNS, units_in
 from dialin.report.style import Style
-from dialin.report.units import RUNS, units_in
+from dialin.report.trial_series import Box, Series, boxes, by_threads, measured
 from dialin.text import number, shorten
 
 MOST_BOXES = 90

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dialin.model.why import CostRow, Why
-from dialin.report.words import interval
+from dialin.report.verdict_sentences import interval
 from dialin.text import NOTHING, change, number, visible
 
 READING = (

@@ -10,9 +10,9 @@ from dialin.model.record import StudyRecord
 from dialin.model.setting import Value, describe, same_value
 from dialin.model.study import StudySpec, Switch
 from dialin.model.trial import Purpose, Step, Trial, TrialState
-from dialin.report.series import Series
-from dialin.report.units import RUNS, units
-from dialin.report.words import goal, naming
+from dialin.report.load_units import RUNS, units
+from dialin.report.trial_series import Series
+from dialin.report.verdict_sentences import goal, naming
 from dialin.text import (
     NOTHING,
     clock_time,

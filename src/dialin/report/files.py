@@ -12,7 +12,7 @@ from dialin.model.verdict import Verdict
 from dialin.model.why import Why
 from dialin.paths import replace_text
 from dialin.report import html, jsonfile, markdown
-from dialin.report.words import file_comments
+from dialin.report.verdict_sentences import file_comments
 
 
 def write_all(record: StudyRecord, directory: Path, why: Why | None = None) -> None:

@@ -12,9 +12,9 @@ from dialin.model.record import StudyRecord
 from dialin.model.verdict import CandidateVerdict, Verdict
 from dialin.model.why import Why
 from dialin.report import facts, markdown_why
-from dialin.report.figures import FigureColumn, columns
-from dialin.report.pareto import trade_off
-from dialin.report.words import (
+from dialin.report.figure_columns import FigureColumn, columns
+from dialin.report.trade_off import trade_off
+from dialin.report.verdict_sentences import (
     SCOPE,
     compared,
     confirmation,

@@ -18,9 +18,9 @@ from dialin.model.study import StudySpec
 from dialin.model.trial import Sample, Step, Trial
 from dialin.model.verdict import Verdict
 from dialin.report.board import SPARK_SECONDS, Board, sparkline
-from dialin.report.lines import PlainLines
-from dialin.report.units import SECONDS, units
-from dialin.report.words import lost, naming
+from dialin.report.load_units import SECONDS, units
+from dialin.report.plain_lines import PlainLines
+from dialin.report.verdict_sentences import lost, naming
 from dialin.text import about, ascii_only, change, counted, duration, number, shorten, stopwatch, visible
 
 _PER_SECOND = 4

@@ -14,14 +14,14 @@ from dialin.model.measure import capital, measure_of
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import CandidateVerdict, Verdict
 from dialin.model.why import Why
-from dialin.report import forest, words
-from dialin.report.figures import Figure, FigureColumn, columns
-from dialin.report.page import Page
-from dialin.report.pareto import trade_off
+from dialin.report import forest, verdict_sentences
+from dialin.report.figure_columns import Figure, FigureColumn, columns
+from dialin.report.load_units import RATES
 from dialin.report.style import headline_style
+from dialin.report.terminal_page import Page
 from dialin.report.terminal_why import print_strongest
-from dialin.report.units import RATES
-from dialin.report.words import Naming
+from dialin.report.trade_off import trade_off
+from dialin.report.verdict_sentences import Naming
 from dialin.text import shorten, visible
 
 _GAP = 2
@@ -72,17 +72,17 @@ def print_verdict(record: StudyRecord, console: Console, why: Why | None = None)
     """Print a study's verdict for people; text from servers and files is shown, never obeyed."""
     page = Page(console)
     verdict = record.verdict
-    page.text(words.headline(record), headline_style(verdict))
+    page.text(verdict_sentences.headline(record), headline_style(verdict))
     if verdict is None:
-        page.text(words.reason(record))
+        page.text(verdict_sentences.reason(record))
         return
-    page.text(words.reason(record))
-    if fresh := words.confirmation(verdict):
+    page.text(verdict_sentences.reason(record))
+    if fresh := verdict_sentences.confirmation(verdict):
         page.text(fresh)
     page.gap()
     _print_setting(record, page)
     page.gap()
-    names = words.naming(record.spec)
+    names = verdict_sentences.naming(record.spec)
     told = _print_forest(verdict, names, page)
     page.gap()
     _print_table(verdict, names, page, told=told)
@@ -90,24 +90,24 @@ def print_verdict(record: StudyRecord, console: Console, why: Why | None = None)
     print_strongest(record, why, page)
     if choice := trade_off(verdict, names.labels):
         page.fact("Trade-off:", choice)
-    if gone := words.left(verdict, names.labels):
+    if gone := verdict_sentences.left(verdict, names.labels):
         page.fact("Left the race:", f"{gone}.")
     for kind, notes, colour in (("Confound", verdict.confounds, "yellow"), ("Warning", verdict.warnings, "yellow")):
         for note in notes:
             page.fact(f"{kind}:", visible(note.text), colour)
     if files := sql_file.told(record):
         page.fact("Apply:", files)
-    page.fact("Goal:", words.goal(record))
-    page.fact("Compared:", words.compared(record))
-    page.fact("How sure:", words.sureness(verdict))
-    page.fact("Took:", words.length(verdict))
-    page.fact("Scope:", words.SCOPE)
+    page.fact("Goal:", verdict_sentences.goal(record))
+    page.fact("Compared:", verdict_sentences.compared(record))
+    page.fact("How sure:", verdict_sentences.sureness(verdict))
+    page.fact("Took:", verdict_sentences.length(verdict))
+    page.fact("Scope:", verdict_sentences.SCOPE)
 
 
 def _print_setting(record: StudyRecord, page: Page) -> None:
     changed = changes(record)
     if not changed:
-        page.fact("Set:", words.no_change(record))
+        page.fact("Set:", verdict_sentences.no_change(record))
         return
     page.text("Set, under [mysqld] in my.cnf:", "dim")
     for item in changed:
@@ -124,7 +124,7 @@ def _labels(verdict: Verdict, names: Naming, width: int) -> list[str]:
 
 
 def _print_forest(verdict: Verdict, names: Naming, page: Page) -> bool:
-    figures = [words.deciding_of(candidate, verdict) for candidate in verdict.candidates]
+    figures = [verdict_sentences.deciding_of(candidate, verdict) for candidate in verdict.candidates]
     if page.width < _TOLD_BESIDE:
         figures = [figure.partition(" (")[0] for figure in figures]
     right = max(map(len, figures))
@@ -215,4 +215,4 @@ def _cells(column: FigureColumn, verdict: Verdict, way: _Try) -> list[str]:
 
 
 def _state(candidate: CandidateVerdict, verdict: Verdict, way: _Try) -> str:
-    return str(candidate.state) if way.brief_state else words.state_of(candidate, verdict)
+    return str(candidate.state) if way.brief_state else verdict_sentences.state_of(candidate, verdict)

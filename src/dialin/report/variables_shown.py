@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dialin.model.record import StudyRecord
-from dialin.report.words import naming
+from dialin.report.verdict_sentences import naming
 from dialin.text import visible
 from dialin.variables.catalogue import Catalogue
 from dialin.variables.in_force import confounds

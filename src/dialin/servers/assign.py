@@ -8,7 +8,7 @@ from enum import StrEnum
 from dialin.errors import DialinError, UserError
 from dialin.model.setting import Value, as_number, canonical_name
 from dialin.servers.connection import Query, RefusedError, global_variables
-from dialin.variables.names import VARIABLE_OF
+from dialin.variables.aliases import VARIABLE_OF
 
 Wanted = Mapping[str, Value | None]
 """Variables with values; None is NULL."""

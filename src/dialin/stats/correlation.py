@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dialin.stats.series import Series
+from dialin.stats.window import Series
 
 _Array = NDArray[np.float64]
 

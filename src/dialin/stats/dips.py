@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from dialin.stats.series import OUTLIER
+from dialin.stats.window import OUTLIER
 
 _Array = NDArray[np.float64]
 

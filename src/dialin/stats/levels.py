@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import median_filter
 
-from dialin.stats.series import brief
+from dialin.stats.window import brief
 
 _Array = NDArray[np.float64]
 

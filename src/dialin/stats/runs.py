@@ -21,8 +21,8 @@ from scipy.special import fdtrc
 from dialin.model.verdict import CandidateState, Estimate, Outcome
 from dialin.stats.blocks import WIDEST, Observation, components, fit, log_values
 from dialin.stats.quantiles import tukey_quantile
-from dialin.stats.series import Series
 from dialin.stats.standings import outcome_of, state_of
+from dialin.stats.window import Series
 
 _Array = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dialin.model.course import Course
 from dialin.stats.levels import Levels, find_levels
-from dialin.stats.series import OUTLIER, Series, relative
+from dialin.stats.window import OUTLIER, Series, relative
 
 _Array = NDArray[np.float64]
 

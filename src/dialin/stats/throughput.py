@@ -35,7 +35,7 @@ class TrialSpeed:
 
     Attributes:
         stratum: what ran close together in time and is compared with itself only, e.g. (block, session).
-        typical: the typical speed in the same unit; see `stats.series.Window`. At least `mean`.
+        typical: the typical speed in the same unit; see `stats.window.Window`. At least `mean`.
     """
 
     stratum: Hashable

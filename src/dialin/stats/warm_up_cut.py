@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dialin.model.course import Course
-from dialin.stats.series import Series, relative
 from dialin.stats.steady import Shape, examine_run, mser5
+from dialin.stats.window import Series, relative
 
 _MARGIN = 5
 """Figures before the half of a run where a warm-up that ends counts as one that does not."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dialin.stats.series import OUTLIER
+from dialin.stats.window import OUTLIER
 
 _RECENT = 3 / 4
 """The share of the series, counted from its end, that is judged: an early transient is forgotten as the series grows."""

@@ -24,8 +24,8 @@ from dialin.servers.capabilities import Capability, has
 from dialin.servers.connection import global_variables, status
 from dialin.servers.instance import Instance
 from dialin.servers.objects import real_objects
-from dialin.stats.figures import steadiness
 from dialin.stats.steady import examine
+from dialin.stats.trial_figures import steadiness
 from dialin.stats.warmup import is_steady
 from dialin.store.store import Store
 from dialin.trials.hang_detector import HangDetector

@@ -11,9 +11,9 @@ from dialin.model.study import Candidate, StudySpec
 from dialin.model.verdict import Note
 from dialin.text import listed
 from dialin.variables import owned, rules
+from dialin.variables.aliases import VARIABLE_OF
 from dialin.variables.catalogue import Catalogue, Kind, Variable
-from dialin.variables.names import VARIABLE_OF
-from dialin.variables.units import about, with_letter
+from dialin.variables.size_units import about, with_letter
 
 Elsewhere = Mapping[str, Callable[[], Catalogue]]
 """The catalogues of other builds by build id, each read when it is asked for."""

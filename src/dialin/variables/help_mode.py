@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from dialin.model.setting import as_number
 from dialin.variables import rules
-from dialin.variables.names import one_name
+from dialin.variables.aliases import one_name
 
 _OPTION = re.compile(
     r"^  (?:-\S, |    )?--(?P<name>[A-Za-z][\w-]*(?:\.[\w-]+)?)(?P<takes>\[?=(?:#|name)\]?)?(?= |$)", re.MULTILINE

@@ -11,10 +11,10 @@ from pathlib import PurePosixPath
 
 from dialin.model.setting import Setting, Value, as_number, same_value
 from dialin.model.verdict import Note
-from dialin.variables import hold, rules
+from dialin.variables import pinning, rules
+from dialin.variables.aliases import OPTION_OF, VARIABLE_OF, one_name
 from dialin.variables.catalogue import Catalogue, Variable
-from dialin.variables.names import OPTION_OF, VARIABLE_OF, one_name
-from dialin.variables.units import with_letter
+from dialin.variables.size_units import with_letter
 
 SANDBOX = "<sandbox>"
 """What stands for an instance's own directories when values are compared."""
@@ -145,7 +145,7 @@ def confounds(in_force: Mapping[str, Mapping[str, str]], asked: Collection[str],
         }
         if len(set(found.values())) > 1:
             # Several names of one variable are one confound.
-            notes.setdefault(one_name(name), _confound(name, found, asked, hold.proposal(name, in_force)))
+            notes.setdefault(one_name(name), _confound(name, found, asked, pinning.proposal(name, in_force)))
     return sorted(notes.values(), key=lambda note: note.data["inert"])
 
 

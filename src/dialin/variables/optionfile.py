@@ -18,7 +18,7 @@ from dialin.errors import UserError
 from dialin.model.build import Flavour, Version
 from dialin.model.setting import Value, as_number, canonical_name, parse_value
 from dialin.variables import owned
-from dialin.variables.names import OPTION_OF
+from dialin.variables.aliases import OPTION_OF
 
 MAX_SIZE = 1024 * 1024
 """Bytes of an option file; no real one comes near."""

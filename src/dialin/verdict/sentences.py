@@ -10,8 +10,8 @@ from dialin.model.study import Goal, StudySpec
 from dialin.model.trial import Purpose, TrialState
 from dialin.model.verdict import CandidateState, DecidedBy, Estimate, Note, Outcome
 from dialin.stats.decide import Decision
-from dialin.stats.figures import natural
 from dialin.stats.safety import Failures
+from dialin.stats.trial_figures import natural
 from dialin.text import change, counted, exact_percent, listed, percent
 from dialin.variables import rules
 

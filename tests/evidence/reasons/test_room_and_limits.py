@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from dialin.evidence.explain import explain
 from dialin.evidence.measured import of
-from dialin.evidence.reasons import reached, room
-from dialin.evidence.reasons.reached import limits
-from dialin.evidence.reasons.room import unused
+from dialin.evidence.reasons import limits_hit, unused_capacity
+from dialin.evidence.reasons.limits_hit import limits
+from dialin.evidence.reasons.unused_capacity import unused
+from dialin.evidence.why_verdict import explain
 from dialin.model.evidence import Gauge
 from dialin.model.record import StudyRecord
 from dialin.model.trial import Costs
@@ -164,12 +164,12 @@ def told_of(code: str, record: StudyRecord) -> list[Reason]:
 
 
 def about(code: str) -> str | None:
-    return next((one.about[0] for one in room.ROOMS if one.code == code and one.about), None)
+    return next((one.about[0] for one in unused_capacity.ROOMS if one.code == code and one.about), None)
 
 
 def test_every_rule_is_tested_here() -> None:
-    assert set(ROOM) == {one.code for one in room.ROOMS}
-    assert set(LIMITS) == {one.code for one in reached.LIMITS} - {"purge_behind", "server_cpu_full"}
+    assert set(ROOM) == {one.code for one in unused_capacity.ROOMS}
+    assert set(LIMITS) == {one.code for one in limits_hit.LIMITS} - {"purge_behind", "server_cpu_full"}
 
 
 @pytest.mark.parametrize("code", sorted({**ROOM, **LIMITS}))

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from dialin.evidence.explain import explain
 from dialin.evidence.measured import of
 from dialin.evidence.reasons import events, machine_rules, server_rules
-from dialin.evidence.reasons.judge import judge, pair
+from dialin.evidence.reasons.significance import judge, pair
+from dialin.evidence.why_verdict import explain
 from dialin.model.record import StudyRecord
 from dialin.model.why import ReasonKind
 from fixtures.example_evidence import Per, Told, unseen, watched

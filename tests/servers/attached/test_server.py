@@ -5,7 +5,7 @@ import pytest
 from dialin.errors import ServerError, UserError
 from dialin.model.build import Flavour
 from dialin.servers.attached import restart
-from dialin.servers.attached.build import AttachedBuild
+from dialin.servers.attached.attached_build import AttachedBuild
 from servers.attached.fakes import VARIABLES, FakeServer
 
 

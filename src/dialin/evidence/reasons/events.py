@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from dialin.evidence.measured import Measured
 from dialin.evidence.reasons import sources
-from dialin.evidence.reasons.read_words import reads_in_words
+from dialin.evidence.reasons.read_phrases import reads_in_words
 from dialin.evidence.reasons.rule import More, Of, Rule, by_transaction, per_second, per_transaction, quotient
 from dialin.evidence.semaphores import SEEN, threads_seen
 from dialin.text import listed, number, shorten, size, visible

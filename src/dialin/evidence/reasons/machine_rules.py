@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dialin.evidence.reasons import sources
-from dialin.evidence.reasons.read_words import reads_in_words
+from dialin.evidence.reasons.read_phrases import reads_in_words
 from dialin.evidence.reasons.rule import Rule, mean_of, per_second, per_transaction, quotient
 from dialin.text import percent, size
 

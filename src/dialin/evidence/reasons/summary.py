@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dialin.evidence.measured import Measured
-from dialin.evidence.reasons.judge import Pair
-from dialin.evidence.reasons.words import GOALS
+from dialin.evidence.reasons.phrases import GOALS
+from dialin.evidence.reasons.significance import Pair
 from dialin.model.record import StudyRecord
 from dialin.model.why import Reason
 

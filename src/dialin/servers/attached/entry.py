@@ -10,7 +10,7 @@ from pathlib import Path
 from dialin.errors import UserError
 from dialin.model.setting import Value
 from dialin.servers.account import Account
-from dialin.servers.attached.build import AttachedBuild, differences
+from dialin.servers.attached.attached_build import AttachedBuild, differences
 from dialin.servers.attached.client_options import find_account
 from dialin.servers.attached.server import Attached
 from dialin.text import listed

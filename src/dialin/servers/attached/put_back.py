@@ -7,10 +7,10 @@ from collections.abc import Collection, Mapping
 from dialin.errors import DialinError
 from dialin.model.setting import Value
 from dialin.servers.assign import OnlyAtStartError
-from dialin.servers.attached import schema as schemas
+from dialin.servers.attached import study_schema as schemas
 from dialin.servers.attached.entry import UndoEntry
 from dialin.servers.attached.server import Attached
-from dialin.servers.attached.written import WrittenJournal, is_known, same
+from dialin.servers.attached.undo_journal import WrittenJournal, is_known, same
 from dialin.text import visible
 from dialin.variables import rules
 

@@ -14,8 +14,8 @@ from dialin.errors import DialinError, ServerError, UserError
 from dialin.model.setting import Value
 from dialin.servers.account import Account
 from dialin.servers.assign import Scope, Wanted, assign, exact_values, is_dynamic, reset_persisted, variable
-from dialin.servers.attached import process, restart, standing
-from dialin.servers.attached.build import AttachedBuild, Facts, check_same
+from dialin.servers.attached import activity, restart, server_process
+from dialin.servers.attached.attached_build import AttachedBuild, Facts, check_same
 from dialin.servers.attached.claim import Claim
 from dialin.servers.attached.journal import Journal
 from dialin.servers.capabilities import Capability, has
@@ -107,7 +107,7 @@ class Attached:
 
     def _find_process(self) -> int | None:
         known = {} if self._account.socket is not None else self._first_seen
-        return process.find(self._account, known, self._started)
+        return server_process.find(self._account, known, self._started)
 
     def _started(self) -> float:
         with self.connect() as query:
@@ -121,7 +121,7 @@ class Attached:
             with self.connect(3.0):
                 return False
         except ServerError:
-            return not process.listens(self._account)  # one that takes no more connections is not gone
+            return not server_process.listens(self._account)  # one that takes no more connections is not gone
 
     def last_words(self) -> str:
         """Return in one line why it ended, as far as that can be seen from here."""
@@ -131,7 +131,7 @@ class Attached:
 
     def log_tail(self) -> str:
         """Return the last lines of its log, where that is a file of this machine which can be read."""
-        return process.log_tail(self._account, self.__dict__.get("_first_seen", {}))
+        return server_process.log_tail(self._account, self.__dict__.get("_first_seen", {}))
 
     # Looking before touching
 
@@ -143,11 +143,11 @@ class Attached:
             UserError: the account may not see what others do.
         """
         with self.connect() as query:
-            return standing.reasons(query, global_variables(query), self._clock, not_others=self.claim.connection)
+            return activity.reasons(query, global_variables(query), self._clock, not_others=self.claim.connection)
 
     def check_writable(self) -> None:
         """Raise UserError where the server is set to take no writes."""
-        standing.check_writable(self.variables())
+        activity.check_writable(self.variables())
 
     def needs_restart(self, names: Iterable[str]) -> list[str]:
         """Return the variables that only a start can set. The server is asked, and nothing is changed.
@@ -327,7 +327,7 @@ class Attached:
             self._clock.sleep(_POLL)
 
     def _runs_anew(self, started: float, known: int | None) -> bool:
-        if self._account.socket is not None and not process.listens(self._account):
+        if self._account.socket is not None and not server_process.listens(self._account):
             return False
         try:
             now = self._started()

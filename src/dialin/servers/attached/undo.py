@@ -23,13 +23,13 @@ from dialin.model.study import Attachment
 from dialin.paths import replace_text
 from dialin.servers.assign import variable
 from dialin.servers.attached import restart as restarts
-from dialin.servers.attached import schema as schemas
-from dialin.servers.attached.build import AttachedBuild, check_same
+from dialin.servers.attached import study_schema as schemas
+from dialin.servers.attached.attached_build import AttachedBuild, check_same
 from dialin.servers.attached.entry import UndoEntry, check_same_server, read
 from dialin.servers.attached.locks import Locks
 from dialin.servers.attached.put_back import put_back
 from dialin.servers.attached.server import PATIENCE, Attached
-from dialin.servers.attached.written import WrittenJournal
+from dialin.servers.attached.undo_journal import WrittenJournal
 from dialin.servers.origin import machine
 
 SCHEMA = "dialin_sbtest"
