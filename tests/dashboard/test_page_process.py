@@ -7,7 +7,7 @@ import pytest
 from dialin.dashboard import page_process
 from dialin.errors import DialinError
 
-PROGRAM = "import os, sys, time\nfrom dialin.dashboard import beside\n"
+PROGRAM = "import os, sys, time\nfrom dialin.dashboard import page_process\n"
 
 
 def program(*lines):
@@ -17,7 +17,7 @@ def program(*lines):
 def test_the_link_is_taken_over_and_the_page_stands_alone_from_then_on():
     process, link = page_process.start(
         program(
-            "beside.hand_over('http://127.0.0.1:1/?t=x')", "print('nobody reads this')", "sys.exit(os.getsid(0) == os.getpid())"
+            "page_process.hand_over('http://127.0.0.1:1/?t=x')", "print('nobody reads this')", "sys.exit(os.getsid(0) == os.getpid())"
         )
     )
     assert link == "http://127.0.0.1:1/?t=x"

@@ -32,10 +32,10 @@ def test_all_addresses_are_served_only_where_that_is_asked_for():
     listening, place = page_server.listen("0.0.0.0", 0)
     with listening:
         assert (place.is_loopback, place.is_wildcard) == (False, True)
-        assert place.served.as_told(f"192.0.2.7:{place.port}")
-        assert place.served.as_told(f"{socket.gethostname()}:{place.port}")
-        assert not place.served.as_told(f"evil.example:{place.port}")
-    assert not page_server.Place("127.0.0.1", 1, is_loopback=True, is_wildcard=False).served.as_told(socket.gethostname())
+        assert place.served.is_named_by(f"192.0.2.7:{place.port}")
+        assert place.served.is_named_by(f"{socket.gethostname()}:{place.port}")
+        assert not place.served.is_named_by(f"evil.example:{place.port}")
+    assert not page_server.Place("127.0.0.1", 1, is_loopback=True, is_wildcard=False).served.is_named_by(socket.gethostname())
 
 
 def test_the_servers_own_faults_go_to_a_file_and_nothing_else_does(tmp_path, capfd):

@@ -1,6 +1,6 @@
 import pytest
 
-from dialin.dashboard.study_state import State, state_of, takes_up, words_of
+from dialin.dashboard.study_state import State, resume_command, state_of, text_of
 from dialin.model.progress import Progress, SessionState
 from fixtures import example_studies
 
@@ -37,18 +37,18 @@ def test_how_a_study_stands_follows_from_what_it_wrote_and_from_who_holds_it(sta
 @pytest.mark.parametrize("state", State)
 @pytest.mark.parametrize("verdict", [None, VERDICT, UNRESOLVED])
 def test_whatever_ended_without_a_verdict_says_how_to_go_on(state, verdict):
-    words = words_of(state, progress(), verdict)
-    command = takes_up(state, verdict, COMMAND, 20)
-    assert words.name
-    assert bool(command) == words.sentence.endswith(":"), "a sentence that leads to a command ends with a colon"
+    text = text_of(state, progress(), verdict)
+    command = resume_command(state, verdict, COMMAND, 20)
+    assert text.name
+    assert bool(command) == text.sentence.endswith(":"), "a sentence that leads to a command ends with a colon"
 
 
 def test_a_study_that_spent_its_minutes_is_offered_more():
-    assert takes_up(State.FINISHED, UNRESOLVED, COMMAND, 20) == f"{COMMAND} --minutes 40"
-    assert takes_up(State.FINISHED, VERDICT, COMMAND, 20) == ""
-    assert takes_up(State.DEAD, None, COMMAND, 20) == COMMAND
+    assert resume_command(State.FINISHED, UNRESOLVED, COMMAND, 20) == f"{COMMAND} --minutes 40"
+    assert resume_command(State.FINISHED, VERDICT, COMMAND, 20) == ""
+    assert resume_command(State.DEAD, None, COMMAND, 20) == COMMAND
 
 
 def test_a_failure_is_told_in_its_own_words_and_nothing_in_them_acts():
-    words = words_of(State.FAILED, progress(SessionState.FAILED, reason="The disk is full\x1b[2J."), None)
-    assert words.sentence.startswith("The disk is full\\x1b[2J. Every finished trial is safe")
+    text = text_of(State.FAILED, progress(SessionState.FAILED, reason="The disk is full\x1b[2J."), None)
+    assert text.sentence.startswith("The disk is full\\x1b[2J. Every finished trial is safe")

@@ -58,14 +58,14 @@ def found(subject, **groups):
 def test_of_a_good_machine_everything_is_told_and_nothing_is_to_mend():
     findings = fitness_findings.findings(GOOD, NEEDED)
     assert {finding.severity for finding in findings} == {Severity.GOOD}
-    assert not any(finding.mend or finding.command for finding in findings)
-    assert fitness_findings.not_told(GOOD) == []
+    assert not any(finding.remedy or finding.command for finding in findings)
+    assert fitness_findings.unknown_subjects(GOOD) == []
     assert len(findings) == len({finding.subject for finding in findings}) == 19
 
 
 def test_what_is_not_told_is_neither_good_nor_bad():
     assert [finding.subject for finding in fitness_findings.findings(NOTHING, NEEDED)] == ["CPUs", "container"]
-    unknown = fitness_findings.not_told(NOTHING)
+    unknown = fitness_findings.unknown_subjects(NOTHING)
     assert {"CPU governor", "fsync", "free space", "steal", "hypervisor"} <= set(unknown)
     assert len(unknown) == 17
 
@@ -120,10 +120,10 @@ SPOILED = [
 def test_what_disturbs_is_said_with_its_figures_its_effect_and_how_to_mend_it(subject, severity, groups, says):
     finding = found(subject, **groups)
     assert finding.severity is severity
-    assert says in finding.found
+    assert says in finding.observed
     assert finding.effect.endswith(".")
-    assert finding.mend.endswith((".", ":"))
-    assert bool(finding.command) == finding.mend.endswith(":")
+    assert finding.remedy.endswith((".", ":"))
+    assert bool(finding.command) == finding.remedy.endswith(":")
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_what_matters_most_comes_first():
 
 def test_names_of_processes_are_shown_and_never_obeyed():
     evil = Busy("\x1b[31mred\u202e", 7, 1.5)
-    assert "\\x1b[31mred\\u202e (7)" in found("other load", load={"busy": 0.2, "busiest": (evil,)}).found
+    assert "\\x1b[31mred\\u202e (7)" in found("other load", load={"busy": 0.2, "busiest": (evil,)}).observed
 
 
 shares = st.none() | st.floats(0, 1)
@@ -239,10 +239,10 @@ counts = st.none() | st.integers(0, 2**50)
     )
 )
 def test_whatever_a_machine_tells_each_subject_is_found_or_not_told(facts):
-    findings, unknown = fitness_findings.findings(facts, NEEDED), fitness_findings.not_told(facts)
+    findings, unknown = fitness_findings.findings(facts, NEEDED), fitness_findings.unknown_subjects(facts)
     assert sorted([finding.subject for finding in findings] + unknown) == sorted(
         [finding.subject for finding in fitness_findings.findings(GOOD, NEEDED)]
     )
     for finding in findings:
-        assert finding.found
-        assert finding.severity is Severity.GOOD or (finding.effect and finding.mend)
+        assert finding.observed
+        assert finding.severity is Severity.GOOD or (finding.effect and finding.remedy)

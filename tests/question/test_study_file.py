@@ -148,7 +148,7 @@ def test_a_script_path_is_relative_to_the_study_file(tmp_path):
 def test_the_name_of_a_workload_tells_the_program_that_applies_it(tmp_path, asked, driver, name):
     load = question({"workload": asked, "sweep": {"a_b": [1, 2]}}).workload_spec(tmp_path)
     assert (load.driver, load.name) == (driver, name)
-    assert load.asked == asked
+    assert load.full_name == asked
 
 
 def test_options_of_sysbenchs_workloads_may_be_written_with_underscores_and_sizes_of_files_are_as_written(tmp_path):

@@ -26,7 +26,7 @@ class Listening(Silent):
     def trial_ended(self, trial, standings):
         self.standings.append((trial.block, {name for name, standing in standings.items() if standing.left}))
 
-    def said(self, text):
+    def message(self, text):
         self.said_.append(text)
 
 

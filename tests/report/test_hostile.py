@@ -230,14 +230,14 @@ def test_the_live_screen_and_the_plain_lines_show_it():
     clock = FakeClock()
     live = LiveScreen(Console(file=stream, force_terminal=True, width=300, height=60), clock)
     drive(record(), live)
-    live.said(NASTY)
+    live.message(NASTY)
     live._board.notice = NASTY
     for line in draw(live._board, clock.now(), 300, 60):
         assert not ACTING.search(line.plain)
         assert "\n" not in line.plain
     lines = PlainLines(plain)
     drive(record(), lines)
-    lines.said(NASTY)
+    lines.message(NASTY)
     assert not ACTING.search(plain.getvalue())
     assert "skip-grant-tables" not in plain.getvalue().splitlines()
 

@@ -34,7 +34,7 @@ def test_a_peak_far_beyond_what_was_measured_is_not_told_as_a_figure():
 
 
 def test_the_chart_in_words_tells_the_highest_mean_at_both_ends_and_the_peaks():
-    told = scaling_section.words(full(), LABELS, "transactions/s")
+    told = scaling_section.description(full(), LABELS, "transactions/s")
     assert told.startswith("With 1 thread 64 has the highest mean (344 transactions/s)")
     assert "; with 64 threads 64 has the highest mean" in told
     assert "The curves peak at so many threads: 1: 28; 2: 40;" in told
@@ -48,7 +48,7 @@ def test_who_is_not_told_apart_from_the_highest_is_named():
         return one.model_copy(update={"points": [point.model_copy(update={"tps": tps}) for point in one.points]})
 
     near = [with_mean(one, 100 - number) for number, one in enumerate(why.scaling[:2])]
-    told = scaling_section.words(why.model_copy(update={"scaling": near}), LABELS, "runs/s")
+    told = scaling_section.description(why.model_copy(update={"scaling": near}), LABELS, "runs/s")
     assert "has the highest mean (100 runs/s), not told apart from" in told
 
 

@@ -11,10 +11,10 @@ def test_what_was_not_watched_is_said_in_a_plain_sentence():
 def test_correlation_is_called_correlation_and_the_rule_has_its_source():
     record = example_studies.winner()
     why = example_reasons.full(record)
-    told = why_sentences.beside(why.reasons[0], record)
+    told = why_sentences.remark(why.reasons[0], record)
     assert told.startswith("Correlation with throughput, trial by trial: −0.97. Source: MySQL Reference Manual")
-    assert why_sentences.beside(why.reasons[3], record) == "Source: MySQL Reference Manual, Change Buffer."
-    assert "p99 latency" in why_sentences.beside(why.reasons[0], example_studies.by_latency())
+    assert why_sentences.remark(why.reasons[3], record) == "Source: MySQL Reference Manual, Change Buffer."
+    assert "p99 latency" in why_sentences.remark(why.reasons[0], example_studies.by_latency())
 
 
 def test_the_cost_of_watching_is_one_sentence_and_small_shares_are_not_said_to_be_none():

@@ -116,7 +116,7 @@ def render_undo(record: StudyRecord) -> str | None:
     return "\n".join(lines) + "\n"
 
 
-def told(record: StudyRecord) -> str:
+def files_sentence(record: StudyRecord) -> str:
     """Return the sentence that names the files beside a report; nothing where nothing is to be set."""
     found = statements(record)
     if not found or record.verdict is None:
@@ -172,14 +172,14 @@ def _statements(item: Change, *, persists: bool, known: Mapping[str, Variable], 
         return Statements(visible(item.name), (), notes=[f"{item.name}: {error}"])
     if there and name not in there:
         return Statements(name, (), notes=[f"{name}: the server shows no such variable; recommended.cnf has its line."])
-    told = known.get(name, Variable(name, Kind.UNKNOWN))
-    if told.dynamic is False and not persists:
+    variable = known.get(name, Variable(name, Kind.UNKNOWN))
+    if variable.dynamic is False and not persists:
         return Statements(name, (), notes=[f"{name}: only a start can set it; recommended.cnf has its line."])
-    value = "DEFAULT" if item.value is None else _literal(item.value, told.kind)
+    value = "DEFAULT" if item.value is None else _literal(item.value, variable.kind)
     if value is None:
         return Statements(name, (), notes=[f"{name}: its value holds characters that are not written into SQL."])
-    way = _Way.FOR_NOW if not persists else _Way.AT_START if told.dynamic is False else _Way.PERSIST
-    before = None if item.before is None else _literal(item.before, told.kind)
+    way = _Way.FOR_NOW if not persists else _Way.AT_START if variable.dynamic is False else _Way.PERSIST
+    before = None if item.before is None else _literal(item.before, variable.kind)
     reset = [f"RESET PERSIST IF EXISTS {name};"] if persists else []
     again = [] if way is _Way.AT_START or before is None else [f"SET GLOBAL {name} = {before};"]
     if item.value is None:
@@ -188,7 +188,7 @@ def _statements(item: Change, *, persists: bool, known: Mapping[str, Variable], 
         name,
         [f"{way.value} {name} = {value};"],
         reset if item.reported else [*reset, *again],
-        _notes(item, name, way, value, told),
+        _notes(item, name, way, value, variable),
         [*_undo_notes(item, name, way, before), *_persisted_again(name, way)],
         again if item.reported else [],
     )
@@ -202,12 +202,12 @@ def _given_back(name: str, way: _Way, reset: Sequence[str], again: Sequence[str]
     return Statements(name, do, again, [note], [undo_note, *_persisted_again(name, way)])
 
 
-def _notes(item: Change, name: str, way: _Way, value: str, told: Variable) -> list[str]:
+def _notes(item: Change, name: str, way: _Way, value: str, variable: Variable) -> list[str]:
     whose = "the study's baseline ran with" if item.reported else "was"
     was = "" if item.before is None else f" ({whose} {visible(item.before)})"
     if way is _Way.AT_START:
         return [f"{name}{was}: only a start can set it, so it is in force after the next one."]
-    if way is _Way.PERSIST and told.dynamic is None:
+    if way is _Way.PERSIST and variable.dynamic is None:
         return [f"{name}{was}. If the server says that it is read only (error 1238): SET PERSIST_ONLY {name} = {value};"]
     return [f"{name}{was}."]
 
@@ -217,8 +217,8 @@ def _undo_notes(item: Change, name: str, way: _Way, before: str | None) -> list[
         return [f"{name}: taken back by the next start."]
     if before is not None and not item.reported:
         return []
-    told = f"{name}: taken back by the next start; at once by SET GLOBAL to what recommended.sql printed."
-    return [told if before is None else f"{told} Below is what the study's baseline ran with, not necessarily your server."]
+    note = f"{name}: taken back by the next start; at once by SET GLOBAL to what recommended.sql printed."
+    return [note if before is None else f"{note} Below is what the study's baseline ran with, not necessarily your server."]
 
 
 def _persisted_again(name: str, way: _Way) -> list[str]:

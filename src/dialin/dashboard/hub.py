@@ -62,7 +62,7 @@ class Hub:
         self._attended = clock.monotonic()
         self._wanted = asyncio.Event()
         self._news = asyncio.Event()
-        self._seen = Snapshot(State.READYING, Board())
+        self._snapshot = Snapshot(State.READYING, Board())
         self._live = b""
         self._report = b""
         self._number = 0
@@ -104,8 +104,8 @@ class Hub:
     async def look(self) -> None:
         """Look at the study once, and tell the viewers what is new."""
         try:
-            self._seen = await asyncio.to_thread(self._follower.look)
-            self._make_report(self._seen)
+            self._snapshot = await asyncio.to_thread(self._follower.look)
+            self._make_report(self._snapshot)
             self._say(self._trouble)
         except Exception as error:  # the directory may be gone, or its disk; what was seen last stays
             self._follower.forget()
@@ -153,7 +153,7 @@ class Hub:
     def _say(self, trouble: str) -> None:
         directory, stopping = self._follower.directory, self._told is not None and self._follower.holder() == self._told
         now, number = self._clock.now(), self._number
-        told = view(self._seen, directory, now, stopping=stopping, report=number, trouble=trouble).encode()
+        told = view(self._snapshot, directory, now, stopping=stopping, report=number, trouble=trouble).encode()
         if told != self._live:
             self._live = told
             self._tell()
@@ -163,20 +163,20 @@ class Hub:
         try:
             self._say(words)
         except Exception:  # what was seen last is what cannot be shown
-            self._seen = Snapshot(State.READYING, Board())
+            self._snapshot = Snapshot(State.READYING, Board())
             self._say(words)
 
     def _tell(self) -> None:
         self._news.set()
         self._news = asyncio.Event()
 
-    def _make_report(self, seen: Snapshot) -> None:
+    def _make_report(self, snapshot: Snapshot) -> None:
         """Begin to make the report anew where it would be another one; one at a time, beside everything else."""
-        if not seen.key or seen.key == self._key or (self._making is not None and not self._making.done()):
+        if not snapshot.key or snapshot.key == self._key or (self._making is not None and not self._making.done()):
             return
-        if seen.state is State.RUNNING and self._clock.monotonic() < self._rests_until:
+        if snapshot.state is State.RUNNING and self._clock.monotonic() < self._rests_until:
             return
-        self._making = asyncio.create_task(self._made(seen.key))
+        self._making = asyncio.create_task(self._made(snapshot.key))
 
     async def _made(self, key: Key) -> None:
         took = 0.0

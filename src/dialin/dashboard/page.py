@@ -48,15 +48,15 @@ def page(hub: Hub, access: Access, served: Served, cookie: str) -> ASGIApp:
         match await _asked(request):
             case {"when": "now"}:
                 if not hub.stop_now():
-                    return _told("Nobody runs the study who could be told to stop from here.", HTTPStatus.CONFLICT)
+                    return _answer("Nobody runs the study who could be told to stop from here.", HTTPStatus.CONFLICT)
             case {"when": "after_block" | "never" as when}:
                 try:
                     hub.stop_after_block(wanted=when == "after_block")
                 except OSError as error:
-                    return _told(f"The study's directory cannot be written to: {error.strerror}.", HTTPStatus.CONFLICT)
+                    return _answer(f"The study's directory cannot be written to: {error.strerror}.", HTTPStatus.CONFLICT)
             case _:
-                return _told("This is not what the page asks for.", HTTPStatus.BAD_REQUEST)
-        return _told("")
+                return _answer("This is not what the page asks for.", HTTPStatus.BAD_REQUEST)
+        return _answer("")
 
     async def link(_request: Request) -> Response:
         return JSONResponse({"path": new_link(access)})
@@ -101,7 +101,7 @@ async def _asked(request: Request) -> Any:
         return None
 
 
-def _told(words: str, status: HTTPStatus = HTTPStatus.OK) -> Response:
+def _answer(words: str, status: HTTPStatus = HTTPStatus.OK) -> Response:
     return JSONResponse({"words": words}, status)
 
 

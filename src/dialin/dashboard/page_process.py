@@ -24,7 +24,7 @@ def command(directory: Path) -> list[str]:
     return [sys.executable, "-P", "-m", "dialin", "watch", str(directory.absolute()), "--beside"]
 
 
-def start(words: Sequence[str], patience: float = _PATIENCE) -> tuple[subprocess.Popen[bytes], str]:
+def start(arguments: Sequence[str], patience: float = _PATIENCE) -> tuple[subprocess.Popen[bytes], str]:
     """Start the page; return its process and the link that opens it, which it must write within `patience` seconds.
 
     It gets a session of its own, so that Ctrl-C at the terminal reaches the study alone.
@@ -34,7 +34,7 @@ def start(words: Sequence[str], patience: float = _PATIENCE) -> tuple[subprocess
     """
     try:
         process = subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+            arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
         )
     except OSError as error:
         raise _did_not_begin(error.strerror or str(error)) from error

@@ -25,8 +25,8 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
-    """What is said of a state: in a word or two, and in a sentence."""
+class StateText:
+    """A state in a word or two, and in a sentence."""
 
     name: str
     sentence: str
@@ -46,23 +46,24 @@ def state_of(progress: Progress | None, verdict: Verdict | None, *, held: bool) 
     }[progress.session]
 
 
-def words_of(state: State, progress: Progress | None, verdict: Verdict | None) -> Words:
-    """Return what is said of a state."""
+def text_of(state: State, progress: Progress | None, verdict: Verdict | None) -> StateText:
+    """Return the text of a state."""
     if state is State.FINISHED and _is_open(verdict):
-        return Words("Ended, unresolved", "Its minutes are spent and nothing is proven yet. More minutes go on where it stood:")
+        sentence = "Its minutes are spent and nothing is proven yet. More minutes go on where it stood:"
+        return StateText("Ended, unresolved", sentence)
     reason = visible(progress.reason if progress else "").rstrip(".")
     return {
-        State.READYING: Words("Getting ready", "Data and servers are made ready; the first trial begins when they are."),
-        State.RUNNING: Words("Running", ""),
-        State.FINISHED: Words("Finished", "The verdict stands below."),
-        State.STOPPED: Words("Stopped", f"{_SAFE}. Go on where it stood:"),
-        State.FAILED: Words("Failed", f"{reason}. {_SAFE}. Mend that, then go on:"),
-        State.DEAD: Words("Dead", f"Its process was killed, or the machine went down. {_SAFE}. Go on where it stood:"),
-        State.RESTING: Words("Not running", "It has no verdict yet. Go on where it stood:"),
+        State.READYING: StateText("Getting ready", "Data and servers are made ready; the first trial begins when they are."),
+        State.RUNNING: StateText("Running", ""),
+        State.FINISHED: StateText("Finished", "The verdict stands below."),
+        State.STOPPED: StateText("Stopped", f"{_SAFE}. Go on where it stood:"),
+        State.FAILED: StateText("Failed", f"{reason}. {_SAFE}. Mend that, then go on:"),
+        State.DEAD: StateText("Dead", f"Its process was killed, or the machine went down. {_SAFE}. Go on where it stood:"),
+        State.RESTING: StateText("Not running", "It has no verdict yet. Go on where it stood:"),
     }[state]
 
 
-def takes_up(state: State, verdict: Verdict | None, command: str, minutes: float) -> str:
+def resume_command(state: State, verdict: Verdict | None, command: str, minutes: float) -> str:
     """Return the command that goes on with a study; nothing where it runs, or has its verdict."""
     if state in (State.READYING, State.RUNNING):
         return ""

@@ -61,8 +61,8 @@ def costs(record: StudyRecord) -> list[CostRow]:
     The ratio to the baseline is that of a transaction, within blocks; the intervals of all candidates of one row hold together
     at the study's confidence.
     """
-    found = measured.of(record)
-    rows = (_row(item, found, record) for item in ITEMS)
+    trials = measured.of(record)
+    rows = (_row(item, trials, record) for item in ITEMS)
     return [row for row in rows if row is not None]
 
 
@@ -76,11 +76,11 @@ def of_item(item: Item, one: Measured) -> float | None:
     return None
 
 
-def _row(item: Item, found: Sequence[Measured], record: StudyRecord) -> CostRow | None:
+def _row(item: Item, trials: Sequence[Measured], record: StudyRecord) -> CostRow | None:
     queries: dict[str, list[float]] = {}
     transactions: dict[str, list[float]] = {}
     seen = []
-    for one in found:
+    for one in trials:
         spent = of_item(item, one)
         if spent is None or one.transactions <= 0 or one.queries <= 0:
             continue
@@ -89,7 +89,7 @@ def _row(item: Item, found: Sequence[Measured], record: StudyRecord) -> CostRow 
         seen.append(one.observation(spent / one.transactions))
     if max(map(statistics.fmean, transactions.values()), default=0.0) < _LEAST:
         return None
-    names = [name for name in measured.names(found, record) if name in transactions]
+    names = [name for name in measured.names(trials, record) if name in transactions]
     return CostRow(
         name=item.name,
         unit=item.unit,
@@ -113,10 +113,10 @@ def ratios(seen: Iterable[blocks.Observation], names: Sequence[str], baseline: s
     fit = blocks.fit(seen, together)
     if fit is None:
         return {}
-    found = {}
+    estimates = {}
     for name in together:
         ratio = spent[name] / spent[baseline]
         near = 1 / FAR < ratio < FAR
         if name != baseline:
-            found[name] = fit.ratio(name, baseline, alpha) if near else Estimate(mean=ratio, low=None, high=None)
-    return found
+            estimates[name] = fit.ratio(name, baseline, alpha) if near else Estimate(mean=ratio, low=None, high=None)
+    return estimates

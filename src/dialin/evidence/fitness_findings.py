@@ -22,12 +22,12 @@ _SOME_WAITING_FOR_MEMORY = 0.01
 
 def findings(facts: Facts, space_needed: int) -> list[Finding]:
     """Return the findings, the most important first; a study needs so many bytes of disk."""
-    found = [look(facts, space_needed) for look in _LOOKS.values()]
+    results = [look(facts, space_needed) for look in _LOOKS.values()]
     order = [Severity.BAD, Severity.NOTICE, Severity.GOOD]
-    return sorted((finding for finding in found if finding), key=lambda finding: order.index(finding.severity))
+    return sorted((finding for finding in results if finding), key=lambda finding: order.index(finding.severity))
 
 
-def not_told(facts: Facts) -> list[str]:
+def unknown_subjects(facts: Facts) -> list[str]:
     """Return the subjects of which this machine tells nothing."""
     return [subject for subject, look in _LOOKS.items() if look(facts, 0) is None]
 
@@ -38,12 +38,12 @@ def other_load(load: LoadFacts, cpus: int) -> Finding | None:
         return None
     names = [f"{visible(busy.name)} ({busy.pid}) {percent(busy.cpus)} of one" for busy in load.busiest]
     waiting = f", {counted(load.runnable, 'task')} on them or waiting for one" if load.runnable else ""
-    found = f"{percent(load.busy)} of {counted(cpus, 'CPU')} busy{waiting}"
+    observed = f"{percent(load.busy)} of {counted(cpus, 'CPU')} busy{waiting}"
     if load.busy < _SOME_LOAD:
-        return Finding.good("other load", found)
+        return Finding.good("other load", observed)
     return Finding(
         "other load",
-        found + (f"; most by {listed(names)}" if names else ""),
+        observed + (f"; most by {listed(names)}" if names else ""),
         Severity.BAD if load.busy >= FOREIGN else Severity.NOTICE,
         "Other programs take CPU from whichever candidate runs at the time. A study warns where they took "
         f"{exact_percent(FOREIGN)} or more.",
@@ -57,13 +57,13 @@ def waiting(load: LoadFacts) -> Finding | None:
     told = {what: share for what, share in waits.items() if share is not None}
     if not told:
         return None
-    found = f"some task waited for {listed([f'{what} {percent(share)}' for what, share in told.items()])} of the time"
+    observed = f"some task waited for {listed([f'{what} {percent(share)}' for what, share in told.items()])} of the time"
     short = (load.waited_memory or 0.0) >= _SOME_WAITING_FOR_MEMORY
     if not short and max(told.values()) < _SOME_WAITING:
-        return Finding.good("waiting (PSI)", found)
+        return Finding.good("waiting (PSI)", observed)
     return Finding(
         "waiting (PSI)",
-        found,
+        observed,
         Severity.NOTICE,
         "There is a queue before any load of ours, and the server will stand in it.",
         "Find who waits, and stop it or wait until it is done:",
@@ -76,13 +76,13 @@ def steal(load: LoadFacts) -> Finding | None:
     now, since = load.stolen, load.stolen_since_boot
     if now is None or since is None:
         return None
-    found = f"{percent(now)} now, {percent(since)} of the CPU time that was wanted since the start"
+    observed = f"{percent(now)} now, {percent(since)} of the CPU time that was wanted since the start"
     worst = max(now, since)
     if worst < _SOME_STEAL:
-        return Finding.good("steal", found, "An idle machine hardly shows it: only what is wanted can be stolen.")
+        return Finding.good("steal", observed, "An idle machine hardly shows it: only what is wanted can be stolen.")
     return Finding(
         "steal",
-        found,
+        observed,
         Severity.BAD if worst >= _MUCH_STEAL else Severity.NOTICE,
         "The hypervisor gives CPU time to others, at the cost of whichever candidate runs. Seconds in which it keeps "
         f"{exact_percent(LOST_STOLEN)} or more are left out of a verdict; less than that remains as noise.",

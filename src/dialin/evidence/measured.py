@@ -71,7 +71,7 @@ class Measured:
 
 def of(record: StudyRecord, purpose: Purpose = Purpose.RACE) -> list[Measured]:
     """Return the trials of a purpose that ended well and measured something, in the order that they ran."""
-    found = []
+    trials = []
     for trial in record.trials:
         samples = [sample for sample in record.samples.get(trial.id, ()) if sample.step is Step.MEASURE]
         if trial.purpose is not purpose or trial.state is not TrialState.DONE or not samples:
@@ -83,7 +83,7 @@ def of(record: StudyRecord, purpose: Purpose = Purpose.RACE) -> list[Measured]:
         transactions = sum(sample.tps * sample.seconds for sample in samples) / covered
         queries = sum((sample.reads + sample.writes + sample.other) * sample.seconds for sample in samples) / covered
         timed = any(sample.seconds != 1 for sample in samples)
-        found.append(
+        trials.append(
             Measured(
                 trial=trial,
                 value=trial_figures.value(counted, trial_figures.FIGURE_OF[record.spec.goal]) if counted else 0.0,
@@ -94,10 +94,10 @@ def of(record: StudyRecord, purpose: Purpose = Purpose.RACE) -> list[Measured]:
                 server_cpus=len(parse_cpus(record.spec.server_cpus)) if record.spec.server_cpus else None,
             )
         )
-    return found
+    return trials
 
 
-def names(found: Sequence[Measured], record: StudyRecord) -> list[str]:
+def names(trials: Sequence[Measured], record: StudyRecord) -> list[str]:
     """Return the candidates that have such trials, in the order of the study."""
-    present = {one.trial.candidate for one in found}
+    present = {one.trial.candidate for one in trials}
     return [candidate.name for candidate in record.spec.candidates if candidate.name in present]

@@ -30,16 +30,16 @@ _ZEROS = (
 
 def semaphores(record: StudyRecord) -> Semaphores:
     """Return what InnoDB's status told of semaphores, of every candidate, from the trials of the race that ended well."""
-    found = measured.of(record)
-    names = measured.names(found, record)
-    by_name = {name: [one for one in found if one.trial.candidate == name and _watched(one)] for name in names}
+    trials = measured.of(record)
+    names = measured.names(trials, record)
+    by_name = {name: [one for one in trials if one.trial.candidate == name and _watched(one)] for name in names}
     seen = {name: trials for name, trials in by_name.items() if trials}
     told = {name: own for name, trials in seen.items() if (own := [one for one in trials if _told(one)])}
     servers = {candidate.name: candidate.server for candidate in record.spec.candidates}
     counting = {servers[name] for name, trials in told.items() if any(_rises(trials))}
     spinning = {name: trials for name, trials in told.items() if servers[name] in counting}
     return Semaphores(
-        places=_places(found),
+        places=_places(trials),
         spins=[row for kind in _KINDS if (row := _row(kind, spinning))],
         notes=[
             *_note(_UNTOLD, [name for name in seen if name not in told], seen),
@@ -61,13 +61,13 @@ def threads_seen(one: Measured, counter: str) -> float | None:
     return seen.counters.get(counter, 0.0) / compared if compared > 0 else None
 
 
-def _places(found: Sequence[Measured]) -> list[SemaphorePlace]:
+def _places(trials: Sequence[Measured]) -> list[SemaphorePlace]:
     """Return the places at which most threads waited with some candidate, by the mean of its trials."""
-    counters = sorted({name for one in found for name in _counters(one) if name.startswith(SEEN)})
+    counters = sorted({name for one in trials for name in _counters(one) if name.startswith(SEEN)})
     places = []
     for counter in counters:
         values: dict[str, list[float]] = {}
-        for one in found:
+        for one in trials:
             if (threads := threads_seen(one, counter)) is not None:
                 values.setdefault(one.trial.candidate, []).append(threads)
         waiting = {name: fmean(own) for name, own in values.items()}

@@ -7,8 +7,8 @@ from dialin.evidence.cost import costs
 from dialin.evidence.probe_costs import probe_costs
 from dialin.evidence.reasons import events, machine_rules, server_rules
 from dialin.evidence.reasons.limits_hit import limits
-from dialin.evidence.reasons.raw_wait_reasons import raw_reasons, told_already, with_longest
-from dialin.evidence.reasons.significance import judge, pair
+from dialin.evidence.reasons.raw_wait_reasons import is_explained_by, raw_reasons, with_longest
+from dialin.evidence.reasons.significance import find_changes, pair
 from dialin.evidence.reasons.summary import summary
 from dialin.evidence.reasons.unused_capacity import unused
 from dialin.evidence.scaling import scaling
@@ -23,18 +23,18 @@ def explain(record: StudyRecord) -> Why:
 
     A verdict is not needed: without one the candidate is explained that the trials so far tell furthest from the baseline.
     """
-    found = measured.of(record)
-    compared = pair(record, found)
+    trials = measured.of(record)
+    compared = pair(record, trials)
     summaries = waits.summaries(record)
-    rules = [*server_rules.RULES, *machine_rules.RULES, *events.rules(found)]
+    rules = [*server_rules.RULES, *machine_rules.RULES, *events.rules(trials)]
     moved: list[Reason] = []
     raw: list[Reason] = []
     if compared:
-        moved = [with_longest(one, summaries, compared) for one in judge(rules, record, found, compared)]
-        raw = [one for one in raw_reasons(summaries, compared) if not told_already(one, moved)]
+        moved = [with_longest(one, summaries, compared) for one in find_changes(rules, record, trials, compared)]
+        raw = [one for one in raw_reasons(summaries, compared) if not is_explained_by(one, moved)]
     return Why(
-        summary=summary(record, found, moved, compared),
-        reasons=[*moved, *raw, *unused(record, found), *limits(record, found)],
+        summary=summary(record, trials, moved, compared),
+        reasons=[*moved, *raw, *unused(record, trials), *limits(record, trials)],
         costs=costs(record),
         scaling=scaling(record),
         statements=statements(record),

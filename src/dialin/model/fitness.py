@@ -188,20 +188,20 @@ class Finding:
     """One thing that was looked at.
 
     Attributes:
-        found: what it is here, with its figures.
+        observed: what it is here, with its figures.
         effect: what it does to a measurement; may be empty where it is good.
-        mend: what to do about it; empty where it is good.
+        remedy: what to do about it; empty where it is good.
         command: one line to type for that; empty where no one line does.
     """
 
     subject: str
-    found: str
+    observed: str
     severity: Severity
     effect: str = ""
-    mend: str = ""
+    remedy: str = ""
     command: str = ""
 
     @classmethod
-    def good(cls, subject: str, found: str, effect: str = "") -> Finding:
+    def good(cls, subject: str, observed: str, effect: str = "") -> Finding:
         """Return a finding of which nothing need be done."""
-        return cls(subject, found, Severity.GOOD, effect)
+        return cls(subject, observed, Severity.GOOD, effect)

@@ -29,7 +29,7 @@ class Measure:
         return "higher is better" if self.higher_is_better else "lower is better"
 
     @property
-    def told(self) -> str:
+    def phrase(self) -> str:
         """What a sentence calls it before `against the baseline`; its direction is said where lower is better."""
         return self.noun if self.higher_is_better else f"{self.noun}, {self.direction},"
 
@@ -53,7 +53,7 @@ def deciding(candidate: CandidateVerdict, verdict: Verdict) -> Estimate | None:
     return candidate.ratio if verdict.goal is Goal.THROUGHPUT else candidate.goal_ratio
 
 
-def judged(ratio: Estimate, verdict: Verdict) -> int:
+def improvement(ratio: Estimate, verdict: Verdict) -> int:
     """Return 1 where the whole interval is better than the baseline, -1 where all of it is worse, else 0."""
     if ratio.low is None or ratio.high is None or ratio.low <= 1 <= ratio.high:
         return 0

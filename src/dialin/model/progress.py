@@ -66,7 +66,7 @@ class Watcher(Protocol):
     def study_began(self, spec: StudySpec, blocks_planned: int, seconds_planned: float) -> None:
         """The study starts, or goes on after a resume."""
 
-    def said(self, text: str) -> None:
+    def message(self, text: str) -> None:
         """Something happened that is worth a line: data is prepared, a trial failed, a look was taken."""
 
     def trial_began(self, trial: Trial, seconds_left: float) -> None:

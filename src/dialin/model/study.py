@@ -177,7 +177,7 @@ class StudySpec(MethodOptions):
         return {**self.fixed, **self.held, **self.candidate(name).setting}
 
     @property
-    def asked_variables(self) -> tuple[str, ...]:
+    def variables_under_test(self) -> tuple[str, ...]:
         """Every variable that some candidate sets, in order of first mention: those that the study is about."""
         return tuple(dict.fromkeys(name for candidate in self.candidates for name in candidate.setting))
 

@@ -165,7 +165,7 @@ class WorkloadSpec(BaseModel):
         }
 
     @property
-    def asked(self) -> str:
+    def full_name(self) -> str:
         """Its name as a study asks for it."""
         both = self.driver is Driver.SYSBENCH and self.name in SYSBENCH_SCRIPTS
         return f"{self.driver}:{self.name}" if both else self.name
@@ -190,7 +190,7 @@ class WorkloadSpec(BaseModel):
     def describe(self) -> str:
         """Return the workload in one line."""
         threads = " and ".join(filter(None, [", ".join(map(str, self.levels[:-1])), str(self.threads)]))
-        parts = [self.asked, f"{threads} {'thread' if self.threads == 1 else 'threads'}"]
+        parts = [self.full_name, f"{threads} {'thread' if self.threads == 1 else 'threads'}"]
         parts += [self.size] if self.size else []
         if self.rand_type:
             parts.append(self.rand_type)

@@ -58,6 +58,6 @@ class InnodbMutexProbe:
     def _why_empty(self) -> str | None:
         """Return why nothing was told; a server that counts nothing looks like one on which nothing has waited yet."""
         semaphores = innodb_text.parse(innodb_status.text_of(self._status.rows())).semaphores
-        if semaphores is None or semaphores.told:
+        if semaphores is None or semaphores.is_reported:
             return None
         return f"{STATEMENT} is empty on this server: it does not count waits for InnoDB's own locks there"

@@ -118,12 +118,12 @@ class SemaphoreText:
     """Waits for InnoDB's own locks.
 
     Attributes:
-        told: whether the server tells anything of them; MariaDB from 10.6 on leaves the section empty.
+        is_reported: whether the server reports anything of them; MariaDB from 10.6 on leaves the section empty.
         waits: the threads that waited when the text was written.
         spins: by `mutex`, `rw_shared`, `rw_excl` and `rw_sx`, those that the server has.
     """
 
-    told: bool
+    is_reported: bool
     waits: tuple[Wait, ...] = ()
     spins: Mapping[str, Spins] = field(default_factory=dict)
 
@@ -277,7 +277,7 @@ def parse(text: str) -> InnodbStatus:
     """Return what a status text tells; whatever is missing, cut or strange in it is left out, and nothing is raised."""
     split = innodb_sections.split(text)
     head = _Lines(split.head)
-    sections = {name: _Lines(lines) for name, lines in split.own.items()}
+    sections = {name: _Lines(lines) for name, lines in split.innodb.items()}
 
     def section(name: str) -> _Lines:
         return sections.get(name, _Lines(None))
@@ -307,7 +307,7 @@ def _semaphores(section: _Lines) -> SemaphoreText | None:
     spins = {}
     while match := section.take(_SPINS):
         spins[_KINDS[match[1]]] = Spins(int(match[2]), int(match[3]), int(match[4]))
-    return SemaphoreText(told=bool(waits or spins or section.take(_ARRAY)), waits=waits, spins=spins)
+    return SemaphoreText(is_reported=bool(waits or spins or section.take(_ARRAY)), waits=waits, spins=spins)
 
 
 def _waits(section: _Lines) -> Iterator[Wait]:
@@ -346,8 +346,8 @@ def _log(section: _Lines) -> RedoLog | None:
 
 def _history(heads: Sequence[Sequence[str]]) -> int | None:
     """Return the length of the history list; None where a user's statement looks like another one."""
-    told = {_Lines(head).number(_HISTORY) for head in heads}
-    return told.pop() if len(told) == 1 else None
+    lengths = {_Lines(head).number(_HISTORY) for head in heads}
+    return lengths.pop() if len(lengths) == 1 else None
 
 
 def _pool(section: _Lines) -> Pool | None:

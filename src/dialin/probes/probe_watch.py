@@ -150,7 +150,7 @@ class Watch:
         if account.failures >= _TRIES:
             return
         began, cpu = self._clock.monotonic(), self._thread_cpu()
-        reading = self._asked(account)
+        reading = self._read_probe(account)
         ended = self._clock.monotonic()
         account.readings += 1
         account.waited += ended - began
@@ -160,7 +160,7 @@ class Watch:
             self._take(account, reading, (began + ended) / 2, self._clock.now() - (ended - began) / 2)
         account.cpu += self._thread_cpu() - cpu
 
-    def _asked(self, account: _Account) -> Reading | None:
+    def _read_probe(self, account: _Account) -> Reading | None:
         try:
             reading = account.probe.read()
         except Exception as error:

@@ -206,7 +206,7 @@ def _run(ready: CheckedStudy, directory: Path, store: Store, workshop: Tools, wa
 
     def tell(text: str) -> None:
         store.say(workshop.clock.now(), text)
-        kept.said(text)
+        kept.message(text)
 
     try:
         with kept.session(), ready.site.open(tell) as stage:

@@ -169,7 +169,7 @@ class Runner:
     def say(self, text: str) -> None:
         """Tell the watcher, and the study's log."""
         self._lab.store.say(self._lab.clock.now(), text)
-        self._lab.watcher.said(text)
+        self._lab.watcher.message(text)
 
     def _look_if_due(self, block: int) -> None:
         """Tell who left the race, and look at the data; the last look of the budget is taken when it is over."""

@@ -43,7 +43,7 @@ class RecipeStep:
     place: StudyPlace
     ready: CheckedStudy
     workshop: Tools
-    goes_on: bool
+    is_resumed: bool
 
     def run(self, watcher: Watcher, command: str) -> Verdict:
         """Run the study to its verdict; what was finished before is not run again.
@@ -55,7 +55,7 @@ class RecipeStep:
         Raises:
             DialinError: it could not be finished; what was measured is in the directory.
         """
-        if self.goes_on:
+        if self.is_resumed:
             return resume(self.ready, self.place.directory, self.workshop, watcher)
         return begin(self.ready, self.place.directory, self.workshop, watcher, command)
 
@@ -90,10 +90,10 @@ def _checked(place: StudyPlace, scale: ScaleName, workshop: Tools) -> RecipeStep
             spec = store.read().spec
         if not _asks(question, spec):
             raise UserError(f"{where} holds another study, or one of another scale", "Name another --out")
-        return RecipeStep(place, check_resume(where, workshop), workshop, goes_on=True)
+        return RecipeStep(place, check_resume(where, workshop), workshop, is_resumed=True)
     if where.exists() and (not where.is_dir() or any(where.iterdir())):
         raise UserError(f"{where} is there already and not empty", "Name another --out")
-    return RecipeStep(place, check_question(question, library.directory(), workshop), workshop, goes_on=False)
+    return RecipeStep(place, check_question(question, library.directory(), workshop), workshop, is_resumed=False)
 
 
 def _asks(question: StudyOptions, spec: StudySpec) -> bool:

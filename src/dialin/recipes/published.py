@@ -9,7 +9,7 @@ from dialin.model.evidence import ALL
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import CandidateVerdict, Verdict
 from dialin.model.why import Why
-from dialin.recipes.expectations import Agreement, Found, judge
+from dialin.recipes.expectations import Agreement, Result, check
 from dialin.recipes.library import Recipe, RecipeStudy, Scale, ScaleName
 from dialin.report import semaphores_section
 from dialin.report.facts import inventory
@@ -47,11 +47,11 @@ class Reproduction:
     scale: ScaleName
     done: Sequence[Done]
 
-    def found(self) -> list[Found]:
+    def results(self) -> list[Result]:
         """Hold the studies against all that the recipe expects of them."""
         by_name = {done.study.name: done for done in self.done}
         return [
-            judge(expectation, by_name[expectation.study].record, by_name[expectation.study].why)
+            check(expectation, by_name[expectation.study].record, by_name[expectation.study].why)
             for expectation in self.recipe.expect
             if expectation.study in by_name
         ]
@@ -93,25 +93,25 @@ def _overview(reproductions: Sequence[Reproduction]) -> str:
     rows = [
         (
             f"[{each.name}](#{each.name})" if place == 0 else "",
-            prose(found.expectation.study),
-            prose(found.expectation.claim.rstrip(".")),
-            _says(found),
+            prose(result.expectation.study),
+            prose(result.expectation.claim.rstrip(".")),
+            _says(result),
         )
         for each in reproductions
-        for place, found in enumerate(each.found())
+        for place, result in enumerate(each.results())
     ]
     return _table(("recipe", "study", "published", "here"), rows, 0) if rows else ""
 
 
-def _says(found: Found) -> str:
-    one_trial = found.one_trial and found.agreement is not Agreement.OPEN
-    return SAYS[found.agreement] + (", in one trial each" if one_trial else "")
+def _says(result: Result) -> str:
+    one_trial = result.one_trial and result.agreement is not Agreement.OPEN
+    return SAYS[result.agreement] + (", in one trial each" if one_trial else "")
 
 
 def _recipe(each: Reproduction) -> list[str]:
     recipe, source = each.recipe, each.recipe.source
     scale: Scale = recipe.scales[each.scale]
-    found = each.found()
+    results = each.results()
     return [
         f"## {each.name}",
         f"{prose(source.author)}, [{prose(source.title)}]({source.address}), {prose(source.publisher)}, {source.date}.",
@@ -119,7 +119,7 @@ def _recipe(each: Reproduction) -> list[str]:
         _folded(
             "What could be read of it, and what was shrunk", [_plain(source.read), f"{each.scale}: {_plain(scale.shrunk)}"]
         ),
-        *(part for done in each.done for part in _study(done, recipe, found)),
+        *(part for done in each.done for part in _study(done, recipe, results)),
     ]
 
 
@@ -131,7 +131,7 @@ def _plain(text: str) -> str:
     return prose(" ".join(text.split()))
 
 
-def _study(done: Done, recipe: Recipe, found: Sequence[Found]) -> list[str]:
+def _study(done: Done, recipe: Recipe, results: Sequence[Result]) -> list[str]:
     verdict = done.record.verdict
     if verdict is None:
         return []
@@ -141,7 +141,7 @@ def _study(done: Done, recipe: Recipe, found: Sequence[Found]) -> list[str]:
         _sentence(verdict.headline),
         _candidates(done, verdict, recipe),
         _levels(done),
-        _claims([one for one in found if one.expectation.study == done.study.name]),
+        _claims([one for one in results if one.expectation.study == done.study.name]),
         "\n".join([f"**Why:** {_sentence(done.why.summary)}", *(["", *reasons] if reasons else [])]),
         _waits(done, recipe),
         _semaphores(done),
@@ -150,9 +150,9 @@ def _study(done: Done, recipe: Recipe, found: Sequence[Found]) -> list[str]:
     return list(filter(None, parts))
 
 
-def _claims(found: Sequence[Found]) -> str:
+def _claims(results: Sequence[Result]) -> str:
     lines = []
-    for one in found:
+    for one in results:
         said = _says(one)
         figures = f"{said[:1].upper()}{said[1:]}: {one.figures}."
         lines.append(f"- **{_sentence(one.expectation.claim)}** {prose(figures)} {prose(one.why)}")

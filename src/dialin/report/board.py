@@ -13,7 +13,7 @@ from dialin.model.verdict import Verdict
 from dialin.report.verdict_sentences import naming
 from dialin.text import counted, duration, visible
 
-STEP_WORDS = {
+STEP_LABELS = {
     Step.RESTORE: "restoring data",
     Step.BOOT: "starting the server",
     Step.SET: "setting the server's variables",
@@ -25,9 +25,9 @@ STEP_WORDS = {
 """A step of a trial, as something that goes on."""
 
 
-def step_words(trial: Trial, step: Step, newest: Sample | None, levels: int) -> str:
+def step_label(trial: Trial, step: Step, newest: Sample | None, levels: int) -> str:
     """Return a step of a trial as something in progress, with the number of threads where a study has several levels."""
-    words = "collecting waits" if trial.purpose is Purpose.WAITS and step is Step.MEASURE else STEP_WORDS[step]
+    words = "collecting waits" if trial.purpose is Purpose.WAITS and step is Step.MEASURE else STEP_LABELS[step]
     if levels and newest is not None and newest.step is step and newest.threads:
         return f"{words} with {counted(newest.threads, 'thread')}"
     return words
@@ -95,7 +95,7 @@ class Board:
         return max(0.0, self.ends - now)
 
     @property
-    def block_words(self) -> str:
+    def block_progress(self) -> str:
         """Which block of how many runs, as a screen says it."""
         if self.trial is None:
             return "between trials"
@@ -103,7 +103,7 @@ class Board:
             return "collecting raw waits"
         return f"block {self.trial.block} of about {max(self.blocks, self.trial.block)}"
 
-    def trial_words(self, now: float) -> tuple[str, str, str]:
+    def trial_progress(self, now: float) -> tuple[str, str, str]:
         """Return which trial runs, of which candidate, and what it does for how long; empty between trials."""
         trial = self.trial
         if trial is None:
@@ -111,7 +111,7 @@ class Board:
         levels = len(self.spec.workload.levels) if self.spec else 0
         newest = self.seconds[-1] if self.seconds else None
         does = (
-            f"{step_words(trial, self.step, newest, levels)} for {duration(now - self.step_began)}" if self.step else "starting"
+            f"{step_label(trial, self.step, newest, levels)} for {duration(now - self.step_began)}" if self.step else "starting"
         )
         of = max(trial.position, len(self.racing) or trial.position)
         which = {

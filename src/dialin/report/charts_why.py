@@ -51,7 +51,7 @@ def threads(why: Why, style: Mapping[str, Style], rate: str) -> Chart:
     for one in why.scaling:
         figure.add_trace(_points(one.points, style[one.candidate], rate))
     labels = {name: look.label for name, look in style.items()}
-    return Chart("scaling", "Throughput by threads", scaling_section.words(why, labels, rate), 340, plain(figure))
+    return Chart("scaling", "Throughput by threads", scaling_section.description(why, labels, rate), 340, plain(figure))
 
 
 def waits(group: Group, number_of: int, style: Mapping[str, Style]) -> Chart:
@@ -80,7 +80,7 @@ def waits(group: Group, number_of: int, style: Mapping[str, Style]) -> Chart:
     for place, one in enumerate(group.every):
         figure.add_trace(_distribution(one, style[one.candidate], dash_of(place)))
     labels = {name: look.label for name, look in style.items()}
-    text = f"How many waits a second fell into each doubling of time. {wait_groups.words(group, labels)}"
+    text = f"How many waits a second fell into each doubling of time. {wait_groups.description(group, labels)}"
     return Chart(f"waits-{number_of}", f"How long waits were: {group.instrument}", text, 300, plain(figure))
 
 

@@ -34,7 +34,7 @@ class _Row:
     """One box with what it is of, in words; shaded where it is of a fresh trial."""
 
     box: Box
-    told: str
+    label: str
     shaded: bool = False
 
 
@@ -131,8 +131,8 @@ def latency(record: StudyRecord, style: Mapping[str, Style]) -> Chart | None:
             )
         )
         switches.append(ChartToggle(str(place), look.label, look.label, look.colour, ()))
-    told = captions.latency(found, style, percentile, threads)
-    return Chart("latency", f"Latency by candidate, p{percentile} of each second", told, 320, plain(figure), switches=switches)
+    text = captions.latency(found, style, percentile, threads)
+    return Chart("latency", f"Latency by candidate, p{percentile} of each second", text, 320, plain(figure), switches=switches)
 
 
 def _seconds(record: StudyRecord, name: str) -> list[Sample]:
@@ -184,7 +184,7 @@ def _lowest(placed: Sequence[tuple[_Row, float]], look: Style) -> Any:
         y=[place for _, place in placed],
         mode="markers",
         marker={"symbol": "line-ns-open", "size": 7, "color": look.colour, "line": {"width": 1.5}},
-        text=[f"{row.told}: lowest second {number(row.box.worst)}" for row, _ in placed],
+        text=[f"{row.label}: lowest second {number(row.box.worst)}" for row, _ in placed],
         hovertemplate="%{text}<extra></extra>",
     )
 

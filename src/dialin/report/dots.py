@@ -30,14 +30,14 @@ class DotRow:
         places: of each trial on the scale, from 0 to 1.
         mean: where the mean of all lies.
         figure: the mean, in figures.
-        told: the values of all trials, for those who cannot see the dots.
+        spoken: the values of all trials, for those who cannot see the dots.
     """
 
     candidate: str
     places: Sequence[float]
     mean: float
     figure: str
-    told: str
+    spoken: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def dots(chart: Chart, names: Sequence[str], baseline: str) -> Dots:
             places=[_place(value, low, high) for value in chart.values[name]],
             mean=_place(fmean(chart.values[name]), low, high),
             figure=written(fmean(chart.values[name])),
-            told=", ".join(map(written, chart.values[name])),
+            spoken=", ".join(map(written, chart.values[name])),
         )
         for name in shown
     ]

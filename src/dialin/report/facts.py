@@ -71,7 +71,7 @@ class Forced:
 
     candidates: str
     name: str
-    asked: str
+    requested: str
     in_force: str
     same: str
 
@@ -162,7 +162,7 @@ def failures(trials: Sequence[Trial]) -> list[Failed]:
     ]
 
 
-def asked_and_in_force(record: StudyRecord) -> list[Forced]:
+def requested_and_effective(record: StudyRecord) -> list[Forced]:
     """Return what each candidate asked for, fixed variables included, beside what its server said after boot."""
     first: dict[str, Trial] = {}
     for trial in record.trials:
@@ -243,12 +243,12 @@ def log_lines(record: StudyRecord) -> list[tuple[str, str]]:
     return [(clock_time(line.at), visible(line.text)) for line in record.log]
 
 
-def _forced(name: str, asked: Value, in_force: str | None, real: str | None, candidates: str) -> Forced:
+def _forced(name: str, requested: Value, in_force: str | None, real: str | None, candidates: str) -> Forced:
     if in_force is None:
-        return Forced(candidates, visible(name), visible(asked), NOTHING, "not known")
-    so = same_value(asked, in_force) and (real is None or not real.isdecimal() or same_value(asked, real))
+        return Forced(candidates, visible(name), visible(requested), NOTHING, "not known")
+    so = same_value(requested, in_force) and (real is None or not real.isdecimal() or same_value(requested, real))
     shown = visible(in_force if real is None or real == in_force else f"{in_force} (counted: {real})")
-    return Forced(candidates, visible(name), visible(asked), shown, "yes" if so else "no")
+    return Forced(candidates, visible(name), visible(requested), shown, "yes" if so else "no")
 
 
 def _trial_row(one: Series) -> TrialRow:

@@ -24,20 +24,20 @@ class Figure:
 
     Attributes:
         text: the figure alone.
-        beside: its interval, or what else is to be known of it; may be nothing.
+        detail: its interval, or what else is to be known of it; may be nothing.
         brief: the same in as few characters as will do.
         order: what it is sorted by; None where there is no figure.
     """
 
     text: str
-    beside: str = ""
+    detail: str = ""
     brief: str = ""
     order: float | None = None
 
     @property
     def full(self) -> str:
         """The figure and what stands beside it: `3.8 % (3.1 % to 4.6 %)`."""
-        return f"{self.text} ({self.beside})" if self.beside and self.beside != NO_INTERVAL else self.text
+        return f"{self.text} ({self.detail})" if self.detail and self.detail != NO_INTERVAL else self.text
 
     @property
     def compact(self) -> str:
@@ -96,10 +96,10 @@ def columns(verdict: Verdict) -> list[FigureColumn]:
     decides = FigureColumn(
         f"{aim.short} to baseline", lambda c: to_baseline(c, c.goal_ratio), 0, decides=True, better=aim.direction
     )
-    beside = FigureColumn(f"{unit.title} to baseline", lambda c: to_baseline(c, c.ratio), 7)
+    ratio = FigureColumn(f"{unit.title} to baseline", lambda c: to_baseline(c, c.ratio), 7)
     if verdict.goal is Goal.STABILITY:
-        return [decides, cv, tps, beside, worst, stalls, latency, *rest]
-    return [decides, latency, tps, beside, cv, worst, stalls, *rest]
+        return [decides, cv, tps, ratio, worst, stalls, latency, *rest]
+    return [decides, latency, tps, ratio, cv, worst, stalls, *rest]
 
 
 def _estimate(estimate: Estimate | None, show: Callable[[float], str], scale: float = 1.0) -> Figure:

@@ -31,9 +31,9 @@ class Card:
     """A reason with its chart."""
 
     kind: str
-    kind_words: str
+    kind_label: str
     text: str
-    beside: str
+    remark: str
     dots: dots.Dots | None
 
 
@@ -161,9 +161,9 @@ def _card(reason: Reason, record: StudyRecord, names: Sequence[str]) -> Card:
     drawn = dots.dots(reason.chart, names, record.spec.baseline) if reason.chart else None
     return Card(
         kind=str(reason.kind),
-        kind_words=why_sentences.KINDS[reason.kind],
+        kind_label=why_sentences.KINDS[reason.kind],
         text=visible(reason.text),
-        beside=why_sentences.beside(reason, record),
+        remark=why_sentences.remark(reason, record),
         dots=drawn if drawn and drawn.rows else None,
     )
 

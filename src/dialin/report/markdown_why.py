@@ -23,10 +23,10 @@ def render(record: StudyRecord, why: Why | None, prose: Prose) -> str:
         return parts[0]
     strongest, others = why.reasons[: why_sentences.SHOWN], why.reasons[why_sentences.SHOWN :]
     if strongest:
-        parts.append("\n".join(f"{place}. {_told(one, record, prose)}" for place, one in enumerate(strongest, start=1)))
+        parts.append("\n".join(f"{place}. {_paragraph(one, record, prose)}" for place, one in enumerate(strongest, start=1)))
     if others:
         first = len(strongest) + 1
-        told = "\n".join(f"{place}. {_told(one, record, prose)}" for place, one in enumerate(others, start=first))
+        told = "\n".join(f"{place}. {_paragraph(one, record, prose)}" for place, one in enumerate(others, start=first))
         parts.append(_folded(f"More: {why_sentences.kinds_of(others)}", told))
     parts += [part(record, why, prose) for part in (_costs, _scaling, _statements, _semaphores, _waits)]
     notes = "".join(f"\n- Not read: {prose(note)}" for note in why_sentences.unread(why))
@@ -34,8 +34,8 @@ def render(record: StudyRecord, why: Why | None, prose: Prose) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _told(reason: Reason, record: StudyRecord, prose: Prose) -> str:
-    return prose(f"{reason.text} ({why_sentences.KINDS[reason.kind]}) {why_sentences.beside(reason, record)}")
+def _paragraph(reason: Reason, record: StudyRecord, prose: Prose) -> str:
+    return prose(f"{reason.text} ({why_sentences.KINDS[reason.kind]}) {why_sentences.remark(reason, record)}")
 
 
 def _costs(record: StudyRecord, why: Why, prose: Prose) -> str:
@@ -66,7 +66,7 @@ def _scaling(record: StudyRecord, why: Why, prose: Prose) -> str:
         for row in scaling_section.rows(why)
     ]
     reading = scaling_section.reading(why, record.spec.workload.rate)
-    told = [prose(scaling_section.words(why, labels, units_in(record).rate)), _table(titles, rows, prose), prose(reading)]
+    told = [prose(scaling_section.description(why, labels, units_in(record).rate)), _table(titles, rows, prose), prose(reading)]
     return _folded("Throughput by threads", "\n\n".join(filter(None, told)))
 
 

@@ -42,7 +42,7 @@ class PlainLines:
         self._write(f"Load: {spec.workload.describe()}.")
         self._write(f"About {counted(blocks_planned, 'block')}, about {about(seconds_planned)}.")
 
-    def said(self, text: str) -> None:
+    def message(self, text: str) -> None:
         """Write the line."""
         self._write(text)
 

@@ -48,11 +48,11 @@ def has_curve(why: Why) -> bool:
     return any(one.usl for one in why.scaling)
 
 
-def reading(why: Why, asked: int) -> str:
+def reading(why: Why, rate: int) -> str:
     """Return what the curve's figures mean, or why there is none; empty where there are too few points. Rate 0 is none."""
     if has_curve(why):
         return CURVE
-    return AT_A_RATE if asked else ""
+    return AT_A_RATE if rate else ""
 
 
 def title(count: int) -> str:
@@ -66,7 +66,7 @@ def rows(why: Why) -> list[ScalingCells]:
     return [_row(scaling, counts) for scaling in why.scaling]
 
 
-def words(why: Why, labels: Mapping[str, str], rate: str) -> str:
+def description(why: Why, labels: Mapping[str, str], rate: str) -> str:
     """Return the chart in words: who has the highest mean with few threads and with many, and where each curve peaks."""
     counts = threads(why)
     parts = []

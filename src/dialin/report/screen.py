@@ -73,7 +73,7 @@ class LiveScreen:
         with self._lock:
             self._board.begin(spec, blocks_planned, seconds_planned, self._clock.now())
 
-    def said(self, text: str) -> None:
+    def message(self, text: str) -> None:
         """Show a line among the last few."""
         with self._lock:
             self._board.lines.append((self._clock.now(), text))
@@ -136,14 +136,14 @@ def _fitted(lines: list[Text], width: int, height: int, *, plain: bool) -> list[
 
 
 def _head(board: Board, spec: StudySpec, now: float, width: int) -> list[Text]:
-    asked = ", ".join(spec.asked_variables) or "builds"
+    asked = ", ".join(spec.variables_under_test) or "builds"
     servers = ", ".join(dict.fromkeys(candidate.server for candidate in spec.candidates))
     title = Text.assemble(("dialin  ", "bold"), (visible(f"{asked} on {servers}"), "bold"))
     load = Text(visible(spec.workload.describe()), style="dim")
     if board.verdict is not None:
         return [title, load, Text(visible(board.verdict.headline), style="bold")]
     left = f"about {about(board.seconds_left(now))} left"
-    words = f"{board.block_words}, {left}, {duration(now - board.began)} so far  "
+    words = f"{board.block_progress}, {left}, {duration(now - board.began)} so far  "
     cells = max(0, min(40, width - len(words)))
     filled = round(cells * board.share_done(now))
     bar = [("━" * filled, "cyan"), ("─" * (cells - filled), "dim")] if cells >= 8 else []
@@ -211,7 +211,7 @@ def _row(label: str, cells: list[tuple[str, int]], left: int, style: str) -> Tex
 def _running(board: Board, now: float, width: int, *, plain: bool) -> list[Text]:
     if board.trial is None:
         return []
-    which, name, does = board.trial_words(now)
+    which, name, does = board.trial_progress(now)
     head = Text.assemble(f"{which}: ", (name, "bold"), f", {does}")
     if not board.seconds:
         return [head]

@@ -43,19 +43,19 @@ def candidates(why: Why, names: Sequence[str]) -> list[str]:
     return [name for name in names if any(name in figures for figures in told)]
 
 
-def places(why: Why, own: Sequence[str]) -> list[SemaphoreLine]:
+def places(why: Why, names: Sequence[str]) -> list[SemaphoreLine]:
     """Return the places at which threads were seen waiting, those with most of them first."""
-    return [SemaphoreLine(visible(f"{one.place} ({one.lock})"), _cells(one.waiting, own)) for one in why.semaphores.places]
+    return [SemaphoreLine(visible(f"{one.place} ({one.lock})"), _cells(one.waiting, names)) for one in why.semaphores.places]
 
 
-def spins(why: Why, own: Sequence[str]) -> list[SemaphoreLine]:
+def spins(why: Why, names: Sequence[str]) -> list[SemaphoreLine]:
     """Return what threads did to get locks; what never happened is left out."""
     told: Iterable[tuple[str, Mapping[str, float]]] = (
         (f"{_KINDS.get(one.kind, visible(one.kind))}: {what}", figures)
         for one in why.semaphores.spins
         for what, figures in (("spins", one.spins), ("rounds", one.rounds), ("OS waits", one.os_waits))
     )
-    return [SemaphoreLine(name, _cells(figures, own)) for name, figures in told if any(figures.values())]
+    return [SemaphoreLine(name, _cells(figures, names)) for name, figures in told if any(figures.values())]
 
 
 def notes(why: Why) -> list[str]:
@@ -63,5 +63,5 @@ def notes(why: Why) -> list[str]:
     return [visible(note) for note in why.semaphores.notes]
 
 
-def _cells(figures: Mapping[str, float], own: Sequence[str]) -> list[str]:
-    return [number(figures[name]) if name in figures else NOTHING for name in own]
+def _cells(figures: Mapping[str, float], names: Sequence[str]) -> list[str]:
+    return [number(figures[name]) if name in figures else NOTHING for name in names]

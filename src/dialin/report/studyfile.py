@@ -60,7 +60,7 @@ def _load(load: WorkloadSpec) -> dict[str, Any]:
     # A scan's option tells how large its table is.
     rows = sized and not (load.traits.runs is not None and "size" in load.options)
     return {
-        "workload": load.asked,
+        "workload": load.full_name,
         "threads": list(load.levels) or load.threads,
         "tables": load.tables_made if sized else None,
         "table-size": load.table_size if rows else None,

@@ -94,7 +94,7 @@ def _print_reasons(record: StudyRecord, why: Why, names: Sequence[str], page: Pa
             page.numbered(next(numbers), visible(reason.text))
             if reason.chart:
                 _print_dots(reason, record, names, page)
-            page.text(why_sentences.beside(reason, record), "dim", _INDENT)
+            page.text(why_sentences.remark(reason, record), "dim", _INDENT)
 
 
 def _print_dots(reason: Reason, record: StudyRecord, names: Sequence[str], page: Page) -> None:
@@ -149,7 +149,7 @@ def _print_scaling(record: StudyRecord, why: Why, labels: Mapping[str, str], pag
     ]
     page.gap()
     page.text("Throughput by threads", "bold")
-    page.text(scaling_section.words(why, labels, units_in(record).rate))
+    page.text(scaling_section.description(why, labels, units_in(record).rate))
     page.table(
         [_candidates([row.candidate for row in rows], labels), *points, *(curve if scaling_section.has_curve(why) else [])]
     )

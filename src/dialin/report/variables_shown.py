@@ -19,7 +19,7 @@ class Differing:
     """A variable of which candidates had different values."""
 
     name: str
-    asked: bool
+    under_test: bool
     values: Sequence[tuple[str, str]]
 
 
@@ -46,7 +46,7 @@ def differing(record: StudyRecord) -> list[Differing]:
 
     What only tells instances apart, such as a port or a directory, is left out.
     """
-    labels, asked = naming(record.spec).labels, record.spec.asked_variables
+    labels, under_test = naming(record.spec).labels, record.spec.variables_under_test
     found = []
     for build in dict.fromkeys(candidate.server for candidate in record.spec.candidates):
         forced = {name: values for name, values in _in_force(record).items() if record.spec.candidate(name).server == build}
@@ -56,8 +56,8 @@ def differing(record: StudyRecord) -> list[Differing]:
                 owners.setdefault("not there" if value is None else visible(value) or "empty", []).append(labels[name])
             variable = str(note.data["variable"])
             values = [(value, ", ".join(names)) for value, names in owners.items()]
-            found.append(Differing(visible(variable), variable in asked, values))
-    return sorted(found, key=lambda one: not one.asked)
+            found.append(Differing(visible(variable), variable in under_test, values))
+    return sorted(found, key=lambda one: not one.under_test)
 
 
 def not_default(record: StudyRecord) -> list[NotDefault]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from dialin.apply.option_file import Comments
-from dialin.model.measure import deciding, judged, measure, measure_of
+from dialin.model.measure import deciding, improvement, measure, measure_of
 from dialin.model.record import StudyRecord
 from dialin.model.setting import describe
 from dialin.model.study import StudySpec
@@ -70,7 +70,7 @@ def gain(record: StudyRecord, verdict: Verdict) -> str:
     ratio = deciding(best, verdict)
     if ratio is None:
         return "No figure: no block holds both the recommended candidate and the baseline."
-    against = f"{aim.told} against the baseline, {naming(record.spec).full[verdict.baseline]}"
+    against = f"{aim.phrase} against the baseline, {naming(record.spec).full[verdict.baseline]}"
     beside = "" if aim.higher_is_better or best.ratio is None else f" Throughput: {change_with_interval(best.ratio)}."
     if ratio.low is None or ratio.high is None:
         return f"{change(ratio.mean)} {against}; there is no interval yet.{beside}"
@@ -83,11 +83,11 @@ def confirmation(verdict: Verdict) -> str:
     fresh = verdict.confirmed
     if fresh is None:
         return ""
-    figure = f"{change_with_interval(fresh.ratio)} {measure_of(verdict).told} against the baseline"
+    figure = f"{change_with_interval(fresh.ratio)} {measure_of(verdict).phrase} against the baseline"
     trials = f"Fresh trials ({counted(fresh.blocks, 'block')})"
     if fresh.ratio.low is None or fresh.ratio.high is None:
         return f"{trials} show {figure}; there is no interval yet."
-    found = judged(fresh.ratio, verdict)
+    found = improvement(fresh.ratio, verdict)
     if found > 0:
         return f"{trials} confirm {figure}."
     return f"{trials} {'do not confirm a gain' if found == 0 else 'contradict it'}: {figure}."
@@ -182,7 +182,7 @@ def compared(record: StudyRecord) -> str:
     spec = record.spec
     builds = list(dict.fromkeys(candidate.server for candidate in record.verdict.candidates)) if record.verdict else []
     builds = builds or list(dict.fromkeys(candidate.server for candidate in spec.candidates))
-    asked = ", ".join(spec.asked_variables)
+    asked = ", ".join(spec.variables_under_test)
     subject = f" of {asked}" if asked else ""
     alike = {**spec.fixed, **spec.held}
     held = f", with {describe(alike)} for all" if alike else ""
@@ -197,7 +197,7 @@ def naming(spec: StudySpec) -> Naming:
     """Return how candidates are called: by the value alone where one variable is swept, for that is how they are named."""
     names = [candidate.name for candidate in spec.candidates]
     labels = {name: visible(name) for name in names}
-    asked = spec.asked_variables
+    asked = spec.variables_under_test
     by_value = all(
         not candidate.setting or candidate.name.partition(" on ")[0] == str(candidate.setting[asked[0]])
         for candidate in spec.candidates

@@ -60,7 +60,7 @@ def groups(why: Why, names: Sequence[str]) -> list[Group]:
     found: dict[str, list[WaitSummary]] = {}
     for one in why.waits:
         found.setdefault(one.instrument, []).append(one)
-    return sorted((_group(name, own, names) for name, own in found.items()), key=lambda group: -group.total_ms)
+    return sorted((_group(name, waits, names) for name, waits in found.items()), key=lambda group: -group.total_ms)
 
 
 def nanoseconds(value: float) -> str:
@@ -71,7 +71,7 @@ def nanoseconds(value: float) -> str:
     return f"{number(value)} ns"
 
 
-def words(group: Group, labels: Mapping[str, str]) -> str:
+def description(group: Group, labels: Mapping[str, str]) -> str:
     """Return an instrument's waits in words: who waited most and who least, and where a few long waits make the mean."""
     ordered = sorted(group.every, key=lambda one: one.total_ms / one.count * one.per_second if one.count else 0.0, reverse=True)
     parts = [
@@ -125,15 +125,15 @@ def notes(why: Why, labels: Mapping[str, str]) -> list[str]:
     return [f"With {labels[one.candidate]}: {visible(note)}." for one in why.wait_trials for note in one.notes]
 
 
-def _group(instrument: str, own: Sequence[WaitSummary], names: Sequence[str]) -> Group:
+def _group(instrument: str, waits: Sequence[WaitSummary], names: Sequence[str]) -> Group:
     place = {name: number for number, name in enumerate(names)}
-    ordered = sorted(own, key=lambda one: place.get(one.candidate, len(place)))
+    ordered = sorted(waits, key=lambda one: place.get(one.candidate, len(place)))
     every = [one for one in ordered if one.operation == ALL]
     single = [one for one in ordered if one.operation != ALL]
     several = len({one.operation for one in single}) > 1
     rows = [_row(one) for one in every]
     operations = [_row(one) for one in single] if several else []
-    return Group(visible(instrument), every, rows, operations, max(one.total_ms for one in own))
+    return Group(visible(instrument), every, rows, operations, max(one.total_ms for one in waits))
 
 
 def _row(one: WaitSummary) -> WaitCells:

@@ -42,7 +42,7 @@ def summary(why: Why | None) -> str:
     return visible(why.summary) if why is not None and is_known(why) else UNKNOWN
 
 
-def beside(reason: Reason, record: StudyRecord) -> str:
+def remark(reason: Reason, record: StudyRecord) -> str:
     """Return what is to be known beside a reason: how closely its figure went with the goal's, and where the rule is from."""
     parts = []
     if reason.correlation is not None:

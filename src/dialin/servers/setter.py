@@ -123,6 +123,6 @@ def _not_yet(wanted: Wanted, now: Mapping[str, str]) -> dict[str, Value | None]:
     return {name: value for name, value in wanted.items() if not is_in_force(value, now.get(name, ""))}
 
 
-def _is_settled(said: str | None) -> bool:
-    words = (said or "").lower()
+def _is_settled(status: str | None) -> bool:
+    words = (status or "").lower()
     return words in ("", "ok") or any(word in words for word in ("complet", "not started", "failed", "abort", "nothing"))

@@ -150,13 +150,13 @@ def decide(
     )
 
 
-def leaves(found: Decision, racing: Sequence[str], baseline: str, rules: Rules) -> frozenset[str]:
+def leaves(decision: Decision, racing: Sequence[str], baseline: str, rules: Rules) -> frozenset[str]:
     """Return the candidates that leave the race: very probably worse than the best by more than is worthwhile.
 
     The baseline never leaves: everything is measured against it. Nor does its last rival.
 
     Args:
-        found: what all trials so far say.
+        decision: what all trials so far say.
         racing: the candidates that are still in the race.
         baseline: the candidate that ratios are taken to.
         rules: what decides.
@@ -164,10 +164,10 @@ def leaves(found: Decision, racing: Sequence[str], baseline: str, rules: Rules) 
     if not rules.choose:
         return frozenset()
     worse = (CandidateState.BEHIND, CandidateState.LOSES)
-    gone = {name for name in racing if found.states[name] in worse and found.chances.get(name, 1.0) < rules.given_up}
+    gone = {name for name in racing if decision.states[name] in worse and decision.chances.get(name, 1.0) < rules.given_up}
     gone -= {baseline}
     if gone and not set(racing) - gone - {baseline}:
-        gone.remove(max(gone, key=lambda name: found.chances[name]))
+        gone.remove(max(gone, key=lambda name: decision.chances[name]))
     return frozenset(gone)
 
 
@@ -226,21 +226,21 @@ def _of_shown(outcome: Outcome, winners: Sequence[str], leader: str, baseline: s
     return leader if outcome in (Outcome.WINNER, Outcome.TIE) else None
 
 
-def _most_probable(found: Chances, fitted: Fit) -> str:
+def _most_probable(odds: Chances, fitted: Fit) -> str:
     """Return the candidate of the best chance; among equal ones that of the highest estimate."""
-    return max(fitted.names, key=lambda name: (found.near[name], fitted.effects[fitted.names.index(name)]))
+    return max(fitted.names, key=lambda name: (odds.near[name], fitted.effects[fitted.names.index(name)]))
 
 
-def _of_chances(found: Chances, fitted: Fit, baseline: str, rules: Rules, alpha: float) -> tuple[Outcome, str | None]:
+def _of_chances(odds: Chances, fitted: Fit, baseline: str, rules: Rules, alpha: float) -> tuple[Outcome, str | None]:
     """Return the outcome that chances allow, and the choice; the baseline goes before one that was not shown to be better."""
     needed = rules.confidence
-    if found.all_near >= needed and baseline in found.near:
+    if odds.all_near >= needed and baseline in odds.near:
         return Outcome.NO_WORTHWHILE_DIFFERENCE, baseline
-    own = found.near.get(baseline, 0.0)
-    best = _most_probable(found, fitted)
+    own = odds.near.get(baseline, 0.0)
+    best = _most_probable(odds, fitted)
     if own >= needed:
         return Outcome.SAFE_CHOICE, baseline
-    if found.near[best] >= needed:
+    if odds.near[best] >= needed:
         shown = baseline in fitted.names and (fitted.ratio(best, baseline, alpha).low or 0.0) > 1
         return Outcome.SAFE_CHOICE, baseline if own >= _GOOD_ENOUGH and not shown else best
     return Outcome.UNRESOLVED, None

@@ -136,17 +136,17 @@ FIGURE_OF = {
 """What each goal is about; throughput may be decided by typical speed, see `stats.throughput`."""
 
 
-def value(found: Figures, decided_by: DecidedBy) -> float:
+def value(measured: Figures, decided_by: DecidedBy) -> float:
     """Return the figure that candidates are compared by: the higher the better, 0 where nothing was done."""
     match decided_by:
         case DecidedBy.THROUGHPUT:
-            return found.window.mean
+            return measured.window.mean
         case DecidedBy.TYPICAL_SPEED:
-            return found.typical
+            return measured.typical
         case DecidedBy.LATENCY:
-            return 1 / found.latency if found.latency else 0.0
+            return 1 / measured.latency if measured.latency else 0.0
         case DecidedBy.VARIATION:
-            return 0.0 if found.latency is None else 1 / max(found.window.cv, _STEADIEST)
+            return 0.0 if measured.latency is None else 1 / max(measured.window.cv, _STEADIEST)
 
 
 def natural(ratio: Estimate | None, goal: Goal) -> Estimate | None:
@@ -160,19 +160,19 @@ def natural(ratio: Estimate | None, goal: Goal) -> Estimate | None:
     )
 
 
-def observations(trials: Iterable[Trial], found: Mapping[int, Figures], decided_by: DecidedBy) -> list[Observation]:
+def observations(trials: Iterable[Trial], by_trial: Mapping[int, Figures], decided_by: DecidedBy) -> list[Observation]:
     """Return one figure of each completed trial; what ran close together in time is one stratum."""
     return [
-        Observation((trial.block, trial.session), trial.candidate, value(found[trial.id], decided_by))
+        Observation((trial.block, trial.session), trial.candidate, value(by_trial[trial.id], decided_by))
         for trial in trials
-        if trial.state is TrialState.DONE and trial.id in found
+        if trial.state is TrialState.DONE and trial.id in by_trial
     ]
 
 
-def trial_speeds(trials: Iterable[Trial], found: Mapping[int, Figures]) -> list[TrialSpeed]:
+def trial_speeds(trials: Iterable[Trial], by_trial: Mapping[int, Figures]) -> list[TrialSpeed]:
     """Return throughput and typical speed of each completed trial; see `observations`."""
     return [
-        TrialSpeed((trial.block, trial.session), trial.candidate, found[trial.id].window.mean, found[trial.id].typical)
+        TrialSpeed((trial.block, trial.session), trial.candidate, by_trial[trial.id].window.mean, by_trial[trial.id].typical)
         for trial in trials
-        if trial.state is TrialState.DONE and trial.id in found
+        if trial.state is TrialState.DONE and trial.id in by_trial
     ]

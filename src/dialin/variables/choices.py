@@ -22,7 +22,7 @@ _NOT_USED = "NOT_USED"
 _NO_DEFAULT = "(No default value)"
 
 
-def with_words(variables: Mapping[str, Variable], ask: Asking, plain: Reply) -> dict[str, Variable]:
+def with_choices(variables: Mapping[str, Variable], ask: Asking, plain: Reply) -> dict[str, Variable]:
     """Return the enumerations and sets with their words, and text as text."""
     found: dict[str, Variable] = {}
     unknown = []
@@ -33,7 +33,7 @@ def with_words(variables: Mapping[str, Variable], ask: Asking, plain: Reply) -> 
         if _is_set(variable) and _SWITCHES.fullmatch(default):
             words = tuple(part.partition("=")[0] for part in default.split(","))
             found[name] = replace(variable, kind=Kind.SET, choices=words)
-        elif name in ask.options and may_be_words(variable, plain.options[ask.options[name]]):
+        elif name in ask.options and may_be_choices(variable, plain.options[ask.options[name]]):
             unknown.append(name)
     first = ask(dict.fromkeys(unknown, 0))
     for name, answer in first.items():
@@ -59,7 +59,7 @@ def _hold_default(words: Sequence[str], default: str) -> bool:
     return all(part.strip().lower() in there for part in default.split(",") if part)
 
 
-def may_be_words(variable: Variable, takes: str) -> bool:
+def may_be_choices(variable: Variable, takes: str) -> bool:
     """Tell whether text may be an enumeration or a set: its default is made of words, and no word of it names something."""
     kinds = (Kind.UNKNOWN, Kind.STRING, Kind.ENUMERATION, Kind.SET)
     if variable.kind not in kinds or "name" not in takes or rules.identifies_instance(variable.name):

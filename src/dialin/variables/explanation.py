@@ -11,7 +11,7 @@ from dialin.model.build import BuildReference, Flavour
 from dialin.model.setting import as_number
 from dialin.variables import memory, owned, rules, set_global
 from dialin.variables.aliases import OPTION_OF, one_name
-from dialin.variables.behaviour import Told
+from dialin.variables.behaviour import Behaviour
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 from dialin.variables.size_units import BYTES, unit_of, with_letter
 
@@ -88,14 +88,14 @@ def explain(name: str, catalogues: Iterable[Catalogue]) -> Explanation:
     ordered = sorted(catalogues, key=_age)
     builds = {each.build_id: each.variables[name] for each in ordered if name in each.variables}
     known = {other for each in ordered for other in each.variables}
-    told = (
+    behaviour = (
         ("Type", {build: _KINDS[variable.kind] for build, variable in builds.items()}),
         ("Range", {build: range_of(variable) for build, variable in builds.items()}),
         ("Default", {build: default_of(variable) for build, variable in builds.items()}),
         ("Set", {build: _changed(variable) for build, variable in builds.items()}),
         ("In force", {build: _limits(variable) for build, variable in builds.items()}),
     )
-    lines = [ExplainLine(label, text) for label, by_build in told if (text := _together(by_build))]
+    lines = [ExplainLine(label, text) for label, by_build in behaviour if (text := _together(by_build))]
     if (unit := unit_of(name)) and any(variable.kind in _NUMBERS for variable in builds.values()):
         lines.insert(1, ExplainLine("Unit", unit))
     if others := _other_names(name, known):
@@ -204,22 +204,22 @@ def _other_names(name: str, known: Iterable[str]) -> list[str]:
 class _Rule:
     """A rule of ours, with those of the explained builds that it is about."""
 
-    told: Told
+    behaviour: Behaviour
     builds: tuple[str, ...]
     of: tuple[str, ...] = ()
 
     def data(self) -> dict[str, Any]:
-        return {"text": self.told.text, "source": self.told.source, "builds": list(self.builds)}
+        return {"text": self.behaviour.text, "source": self.behaviour.source, "builds": list(self.builds)}
 
 
-def _about(rules_: Iterable[Told], having: Sequence[Catalogue], of: tuple[str, ...] = ()) -> list[_Rule]:
+def _about(rules_: Iterable[Behaviour], having: Sequence[Catalogue], of: tuple[str, ...] = ()) -> list[_Rule]:
     """Return the rules that are about one of the builds, each with what it derives a variable from that these builds have."""
     found = []
-    for told in rules_:
-        there = [each for each in having if told.is_of(each.build_id)]
+    for behaviour in rules_:
+        there = [each for each in having if behaviour.is_of(each.build_id)]
         known = tuple(name for name in of if any(name in each.variables for each in there))
         if there and (known or not of):
-            found.append(_Rule(told, tuple(each.build_id for each in there), known))
+            found.append(_Rule(behaviour, tuple(each.build_id for each in there), known))
     return found
 
 
@@ -231,7 +231,7 @@ def _moves_with(name: str, having: Sequence[Catalogue]) -> list[_Rule]:
     rule = rules.FOLLOWS.get(name)
     if rule is None:
         return []
-    return _about(rule.told, [each for each in having if any(other in each.variables for other in rule.of)], rule.of)
+    return _about(rule.behaviours, [each for each in having if any(other in each.variables for other in rule.of)], rule.of)
 
 
 def _moves(name: str, having: Sequence[Catalogue]) -> list[tuple[str, _Rule]]:
@@ -239,7 +239,7 @@ def _moves(name: str, having: Sequence[Catalogue]) -> list[tuple[str, _Rule]]:
         (other, found)
         for other, rule in rules.FOLLOWS.items()
         if name in rule.of
-        for found in _about(rule.told, [each for each in having if other in each.variables])
+        for found in _about(rule.behaviours, [each for each in having if other in each.variables])
     ]
 
 
@@ -248,7 +248,7 @@ def _rules_of(name: str, having: Sequence[Catalogue]) -> list[ExplainLine]:
 
     def line(label: str, rule: _Rule, before: str = "") -> ExplainLine:
         where = f" [{_named(rule.builds, among)}]" if len(rule.builds) < len(among) else ""
-        return ExplainLine(label, f"{before}{rule.told.text}{where}", rule.told.source)
+        return ExplainLine(label, f"{before}{rule.behaviour.text}{where}", rule.behaviour.source)
 
     lines = [line("Beware", rule) for rule in _traps(name, having)]
     lines += [line("Moves with", rule, f"{', '.join(rule.of)}: ") for rule in _moves_with(name, having)]

@@ -14,7 +14,7 @@ from dialin.model.setting import as_number
 from dialin.variables import rules
 from dialin.variables.aliases import OPTION_OF
 from dialin.variables.catalogue import Catalogue, Kind, Variable, settled
-from dialin.variables.choices import may_be_words, with_words
+from dialin.variables.choices import may_be_choices, with_choices
 from dialin.variables.help_mode import Ask, Asking
 
 _HUGE = 2**63 - 1
@@ -50,7 +50,7 @@ def completed(catalogue: Catalogue, ask: Ask) -> Catalogue:
         name: _kind_of(told, plain.options.get(options.get(name, ""))) for name, told in found.items() if told.dynamic is None
     }
     complete = True
-    steps: tuple[_Step, ...] = (lambda told, asking: with_words(told, asking, plain), _with_ranges, _with_blocks)
+    steps: tuple[_Step, ...] = (lambda told, asking: with_choices(told, asking, plain), _with_ranges, _with_blocks)
     for step in steps:
         asking = Asking(ask, options)
         asked |= {name: variable for name, variable in step(asked, asking).items() if name not in asking.unanswered}
@@ -74,7 +74,7 @@ def _kind_of(variable: Variable, takes: str | None) -> Variable:
     if is_truth and (takes == "" or (takes is None and variable.name not in rules.SEVERAL_VALUES)):
         return replace(variable, kind=Kind.BOOLEAN)
     # Before 8.0 log_bin reads OFF and takes the name of a file.
-    if takes and "name" in takes and not is_truth and not may_be_words(variable, takes):
+    if takes and "name" in takes and not is_truth and not may_be_choices(variable, takes):
         return replace(variable, kind=Kind.STRING)
     return variable
 

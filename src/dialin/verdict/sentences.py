@@ -32,7 +32,7 @@ def interval(estimate: Estimate) -> str:
 def named(spec: StudySpec, name: str) -> str:
     """Return a candidate as a sentence names it: `innodb_buffer_pool_instances = 4`, or its own name."""
     setting = spec.candidate(name).setting
-    if len(setting) == 1 and len(spec.asked_variables) == 1 and not spec.compares_builds:
+    if len(setting) == 1 and len(spec.variables_under_test) == 1 and not spec.compares_builds:
         ((variable, value),) = setting.items()
         if str(value) in name:
             return f"{variable} = {value}"

@@ -164,11 +164,11 @@ def told_of(code: str, record: StudyRecord) -> list[Reason]:
 
 
 def about(code: str) -> str | None:
-    return next((one.about[0] for one in unused_capacity.ROOMS if one.code == code and one.about), None)
+    return next((one.about[0] for one in unused_capacity.CAPACITIES if one.code == code and one.about), None)
 
 
 def test_every_rule_is_tested_here() -> None:
-    assert set(ROOM) == {one.code for one in unused_capacity.ROOMS}
+    assert set(ROOM) == {one.code for one in unused_capacity.CAPACITIES}
     assert set(LIMITS) == {one.code for one in limits_hit.LIMITS} - {"purge_behind", "server_cpu_full"}
 
 

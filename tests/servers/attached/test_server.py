@@ -240,7 +240,7 @@ def test_a_server_that_takes_no_writes_is_refused(clock, name):
 
 
 def test_a_restart_command_is_parted_as_a_shell_parts_it_and_no_shell_runs_it(tmp_path):
-    assert restart.words_of("systemctl restart 'my sql'") == ["systemctl", "restart", "my sql"]
+    assert restart.split_command("systemctl restart 'my sql'") == ["systemctl", "restart", "my sql"]
     assert restart.run(f"echo $HOME ; touch {tmp_path / 'made'}") == f"$HOME ; touch {tmp_path / 'made'}"
     assert not (tmp_path / "made").exists()
 

@@ -15,7 +15,7 @@ def every() -> list[tuple[str, ReasonKind, str, str]]:
         (raw_wait_reasons.CODE, ReasonKind.RAW, "raw waits of an instrument, s a second", sources.WAIT_HISTORY),
         *(
             (one.code, ReasonKind.UNUSED, f"{one.name}, {one.unit} used at the most", one.source)
-            for one in unused_capacity.ROOMS
+            for one in unused_capacity.CAPACITIES
         ),
         *((one.code, ReasonKind.LIMIT, f"{one.name}, {one.unit}", one.source) for one in limits_hit.LIMITS),
     ]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from dialin.evidence import measured
 from dialin.evidence.measured import Measured
 from dialin.evidence.reasons import shared_figures, sources
-from dialin.evidence.reasons.phrases import in_runs, whose
+from dialin.evidence.reasons.phrases import holding_for, in_runs
 from dialin.evidence.reasons.rule import Of, by_candidate, per_second, per_transaction, quotient, setting, values_of
 from dialin.model.record import StudyRecord
 from dialin.model.why import Chart, Reason, ReasonKind
@@ -24,7 +24,7 @@ class Limit:
         code: for scripts and for the table in the docs.
         of: how near a trial came to it.
         hit: the figure from which on it was hit.
-        words: the sentence, from the figure of the candidate that came nearest, on average over its trials.
+        sentence: the words, from the figure of the candidate that came nearest, on average over its trials.
     """
 
     code: str
@@ -32,28 +32,28 @@ class Limit:
     unit: str
     of: Of
     hit: float
-    words: Callable[[float], str]
+    sentence: Callable[[float], str]
     source: str
 
 
-def limits(record: StudyRecord, found: Sequence[Measured]) -> list[Reason]:
+def limits(record: StudyRecord, trials: Sequence[Measured]) -> list[Reason]:
     """Return the limits that candidates hit on average over their trials."""
-    reasons = (_judge(limit, record, found) for limit in LIMITS)
+    reasons = (_check(limit, record, trials) for limit in LIMITS)
     return [reason for reason in reasons if reason is not None]
 
 
-def _judge(limit: Limit, record: StudyRecord, found: Sequence[Measured]) -> Reason | None:
-    grouped = by_candidate(values_of(limit.of, found), found, measured.names(found, record))
+def _check(limit: Limit, record: StudyRecord, trials: Sequence[Measured]) -> Reason | None:
+    grouped = by_candidate(values_of(limit.of, trials), trials, measured.names(trials, record))
     means = {name: statistics.fmean(values) for name, values in grouped.items()}
     over = [name for name, mean in means.items() if mean >= limit.hit]
     if not over:
         return None
     worst = max(over, key=means.__getitem__)
-    which = whose(over, record)
+    which = holding_for(over, record)
     return Reason(
         code=limit.code,
         kind=ReasonKind.LIMIT,
-        text=f"{in_runs(limit.words(means[worst]), record)}{which}.",
+        text=f"{in_runs(limit.sentence(means[worst]), record)}{which}.",
         source=limit.source,
         strength=0.0,
         chart=Chart(title=limit.name, unit=limit.unit, values=grouped),
@@ -61,11 +61,11 @@ def _judge(limit: Limit, record: StudyRecord, found: Sequence[Measured]) -> Reas
 
 
 def _most(probe: str, gauge: str) -> Of:
-    def told(one: Measured) -> float | None:
+    def figure(one: Measured) -> float | None:
         seen = one.gauge(probe, gauge)
         return None if seen is None else seen.most
 
-    return told
+    return figure
 
 
 def _queued(one: Measured) -> float | None:

@@ -15,7 +15,7 @@ GOALS = {Goal.THROUGHPUT: "throughput", Goal.STABILITY: "variation", Goal.LATENC
 """What the measure of a study's goal is called in a sentence."""
 
 
-def whose(names: Sequence[str], record: StudyRecord) -> str:
+def holding_for(names: Sequence[str], record: StudyRecord) -> str:
     """Return which candidates something holds for, to stand at a sentence's end; nothing where it holds for all."""
     if len(names) == len(record.spec.candidates):
         return ""

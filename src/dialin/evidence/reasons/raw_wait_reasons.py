@@ -48,7 +48,7 @@ def with_longest(reason: Reason, waits: Sequence[WaitSummary], compared: Pair) -
     return reason.model_copy(update={"text": reason.text.removesuffix(".") + more})
 
 
-def told_already(reason: Reason, moved: Sequence[Reason]) -> bool:
+def is_explained_by(reason: Reason, moved: Sequence[Reason]) -> bool:
     """Whether what a reason on raw waits says is told by one on clean trials, which has an interval."""
     return any(one.code == EVENT and _title(one) == _title(reason) for one in moved)
 

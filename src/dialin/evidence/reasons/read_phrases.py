@@ -17,23 +17,23 @@ _ALPHA = 0.05
 _PARTS = {2: "half", 3: "a third of", 4: "a quarter of", 8: "an eighth of", 16: "a sixteenth of"}
 
 
-def reads_in_words(calls: Of, amount: Of) -> More:
+def describe_reads(calls: Of, amount: Of) -> More:
     """Return words for the same bytes in how many calls, and the time that it took."""
 
-    def told(found: Sequence[Measured], baseline: str, other: str) -> str:
-        fewer, bytes_read = (_ratio(of, found, baseline, other) for of in (calls, amount))
+    def describe(trials: Sequence[Measured], baseline: str, other: str) -> str:
+        fewer, bytes_read = (_ratio(of, trials, baseline, other) for of in (calls, amount))
         if fewer is None or bytes_read is None:
             return ""
         same = "the same bytes" if abs(bytes_read - 1) < _SAME else f"{change(bytes_read)} bytes"
-        return f"{same}, {_times(fewer)} the calls, {_time(found, baseline, other)} with {visible(other)}"
+        return f"{same}, {_times(fewer)} the calls, {_time(trials, baseline, other)} with {visible(other)}"
 
-    return told
+    return describe
 
 
-def _ratio(of: Of, found: Sequence[Measured], baseline: str, other: str) -> float | None:
+def _ratio(of: Of, trials: Sequence[Measured], baseline: str, other: str) -> float | None:
     means = []
     for name in (other, baseline):
-        values = [value for one in found if one.trial.candidate == name and (value := of(one)) is not None]
+        values = [value for one in trials if one.trial.candidate == name and (value := of(one)) is not None]
         means.append(statistics.fmean(values) if values else 0.0)
     return means[0] / means[1] if min(means) > 0 else None
 
@@ -45,9 +45,9 @@ def _times(ratio: float) -> str:
     return f"{number(ratio)} times" if ratio >= 1 else f"1/{number(1 / ratio)} of"
 
 
-def _time(found: Sequence[Measured], baseline: str, other: str) -> str:
+def _time(trials: Sequence[Measured], baseline: str, other: str) -> str:
     # Of all candidates together: the pair was picked among them.
-    seen = [one.observation(1 / one.transactions) for one in found if one.transactions > 0]
+    seen = [one.observation(1 / one.transactions) for one in trials if one.transactions > 0]
     groups = blocks.components(seen, list(dict.fromkeys(one.candidate for one in seen)))
     fit = blocks.fit(seen, next((group for group in groups if {baseline, other} <= set(group)), ()))
     ratio = fit.ratio(other, baseline, _ALPHA) if fit else None

@@ -64,10 +64,10 @@ class _Followed:
     fits: tuple[blocks.Fit, ...]
 
 
-def pair(record: StudyRecord, found: Sequence[Measured]) -> Pair | None:
+def pair(record: StudyRecord, trials: Sequence[Measured]) -> Pair | None:
     """Return what is compared; None where no other candidate can be compared with the baseline."""
     baseline = record.spec.baseline
-    fit = _fit({one.trial.id: one.value for one in found}, found, baseline, measured.names(found, record))
+    fit = _fit({one.trial.id: one.value for one in trials}, trials, baseline, measured.names(trials, record))
     if fit is None:
         return None
     others = [name for name in fit.names if name != baseline]
@@ -81,18 +81,18 @@ def pair(record: StudyRecord, found: Sequence[Measured]) -> Pair | None:
     return Pair(baseline, other, _apart(judged or fit.ratio(other, baseline, alpha)))
 
 
-def judge(rules: Sequence[Rule], record: StudyRecord, found: Sequence[Measured], compared: Pair) -> list[Reason]:
+def find_changes(rules: Sequence[Rule], record: StudyRecord, trials: Sequence[Measured], compared: Pair) -> list[Reason]:
     """Return what is told of what moved between two candidates, strongest first: of one theme one or two, six in all."""
-    told: list[Reason] = []
+    reasons: list[Reason] = []
     themes: list[str] = []
-    for theme, reason in moved(rules, record, found, compared):
-        if themes.count(theme) < _A_THEME.get(theme, 1) and len(told) < MOST:
-            told.append(reason)
+    for theme, reason in moved(rules, record, trials, compared):
+        if themes.count(theme) < _A_THEME.get(theme, 1) and len(reasons) < MOST:
+            reasons.append(reason)
             themes.append(theme)
-    return told
+    return reasons
 
 
-def moved(rules: Sequence[Rule], record: StudyRecord, found: Sequence[Measured], compared: Pair) -> list[tuple[str, Reason]]:
+def moved(rules: Sequence[Rule], record: StudyRecord, trials: Sequence[Measured], compared: Pair) -> list[tuple[str, Reason]]:
     """Return all that moved between two candidates, each with its theme, strongest first.
 
     A figure is compared within blocks on the ratio scale, as throughput is. A hundred and more figures are looked at, and by
@@ -106,25 +106,25 @@ def moved(rules: Sequence[Rule], record: StudyRecord, found: Sequence[Measured],
     0.5 at least over trials less their block's mean) where the goal itself tells the two apart. They are ordered by how far
     they moved at the least.
     """
-    names = measured.names(found, record)
-    followed = [one for rule in rules if (one := _follow(rule, found, names, compared)) is not None]
+    names = measured.names(trials, record)
+    followed = [one for rule in rules if (one := _follow(rule, trials, names, compared)) is not None]
     selected = _selected(followed, compared, 1 - record.spec.confidence)
-    goals = {one.trial.id: _natural(one, record.spec.goal) for one in found if one.value > 0}
+    goals = {one.trial.id: _natural(one, record.spec.goal) for one in trials if one.value > 0}
     reasons = []
     for one, ratio in selected:
-        together = correlation(one.values, goals, found)
+        together = correlation(one.values, goals, trials)
         if compared.differ and together is not None and abs(together) < _TOGETHER:
             continue
-        reasons.append((one.rule.theme, _reason(one, ratio, together, found, record, compared)))
+        reasons.append((one.rule.theme, _reason(one, ratio, together, trials, record, compared)))
     return sorted(reasons, key=lambda one: -one[1].strength)
 
 
-def correlation(values: Mapping[int, float], goals: Mapping[int, float], found: Sequence[Measured]) -> float | None:
+def correlation(values: Mapping[int, float], goals: Mapping[int, float], trials: Sequence[Measured]) -> float | None:
     """Return Pearson's correlation of two figures over trials, both as logarithms less the mean of their block.
 
     None where there are fewer than four trials, or one of the two does not vary.
     """
-    used = [one for one in found if one.trial.id in values and goals.get(one.trial.id, 0.0) > 0]
+    used = [one for one in trials if one.trial.id in values and goals.get(one.trial.id, 0.0) > 0]
     if len(used) < _FEWEST:
         return None
     left = _less_block([values[one.trial.id] for one in used], used)
@@ -147,24 +147,24 @@ def _less_block(values: Sequence[float], used: Sequence[Measured]) -> np.ndarray
     return np.asarray([x - means[s] for x, s in zip(logs, strata, strict=True)])
 
 
-def _follow(rule: Rule, found: Sequence[Measured], names: Sequence[str], compared: Pair) -> _Followed | None:
+def _follow(rule: Rule, trials: Sequence[Measured], names: Sequence[str], compared: Pair) -> _Followed | None:
     """Return what a rule saw, where there is enough of it to matter and the two candidates can be compared by it."""
-    values = values_of(rule.of, found)
-    means = {name: float(np.mean(own)) for name, own in by_candidate(values, found, names).items()}
+    values = values_of(rule.of, trials)
+    means = {name: float(np.mean(own)) for name, own in by_candidate(values, trials, names).items()}
     if not means or max(means.values()) < rule.floor or max(means.values()) <= 0:
         return None
     if not {compared.baseline, compared.other} <= means.keys():
         return None
-    fits = [_fit(values, found, compared.baseline, names)]
+    fits = [_fit(values, trials, compared.baseline, names)]
     if rule.guard is not None:
-        fits.append(_fit(values_of(rule.guard, found), found, compared.baseline, names))
+        fits.append(_fit(values_of(rule.guard, trials), trials, compared.baseline, names))
     usable = tuple(fit for fit in fits if fit is not None and compared.other in fit.names and fit.dof > 0)
     return _Followed(rule, values, usable) if len(usable) == len(fits) else None
 
 
-def _fit(values: Mapping[int, float], found: Sequence[Measured], baseline: str, names: Sequence[str]) -> blocks.Fit | None:
+def _fit(values: Mapping[int, float], trials: Sequence[Measured], baseline: str, names: Sequence[str]) -> blocks.Fit | None:
     """Fit a figure over the candidates that chains of common blocks tie to the baseline."""
-    seen = [one.observation(values[one.trial.id]) for one in found if one.trial.id in values]
+    seen = [one.observation(values[one.trial.id]) for one in trials if one.trial.id in values]
     groups = blocks.components(seen, names)
     return blocks.fit(seen, next((group for group in groups if baseline in group), ()))
 
@@ -176,15 +176,15 @@ def _selected(followed: Sequence[_Followed], compared: Pair, alpha: float) -> li
     procedure selects of m; it is found from above.
     """
     count = len(followed)
-    kept: list[tuple[_Followed, Estimate]] = []
+    changed: list[tuple[_Followed, Estimate]] = []
     many = count
     while many:
         share = max(alpha * many / count, 1e-9)
-        kept = [(one, ratio) for one in followed if (ratio := _moved(one, compared, share)) is not None]
-        if len(kept) >= many:
+        changed = [(one, ratio) for one in followed if (ratio := _moved(one, compared, share)) is not None]
+        if len(changed) >= many:
             break
-        many = len(kept)
-    return [(one, ratio) for one, ratio in kept if abs(math.log(ratio.mean)) >= math.log1p(one.rule.least)]
+        many = len(changed)
+    return [(one, ratio) for one, ratio in changed if abs(math.log(ratio.mean)) >= math.log1p(one.rule.least)]
 
 
 def _moved(one: _Followed, compared: Pair, alpha: float) -> Estimate | None:
@@ -208,16 +208,16 @@ def _reason(
     one: _Followed,
     ratio: Estimate,
     together: float | None,
-    found: Sequence[Measured],
+    trials: Sequence[Measured],
     record: StudyRecord,
     compared: Pair,
 ) -> Reason:
     rule = one.rule
     unit = in_runs(rule.unit, record)
-    values = by_candidate(one.values, found, measured.names(found, record))
+    values = by_candidate(one.values, trials, measured.names(trials, record))
     here, there = (float(np.mean(values[name])) for name in (compared.baseline, compared.other))
     baseline, other = visible(compared.baseline), visible(compared.other)
-    more = rule.more(found, compared.baseline, compared.other) if rule.more else ""
+    more = rule.more(trials, compared.baseline, compared.other) if rule.more else ""
     text = (
         f"{rule.name}: {rule.form(here)} {unit} with {baseline}, {rule.form(there) if there > 0 else 'none'} with {other}"
         f"{_interval(ratio) if max(here, there) < FAR * min(here, there) else ''}{f'; {more}' if more else ''}."

@@ -11,15 +11,15 @@ from dialin.model.record import StudyRecord
 from dialin.model.why import Reason
 
 
-def summary(record: StudyRecord, found: Sequence[Measured], moved: Sequence[Reason], compared: Pair | None) -> str:
+def summary(record: StudyRecord, trials: Sequence[Measured], moved: Sequence[Reason], compared: Pair | None) -> str:
     """Return what moved with the verdict, or that nothing did."""
     goal = GOALS[record.spec.goal]
-    if not any(one.watched for one in found):
+    if not any(one.watched for one in trials):
         return "Nothing was watched while load was measured, so no reason can be told."
     if compared is None:
         return "No candidate can be compared with the baseline, so no reason can be told."
     if not moved:
-        if len({one.stratum for one in found}) < 2:
+        if len({one.stratum for one in trials}) < 2:
             return "One block is too little to tell what moved with the verdict and what by itself."
         if compared.differ:
             return f"Nothing that was watched moved with {goal}: what made the difference is not in these figures, or is noise."

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dialin.evidence import measured
 from dialin.evidence.measured import Measured
 from dialin.evidence.reasons import shared_figures, sources
-from dialin.evidence.reasons.phrases import whose
+from dialin.evidence.reasons.phrases import holding_for
 from dialin.evidence.reasons.rule import by_candidate
 from dialin.model.record import StudyRecord
 from dialin.model.why import Chart, Reason, ReasonKind
@@ -19,14 +19,14 @@ Use = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class Capacity:
     """Something that is set aside.
 
     Attributes:
         code: for scripts and for the table in the docs.
         used: what a trial used at the most and what there was; None where that is not known, or nothing was set aside.
         share: the share up to which it counts as never used.
-        words: the sentence, from the use that came closest and from whose it was.
+        sentence: the words, from the use that came closest and from whose it was.
         about: variables; where there are any, it is told only in a study of one of them: it costs little otherwise.
     """
 
@@ -34,41 +34,41 @@ class Room:
     name: str
     used: Callable[[Measured], Use | None]
     share: float
-    words: Callable[[Use], str]
+    sentence: Callable[[Use], str]
     source: str
     unit: str
     about: tuple[str, ...] = ()
 
 
-def unused(record: StudyRecord, found: Sequence[Measured]) -> list[Reason]:
+def unused(record: StudyRecord, trials: Sequence[Measured]) -> list[Reason]:
     """Return what candidates set aside and did not use in any of their trials."""
-    reasons = (_judge(room, record, found) for room in ROOMS)
+    reasons = (_check(capacity, record, trials) for capacity in CAPACITIES)
     return [reason for reason in reasons if reason is not None]
 
 
-def _judge(room: Room, record: StudyRecord, found: Sequence[Measured]) -> Reason | None:
-    if room.about and not set(room.about) & set(record.spec.asked_variables):
+def _check(capacity: Capacity, record: StudyRecord, trials: Sequence[Measured]) -> Reason | None:
+    if capacity.about and not set(capacity.about) & set(record.spec.variables_under_test):
         return None
-    uses = {one.trial.id: use for one in found if (use := room.used(one)) is not None and use[1] > 0}
-    names = measured.names(found, record)
+    uses = {one.trial.id: use for one in trials if (use := capacity.used(one)) is not None and use[1] > 0}
+    names = measured.names(trials, record)
     shares = {number: used / there for number, (used, there) in uses.items()}
-    grouped = by_candidate(shares, found, names)
-    idle = [name for name, values in grouped.items() if max(values) <= room.share]
+    grouped = by_candidate(shares, trials, names)
+    idle = [name for name, values in grouped.items() if max(values) <= capacity.share]
     if not idle:
         return None
     closest = max(
-        (one.trial.id for one in found if one.trial.id in uses and one.trial.candidate in idle), key=shares.__getitem__
+        (one.trial.id for one in trials if one.trial.id in uses and one.trial.candidate in idle), key=shares.__getitem__
     )
     return Reason(
-        code=room.code,
+        code=capacity.code,
         kind=ReasonKind.UNUSED,
-        text=f"{room.words(uses[closest])}{whose(idle, record)}.",
-        source=room.source,
+        text=f"{capacity.sentence(uses[closest])}{holding_for(idle, record)}.",
+        source=capacity.source,
         strength=0.0,
         chart=Chart(
-            title=f"{room.name}: used at the most",
-            unit=room.unit,
-            values=by_candidate({number: use[0] for number, use in uses.items()}, found, names),
+            title=f"{capacity.name}: used at the most",
+            unit=capacity.unit,
+            values=by_candidate({number: use[0] for number, use in uses.items()}, trials, names),
         ),
     )
 
@@ -164,8 +164,8 @@ def _redo_log_words(use: Use) -> str:
 
 _REDO = ("innodb_redo_log_capacity", "innodb_log_file_size", "innodb_log_files_in_group")
 
-ROOMS: tuple[Room, ...] = (
-    Room(
+CAPACITIES: tuple[Capacity, ...] = (
+    Capacity(
         "change_buffer_unused",
         "change buffer",
         _change_buffer,
@@ -174,10 +174,10 @@ ROOMS: tuple[Room, ...] = (
         sources.CHANGE_BUFFER,
         "bytes",
     ),
-    Room("buffer_pool_unused", "buffer pool", _buffer_pool, 0.8, _buffer_pool_words, sources.BUFFER_POOL, "bytes"),
-    Room("query_cache_unused", "query cache", _query_cache, 0.0, _query_cache_words, sources.QUERY_CACHE, "bytes"),
-    Room("key_buffer_unused", "key buffer", _key_buffer, 0.25, _key_buffer_words, sources.KEY_CACHE, "bytes"),
-    Room(
+    Capacity("buffer_pool_unused", "buffer pool", _buffer_pool, 0.8, _buffer_pool_words, sources.BUFFER_POOL, "bytes"),
+    Capacity("query_cache_unused", "query cache", _query_cache, 0.0, _query_cache_words, sources.QUERY_CACHE, "bytes"),
+    Capacity("key_buffer_unused", "key buffer", _key_buffer, 0.25, _key_buffer_words, sources.KEY_CACHE, "bytes"),
+    Capacity(
         "adaptive_hash_unused",
         "adaptive hash index",
         _adaptive_hash,
@@ -186,7 +186,7 @@ ROOMS: tuple[Room, ...] = (
         sources.ADAPTIVE_HASH,
         "share of searches",
     ),
-    Room(
+    Capacity(
         "table_cache_unused",
         "table cache",
         _table_cache,
@@ -196,7 +196,7 @@ ROOMS: tuple[Room, ...] = (
         "tables",
         ("table_open_cache", "table_open_cache_instances"),
     ),
-    Room(
+    Capacity(
         "thread_cache_unused",
         "thread cache",
         _thread_cache,
@@ -206,5 +206,5 @@ ROOMS: tuple[Room, ...] = (
         "threads",
         ("thread_cache_size",),
     ),
-    Room("redo_log_unused", "redo log", _redo_log, 0.25, _redo_log_words, sources.REDO_LOG, "bytes", _REDO),
+    Capacity("redo_log_unused", "redo log", _redo_log, 0.25, _redo_log_words, sources.REDO_LOG, "bytes", _REDO),
 )

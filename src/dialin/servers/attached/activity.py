@@ -38,9 +38,9 @@ def reasons(query: Query, variables: Mapping[str, str], clock: Clock, *, not_oth
     sent = _questions(query) - asked - 1  # this second look is a statement itself
     after = {session.id: session for session in sessions(query) if session.id not in own}
     ended = [number for number in before.keys() - after.keys() if before[number].is_idle]
-    seen = [session for number, session in (before | after).items() if number not in ended]
+    connections = [session for number, session in (before | after).items() if number not in ended]
     # Each of them ended by a last command.
-    return [*_replication(seen), *_clusters(query, variables), *_clients(seen, max(0, sent - len(ended)))]
+    return [*_replication(connections), *_clusters(query, variables), *_clients(connections, max(0, sent - len(ended)))]
 
 
 def check_sees_others(query: Query) -> None:
@@ -69,12 +69,12 @@ def _questions(query: Query) -> int:
     return int(status(query, "Questions") or 0)
 
 
-def _replication(seen: Sequence[ServerSession]) -> list[str]:
+def _replication(connections: Sequence[ServerSession]) -> list[str]:
     found = []
-    replicas = [session for session in seen if session.command.startswith("Binlog Dump")]
+    replicas = [session for session in connections if session.command.startswith("Binlog Dump")]
     if replicas:
         found.append(f"{counted(len(replicas), 'replica')} of it read its binary log ({_names(replicas)})")
-    if any(session.user == "system user" and session.command != "Daemon" for session in seen):
+    if any(session.user == "system user" and session.command != "Daemon" for session in connections):
         found.append("it is a replica, and its replication runs")
     return found
 
@@ -88,8 +88,8 @@ def _clusters(query: Query, variables: Mapping[str, str]) -> list[str]:
     return found
 
 
-def _clients(seen: Sequence[ServerSession], sent: int) -> list[str]:
-    clients = [session for session in seen if session.is_client]
+def _clients(connections: Sequence[ServerSession], sent: int) -> list[str]:
+    clients = [session for session in connections if session.is_client]
     found = []
     if clients:
         busy = sum(not session.is_idle for session in clients)
@@ -100,8 +100,8 @@ def _clients(seen: Sequence[ServerSession], sent: int) -> list[str]:
     return found
 
 
-def _names(seen: Sequence[ServerSession]) -> str:
-    names = Counter(f"{visible(session.user)} from {visible(session.host) or 'nowhere'}" for session in seen)
+def _names(connections: Sequence[ServerSession]) -> str:
+    names = Counter(f"{visible(session.user)} from {visible(session.host) or 'nowhere'}" for session in connections)
     told = [f"{name} ({count})" if count > 1 else name for name, count in names.most_common(_MOST_NAMED)]
     rest = len(names) - len(told)
     return listed([*told, f"{rest} more"] if rest else told)

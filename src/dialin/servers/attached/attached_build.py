@@ -12,7 +12,7 @@ from dialin.text import visible
 Facts = Mapping[str, str | int]
 """What tells a server from others: `build`, `hostname`, `port`, `datadir` and `uuid`."""
 
-_TOLD_BY = ("hostname", "port", "datadir", "uuid")
+_IDENTITY = ("hostname", "port", "datadir", "uuid")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +67,17 @@ class AttachedBuild:
         }
 
 
-def differences(expected: Facts, found: Facts) -> list[str]:
+def differences(expected: Facts, actual: Facts) -> list[str]:
     """Return by what one server is not the other; the build is none of it, for a server may be upgraded."""
-    return [name for name in _TOLD_BY if expected[name] != found[name]]
+    return [name for name in _IDENTITY if expected[name] != actual[name]]
 
 
 def check_same(expected: Facts, variables: Mapping[str, str]) -> None:
     """Raise ServerError where the server that answers is not the one whose undo was written down."""
-    found = AttachedBuild.of(variables).facts
-    if other := differences(expected, found):
+    actual = AttachedBuild.of(variables).facts
+    if other := differences(expected, actual):
         raise ServerError(
-            f"Another server answers: {_named(found, other)}, and what undoes the study was written down for "
+            f"Another server answers: {_named(actual, other)}, and what undoes the study was written down for "
             f"{_named(expected, other)}",
             "Nothing was changed on it. See what the address leads to: a proxy, a virtual address, a failover",
         )

@@ -31,7 +31,7 @@ SOCKETS = tuple(
 
 _PORT = 3306
 _NO = ("0", "off", "false", "no", "disabled")
-_OPTIONS_TOLD = "See the groups [client] and [dialin] of its option files"
+_WHERE_SET = "See the groups [client] and [dialin] of its option files"
 
 
 @dataclass(slots=True)
@@ -181,7 +181,7 @@ def _place(gathered: _Gathered, environment: Mapping[str, str], sockets: Sequenc
 
 def _port(text: str) -> int:
     if not text.isdecimal() or not 0 < int(text) < 65_536:
-        raise UserError(f"{text!r} is not a port", _OPTIONS_TOLD)
+        raise UserError(f"{text!r} is not a port", _WHERE_SET)
     return int(text)
 
 

@@ -295,14 +295,14 @@ class Attached:
             ServerError: it failed, or the server was not restarted or does not answer; its output is in the error, and the way
                 out where a value that was persisted may be the reason.
         """
-        restart.words_of(command)
+        restart.split_command(command)
         known, started = self.pid, self._started()
         claimed = self.claim.connection is not None
         if self.journal is not None:
             self.journal.about_to_restart()
         try:
-            said = restart.run(command)
-            self._wait_for_restart(started, known, said)
+            printed = restart.run(command)
+            self._wait_for_restart(started, known, printed)
         except ServerError as error:
             self._process = None
             if not self._persisted_here or not self.is_gone():
@@ -314,7 +314,7 @@ class Attached:
         if claimed:
             self.claim.take()
 
-    def _wait_for_restart(self, started: float, known: int | None, said: str) -> None:
+    def _wait_for_restart(self, started: float, known: int | None, printed: str) -> None:
         self._process = None
         limit = self._clock.monotonic() + self.patience
         while not self._runs_anew(started, known):
@@ -322,7 +322,7 @@ class Attached:
                 raise ServerError(
                     f"The server did not answer within {self.patience:.0f} s of its restart",
                     "See its log",
-                    self.log_tail() or said,
+                    self.log_tail() or printed,
                 )
             self._clock.sleep(_POLL)
 
