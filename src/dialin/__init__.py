@@ -26,7 +26,7 @@ def open_study(directory: str | os.PathLike[str]) -> Study:
         The study, as polars frames.
 
     Raises:
-        UserError: the directory holds no study, one that is damaged, or one of a newer dialin.
+        UserError: the directory holds no study, or a damaged one.
 
     Example:
         >>> import dialin

@@ -19,7 +19,7 @@ from dialin.dashboard.view import view
 from dialin.frames import samples_export
 from dialin.model.record import LogLine
 from dialin.model.verdict import Note, Verdict
-from dialin.report import html, jsonfile, markdown, why_json
+from dialin.report import html, json_documents, markdown
 from dialin.report.files import recommendation
 from dialin.report.plain_lines import PlainLines
 from dialin.report.screen import LiveScreen, draw
@@ -291,10 +291,10 @@ def test_csv_holds_it_in_one_cell(tmp_path):
 
 
 def test_json_holds_it_whole_and_it_acts_nowhere():
-    text = jsonfile.render(record().verdict)
+    text = json_documents.render_verdict(record().verdict)
     assert not ACTING.search(text)
     assert Verdict.model_validate_json(text) == record().verdict
-    told = why_json.render(why())
+    told = json_documents.render(why())
     assert not ACTING.search(told)
     assert json.loads(told)["summary"] == f"Because {NASTY}."
 

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from dialin.model.analysis import Analysis, FileEntry, FileStatus
-from dialin.report import analysis_json
+from dialin.report import json_documents
 from dialin.report.terminal_analysis import print_analysis
 
 SCHEMA = Path(__file__).parents[2] / "schema"
@@ -43,7 +43,9 @@ def printed(found, width=100, encoding="utf-8", **options):
 
 def test_the_published_schema_is_that_of_the_code():
     stored = (SCHEMA / "analysis.schema.json").read_text(encoding="utf-8")
-    assert stored == analysis_json.schema_text(), "run: python -m dialin.report.analysis_json > schema/analysis.schema.json"
+    assert stored == json_documents.schema_text("analysis"), (
+        "run: python -m dialin.report.json_documents analysis > schema/analysis.schema.json"
+    )
     jsonschema.Draft202012Validator.check_schema(published())
 
 
@@ -51,7 +53,7 @@ def test_the_published_schema_is_that_of_the_code():
 def test_good_samples_fit_and_come_back_as_they_were(path):
     text = path.read_text(encoding="utf-8")
     jsonschema.validate(json.loads(text), published(), cls=jsonschema.Draft202012Validator)
-    assert analysis_json.render(Analysis.model_validate_json(text)) == text
+    assert json_documents.render(Analysis.model_validate_json(text)) == text
 
 
 @pytest.mark.parametrize("path", sorted((SCHEMA / "bad").glob("analysis-*.json")), ids=lambda path: path.stem)
@@ -133,7 +135,7 @@ def test_what_files_are_called_is_shown_and_never_obeyed():
     assert "\\x1b[31m[bold]\\u202egz" in text
     assert not {"\u202e"} & set(text)
     assert "\x1b[31m" not in text
-    rendered = analysis_json.render(bad)
+    rendered = json_documents.render(bad)
     assert not set(rendered) & {"\x1b", "\u202e", "\x7f"}
     assert json.loads(rendered)["headline"] == hostile
 

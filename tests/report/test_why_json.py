@@ -5,7 +5,7 @@ import jsonschema
 import pytest
 
 from dialin.model.why import Why
-from dialin.report import why_json
+from dialin.report import json_documents
 from fixtures import example_reasons, example_studies
 
 SCHEMA = Path(__file__).parents[2] / "schema"
@@ -36,7 +36,9 @@ def published():
 
 def test_the_published_schema_is_that_of_the_code():
     stored = (SCHEMA / "why.schema.json").read_text(encoding="utf-8")
-    assert stored == why_json.schema_text(), "run: python -m dialin.report.why_json > schema/why.schema.json"
+    assert stored == json_documents.schema_text("why"), (
+        "run: python -m dialin.report.json_documents why > schema/why.schema.json"
+    )
     jsonschema.Draft202012Validator.check_schema(published())
 
 
@@ -45,7 +47,7 @@ def test_the_published_schema_is_that_of_the_code():
 )
 def test_what_is_printed_fits_the_schema_and_comes_back_whole(make):
     why = make(example_studies.winner())
-    text = why_json.render(why)
+    text = json_documents.render(why)
     jsonschema.validate(json.loads(text), published(), cls=jsonschema.Draft202012Validator)
     assert Why.model_validate_json(text) == why
     assert text.startswith('{\n  "schema": "dialin/why/1",\n  "summary": ')
@@ -53,7 +55,7 @@ def test_what_is_printed_fits_the_schema_and_comes_back_whole(make):
 
 
 def test_hostile_text_cannot_act_where_json_is_printed():
-    text = why_json.render(example_reasons.hostile(example_studies.winner()))
+    text = json_documents.render(example_reasons.hostile(example_studies.winner()))
     assert text.isascii()
     assert not set(text) & {"\x1b", "\x07", "\x7f"}
 
@@ -63,7 +65,7 @@ def test_good_samples_fit_and_are_what_they_are_called(path):
     sample = json.loads(path.read_text(encoding="utf-8"))
     jsonschema.validate(sample, published(), cls=jsonschema.Draft202012Validator)
     assert GOOD[path.stem](sample)
-    assert why_json.render(Why.model_validate(sample)) == path.read_text(encoding="utf-8"), "not as dialin writes it"
+    assert json_documents.render(Why.model_validate(sample)) == path.read_text(encoding="utf-8"), "not as dialin writes it"
 
 
 @pytest.mark.parametrize("path", sorted((SCHEMA / "bad").glob("why-*.json")), ids=lambda path: path.stem)

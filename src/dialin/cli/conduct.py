@@ -27,7 +27,7 @@ from dialin.preflight.attached import Permission
 from dialin.preflight.checked import CheckedStudy
 from dialin.question.options import StudyOptions
 from dialin.race.lifecycle import begin, check_question, check_resume, resume
-from dialin.report import files, jsonfile
+from dialin.report import files, json_documents
 from dialin.report.screen import LiveScreen, PlainLines
 from dialin.report.terminal import print_verdict
 from dialin.store.store import Store
@@ -205,7 +205,7 @@ def show(directory: Path, *, json: bool) -> ExitCode:
         record = store.read()
     why = explain(record)
     if json and record.verdict is not None:
-        typer.echo(jsonfile.render(record.verdict), nl=False)
+        typer.echo(json_documents.render_verdict(record.verdict), nl=False)
     elif not json:
         print_verdict(record, Console(highlight=False), why)
     files.write_all(record, directory, why)

@@ -24,7 +24,7 @@ def explain(
     from rich.console import Console
 
     from dialin.evidence.why_verdict import explain as find
-    from dialin.report import why_json
+    from dialin.report import json_documents
     from dialin.report.terminal_why import print_why
     from dialin.store.store import Store
 
@@ -32,7 +32,7 @@ def explain(
         record = store.read()
     why = find(record)
     if json:
-        typer.echo(why_json.render(why), nl=False)
+        typer.echo(json_documents.render(why), nl=False)
     else:
         print_why(record, why, Console(highlight=False))
     verdict = record.verdict

@@ -29,7 +29,7 @@ class Study:
     yours: changing it changes neither the study nor what the next one gives. `columns` tells what each column is.
 
     Raises:
-        UserError: the directory holds no study, one that is damaged, or one of a newer dialin.
+        UserError: the directory holds no study, or a damaged one.
 
     Example:
         >>> import dialin

@@ -6,9 +6,10 @@ import re
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from dialin.model.cpus import parse_cpus
+from dialin.model.frozen import FrozenModel
 from dialin.model.option_types import MACHINE, METHOD, WHY, Fraction
 from dialin.model.setting import Value
 from dialin.model.workload import WorkloadSpec
@@ -35,7 +36,7 @@ class Switch(StrEnum):
     SET = "set"
 
 
-class Candidate(BaseModel):
+class Candidate(FrozenModel):
     """A setting that a study compares.
 
     Attributes:
@@ -44,14 +45,12 @@ class Candidate(BaseModel):
         server: the build that it runs on, as the user named it.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     name: str = Field(min_length=1)
     setting: dict[str, Value] = Field(default_factory=dict)
     server: str
 
 
-class Attachment(BaseModel):
+class Attachment(FrozenModel):
     """Where the account of a server that dialin did not start is found; never the account itself.
 
     Attributes:
@@ -60,17 +59,13 @@ class Attachment(BaseModel):
         database: a schema that holds the workload's tables already; None where dialin makes one, and removes it at the end.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     defaults_file: str | None = None
     login_path: str | None = None
     database: str | None = None
 
 
-class MethodOptions(BaseModel):
+class MethodOptions(FrozenModel):
     """The options of how a study measures and decides; those of its file, and what is stored with it, are the same fields."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     minutes: Annotated[float, METHOD] = Field(
         default=30.0, gt=0, le=10_080, description="the budget of wall clock for the trials; data is prepared before it begins"

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from dialin.model.frozen import FrozenModel
 
 SYSBENCH_SCRIPTS = (
     "bulk_insert",
@@ -80,7 +82,7 @@ class Runs:
     seconds: float
 
 
-class LoadTraits(BaseModel):
+class LoadTraits(FrozenModel):
     """What a study has to know of its load; stored with it.
 
     Attributes:
@@ -89,15 +91,13 @@ class LoadTraits(BaseModel):
         grows: its data grows or drains without end while it runs, so that trials must not follow each other on it.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     runs: Runs | None = None
     restarts: str | None = None
     grows: bool = False
     unit: LoadUnit = LoadUnit.TRANSACTION
 
 
-class WorkloadSpec(BaseModel):
+class WorkloadSpec(FrozenModel):
     """The load of a study.
 
     Attributes:
@@ -112,8 +112,6 @@ class WorkloadSpec(BaseModel):
         options: further options of the workload, by name without dashes in front.
         traits: what the study has to know of it; the program that applies it says so.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str = "oltp_read_write"
     driver: Driver = Field(default_factory=_driver)

@@ -33,12 +33,10 @@ class Probe(Protocol):
     @property
     def name(self) -> str:
         """What its figures are stored under."""
-        ...
 
     @property
     def period(self) -> float:
         """Seconds from one reading to the next; 0 where it is read at both ends of the measured window only."""
-        ...
 
     def read(self) -> Reading:
         """Read it once.
@@ -46,4 +44,3 @@ class Probe(Protocol):
         Raises:
             DialinError: it could not be read; after two times in a row it is not asked again in this trial.
         """
-        ...

@@ -11,7 +11,7 @@ from dialin.model.record import StudyRecord
 from dialin.model.verdict import Verdict
 from dialin.model.why import Why
 from dialin.paths import replace_text
-from dialin.report import html, jsonfile, markdown
+from dialin.report import html, json_documents, markdown
 from dialin.report.verdict_sentences import file_comments
 
 
@@ -40,7 +40,7 @@ def write_all(record: StudyRecord, directory: Path, why: Why | None = None) -> N
 def _texts(record: StudyRecord, why: Why | None) -> Mapping[str, str | None]:
     texts: dict[str, str | None] = {"report.html": html.render(record, why), "report.md": markdown.render(record, why)}
     if record.verdict is not None:
-        texts["verdict.json"] = jsonfile.render(record.verdict)
+        texts["verdict.json"] = json_documents.render_verdict(record.verdict)
         texts |= recommendation(record, record.verdict)
     return texts
 

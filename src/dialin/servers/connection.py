@@ -46,7 +46,6 @@ class Query(Protocol):
 
     def __call__(self, statement: str, arguments: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         """Run it; each `%s` stands for an argument, which the client quotes."""
-        ...
 
 
 class RefusedError(ServerError):

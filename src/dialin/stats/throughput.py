@@ -66,16 +66,8 @@ def decide_throughput(
 ) -> Decision:
     """Judge candidates by throughput; `decided_by` of the decision says which figure of the seconds decided.
 
-    `ratios` and `levels` of the decision are those of the plain means, whichever figure decided.
-
-    Args:
-        trials: those that completed.
-        names: every candidate.
-        baseline: the candidate that ratios are taken to.
-        rules: what decides.
-        alpha: the error that all intervals together may make at this look.
-        one: groups of candidates with identical effective settings.
-        racing: the candidates still in the race; None for all.
+    `ratios` and `levels` of the decision are those of the plain means, whichever figure decided. Beside the trials, which are
+    those that completed, the arguments are those of `decide`.
     """
     means, typical = by_mean(trials), by_typical_speed(trials)
     costs = _stall_costs(trials, names)

@@ -20,19 +20,15 @@ class Journal(Protocol):
         Raises:
             ValueError: what a variable was before is not written down.
         """
-        ...
 
     def was_set(self, in_force: Mapping[str, str]) -> None:
         """Note what changed by that: those that were asked for, and those that moved along."""
-        ...
 
     def before(self, wanted: Wanted) -> Wanted:
         """Return what the variables were before the study."""
-        ...
 
     def moved(self) -> Wanted:
         """Return what the variables that moved along with others so far were before the study."""
-        ...
 
     def about_to_persist(self, wanted: Wanted) -> None:
         """Note the values that the next start is about to be given.
@@ -40,11 +36,9 @@ class Journal(Protocol):
         Raises:
             ValueError: what a variable was before is not written down.
         """
-        ...
 
     def was_persisted(self, wanted: Wanted, persisted: Mapping[str, str]) -> None:
         """Note what came of that; `persisted` is all that the next start is given."""
-        ...
 
     def persisted_by_others(self, persisted: Mapping[str, str]) -> dict[str, tuple[str, str]]:
         """Return the variables that somebody else persisted or took out since dialin persisted them.
@@ -55,12 +49,9 @@ class Journal(Protocol):
         Returns:
             By variable, what dialin left there and what is there; empty for nothing.
         """
-        ...
 
     def about_to_restart(self) -> None:
         """Note that values which were set at run time are about to be lost."""
-        ...
 
     def was_restarted(self, now: Mapping[str, str]) -> None:
         """Note all values as the restart left them."""
-        ...

@@ -44,7 +44,6 @@ class Clients(Protocol):
         Raises:
             UserError: it is not on this machine, or it failed.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,6 @@ class Source(Protocol):
     @property
     def description(self) -> str:
         """Where it comes from, in words."""
-        ...
 
     def bring(self, reference: BuildReference, downloads: Path, into: Path, clients: Clients, say: Say) -> Layout:
         """Fetch the server and unpack it into an empty directory.
@@ -32,11 +31,9 @@ class Source(Protocol):
         Raises:
             UserError: it cannot be had.
         """
-        ...
 
     def tidy(self, downloads: Path, clients: Clients) -> None:
         """Remove what is of no use once the server is installed."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ import jsonschema
 import pytest
 
 from dialin.model.verdict import Verdict
-from dialin.report import jsonfile
+from dialin.report import json_documents
 from fixtures import example_studies
 
 SCHEMA = Path(__file__).parents[2] / "schema"
@@ -50,7 +50,9 @@ def published():
 
 def test_the_published_schema_is_that_of_the_code():
     stored = (SCHEMA / "verdict.schema.json").read_text(encoding="utf-8")
-    assert stored == jsonfile.schema_text(), "run: python -m dialin.report.jsonfile > schema/verdict.schema.json"
+    assert stored == json_documents.schema_text("verdict"), (
+        "run: python -m dialin.report.json_documents verdict > schema/verdict.schema.json"
+    )
 
 
 def test_the_schema_is_one():
@@ -58,24 +60,24 @@ def test_the_schema_is_one():
 
 
 def test_every_verdict_fits_the_schema_and_comes_back_whole(judged):
-    text = jsonfile.render(judged.verdict)
+    text = json_documents.render_verdict(judged.verdict)
     jsonschema.validate(json.loads(text), published(), cls=jsonschema.Draft202012Validator)
     assert Verdict.model_validate_json(text) == judged.verdict
 
 
 def test_it_ends_in_a_newline_and_is_indented_for_people():
-    text = jsonfile.render(example_studies.winner().verdict)
+    text = json_documents.render_verdict(example_studies.winner().verdict)
     assert text.startswith('{\n  "schema": "dialin/verdict/1",\n  "verdict": "winner"')
     assert text.endswith("}\n")
 
 
 def test_a_figure_without_an_interval_has_null_ends():
-    found = json.loads(jsonfile.render(example_studies.unresolved().verdict))
+    found = json.loads(json_documents.render_verdict(example_studies.unresolved().verdict))
     assert found["candidates"][1]["ratio"]["low"] is None
 
 
 def test_every_measure_has_its_interval_and_the_verdict_says_which_percentile_it_is():
-    found = json.loads(jsonfile.render(example_studies.by_latency().verdict))
+    found = json.loads(json_documents.render_verdict(example_studies.by_latency().verdict))
     one = found["candidates"][1]
     for measure in ("tps", "ratio", "goal_ratio", "cv", "stall_seconds_per_1000", "latency_ms"):
         assert one[measure]["low"] <= one[measure]["mean"] <= one[measure]["high"]
@@ -83,7 +85,7 @@ def test_every_measure_has_its_interval_and_the_verdict_says_which_percentile_it
 
 
 def test_hostile_text_cannot_act_where_json_is_printed():
-    text = jsonfile.render(example_studies.hostile().verdict)
+    text = json_documents.render_verdict(example_studies.hostile().verdict)
     assert not set(text) & {"\x1b", "\x07", "\u202e", "\x7f", "\x9b"}
     assert json.loads(text)["warnings"][0]["data"]["line"] == example_studies.HOSTILE
 
@@ -93,7 +95,9 @@ def test_good_samples_fit_and_are_what_they_are_called(path):
     sample = json.loads(path.read_text(encoding="utf-8"))
     jsonschema.validate(sample, published(), cls=jsonschema.Draft202012Validator)
     assert GOOD[path.stem](sample)
-    assert jsonfile.render(Verdict.model_validate(sample)) == path.read_text(encoding="utf-8"), "not as dialin writes it"
+    assert json_documents.render_verdict(Verdict.model_validate(sample)) == path.read_text(encoding="utf-8"), (
+        "not as dialin writes it"
+    )
 
 
 @pytest.mark.parametrize("path", sorted((SCHEMA / "bad").glob("verdict-*.json")), ids=lambda path: path.stem)
