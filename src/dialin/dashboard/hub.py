@@ -32,16 +32,7 @@ _ENDED = b"event: over\ndata:\n\n"
 
 
 class Hub:
-    """One reader for all viewers.
-
-    Args:
-        follower: reads the study.
-        clock: tells the time.
-        identity: what tells the process of a number from a later one with the same.
-        alone: called when the study has ended and nobody has looked for a while; None where the page stays until it is ended.
-        every: seconds between two looks.
-        cpu: tells the CPU seconds that the thread which asks has used.
-    """
+    """One reader for all viewers; `alone` is called when the study has ended and nobody has looked for a while."""
 
     def __init__(
         self,

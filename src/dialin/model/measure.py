@@ -55,9 +55,9 @@ def deciding(candidate: CandidateVerdict, verdict: Verdict) -> Estimate | None:
 
 def improvement(ratio: Estimate, verdict: Verdict) -> int:
     """Return 1 where the whole interval is better than the baseline, -1 where all of it is worse, else 0."""
-    if ratio.low is None or ratio.high is None or ratio.low <= 1 <= ratio.high:
+    if not ratio.excludes_one:
         return 0
-    return 1 if (ratio.low > 1) == measure_of(verdict).higher_is_better else -1
+    return 1 if (ratio.mean > 1) == measure_of(verdict).higher_is_better else -1
 
 
 def band(verdict: Verdict) -> tuple[float, float]:

@@ -66,6 +66,17 @@ class Estimate(FrozenModel):
     low: float | None = Field(description="lower end of the interval; null where there is too little data for one")
     high: float | None = Field(description="upper end of the interval; null where there is too little data for one")
 
+    @property
+    def excludes_one(self) -> bool:
+        """Whether there is an interval that lies wholly above or wholly below 1."""
+        return self.low is not None and self.high is not None and not self.low <= 1 <= self.high
+
+    def may_equal(self, other: Estimate) -> bool:
+        """Return whether two intervals meet; one that is not known may lie anywhere."""
+        if self.low is None or self.high is None or other.low is None or other.high is None:
+            return True
+        return self.low <= other.high and other.low <= self.high
+
 
 class CandidateVerdict(FrozenModel):
     """What the study found of one candidate. A figure is null where no trial of the candidate ended well."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dialin.model.verdict import Estimate
 from dialin.model.why import Scaling, Usl, Why
 from dialin.report.verdict_sentences import interval
 from dialin.text import NOTHING, listed, number, percent
@@ -75,18 +74,12 @@ def description(why: Why, labels: Mapping[str, str], rate: str) -> str:
         found.sort(key=lambda one: -one[0].mean)
         if found:
             best, name = found[0]
-            alike = [labels[other] for tps, other in found[1:] if _overlap(tps, best)]
+            alike = [labels[other] for tps, other in found[1:] if tps.may_equal(best)]
             apart = f", not told apart from {listed(alike)}" if alike else ""
             parts.append(f"with {title(count)} {labels[name]} has the highest mean ({number(best.mean)} {rate}){apart}")
     peaks = [f"{labels[one.candidate]}: {peak(one.usl, counts)}" for one in why.scaling if one.usl]
     told = f"{'; '.join(parts)}." if parts else ""
     return f"{told[:1].upper()}{told[1:]}" + (f" The curves peak at so many threads: {'; '.join(peaks)}." if peaks else "")
-
-
-def _overlap(one: Estimate, other: Estimate) -> bool:
-    if one.low is None or one.high is None or other.low is None or other.high is None:
-        return True
-    return one.low <= other.high and other.low <= one.high
 
 
 def peak(usl: Usl, counts: Sequence[int]) -> str:

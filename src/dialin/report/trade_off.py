@@ -41,8 +41,8 @@ def _doubted(steadiest: CandidateVerdict, fastest: CandidateVerdict, verdict: Ve
     speed_proven = verdict.goal is Goal.THROUGHPUT and fastest.name in proven
     calm_proven = verdict.goal is Goal.STABILITY and steadiest.name in proven
     return [
-        *(["throughput"] if not speed_proven and _overlap(steadiest.ratio, fastest.ratio) else []),
-        *(["CV"] if not calm_proven and _overlap(steadiest.cv, fastest.cv) else []),
+        *(["throughput"] if not speed_proven and _may_equal(steadiest.ratio, fastest.ratio) else []),
+        *(["CV"] if not calm_proven and _may_equal(steadiest.cv, fastest.cv) else []),
     ]
 
 
@@ -50,7 +50,5 @@ def _place(candidate: CandidateVerdict) -> float:
     return candidate.tps.mean if candidate.tps else 0.0
 
 
-def _overlap(one: Estimate | None, other: Estimate | None) -> bool:
-    if one is None or other is None or one.low is None or one.high is None or other.low is None or other.high is None:
-        return True
-    return max(one.low, other.low) <= min(one.high, other.high)
+def _may_equal(one: Estimate | None, other: Estimate | None) -> bool:
+    return one is None or other is None or one.may_equal(other)

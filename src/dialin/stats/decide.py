@@ -154,12 +154,6 @@ def leaves(decision: Decision, racing: Sequence[str], baseline: str, rules: Rule
     """Return the candidates that leave the race: very probably worse than the best by more than is worthwhile.
 
     The baseline never leaves: everything is measured against it. Nor does its last rival.
-
-    Args:
-        decision: what all trials so far say.
-        racing: the candidates that are still in the race.
-        baseline: the candidate that ratios are taken to.
-        rules: what decides.
     """
     if not rules.choose:
         return frozenset()
@@ -260,14 +254,7 @@ def widest_fit(observations: Sequence[Observation], names: Sequence[str], baseli
 
 
 def ratios(fitted: Fit | None, names: Sequence[str], baseline: str, alpha: float) -> dict[str, Estimate | None]:
-    """Return each candidate's ratio to the baseline; None where the two cannot be compared.
-
-    Args:
-        fitted: the candidates that can be compared.
-        names: every candidate.
-        baseline: the candidate that ratios are taken to.
-        alpha: the error that all intervals together may make.
-    """
+    """Return each candidate's ratio to the baseline; None where the two cannot be compared."""
     compared = fitted.names if fitted is not None and baseline in fitted.names else ()
     return {name: fitted.ratio(name, baseline, alpha) if fitted and name in compared else None for name in names}
 

@@ -229,14 +229,6 @@ def rank_candidates(
 
     Where the ratio of two candidates differs between cells, one is better only if it has the higher figure in every cell, and
     they are never equal.
-
-    Args:
-        comparison: of the figures.
-        names: every candidate.
-        baseline: the leader among equal ones.
-        alpha: the error that all intervals together may make.
-        worthwhile: the smallest relative difference that matters.
-        barred: pairs that something else could tell apart as well, so that nothing is claimed of them.
     """
     states = dict.fromkeys(names, CandidateState.OPEN)
     leader = _leader(comparison, comparison.names, baseline)

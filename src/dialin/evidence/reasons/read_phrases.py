@@ -51,6 +51,6 @@ def _time(trials: Sequence[Measured], baseline: str, other: str) -> str:
     groups = blocks.components(seen, list(dict.fromkeys(one.candidate for one in seen)))
     fit = blocks.fit(seen, next((group for group in groups if {baseline, other} <= set(group)), ()))
     ratio = fit.ratio(other, baseline, _ALPHA) if fit else None
-    if ratio is None or ratio.low is None or ratio.high is None or ratio.low <= 1 <= ratio.high:
+    if ratio is None or not ratio.excludes_one:
         return "no difference in time that can be told"
     return f"{percent(abs(ratio.mean - 1))} {'more' if ratio.mean > 1 else 'less'} time"

@@ -78,7 +78,7 @@ def pair(record: StudyRecord, trials: Sequence[Measured]) -> Pair | None:
     else:
         other = max(others, key=lambda name: abs(math.log(fit.ratio(name, baseline, alpha).mean)))
     judged = next((one.goal_ratio or one.ratio for one in verdict.candidates if one.name == other), None) if verdict else None
-    return Pair(baseline, other, _apart(judged or fit.ratio(other, baseline, alpha)))
+    return Pair(baseline, other, (judged or fit.ratio(other, baseline, alpha)).excludes_one)
 
 
 def find_changes(rules: Sequence[Rule], record: StudyRecord, trials: Sequence[Measured], compared: Pair) -> list[Reason]:
@@ -190,11 +190,7 @@ def _selected(followed: Sequence[_Followed], compared: Pair, alpha: float) -> li
 def _moved(one: _Followed, compared: Pair, alpha: float) -> Estimate | None:
     ratios = [fit.ratio(compared.other, compared.baseline, alpha) for fit in one.fits]
     same = len({ratio.mean > 1 for ratio in ratios}) == 1
-    return ratios[0] if same and all(_apart(ratio) for ratio in ratios) else None
-
-
-def _apart(ratio: Estimate) -> bool:
-    return ratio.low is not None and ratio.high is not None and (ratio.low > 1 or ratio.high < 1)
+    return ratios[0] if same and all(ratio.excludes_one for ratio in ratios) else None
 
 
 def at_least(ratio: Estimate) -> float:

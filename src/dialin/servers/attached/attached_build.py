@@ -29,11 +29,7 @@ class AttachedBuild:
 
     @classmethod
     def of(cls, variables: Mapping[str, str]) -> AttachedBuild:
-        """Read it from a server's variables; MariaDB is never taken for MySQL, whatever version it pretends to be.
-
-        Raises:
-            UserError: the version is not one.
-        """
+        """Read it from a server's variables; MariaDB is never taken for MySQL, whatever version it pretends to be."""
         text = variables.get("version", "")
         numbers = text.partition("-")[0].split(".")
         if not numbers or not all(number.isdecimal() for number in numbers):

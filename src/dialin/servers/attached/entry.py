@@ -96,11 +96,7 @@ class UndoEntry:
 
 
 def read(path: Path) -> UndoEntry | None:
-    """Return the entry of a file, or None where there is none.
-
-    Raises:
-        UserError: it is there and cannot be read.
-    """
+    """Return the entry of a file, or None where there is none; raise UserError where it cannot be read."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         return UndoEntry(**{each.name: found[each.name] for each in fields(UndoEntry) if each.name in found})
@@ -120,12 +116,7 @@ def facts(build: AttachedBuild) -> dict[str, str | int]:
 
 
 def check_same_server(entry: UndoEntry, attached: Attached) -> None:
-    """Make sure that the server that answers is the one that was changed.
-
-    Raises:
-        UserError: it is another one.
-        ServerError: it does not answer.
-    """
+    """Raise UserError where the server that answers is not the one that was changed."""
     there = AttachedBuild.of(attached.variables()).facts
     if other := differences(entry.server, there):
         raise UserError(

@@ -33,7 +33,13 @@ _SAME_START = 2.0
 
 
 class Attached:
-    """An attached server; `timeout` is for connecting and for each answer, `patience` for a change, both in seconds."""
+    """An attached server; `timeout` is for connecting and for each answer, `patience` for a change, both in seconds.
+
+    Raises:
+        UserError: from any method: a privilege is missing, the server lacks a variable, takes no such value, or takes one only
+            at its start, or another dialin studies it.
+        ServerError: the server does not answer, refuses for another reason, or is not the one whose undo was written down.
+    """
 
     def __init__(self, account: Account, clock: Clock, *, timeout: float = 10.0, patience: float = PATIENCE) -> None:
         self._account = account
@@ -62,11 +68,7 @@ class Attached:
 
     @contextmanager
     def to_change(self, timeout: float | None = None) -> Iterator[tuple[Query, dict[str, str]]]:
-        """Connect in order to change something; gives all variables, too, as they are.
-
-        Raises:
-            ServerError: it does not answer, or another one does.
-        """
+        """Connect in order to change something; gives all variables, too, as they are."""
         if self._bound is None:
             raise RuntimeError("an attached server is changed only when its undo is written down")
         with self.connect(timeout or self.patience) as query:
@@ -85,12 +87,7 @@ class Attached:
 
     @cached_property
     def build(self) -> AttachedBuild:
-        """What it runs, read once.
-
-        Raises:
-            ServerError: it does not answer.
-            UserError: it is neither MySQL nor MariaDB.
-        """
+        """What it runs, read once."""
         return AttachedBuild.of(self._first_seen)
 
     # Its process
@@ -136,12 +133,7 @@ class Attached:
     # Looking before touching
 
     def live_reasons(self) -> list[str]:
-        """Return why the server must be taken for one that is in use, a sentence each; it takes a second or two.
-
-        Raises:
-            ServerError: it does not answer.
-            UserError: the account may not see what others do.
-        """
+        """Return why the server must be taken for one that is in use, a sentence each; it takes a second or two."""
         with self.connect() as query:
             return activity.reasons(query, global_variables(query), self._clock, not_others=self.claim.connection)
 
@@ -150,11 +142,7 @@ class Attached:
         activity.check_writable(self.variables())
 
     def needs_restart(self, names: Iterable[str]) -> list[str]:
-        """Return the variables that only a start can set. The server is asked, and nothing is changed.
-
-        Raises:
-            UserError: it lacks a variable, or a privilege is missing.
-        """
+        """Return the variables that only a start can set. The server is asked, and nothing is changed."""
         with self.connect() as query:
             return [name for name in map(self._variable, names) if not is_dynamic(query, name)]
 
@@ -162,12 +150,7 @@ class Attached:
         return variable(name, self._first_seen)
 
     def exact_values(self, names: Iterable[str]) -> dict[str, Value | None]:
-        """Return variables as SET takes them back: whole where SHOW cuts them off, None where they are NULL.
-
-        Raises:
-            UserError: the server lacks one.
-            ServerError: it does not answer.
-        """
+        """Return variables as SET takes them back: whole where SHOW cuts them off, None where they are NULL."""
         with self.connect() as query:
             return exact_values(query, names)
 
@@ -182,11 +165,6 @@ class Attached:
 
         Returns:
             What is in force of them, read right after the last of them was set; the server may have rounded it.
-
-        Raises:
-            UserError: there is no such variable, it takes no such value, only a start can set it, or a privilege is missing;
-                or another dialin studies the server.
-            ServerError: the server does not answer, is another one than was written down, or refuses for another reason.
         """
         journal = self._must_have_journal()
         wanted = {self._variable(name): value for name, value in setting.items()}
@@ -216,9 +194,6 @@ class Attached:
 
         Returns:
             Why a variable could not be set, by its name.
-
-        Raises:
-            ServerError: the server does not answer, or is another one than was written down.
         """
         with self.to_change() as (query, _):
             return self._setter(query).set_what_can_be(wanted)
@@ -227,12 +202,7 @@ class Attached:
         return Setter(query, self._clock, self.patience, self.log_tail)
 
     def persist_only(self, setting: Wanted) -> None:
-        """Give variables values for the next start (SET PERSIST_ONLY); None removes what is persisted.
-
-        Raises:
-            UserError: the server cannot keep values so, takes no such value, or a privilege is missing.
-            ServerError: it does not answer, is another one than was written down, or refuses for another reason.
-        """
+        """Give variables values for the next start (SET PERSIST_ONLY); None removes what is persisted."""
         journal = self._must_have_journal()
         self.check_persists()
         wanted = {self._variable(name): value for name, value in setting.items()}
@@ -273,12 +243,7 @@ class Attached:
             return _persisted(query)
 
     def bring_back_persisted(self, wanted: Mapping[str, str | None]) -> None:
-        """Give variables the values for the next start that they had; None takes them out.
-
-        Raises:
-            UserError: a privilege is missing.
-            ServerError: the server does not answer, is another one than was written down, or refuses.
-        """
+        """Give variables the values for the next start that they had; None takes them out."""
         with self.to_change() as (query, _):
             _persist(query, wanted)
         for name in wanted:

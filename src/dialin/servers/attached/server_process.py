@@ -17,11 +17,7 @@ _SAME_START = 10.0
 
 
 def find(account: Account, variables: Mapping[str, str], started: Callable[[], float]) -> int | None:
-    """Return the number of the server's process; None where it is not on this machine, or cannot be determined.
-
-    Raises:
-        ServerError: it does not answer.
-    """
+    """Return the number of the server's process; None where it is not on this machine, or cannot be determined."""
     if account.socket is not None:
         return _listener(account.socket)
     if not account.is_local or variables.get("hostname") != sockets.gethostname():

@@ -65,13 +65,7 @@ def empty(query: Query, name: str, owner: str) -> None:
 
 
 def drop(query: Query, name: str, owner: str, *, made: bool) -> str | None:
-    """Drop a schema that `make` made.
-
-    Args:
-        query: a connection.
-        name: of the schema.
-        owner: the entry of the undo log that it belongs to.
-        made: it is written down that dialin made it, so that it is dialin's though it is empty.
+    """Drop a schema that `make` made, an empty one only where `made` says that dialin wrote it down as its own.
 
     Returns:
         What was done or not, in a few words; None where there is no such schema.

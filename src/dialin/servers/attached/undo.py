@@ -41,7 +41,11 @@ _BEGIN_PATIENCE = 120.0
 
 
 class UndoLog:
-    """The entries on this machine, a file each."""
+    """The entries on this machine, a file each.
+
+    Raises:
+        UserError: from any method: an entry cannot be written or removed, or somebody made or replaced its schema.
+    """
 
     def __init__(self, directory: Path, clock: Clock | None = None) -> None:
         self._directory = directory
@@ -138,23 +142,13 @@ class UndoLog:
         return entry
 
     def make_schema(self, entry: UndoEntry, attached: Attached) -> None:
-        """Make the schema of an entry.
-
-        Raises:
-            UserError: it may not be made, or somebody made it meanwhile.
-            ServerError: the server does not answer, is another one, or refuses.
-        """
+        """Make the schema of an entry."""
         if entry.schema is not None:
             with attached.to_change(PATIENCE) as (query, _):
                 schemas.make(query, entry.schema, entry.id, self._journals[entry.id].schema_was_made)
 
     def empty_schema(self, entry: UndoEntry, attached: Attached) -> None:
-        """Drop the tables of an entry's schema, so that its data can be prepared again.
-
-        Raises:
-            UserError: somebody replaced the schema.
-            ServerError: the server does not answer, is another one, or refuses.
-        """
+        """Drop the tables of an entry's schema, so that its data can be prepared again."""
         if entry.schema is not None:
             with attached.to_change(PATIENCE) as (query, _):
                 schemas.empty(query, entry.schema, entry.id)
@@ -238,11 +232,7 @@ class UndoLog:
             return True  # the directory is gone or full, and this process began the study
 
     def forget(self, entry: UndoEntry) -> None:
-        """Strike an entry out.
-
-        Raises:
-            UserError: its file cannot be removed.
-        """
+        """Strike an entry out."""
         self._journals.pop(entry.id, None)
         self.remove(entry.id)
 
