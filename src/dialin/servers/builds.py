@@ -12,7 +12,7 @@ from pathlib import Path
 from dialin.errors import UserError
 from dialin.model.build import Build, BuildReference, Flavour, Version
 from dialin.paths import Home, replace_text
-from dialin.servers.install.installable import INSTALLABLE, Installable, nearest, parse_reference
+from dialin.servers.install.installable import INSTALLABLE, nearest, parse_reference
 from dialin.servers.install.manifest import installed, messages_directory
 
 _TIMEOUT = 20.0
@@ -195,7 +195,7 @@ def _remember(home: Home, directories: Sequence[Path]) -> None:
     replace_text(home.config, json.dumps({"directories": [str(each) for each in directories]}, indent=2) + "\n")
 
 
-def resolve(reference: BuildReference, builds: Sequence[Build], table: Sequence[Installable] = INSTALLABLE) -> Build:
+def resolve(reference: BuildReference, builds: Sequence[Build]) -> Build:
     """Return the build that a reference means: the newest that matches, the first listed among equals.
 
     Raises:
@@ -206,10 +206,10 @@ def resolve(reference: BuildReference, builds: Sequence[Build], table: Sequence[
         return max(matching, key=lambda build: build.version)
     there = ", ".join(dict.fromkeys(build.id for build in builds)) or "none at all"
     what = f"No build of {reference} is on this machine, which has {there}"
-    if any(row.covers(reference) for row in table):
+    if any(row.covers(reference) for row in INSTALLABLE):
         raise UserError(what, f"`dialin servers install {reference}` brings it")
     near = nearest(
-        reference, [*(BuildReference(each.flavour, each.version) for each in builds), *(row.reference for row in table)]
+        reference, [*(BuildReference(each.flavour, each.version) for each in builds), *(row.reference for row in INSTALLABLE)]
     )
     hint = f"The nearest is {near}; " if near else ""
     raise UserError(

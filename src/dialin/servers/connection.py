@@ -69,10 +69,10 @@ def connect(account: Account, *, timeout: float = 10.0) -> Iterator[Query]:
         yield _asking(connection)
 
 
-def answers(account: Account, *, timeout: float = 10.0) -> bool:
+def answers(account: Account) -> bool:
     """Return whether a server answers at all, be it only that it has no connection left."""
     try:
-        with connect(account, timeout=timeout) as query:
+        with connect(account) as query:
             query("SELECT 1")
     except ServerError as error:
         number = _number(error.__cause__)

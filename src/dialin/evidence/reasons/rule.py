@@ -98,14 +98,9 @@ def mean_of(probe: str, gauge: str) -> Of:
     return figure
 
 
-def setting(name: str, factor: float = 1.0) -> Of:
-    """Return what tells a variable in force."""
-
-    def figure(one: Measured) -> float | None:
-        value = one.setting(name)
-        return None if value is None else value * factor
-
-    return figure
+def setting(name: str) -> Of:
+    """Return what reads a variable in force."""
+    return lambda one: one.setting(name)
 
 
 def values_of(of: Of, trials: Sequence[Measured]) -> dict[int, float]:
