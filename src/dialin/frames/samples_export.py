@@ -32,11 +32,7 @@ _FORMULA = ("=", "+", "-", "@")
 
 
 def check_place(path: Path, directory: Path) -> None:
-    """Make sure that writing samples to a place replaces nothing but samples.
-
-    Raises:
-        UserError: it is a directory, a file of the study, or one that is there and is named neither .csv nor .parquet.
-    """
+    """Raise UserError where writing samples to a place would replace anything but samples."""
     if path.is_dir():
         raise UserError(f"{path} is a directory", "Name a file with --out")
     if _is_the_study_s(path, directory):

@@ -38,11 +38,7 @@ class Source:
         self.note: str | None = None
 
     def rows(self) -> list[tuple[Any, ...]]:
-        """Return its rows; none, and a `note`, where this server has no such table or the account may not read it.
-
-        Raises:
-            ServerError: it could not be read this time.
-        """
+        """Return its rows; none, and a `note`, where this server has no such table or the account may not read it."""
         while self.note is None:
             try:
                 return self._query(self._statements[0])

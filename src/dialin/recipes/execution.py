@@ -46,7 +46,7 @@ class RecipeStep:
     is_resumed: bool
 
     def run(self, watcher: Watcher, command: str) -> Verdict:
-        """Run the study to its verdict; what was finished before is not run again. `command` is the command line that begins it.
+        """Run the study to its verdict, begun by a command line; what was finished before is not run again.
 
         Raises:
             DialinError: it could not be finished; what was measured is in the directory.

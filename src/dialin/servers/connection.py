@@ -106,11 +106,7 @@ class Stream:
         self.query: Query = _asking(connection)
 
     def exhaust(self, statement: str, timeout: float) -> int:
-        """Receive and drop all rows of a statement, and return how many; the timeout, in seconds, is for each packet.
-
-        Raises:
-            RefusedError: it is refused, or the connection was lost.
-        """
+        """Receive and drop all rows of a statement, and return how many; the timeout, in seconds, is for each packet."""
         self._wait_for(timeout)
         try:
             with self._connection.cursor(pymysql.cursors.SSCursor) as cursor:

@@ -98,9 +98,6 @@ def fit(observations: Iterable[Observation], names: Sequence[str]) -> Fit | None
     Returns:
         The fit, or None where the differences cannot be estimated: fewer than two candidates, a candidate without a trial or
         with none that a chain of common strata connects to the others, or no trial with any value above zero.
-
-    Raises:
-        ValueError: a value is negative or not a number.
     """
     used = _of(observations, names)
     logs = log_values(used)
@@ -193,9 +190,6 @@ def levels(observations: Iterable[Observation], names: Sequence[str], alpha: flo
     figure that is not a comparison; that is why it is wider than that of `Fit.ratio`. All of them hold together with
     probability 1 - alpha (Bonferroni, one standard deviation for all candidates); there is none while no candidate has two
     trials.
-
-    Raises:
-        ValueError: a value is negative or not a number.
     """
     used = _of(observations, names)
     present = [name for name in names if any(one.candidate == name for one in used)]

@@ -177,11 +177,7 @@ class Comparison:
 
 
 def compare(observations: Sequence[Observation], names: Sequence[str]) -> Comparison:
-    """Compare candidates by distinct runs; the stratum of a run is its cell: all that could matter beside the candidate.
-
-    Raises:
-        ValueError: a figure is negative or not a number.
-    """
+    """Compare candidates by distinct runs; the stratum of a run is its cell: all that could matter beside the candidate."""
     met = _met(observations, names)
     group = max(components(met, names), key=lambda one: (sum(seen.candidate in one for seen in met), len(one)))
     fitted = fit(met, group) if len(group) > 1 else None

@@ -94,11 +94,7 @@ def _canonical(name: str) -> str:
 
 
 def check_value(variable: Variable, value: Value, build_id: str = "") -> None:
-    """Make sure that a value is of a variable's type and within the range that the server itself gives.
-
-    Raises:
-        UserError: it is not; the error gives the range, in size letters where the value has one.
-    """
+    """Raise UserError, with the range, where a value is not of a variable's type or not in the range that the server gives."""
     text = str(value)
     if any(not character.isprintable() and character != "\t" for character in text):
         raise _refused(variable, "text without control characters", repr(text), build_id)
@@ -158,11 +154,7 @@ def duplicates(candidates: Sequence[Candidate]) -> list[tuple[str, str]]:
 
 
 def check_memory(candidate: str, needed: Mapping[str, int], available: int) -> None:
-    """Make sure that a candidate fits in memory.
-
-    Raises:
-        UserError: it does not; the error names the largest part.
-    """
+    """Raise UserError where a candidate does not fit in memory; the error names the largest part."""
     total = sum(needed.values())
     if total > available:
         part, size = max(needed.items(), key=lambda item: item[1])

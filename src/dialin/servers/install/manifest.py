@@ -41,11 +41,7 @@ class Layout:
 
 
 def check_search_path(root: Path) -> None:
-    """Make sure that a loader can be told to search directories under a root.
-
-    Raises:
-        UserError: the path holds what stands between two directories there.
-    """
+    """Raise UserError where a loader cannot be told to search under a root, whose path holds what separates directories."""
     if any(mark in str(root) for mark in ":;"):
         raise UserError(f"A loader's path cannot hold ':' or ';': {root}", "Set DIALIN_HOME to another directory")
 
