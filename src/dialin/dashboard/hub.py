@@ -61,7 +61,7 @@ class Hub:
         self._rests_until = 0.0
         self._making: asyncio.Task[None] | None = None
         self._trouble = ""
-        self._told: Holder | None = None
+        self._stopped: Holder | None = None
         self._over = False
 
     @property
@@ -79,7 +79,7 @@ class Hub:
                 try:
                     self._end_where_alone()
                 except Exception as error:  # as with a look: the page that stops looking would show what is past
-                    self._tell_of(error)
+                    self._report_error(error)
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._wanted.wait(), self._every)
         finally:
@@ -90,7 +90,7 @@ class Hub:
         """End the page: every stream says so and closes."""
         self._over = True
         self._wanted.set()
-        self._tell()
+        self._publish()
 
     async def look(self) -> None:
         """Look at the study once, and tell the viewers what is new."""
@@ -100,7 +100,7 @@ class Hub:
             self._say(self._trouble)
         except Exception as error:  # the directory may be gone, or its disk; what was seen last stays
             self._follower.forget()
-            self._tell_of(error)
+            self._report_error(error)
 
     async def stream(self) -> AsyncIterator[bytes]:
         """Yield the live part of the page, again whenever it changes, as server-sent events."""
@@ -133,23 +133,23 @@ class Hub:
         holder = self._follower.holder()
         if holder is None:
             return False
-        if holder == self._told:
+        if holder == self._stopped:
             return True  # told again, it would give up putting things in order
         if not stop_now(holder, self._follower.directory, self._identity):
             return False
-        self._told = holder
+        self._stopped = holder
         self._wanted.set()
         return True
 
     def _say(self, trouble: str) -> None:
-        directory, stopping = self._follower.directory, self._told is not None and self._follower.holder() == self._told
+        directory, stopping = self._follower.directory, self._stopped is not None and self._follower.holder() == self._stopped
         now, number = self._clock.now(), self._number
         told = view(self._snapshot, directory, now, stopping=stopping, report=number, trouble=trouble).encode()
         if told != self._live:
             self._live = told
-            self._tell()
+            self._publish()
 
-    def _tell_of(self, error: Exception) -> None:
+    def _report_error(self, error: Exception) -> None:
         words = f"The study cannot be read: {error if isinstance(error, DialinError) else type(error).__name__}"
         try:
             self._say(words)
@@ -157,7 +157,7 @@ class Hub:
             self._snapshot = Snapshot(State.READYING, Board())
             self._say(words)
 
-    def _tell(self) -> None:
+    def _publish(self) -> None:
         self._news.set()
         self._news = asyncio.Event()
 

@@ -22,7 +22,7 @@ from dialin.dashboard.guard import TOKEN, Guard, Served
 from dialin.dashboard.hub import Hub
 from dialin.report.html import assets
 
-_MOST_ASKED = 1024
+_LONGEST_BODY = 1024
 """Bytes of a request's body; those of the page have a few."""
 
 
@@ -93,7 +93,7 @@ async def _asked(request: Request) -> Any:
     said = b""
     async for piece in request.stream():
         said += piece
-        if len(said) > _MOST_ASKED:
+        if len(said) > _LONGEST_BODY:
             return None
     try:
         return json.loads(said)

@@ -34,7 +34,7 @@ def semaphores(record: StudyRecord) -> Semaphores:
     names = measured.names(trials, record)
     by_name = {name: [one for one in trials if one.trial.candidate == name and _watched(one)] for name in names}
     seen = {name: trials for name, trials in by_name.items() if trials}
-    told = {name: own for name, trials in seen.items() if (own := [one for one in trials if _told(one)])}
+    told = {name: own for name, trials in seen.items() if (own := [one for one in trials if _reports_spins(one)])}
     servers = {candidate.name: candidate.server for candidate in record.spec.candidates}
     counting = {servers[name] for name, trials in told.items() if any(_rises(trials))}
     spinning = {name: trials for name, trials in told.items() if servers[name] in counting}
@@ -55,7 +55,7 @@ def threads_seen(one: Measured, counter: str) -> float | None:
     failed is counted among the readings of a probe and saw nobody: where some did, the mean is too low by their share.
     """
     seen = one.watched.get(_PROBE)
-    if seen is None or not _told(one):
+    if seen is None or not _reports_spins(one):
         return None
     compared = seen.readings - one.windows
     return seen.counters.get(counter, 0.0) / compared if compared > 0 else None
@@ -103,7 +103,7 @@ def _watched(one: Measured) -> bool:
     return seen is not None and bool(seen.counters or seen.gauges)
 
 
-def _told(one: Measured) -> bool:
+def _reports_spins(one: Measured) -> bool:
     """Return whether the server tells of semaphores: each that does writes its spins, be they zeros."""
     return any(name.startswith((_SPIN, SEEN)) for name in _counters(one))
 

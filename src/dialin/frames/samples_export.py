@@ -25,7 +25,7 @@ from dialin.text import visible
 
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
 _REPLACED = tuple(f".{form}" for form in Format)
-_KEPT = ("evidence", "waits")
+_DIRECTORIES = ("evidence", "waits")
 """The directories beside a study's database."""
 
 _FORMULA = ("=", "+", "-", "@")
@@ -45,7 +45,7 @@ def _is_the_study_s(path: Path, directory: Path) -> bool:
     place, home = (Path(os.path.realpath(each)) for each in (path.parent, directory))
     if place == home:
         return path.name in (FILE, lock.FILE, requests.FILE) or path.name.startswith(f"{FILE}-")
-    return place.parent == home and place.name in _KEPT
+    return place.parent == home and place.name in _DIRECTORIES
 
 
 def write(store: Store, path: Path, form: Format) -> int:

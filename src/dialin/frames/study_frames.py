@@ -83,10 +83,10 @@ class Study:
     def samples(self) -> pl.DataFrame:
         """Every second of every trial, warm-up and failed trials too: throughput, latency, errors, what the host did."""
 
-        def asked(store: Store) -> pl.DataFrame:
+        def read_all(store: Store) -> pl.DataFrame:
             return samples.whole(samples.pieces(store))
 
-        return self._once("samples", asked).clone()
+        return self._once("samples", read_all).clone()
 
     @property
     def verdict(self) -> pl.DataFrame:

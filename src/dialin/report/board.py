@@ -36,7 +36,7 @@ def step_label(trial: Trial, step: Step, newest: Sample | None, levels: int) -> 
 SPARK_SECONDS = 60
 """Samples that a board keeps unless told."""
 
-_LINES_KEPT = 50
+_MOST_LINES = 50
 _BARS = "▁▂▃▄▅▆▇█"
 _ASCII_BARS = "_.-=+*%#"
 
@@ -63,7 +63,7 @@ class Board:
     step_began: float = 0.0
     seconds: deque[Sample] = field(default_factory=lambda: deque(maxlen=SPARK_SECONDS))
     standings: Mapping[str, Standing] = field(default_factory=dict)
-    lines: deque[tuple[float, str]] = field(default_factory=lambda: deque(maxlen=_LINES_KEPT))
+    lines: deque[tuple[float, str]] = field(default_factory=lambda: deque(maxlen=_MOST_LINES))
     verdict: Verdict | None = None
     notice: str = ""
 

@@ -133,11 +133,11 @@ def windows(
     return f"{reading} Medians: {'; '.join(parts) or 'none yet'}."
 
 
-def latency(found: Mapping[str, Sequence[float]], style: Mapping[str, Style], percentile: int, threads: int | None) -> str:
+def latency(latencies: Mapping[str, Sequence[float]], style: Mapping[str, Style], percentile: int, threads: int | None) -> str:
     """Return the chart of latency's percentiles in words."""
     told = "; ".join(
         f"{style[name].label}: {', '.join(number(values[place]) for place in (len(values) // 2, int(0.99 * len(values)), -1))}"
-        for name, values in found.items()
+        for name, values in latencies.items()
     )
     alone = f" Only seconds with {threads:,} threads." if threads else ""
     return (

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from dialin.model.record import StudyRecord
 from dialin.model.trial import Purpose, Sample, TrialState
 from dialin.report import captions
-from dialin.report.chart import NARROW_LABEL, Chart, ChartToggle, axis, blank, latency_axis, plain, room, safe
+from dialin.report.chart import NARROW_LABEL, Chart, ChartToggle, axis, blank, label_margin, latency_axis, plain, safe
 from dialin.report.charts_why import dash_of, pixels
 from dialin.report.load_units import RUNS, units_in
 from dialin.report.style import Style
@@ -50,7 +50,7 @@ def windows(record: StudyRecord, series: Sequence[Series], style: Mapping[str, S
     labels = [style[name].label for name in grouped]
     rows: list[tuple[float, str, str]] = []
     figure = blank(
-        margin={"l": room(labels), "r": 16, "t": 8, "b": 32},
+        margin={"l": label_margin(labels), "r": 16, "t": 8, "b": 32},
         xaxis={**axis(""), "rangemode": "tozero"},
         yaxis={**axis(""), "showgrid": False, "zeroline": False},
     )
@@ -72,8 +72,8 @@ def windows(record: StudyRecord, series: Sequence[Series], style: Mapping[str, S
     short = [shorten(label, NARROW_LABEL) for label in names]
     figure.update_yaxes(tickvals=[at for at, *_ in rows], ticktext=[safe(label) for label in names], range=[place - 1, -0.9])
     figure.update_layout(
-        margin={"l": room(names)},
-        meta={"narrow": {"margin": {"l": room(short)}, "yaxis": {"ticktext": [safe(label) for label in short]}}},
+        margin={"l": label_margin(names)},
+        meta={"narrow": {"margin": {"l": label_margin(short)}, "yaxis": {"ticktext": [safe(label) for label in short]}}},
     )
     of = "candidate and number of threads" if levels else "candidate" if pooled else "trial"
     return Chart(

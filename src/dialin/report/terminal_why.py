@@ -48,7 +48,7 @@ def print_strongest(record: StudyRecord, why: Why | None, page: Page) -> None:
         return
     page.labelled("Why:", why_sentences.summary(why))
     for number, reason in enumerate(why.reasons[: why_sentences.SHOWN], start=1):
-        page.numbered(number, _told(reason))
+        page.numbered(number, _sentence(reason))
     page.text("Costs, charts and all reasons:", "dim", _INDENT)
     page.copyable(f"{_INDENT}{visible(shlex.join(['dialin', 'explain', record.directory]))}")
     page.gap()
@@ -76,7 +76,7 @@ def print_why(record: StudyRecord, why: Why, console: Console) -> None:
         page.labelled("Not read:", note)
 
 
-def _told(reason: Reason) -> str:
+def _sentence(reason: Reason) -> str:
     return f"{visible(reason.text)} [{why_sentences.KINDS[reason.kind]}]"
 
 

@@ -26,7 +26,7 @@ class Instance(Protocol):
     def is_gone(self) -> bool:
         """Tell whether it has ended."""
 
-    def last_words(self) -> str:
+    def exit_reason(self) -> str:
         """Return in one line why it ended."""
 
     def log_tail(self) -> str:

@@ -140,7 +140,9 @@ class Sandbox:
                 self.kill()
                 code = -signal.SIGKILL
         if code != 0:
-            raise ServerError(f"{self.build.id} could not make a data directory: {self.last_words()}", log_tail=self.log_tail())
+            raise ServerError(
+                f"{self.build.id} could not make a data directory: {self.exit_reason()}", log_tail=self.log_tail()
+            )
 
     def boot(self, settings: Mapping[str, Value], *, cpus: str | None = None) -> None:
         """Start the server with the given settings and wait until it answers.
@@ -158,7 +160,7 @@ class Sandbox:
         limit = self._clock.monotonic() + BOOT_LIMIT
         while True:
             if process.poll() is not None:
-                raise ServerError(f"{self.build.id} did not start: {self.last_words()}", log_tail=self.log_tail())
+                raise ServerError(f"{self.build.id} did not start: {self.exit_reason()}", log_tail=self.log_tail())
             if self.socket.exists() and self._answers():
                 return
             if self._clock.monotonic() > limit:
@@ -199,7 +201,7 @@ class Sandbox:
         """Return the last lines of the error log, or of what the server printed before it had one."""
         return tail(self.log) or tail(self.directory / "console.log")
 
-    def last_words(self) -> str:
+    def exit_reason(self) -> str:
         """Return in one line why the server ended: its signal, or the last error in its log."""
         code = self._process.poll() if self._process else None
         if code is not None and code < 0:
@@ -226,7 +228,7 @@ class Sandbox:
             self.kill()
             raise ServerError(f"{self.build.id} did not stop within {patience:.0f} s", log_tail=self.log_tail()) from None
         if code != 0:
-            raise ServerError(f"{self.build.id} did not stop cleanly: {self.last_words()}", log_tail=self.log_tail())
+            raise ServerError(f"{self.build.id} did not stop cleanly: {self.exit_reason()}", log_tail=self.log_tail())
 
     def kill(self) -> None:
         """End the server at once; its data is private and thrown away."""

@@ -155,7 +155,7 @@ def _check_alive(instance: Instance) -> None:
         ServerError: it has.
     """
     if instance.is_gone():
-        raise ServerError(f"The server ended: {instance.last_words()}", log_tail=instance.log_tail())
+        raise ServerError(f"The server ended: {instance.exit_reason()}", log_tail=instance.log_tail())
 
 
 class _Life:
@@ -208,7 +208,7 @@ class _Life:
             # A driver that loses its server dies too; the server is the one to name.
             there = self._stage.instance()
             if there is not None and there.is_gone():
-                return self._failure("server", f"The server ended: {there.last_words()}", there.log_tail())
+                return self._failure("server", f"The server ended: {there.exit_reason()}", there.log_tail())
             return self._failure("workload", str(error), error.log_tail)
         finally:
             self._stop()

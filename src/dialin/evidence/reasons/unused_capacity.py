@@ -81,7 +81,7 @@ def _change_buffer(one: Measured) -> Use | None:
     return pages.most * shared_figures.page_size(one), pool * most / 100
 
 
-def _change_buffer_words(use: Use) -> str:
+def _change_buffer_sentence(use: Use) -> str:
     return f"The change buffer never used more than {size(use[0])} of the {size(use[1])} that it may take of the buffer pool"
 
 
@@ -95,7 +95,7 @@ def _buffer_pool(one: Measured) -> Use | None:
     return (total.most - idle) * shared_figures.page_size(one), total.most * shared_figures.page_size(one)
 
 
-def _buffer_pool_words(use: Use) -> str:
+def _buffer_pool_sentence(use: Use) -> str:
     return f"{size(use[1] - use[0])} of the buffer pool's {size(use[1])} were never used ({percent(1 - use[0] / use[1])})"
 
 
@@ -106,7 +106,7 @@ def _query_cache(one: Measured) -> Use | None:
     return (0.0 if hits == 0 else there), there
 
 
-def _query_cache_words(use: Use) -> str:
+def _query_cache_sentence(use: Use) -> str:
     return f"The query cache of {size(use[1])} never answered a query"
 
 
@@ -120,7 +120,7 @@ def _key_buffer(one: Measured) -> Use | None:
 _WORTH_TELLING = 64 * 2**20
 
 
-def _key_buffer_words(use: Use) -> str:
+def _key_buffer_sentence(use: Use) -> str:
     if use[0] <= 0:
         return f"The key buffer of {size(use[1])} was never used"
     return f"The key buffer never held more than {size(use[0])} of its {size(use[1])}"
@@ -131,7 +131,7 @@ def _adaptive_hash(one: Measured) -> Use | None:
     return None if share is None or one.trial.in_force.get("innodb_adaptive_hash_index", "").upper() != "ON" else (share, 1.0)
 
 
-def _adaptive_hash_words(use: Use) -> str:
+def _adaptive_hash_sentence(use: Use) -> str:
     return f"The adaptive hash index was on and answered {percent(use[0])} of all searches"
 
 
@@ -140,7 +140,7 @@ def _table_cache(one: Measured) -> Use | None:
     return None if tables is None or there is None else (tables.most, there)
 
 
-def _table_cache_words(use: Use) -> str:
+def _table_cache_sentence(use: Use) -> str:
     return f"The table cache never held more than {number(use[0])} of its {number(use[1])} tables"
 
 
@@ -149,7 +149,7 @@ def _thread_cache(one: Measured) -> Use | None:
     return None if cached is None or not there else (cached.most, there)
 
 
-def _thread_cache_words(use: Use) -> str:
+def _thread_cache_sentence(use: Use) -> str:
     return f"The thread cache never held more than {number(use[0])} of its {number(use[1])} threads"
 
 
@@ -158,7 +158,7 @@ def _redo_log(one: Measured) -> Use | None:
     return None if age is None or there is None else (age.most, there)
 
 
-def _redo_log_words(use: Use) -> str:
+def _redo_log_sentence(use: Use) -> str:
     return f"The redo log never held more than {size(use[0])} of its {size(use[1])} that were not written to the tables yet"
 
 
@@ -170,19 +170,19 @@ CAPACITIES: tuple[Capacity, ...] = (
         "change buffer",
         _change_buffer,
         0.25,
-        _change_buffer_words,
+        _change_buffer_sentence,
         sources.CHANGE_BUFFER,
         "bytes",
     ),
-    Capacity("buffer_pool_unused", "buffer pool", _buffer_pool, 0.8, _buffer_pool_words, sources.BUFFER_POOL, "bytes"),
-    Capacity("query_cache_unused", "query cache", _query_cache, 0.0, _query_cache_words, sources.QUERY_CACHE, "bytes"),
-    Capacity("key_buffer_unused", "key buffer", _key_buffer, 0.25, _key_buffer_words, sources.KEY_CACHE, "bytes"),
+    Capacity("buffer_pool_unused", "buffer pool", _buffer_pool, 0.8, _buffer_pool_sentence, sources.BUFFER_POOL, "bytes"),
+    Capacity("query_cache_unused", "query cache", _query_cache, 0.0, _query_cache_sentence, sources.QUERY_CACHE, "bytes"),
+    Capacity("key_buffer_unused", "key buffer", _key_buffer, 0.25, _key_buffer_sentence, sources.KEY_CACHE, "bytes"),
     Capacity(
         "adaptive_hash_unused",
         "adaptive hash index",
         _adaptive_hash,
         0.02,
-        _adaptive_hash_words,
+        _adaptive_hash_sentence,
         sources.ADAPTIVE_HASH,
         "share of searches",
     ),
@@ -191,7 +191,7 @@ CAPACITIES: tuple[Capacity, ...] = (
         "table cache",
         _table_cache,
         0.25,
-        _table_cache_words,
+        _table_cache_sentence,
         sources.TABLE_CACHE,
         "tables",
         ("table_open_cache", "table_open_cache_instances"),
@@ -201,10 +201,10 @@ CAPACITIES: tuple[Capacity, ...] = (
         "thread cache",
         _thread_cache,
         0.25,
-        _thread_cache_words,
+        _thread_cache_sentence,
         sources.THREAD_CACHE,
         "threads",
         ("thread_cache_size",),
     ),
-    Capacity("redo_log_unused", "redo log", _redo_log, 0.25, _redo_log_words, sources.REDO_LOG, "bytes", _REDO),
+    Capacity("redo_log_unused", "redo log", _redo_log, 0.25, _redo_log_sentence, sources.REDO_LOG, "bytes", _REDO),
 )

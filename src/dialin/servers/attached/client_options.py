@@ -87,7 +87,7 @@ def find_account(
         socket=socket,
         host=host,
         port=port,
-        user=gathered.text("user") or _own_name(environment),
+        user=gathered.text("user") or _system_user(environment),
         password=gathered.text("password") or environment.get("MYSQL_PWD", ""),
         tls=_tls(gathered),
         notes=tuple(gathered.notes),
@@ -185,7 +185,7 @@ def _port(text: str) -> int:
     return int(text)
 
 
-def _own_name(environment: Mapping[str, str]) -> str:
+def _system_user(environment: Mapping[str, str]) -> str:
     if os.geteuid() == 0:
         return "root"
     return environment.get("USER") or environment.get("LOGNAME") or pwd.getpwuid(os.geteuid()).pw_name

@@ -120,7 +120,7 @@ class Attached:
         except ServerError:
             return not server_process.listens(self._account)  # one that takes no more connections is not gone
 
-    def last_words(self) -> str:
+    def exit_reason(self) -> str:
         """Return in one line why it ended, as far as that can be seen from here."""
         lines = self.log_tail().splitlines()
         errors = [line for line in lines if "[ERROR]" in line and "Aborting" not in line]
@@ -282,7 +282,7 @@ class Attached:
     def _wait_for_restart(self, started: float, known: int | None, printed: str) -> None:
         self._process = None
         limit = self._clock.monotonic() + self.patience
-        while not self._runs_anew(started, known):
+        while not self._has_restarted(started, known):
             if self._clock.monotonic() > limit:
                 raise ServerError(
                     f"The server did not answer within {self.patience:.0f} s of its restart",
@@ -291,7 +291,7 @@ class Attached:
                 )
             self._clock.sleep(_POLL)
 
-    def _runs_anew(self, started: float, known: int | None) -> bool:
+    def _has_restarted(self, started: float, known: int | None) -> bool:
         if self._account.socket is not None and not server_process.listens(self._account):
             return False
         try:

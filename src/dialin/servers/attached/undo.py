@@ -109,7 +109,7 @@ class UndoLog:
                 already or may not be made, or nothing can be written down; nothing was changed.
             ServerError: the server does not answer.
         """
-        with _in_words(self._directory):
+        with _as_user_errors(self._directory):
             self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
             with self._locks.held(_BEGIN, _BEGIN_PATIENCE) as taken:
                 if not taken:
@@ -186,7 +186,7 @@ class UndoLog:
         """
         attached.journal = None
         try:
-            with _in_words(self._directory):
+            with _as_user_errors(self._directory):
                 return self._undo(entry, attached, restart_command)
         finally:
             self._locks.release(entry.id)
@@ -238,7 +238,7 @@ class UndoLog:
 
     def remove(self, name: str) -> None:
         """Remove the file of an entry, though it may not be readable."""
-        with _in_words(self._directory):
+        with _as_user_errors(self._directory):
             self._path(name).unlink(missing_ok=True)
             self._locks.remove(name)
 
@@ -249,7 +249,7 @@ class UndoLog:
         # replace_text makes a file anew; it must be private from its first byte on.
         before = os.umask(0o077)
         try:
-            with _in_words(self._directory):
+            with _as_user_errors(self._directory):
                 self._directory.mkdir(parents=True, exist_ok=True)
                 self._locks.take(entry.id)  # anew where somebody cleared the directory
                 replace_text(self._path(entry.id), json.dumps(asdict(entry)))
@@ -306,7 +306,7 @@ def _describe(
 
 
 @contextmanager
-def _in_words(directory: Path) -> Iterator[None]:
+def _as_user_errors(directory: Path) -> Iterator[None]:
     """Say in words what the file system does not let dialin do."""
     try:
         yield

@@ -14,7 +14,7 @@ _CODENAMES = ("buster", "bullseye", "bookworm", "trixie", "forky", "duke", "sid"
 _RELEASES = frozenset((*_CODENAMES, "oldoldstable", "oldstable", "stable", "testing", "unstable"))
 _SUFFIXES = ("", "-updates", "-security")
 _ARCHIVE_KEYRING = "debian-archive"
-_NOT_KEPT = frozenset(("types", "uris", "suites", "components", "enabled", "architectures", "languages", "targets"))
+_NOT_OPTIONS = frozenset(("types", "uris", "suites", "components", "enabled", "architectures", "languages", "targets"))
 _LONG_NAMES = {"arch": "architectures", "lang": "languages", "target": "targets"}
 _ONE_LINE = re.compile(r"deb\s+(?:\[(?P<options>[^\]]*)\]\s+)?(?P<uri>\S+)\s+(?P<suite>\S+)(?P<components>(?:\s+\S+)*)\s*")
 
@@ -96,7 +96,7 @@ def _stanzas(text: str) -> Iterator[dict[str, str]]:
 
 
 def _keep(fields: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in fields.items() if name and name not in _NOT_KEPT}
+    return {name: value for name, value in fields.items() if name and name not in _NOT_OPTIONS}
 
 
 def turned_to(archives: Sequence[Archive], suite: str) -> list[Archive]:
