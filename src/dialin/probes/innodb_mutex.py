@@ -13,8 +13,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from dialin.model.query import Query
 from dialin.probes import innodb_status, innodb_text
-from dialin.probes.probe import Query, Reading
+from dialin.probes.probe import Reading
 from dialin.probes.source import Source
 from dialin.text import size
 

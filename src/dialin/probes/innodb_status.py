@@ -13,9 +13,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from dialin.model.query import Query
 from dialin.probes import innodb_text
 from dialin.probes.innodb_text import InnodbStatus, Pool, SemaphoreText
-from dialin.probes.probe import Query, Reading
+from dialin.probes.probe import Reading
 from dialin.probes.source import Source
 
 STATEMENT = "SHOW ENGINE INNODB STATUS"

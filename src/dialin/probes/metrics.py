@@ -6,7 +6,8 @@ Cost: one statement a second, which takes about 0.3 ms of CPU of the server and 
 
 from __future__ import annotations
 
-from dialin.probes.probe import Query, Reading
+from dialin.model.query import Query
+from dialin.probes.probe import Reading
 from dialin.probes.source import Source
 
 _ASKED = "SELECT NAME, COUNT, TYPE FROM information_schema.innodb_metrics WHERE"

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
-
-Query = Callable[..., list[tuple[Any, ...]]]
-"""Runs one statement, with arguments for its `%s`, and returns its rows; raises `ServerError` where that fails or is slow."""
+from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True)

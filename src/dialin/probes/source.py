@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dialin.errors import ServerError
-from dialin.probes.probe import Query
+from dialin.model.query import Query
 
 _UNKNOWN_COLUMN = (1054,)
 _ABSENT = (1109, 1146, 1193)

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from dialin.probes.probe import Query, Reading
+from dialin.model.query import Query
+from dialin.probes.probe import Reading
 from dialin.probes.source import PerformanceSchema, notes_of
 
 _PICOSECONDS = 1e12

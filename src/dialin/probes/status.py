@@ -10,7 +10,8 @@ from __future__ import annotations
 import functools
 import re
 
-from dialin.probes.probe import Query, Reading
+from dialin.model.query import Query
+from dialin.probes.probe import Reading
 
 _GAUGES = re.compile(
     "|".join(

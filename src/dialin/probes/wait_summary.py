@@ -7,7 +7,8 @@ turned on: with a server's own defaults that is file and table I/O and the locks
 
 from __future__ import annotations
 
-from dialin.probes.probe import Query, Reading
+from dialin.model.query import Query
+from dialin.probes.probe import Reading
 from dialin.probes.source import PerformanceSchema, notes_of
 
 _SECOND = 1e12

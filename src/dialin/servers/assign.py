@@ -6,8 +6,9 @@ from collections.abc import Container, Iterable, Mapping
 from enum import StrEnum
 
 from dialin.errors import DialinError, UserError
+from dialin.model.query import Query
 from dialin.model.setting import Value, as_number, canonical_name
-from dialin.servers.connection import Query, RefusedError, global_variables
+from dialin.servers.connection import RefusedError, global_variables
 from dialin.variables.aliases import VARIABLE_OF
 
 Wanted = Mapping[str, Value | None]

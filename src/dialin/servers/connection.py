@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 
 import pymysql
 import pymysql.cursors
 from pymysql.constants import CR, ER
 
 from dialin.errors import ServerError
+from dialin.model.query import Query
 from dialin.servers.account import Account, TlsMode
 from dialin.text import shorten
 
@@ -39,13 +40,6 @@ _NAMES = {number: name.removeprefix("CR_") for part in (ER, CR) for name, number
 def error_name(number: int) -> str | None:
     """Return what MySQL calls an error, such as `DUP_ENTRY` for 1062; None where that is not known."""
     return _NAMES.get(number)
-
-
-class Query(Protocol):
-    """Runs one statement and returns its rows."""
-
-    def __call__(self, statement: str, arguments: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-        """Run it; each `%s` stands for an argument, which the client quotes."""
 
 
 class RefusedError(ServerError):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from dialin.model.query import Query
 from dialin.servers.account import Account
-from dialin.servers.connection import Query
 
 
 class Instance(Protocol):

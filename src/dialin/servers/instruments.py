@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
+from dialin.model.query import Query
 from dialin.model.setting import Value
 from dialin.servers.capabilities import Capability, Versioned, has
-from dialin.servers.connection import Query, RefusedError
+from dialin.servers.connection import RefusedError
 
 MOST_ROWS = 1_048_576
 """Rows that `events_waits_history_long` holds at the most, on every build from 5.5.9 to 9.7.4 and 10.1.13 to 11.4.5."""

@@ -12,9 +12,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from dialin.model.query import Query
 from dialin.model.setting import Value
 from dialin.servers.capabilities import Capability, Versioned, has
-from dialin.servers.connection import Query, RefusedError
+from dialin.servers.connection import RefusedError
 
 _O_DIRECT = 0o40000
 _DATA_FILES = ("ibdata", ".ibd")

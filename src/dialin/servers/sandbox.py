@@ -21,11 +21,12 @@ import pymysql
 from dialin.clock import Clock
 from dialin.errors import ServerError, UserError
 from dialin.model.build import Build
+from dialin.model.query import Query
 from dialin.model.setting import Value
 from dialin.paths import Home
 from dialin.servers.account import Account
 from dialin.servers.capabilities import Capability, base_options, has
-from dialin.servers.connection import Query, connect
+from dialin.servers.connection import connect
 from dialin.servers.ledger import Ledger, LedgerEntry
 from dialin.servers.processes import processes, spawn, tail
 from dialin.variables import optionfile

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 
 from dialin.clock import Clock
 from dialin.errors import DialinError, ServerError
+from dialin.model.query import Query
 from dialin.model.setting import Value, same_value
 from dialin.servers.assign import Scope, Wanted, assign
-from dialin.servers.connection import Query, global_variables, status
+from dialin.servers.connection import global_variables, status
 
 _POLL = 0.1
 _PASSES = 4

@@ -11,7 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from dialin.errors import ServerError
-from dialin.servers.connection import Query, RefusedError
+from dialin.model.query import Query
+from dialin.servers.connection import RefusedError
 
 _ALL_OFF = """
     UPDATE performance_schema.setup_instruments SET ENABLED = 'NO', TIMED = 'NO' WHERE NAME LIKE 'wait/%' OR NAME = 'idle'

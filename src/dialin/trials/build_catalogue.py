@@ -9,8 +9,9 @@ from pathlib import Path
 from dialin.clock import Clock
 from dialin.datasets.prepare import Preparer, fingerprint
 from dialin.model.build import Build
+from dialin.model.query import Query
 from dialin.paths import Home, replace_text
-from dialin.servers.connection import Query, RefusedError
+from dialin.servers.connection import RefusedError
 from dialin.servers.option_probe import ask_of
 from dialin.variables import catalogue, option_probing
 from dialin.variables.catalogue import Catalogue

@@ -10,6 +10,7 @@ from typing import Any, Protocol, Self
 
 from dialin.clock import Clock
 from dialin.errors import ServerError
+from dialin.model.query import Query
 from dialin.model.trial import Trial
 from dialin.probes.innodb_mutex import InnodbMutexProbe
 from dialin.probes.innodb_status import InnodbStatusProbe
@@ -22,7 +23,7 @@ from dialin.probes.statements import StatementProbe
 from dialin.probes.status import StatusProbe
 from dialin.probes.wait_summary import WaitSummaryProbe
 from dialin.servers.capabilities import Versioned
-from dialin.servers.connection import Query, RefusedError
+from dialin.servers.connection import RefusedError
 from dialin.servers.instance import Instance
 from dialin.store.store import Store
 

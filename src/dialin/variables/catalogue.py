@@ -16,11 +16,9 @@ from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
 
+from dialin.model.query import Query
 from dialin.model.setting import as_number
 from dialin.variables import rules
-
-Query = Callable[[str], list[tuple[Any, ...]]]
-"""Runs one statement and returns its rows."""
 
 _FORMAT = "dialin/catalogue/2"
 

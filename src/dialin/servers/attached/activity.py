@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 
 from dialin.clock import Clock
 from dialin.errors import UserError
+from dialin.model.query import Query
 from dialin.servers.assign import ACCESS_DENIED
-from dialin.servers.connection import Query, RefusedError, status
+from dialin.servers.connection import RefusedError, status
 from dialin.servers.sessions import ServerSession, sessions
 from dialin.text import counted, listed, visible
 

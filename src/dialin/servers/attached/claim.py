@@ -6,7 +6,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 
 from dialin.errors import ServerError, UserError
-from dialin.servers.connection import Query, RefusedError
+from dialin.model.query import Query
+from dialin.servers.connection import RefusedError
 
 LOCK = "dialin study"
 """The name of the lock that whoever studies a server, or puts it back, holds there (GET_LOCK)."""

@@ -11,6 +11,7 @@ from functools import cached_property
 
 from dialin.clock import Clock
 from dialin.errors import DialinError, ServerError, UserError
+from dialin.model.query import Query
 from dialin.model.setting import Value
 from dialin.servers.account import Account
 from dialin.servers.assign import Scope, Wanted, assign, exact_values, is_dynamic, reset_persisted, variable
@@ -19,7 +20,7 @@ from dialin.servers.attached.attached_build import AttachedBuild, Facts, check_s
 from dialin.servers.attached.claim import Claim
 from dialin.servers.attached.journal import Journal
 from dialin.servers.capabilities import Capability, has
-from dialin.servers.connection import Query, connect, global_variables, status
+from dialin.servers.connection import connect, global_variables, status
 from dialin.servers.processes import identity
 from dialin.servers.setter import Setter
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dialin.errors import UserError
-from dialin.servers.connection import Query, RefusedError
+from dialin.model.query import Query
+from dialin.servers.connection import RefusedError
 
 MARK = "dialin_made_this"
 """A table that says which entry of the undo log a schema belongs to."""
