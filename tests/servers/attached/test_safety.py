@@ -15,29 +15,6 @@ from dialin.servers.attached.undo import SCHEMA, UndoLog
 from servers.attached.fakes import VARIABLES, FakeServer
 
 
-@pytest.fixture
-def server():
-    return FakeServer()
-
-
-@pytest.fixture
-def attached(server, clock):
-    return server.attached(clock)
-
-
-@pytest.fixture
-def log(home, clock):
-    return UndoLog(home.undo, clock)
-
-
-@pytest.fixture
-def begin(log, attached):
-    def begin(*names, **more):
-        return log.begin(attached, Attachment(defaults_file="my.cnf"), names, **more)
-
-    return begin
-
-
 def changes(server):
     first = ("SET @@", "CREATE", "DROP", "RESET", "INSERT")
     return [statement for statement, _ in server.said if statement.startswith(first)]

@@ -41,11 +41,6 @@ class Journal:
 
 
 @pytest.fixture
-def server():
-    return FakeServer()
-
-
-@pytest.fixture
 def attached(server, clock):
     made = server.attached(clock)
     made.journal = Journal(server)
