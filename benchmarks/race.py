@@ -14,13 +14,13 @@ from collections.abc import Generator
 from pathlib import Path
 
 from dialin.fleet.worker import BlockRequest
-from dialin.model.progress import Silent
 from dialin.model.study import Candidate, StudySpec
 from dialin.question.plan import plan
 from dialin.race.runner import Runner
 from dialin.store.store import Store
 from dialin.testing.clock import FakeClock
 from dialin.trials.events import Event, Sampled, TrialBegan
+from fixtures.silent_watcher import Silent
 from fixtures.simulated_trials import SimulatedTrials
 
 SECONDS = 60

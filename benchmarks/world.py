@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy.signal import lfilter
 
 from dialin.stats.intervals import typical
-from dialin.stats.series import Window, window
 from dialin.stats.throughput import TrialSpeed
+from dialin.stats.window import Window, window
 
 LONG_AGO = 40
 """Seconds that run before the first one kept, so that the noise has no beginning."""

@@ -16,7 +16,7 @@ from dialin.logs.analysis import Request, analyze
 from dialin.logs.assignment import AssignmentRule
 from dialin.logs.reading import load
 from dialin.model.study import Goal
-from dialin.report import analysis_json
+from dialin.report import json_documents
 from fixtures.sysbench_logs import csv, human, series, write
 
 SCHEMA = Path(__file__).parents[1] / "schema"
@@ -94,10 +94,10 @@ BAD: Mapping[str, Callable[[dict[str, Any]], None]] = {
 
 def main() -> None:
     """Write the schema and all samples."""
-    (SCHEMA / "analysis.schema.json").write_text(analysis_json.schema_text(), encoding="utf-8")
+    (SCHEMA / "analysis.schema.json").write_text(json_documents.schema_text("analysis"), encoding="utf-8")
     for name, (logs, request) in GOOD.items():
         with tempfile.TemporaryDirectory() as directory:
-            rendered = analysis_json.render(analyze(load([write(Path(directory), **logs)]), request))
+            rendered = json_documents.render(analyze(load([write(Path(directory), **logs)]), request))
         (SCHEMA / "good" / f"analysis-{name}.json").write_text(rendered, encoding="utf-8")
     base = json.loads((SCHEMA / "good" / "analysis-single-runs.json").read_text(encoding="utf-8"))
     for name, change in BAD.items():

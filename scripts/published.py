@@ -16,7 +16,7 @@ from pathlib import Path
 from dialin.cli.console import say
 from dialin.cli.run_recipe import run_recipe
 from dialin.errors import DialinError, InterruptedStudyError
-from dialin.evidence.explain import explain
+from dialin.evidence.why_verdict import explain
 from dialin.paths import Home, replace_text
 from dialin.preflight.attached import NOTHING
 from dialin.recipes import execution, library

@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dialin.evidence.explain import explain
+from dialin.evidence.why_verdict import explain
 from dialin.model.progress import Progress, SessionState
 from dialin.model.record import StudyRecord
 from dialin.model.trial import Step, TrialState

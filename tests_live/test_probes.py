@@ -9,10 +9,10 @@ from dialin.probes import innodb_text
 from dialin.probes.innodb_mutex import InnodbMutexProbe
 from dialin.probes.innodb_status import InnodbStatusProbe
 from dialin.probes.metrics import MetricsProbe
+from dialin.probes.probe_watch import Watch
 from dialin.probes.statements import StatementProbe
 from dialin.probes.status import StatusProbe
 from dialin.probes.wait_summary import WaitSummaryProbe
-from dialin.probes.watch import Watch
 from dialin.servers.account import Account
 from dialin.servers.capabilities import Capability, has
 from dialin.servers.connection import connect

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from dialin.apply import limits, sql_file
+from dialin.apply import limiting_pairs, sql_file
 from dialin.model.build import Flavour
 from dialin.report.files import recommendation
 from dialin.servers.capabilities import Capability, has
@@ -86,7 +86,7 @@ def test_undo_sets_nothing_that_only_a_sandbox_had(server):
     assert server.variables() == before
 
 
-@pytest.mark.parametrize(("limited", "limit"), limits.LIMITS.items())
+@pytest.mark.parametrize(("limited", "limit"), limiting_pairs.LIMITS.items())
 def test_what_is_above_its_limit_is_cut_or_moves_it_as_the_note_says(server, limited, limit):
     before = server.variables()
     if not {limited, limit} <= set(before):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import os
 
-    from dialin.frames.study import Study
+    from dialin.frames.study_frames import Study
 
 __version__ = "0.1.0"
 __all__ = ["__version__", "open_study"]
@@ -26,7 +26,7 @@ def open_study(directory: str | os.PathLike[str]) -> Study:
         The study, as polars frames.
 
     Raises:
-        UserError: the directory holds no study, one that is damaged, or one of a newer dialin.
+        UserError: the directory holds no study, or a damaged one.
 
     Example:
         >>> import dialin
@@ -35,6 +35,6 @@ def open_study(directory: str | os.PathLike[str]) -> Study:
     """
     from pathlib import Path
 
-    from dialin.frames.study import Study
+    from dialin.frames.study_frames import Study
 
     return Study(Path(directory))

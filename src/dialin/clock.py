@@ -11,15 +11,12 @@ class Clock(Protocol):
 
     def now(self) -> float:
         """Return seconds since the epoch."""
-        ...
 
     def monotonic(self) -> float:
         """Return seconds from an arbitrary start that never jump."""
-        ...
 
     def sleep(self, seconds: float) -> None:
         """Wait."""
-        ...
 
 
 class SystemClock:

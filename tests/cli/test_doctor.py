@@ -38,7 +38,7 @@ def doctor(monkeypatch, home):
 
     def call(*words, facts=FIT, **environment):
         looked = []
-        monkeypatch.setattr("dialin.probes.fitness.facts", lambda directory, clock: looked.append(directory) or facts)
+        monkeypatch.setattr("dialin.probes.fitness_facts.facts", lambda directory, clock: looked.append(directory) or facts)
         result = CliRunner().invoke(app, words, env={"COLUMNS": "80", **environment})
         if result.exception and not isinstance(result.exception, SystemExit):
             raise result.exception
@@ -108,7 +108,7 @@ def test_json_tells_the_same_and_the_facts(doctor):
     assert code == 1
     assert told["fit"] is False
     assert told["findings"][0]["subject"] == "other load"
-    assert set(told["findings"][0]) == {"subject", "found", "severity", "effect", "mend", "command"}
+    assert set(told["findings"][0]) == {"subject", "observed", "severity", "effect", "remedy", "command"}
     assert "turbo" in told["not_told"]
     assert told["facts"]["load"]["busy"] == 0.4
     assert told["facts"]["cpu"]["turbo"] is None

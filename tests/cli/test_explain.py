@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from dialin.evidence import explain as evidence
+from dialin.evidence import why_verdict as evidence
 from fixtures import example_reasons, example_studies, stored_study
 
 

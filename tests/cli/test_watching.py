@@ -24,7 +24,7 @@ class Process:
 @pytest.fixture
 def process(monkeypatch):
     made = Process()
-    monkeypatch.setattr(conduct.beside, "start", lambda words: (made, LINK))
+    monkeypatch.setattr(conduct.page_process, "start", lambda words: (made, LINK))
     return made
 
 
@@ -52,7 +52,7 @@ def test_a_study_runs_though_its_page_does_not_begin(tmp_path, monkeypatch, caps
     def fail(_):
         raise DialinError("The live page did not begin: no port")
 
-    monkeypatch.setattr(conduct.beside, "start", fail)
+    monkeypatch.setattr(conduct.page_process, "start", fail)
     with conduct._page(tmp_path, wanted=True) as link:
         assert link == ""
     assert "The live page did not begin" in capsys.readouterr().err

@@ -8,7 +8,7 @@ from dashboard.writing import TRIAL, sample
 from dialin.dashboard import hub as hubs
 from dialin.dashboard.follow import Snapshot
 from dialin.dashboard.hub import LINGER, Hub
-from dialin.dashboard.standing import State
+from dialin.dashboard.study_state import State
 from dialin.errors import UserError
 from dialin.report.board import Board
 from dialin.report.html import Body

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from dashboard.writing import RUNNING, TRIAL, sample
 from dialin.dashboard.follow import Snapshot
-from dialin.dashboard.standing import State
+from dialin.dashboard.study_state import State
 from dialin.dashboard.view import view
 from dialin.model.study import Candidate
 from dialin.model.trial import Step

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dialin.evidence.reasons.catalogue import every
+from dialin.evidence.reasons.all_rules import every
 from dialin.model.why import ReasonKind
 
 PAGE = Path(__file__).parents[2] / "docs" / "why.md"

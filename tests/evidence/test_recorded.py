@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dialin.evidence.explain import explain
+from dialin.evidence.why_verdict import explain
 from dialin.model.why import ReasonKind, Why
 from evidence.recording import RECORDED, load
 

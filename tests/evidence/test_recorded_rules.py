@@ -13,11 +13,11 @@ import pytest
 
 from dialin.evidence import measured, waits
 from dialin.evidence.reasons import events, machine_rules, server_rules
-from dialin.evidence.reasons.catalogue import every
-from dialin.evidence.reasons.judge import moved, pair
-from dialin.evidence.reasons.raw import raw_reasons
-from dialin.evidence.reasons.reached import limits
-from dialin.evidence.reasons.room import unused
+from dialin.evidence.reasons.all_rules import every
+from dialin.evidence.reasons.limits_hit import limits
+from dialin.evidence.reasons.raw_wait_reasons import raw_reasons
+from dialin.evidence.reasons.significance import moved, pair
+from dialin.evidence.reasons.unused_capacity import unused
 from dialin.model.why import Reason, ReasonKind
 from evidence.recording import RECORDED, load
 

@@ -13,8 +13,8 @@ from dialin.evidence.measured import Measured
 from dialin.evidence.semaphores import MOST_PLACES, semaphores, threads_seen
 from dialin.model.evidence import Watched
 from dialin.model.record import StudyRecord
-from dialin.probes.base import Reading
-from dialin.probes.watch import Watch
+from dialin.probes.probe import Reading
+from dialin.probes.probe_watch import Watch
 from dialin.testing.clock import FakeClock
 from fixtures.example_evidence import levels, nothing_moved, waits_moved
 from fixtures.study_builder import HOSTILE

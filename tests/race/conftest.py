@@ -2,10 +2,10 @@
 
 import pytest
 
-from dialin.model.progress import Silent
 from dialin.question.plan import plan
 from dialin.race.runner import Runner
 from dialin.store.store import Store
+from fixtures.silent_watcher import Silent
 
 
 @pytest.fixture

@@ -55,13 +55,13 @@ def test_who_watched_before_hears_everything_still(store, clock, spec):
     told = Told()
     kept = ProgressWriter(store, clock, told)
     kept.study_began(spec, 6, 1.0)
-    kept.said("text")
+    kept.message("text")
     kept.trial_began(TRIAL, 1.0)
     kept.step_began(TRIAL, Step.BOOT)
     kept.sampled(TRIAL, None)
     kept.trial_ended(TRIAL, {})
     kept.study_ended(None)
-    assert told.heard == ["study_began", "said", "trial_began", "step_began", "sampled", "trial_ended", "study_ended"]
+    assert told.heard == ["study_began", "message", "trial_began", "step_began", "sampled", "trial_ended", "study_ended"]
 
 
 @pytest.mark.parametrize(

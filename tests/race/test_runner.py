@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from dialin.errors import ServerError
-from dialin.model.progress import Silent
 from dialin.model.trial import TrialState
 from dialin.model.verdict import CandidateState, Outcome
 from dialin.question.plan import block_order
 from dialin.race.runner import MAY_OVERRUN
+from fixtures.silent_watcher import Silent
 from fixtures.simulated_runs import FORCED, Killed, kill_at, raced, shorter, simulated
 from fixtures.simulated_trials import SimulatedTrials
 
@@ -26,7 +26,7 @@ class Listening(Silent):
     def trial_ended(self, trial, standings):
         self.standings.append((trial.block, {name for name, standing in standings.items() if standing.left}))
 
-    def said(self, text):
+    def message(self, text):
         self.said_.append(text)
 
 

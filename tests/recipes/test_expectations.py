@@ -2,9 +2,9 @@ import dataclasses
 
 import pytest
 
-from dialin.evidence.explain import explain
+from dialin.evidence.why_verdict import explain
 from dialin.model.verdict import CandidateState, Estimate
-from dialin.recipes.expectations import Agreement, judge
+from dialin.recipes.expectations import Agreement, check
 from dialin.recipes.library import Expectation
 from fixtures import example_evidence, example_studies
 
@@ -22,7 +22,7 @@ def with_candidate(record, name, **changes):
 
 
 def found(expectation, record):
-    return judge(expectation, record, explain(record))
+    return check(expectation, record, explain(record))
 
 
 def ratio(low, high):
@@ -163,7 +163,7 @@ def waits(record, **changes):
     ],
 )
 def test_waits_say_what_their_figures_say(record, rule, figures, says):
-    one = judge(expecting(rule, ["1", "8"]), record, waits(record, **figures))
+    one = check(expecting(rule, ["1", "8"]), record, waits(record, **figures))
     assert one.agreement == says
     assert one.one_trial
 

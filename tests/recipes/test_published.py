@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from dialin.evidence.explain import explain
+from dialin.evidence.why_verdict import explain
 from dialin.model.evidence import Watched
 from dialin.model.verdict import Note
 from dialin.probes import host
@@ -30,7 +30,7 @@ def test_the_page_sets_what_was_published_beside_what_was_found(waited):
     assert "## hash-table-locks" in text
     assert waited.recipe.source.address in text
     assert re.search(r"### .*\n\ninnodb\S+ = 8 wins", text)
-    (said,) = [found for found in waited.found() if found.expectation.rule == "mean-above-p99"]
+    (said,) = [found for found in waited.results() if found.expectation.rule == "mean-above-p99"]
     assert said.figures == "it was not measured", "it has other candidates than the recipe"
     assert re.search(r"longer than the 99th percentile.*\*\* Not shown either way: it was not measured\. A handful", text)
     assert "longest 1 %" in text, "the table of raw waits"
@@ -97,7 +97,7 @@ def test_a_command_that_goes_on_with_one_study_is_not_told_of_a_recipe(waited):
 
 def test_each_expectation_of_a_study_that_was_run_is_answered_once(waited):
     own = [one for one in waited.recipe.expect if one.study == "mysql-9.7"]
-    assert [one.expectation for one in waited.found()] == own
+    assert [one.expectation for one in waited.results()] == own
     text = page([waited])
     assert all(text.count(one.claim.rstrip(".")) == 2 for one in own), "in short, and with its figures"
 

@@ -22,15 +22,15 @@ LINK = "http://127.0.0.1:40123/?t=0123456789abcdef0123456789abcdef"
 )
 def test_where_a_study_is_in_its_course_is_said_alike_everywhere(spec, trial, block, which):
     board = Board(spec=spec, blocks=6, trial=trial)
-    assert board.block_words == block
-    assert board.trial_words(10.0)[0] == which
+    assert board.block_progress == block
+    assert board.trial_progress(10.0)[0] == which
 
 
 def test_a_trial_says_what_it_does_for_how_long(spec):
     board = Board(spec=spec, blocks=6, trial=TRIAL)
-    assert board.trial_words(10.0) == ("Trial 1 of 3", "innodb_buffer_pool_instances = 4", "starting")
+    assert board.trial_progress(10.0) == ("Trial 1 of 3", "innodb_buffer_pool_instances = 4", "starting")
     board.begin_step(Step.BOOT, 7.0)
-    assert board.trial_words(10.0)[2] == "starting the server for 3 s"
+    assert board.trial_progress(10.0)[2] == "starting the server for 3 s"
 
 
 @pytest.mark.parametrize("width", [20, 40, 80])

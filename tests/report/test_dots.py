@@ -12,7 +12,7 @@ def test_a_dot_for_each_trial_lies_where_its_value_is_and_the_mean_is_told():
     drawn = dots.dots(chart(a=[8.0, 10.0], b=[9.0, 9.0]), ["a", "b"], "a")
     assert drawn.title == "Waited, s/s"
     assert [row.places for row in drawn.rows] == [[0, 1], [0.5, 0.5]]
-    assert [(row.figure, row.told) for row in drawn.rows] == [("9.00", "8.00, 10.0"), ("9.00", "9.00, 9.00")]
+    assert [(row.figure, row.spoken) for row in drawn.rows] == [("9.00", "8.00, 10.0"), ("9.00", "9.00, 9.00")]
     assert (drawn.low, drawn.high) == ("8.00", "10.0")
 
 

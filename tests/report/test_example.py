@@ -1,7 +1,7 @@
 import tarfile
 from pathlib import Path
 
-from dialin.evidence.explain import explain
+from dialin.evidence.why_verdict import explain
 from dialin.report import html
 from dialin.store.store import Store
 

@@ -16,12 +16,12 @@ from rich.console import Console
 from dialin.apply import sql_file
 from dialin.dashboard.follow import Follower
 from dialin.dashboard.view import view
-from dialin.frames import export
+from dialin.frames import samples_export
 from dialin.model.record import LogLine
 from dialin.model.verdict import Note, Verdict
-from dialin.report import html, jsonfile, markdown, why_json
+from dialin.report import html, json_documents, markdown
 from dialin.report.files import recommendation
-from dialin.report.lines import PlainLines
+from dialin.report.plain_lines import PlainLines
 from dialin.report.screen import LiveScreen, draw
 from dialin.report.terminal import print_verdict
 from dialin.report.terminal_why import print_why
@@ -230,14 +230,14 @@ def test_the_live_screen_and_the_plain_lines_show_it():
     clock = FakeClock()
     live = LiveScreen(Console(file=stream, force_terminal=True, width=300, height=60), clock)
     drive(record(), live)
-    live.said(NASTY)
+    live.message(NASTY)
     live._board.notice = NASTY
     for line in draw(live._board, clock.now(), 300, 60):
         assert not ACTING.search(line.plain)
         assert "\n" not in line.plain
     lines = PlainLines(plain)
     drive(record(), lines)
-    lines.said(NASTY)
+    lines.message(NASTY)
     assert not ACTING.search(plain.getvalue())
     assert "skip-grant-tables" not in plain.getvalue().splitlines()
 
@@ -282,7 +282,7 @@ def test_sql_holds_it_in_comments_and_quotes_alone():
 def test_csv_holds_it_in_one_cell(tmp_path):
     stored_study.keep(record(), tmp_path)
     stream = io.BytesIO()
-    reading.read(tmp_path, lambda store: export.write_csv(store, stream))
+    reading.read(tmp_path, lambda store: samples_export.write_csv(store, stream))
     text = stream.getvalue().decode()
     assert not ACTING.search(text)
     rows = list(csv.reader(io.StringIO(text)))
@@ -291,10 +291,10 @@ def test_csv_holds_it_in_one_cell(tmp_path):
 
 
 def test_json_holds_it_whole_and_it_acts_nowhere():
-    text = jsonfile.render(record().verdict)
+    text = json_documents.render_verdict(record().verdict)
     assert not ACTING.search(text)
     assert Verdict.model_validate_json(text) == record().verdict
-    told = why_json.render(why())
+    told = json_documents.render(why())
     assert not ACTING.search(told)
     assert json.loads(told)["summary"] == f"Because {NASTY}."
 

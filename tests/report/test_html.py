@@ -14,8 +14,8 @@ from dialin.model.study import Candidate
 from dialin.model.trial import Purpose
 from dialin.report import facts, html
 from dialin.report.markup import asset, embedded
-from dialin.report.series import all_series
 from dialin.report.style import HUES, styles
+from dialin.report.trial_series import all_series
 from fixtures import example_studies
 
 VOID = {"meta", "br", "wbr", "link", "img", "input", "hr"}

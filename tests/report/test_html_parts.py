@@ -9,7 +9,7 @@ from dialin.report import html
 from dialin.report.charts_windows import MOST_BOXES
 from fixtures import example_studies
 from report.test_html import Page, page_of
-from report.test_series import long_study
+from report.test_trial_series import long_study
 
 
 def charts(page, begins):

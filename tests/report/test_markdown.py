@@ -5,7 +5,7 @@ from markdown_it import MarkdownIt
 
 from dialin.apply.option_file import Change
 from dialin.report import markdown
-from dialin.report.figures import columns
+from dialin.report.figure_columns import columns
 from fixtures import example_studies
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialin.apply import limits, sql_file
+from dialin.apply import limiting_pairs, sql_file
 from dialin.model.study import Attachment
 from dialin.report import html
 from dialin.report.files import recommendation
@@ -107,7 +107,7 @@ def test_what_only_a_start_can_set_is_persisted_for_the_next_one():
     assert undone(record) == ["RESET PERSIST IF EXISTS innodb_buffer_pool_instances;"]
     assert "taken back by the next start" in told(sql_file.render_undo(record))
     assert "in force after the next one" in " ".join(sql_of(record).replace("\n--  ", "").split())
-    assert "after its next start" in sql_file.told(record)
+    assert "after its next start" in sql_file.files_sentence(record)
 
 
 def test_where_the_study_does_not_know_both_ways_are_told():
@@ -124,14 +124,14 @@ def test_where_there_is_no_persist_it_is_set_for_now_and_the_option_file_makes_i
     text = sql_of(record)
     assert "PERSIST" not in text
     assert "recommended.cnf makes it last" in text
-    assert "until it stops" in sql_file.told(record)
+    assert "until it stops" in sql_file.files_sentence(record)
 
 
 def test_what_no_statement_can_set_leaves_no_file():
     record = recommending("mariadb@10.4.1", [AT_START], {"innodb_buffer_pool_instances": 1}, innodb_buffer_pool_instances=16)
     assert sql_of(record) is None
     assert sql_file.render_undo(record) is None
-    assert "no statement can set this in a running server" in sql_file.told(record)
+    assert "no statement can set this in a running server" in sql_file.files_sentence(record)
 
 
 @pytest.mark.parametrize("name", ["no_difference", "unresolved", "weaker_durability", "builds", "a_a"])
@@ -139,7 +139,7 @@ def test_where_nothing_is_recommended_there_are_no_statements(name):
     record = example_studies.EVERY[name]()
     assert sql_of(record) is None
     assert sql_file.render_undo(record) is None
-    assert sql_file.told(record) == ""
+    assert sql_file.files_sentence(record) == ""
 
 
 def test_it_shows_what_is_there_before_anything_is_changed_and_at_the_end():
@@ -298,7 +298,7 @@ def test_where_nothing_can_be_persisted_undo_tells_nothing_of_it():
     assert "PERSIST" not in sql_file.render_undo(record)
 
 
-@pytest.mark.parametrize(("limited", "limit"), limits.LIMITS.items())
+@pytest.mark.parametrize(("limited", "limit"), limiting_pairs.LIMITS.items())
 def test_a_variable_that_changes_without_its_limit_is_told_with_it_and_both_are_shown(limited, limit):
     lower = (
         f"{limited}: where {limit} of your server is lower, raise that first; else the server cuts the one or moves the other."

@@ -30,7 +30,7 @@ def test_what_was_asked_for_stands_before_what_differed_besides():
         for trial in record.trials
     ]
     found = differing(replace(record, trials=trials))
-    assert [(one.name, one.asked) for one in found] == [(VARIABLE, True), ("innodb_page_cleaners", False)]
+    assert [(one.name, one.under_test) for one in found] == [(VARIABLE, True), ("innodb_page_cleaners", False)]
     assert found[1].values == [("1", "1, 4"), ("4", "16")]
 
 

@@ -53,7 +53,7 @@ def test_the_instrument_that_took_most_time_comes_first():
 
 def test_words_say_where_the_mean_lies_above_the_p99():
     (group,) = wait_groups.groups(full(), NAMES)
-    told = wait_groups.words(group, LABELS)
+    told = wait_groups.description(group, LABELS)
     assert told.startswith("Most is waited with 1: 46,063 waits/s, mean 1.40 µs, p99 1.22 µs")
     assert "; least with 64: " in told
     assert told.endswith("The mean lies above the p99 with 1, 2, 4, 8, 16, 32 and 64: a few long waits make it.")

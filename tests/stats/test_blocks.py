@@ -47,7 +47,8 @@ def test_a_complete_design_agrees_with_the_two_way_table_by_hand():
     assert (found.dof, found.strata, found.counts) == (6, 4, {"a": 4, "b": 4, "c": 4})
     assert found.effects == pytest.approx(tuple(logs.mean(axis=0) - logs.mean()))
     assert found.sd == pytest.approx(sd)
-    assert found.typical_variance == pytest.approx(2 / 4)
+    covariance = found.covariance
+    assert covariance[0][0] + covariance[1][1] - 2 * covariance[0][1] == pytest.approx(2 / 4)
     ratio = found.ratio("c", "a", 0.05)
     quantile = scipy.stats.studentized_range.ppf(0.95, 3, 6) / math.sqrt(2)
     half = quantile * max(sd / math.sqrt(2), own_half(logs[:, 2] - logs[:, 0], sd))

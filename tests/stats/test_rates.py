@@ -12,8 +12,8 @@ from dialin.stats.blocks import Observation, fit, levels
 from dialin.stats.decide import Rules, decide
 from dialin.stats.intervals import stall_share, typical
 from dialin.stats.looks import FIRST_LOOK, allowance
-from dialin.stats.series import window
 from dialin.stats.throughput import by_mean
+from dialin.stats.window import window
 from stats.simulated import at_most, least
 from stats.simulated import decide as studies_of
 from stats.simulated import world as worlds

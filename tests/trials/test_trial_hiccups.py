@@ -42,7 +42,7 @@ class FakeStage:
     def connect(self):
         yield lambda statement, arguments=(): []
 
-    def last_words(self):
+    def exit_reason(self):
         return "it died of SIGKILL"
 
     def log_tail(self):

@@ -2,8 +2,8 @@ import pytest
 
 from dialin.model.build import Flavour
 from dialin.variables import memory, owned, rules
+from dialin.variables.aliases import one_name
 from dialin.variables.behaviour import Span
-from dialin.variables.names import one_name
 
 GIB = 2**30
 SAFE = {
@@ -81,9 +81,9 @@ def test_every_durability_rule_names_its_source():
 
 
 def test_every_rule_names_its_source():
-    followed = [told for rule in rules.FOLLOWS.values() for told in rule.told]
+    followed = [behaviour for rule in rules.FOLLOWS.values() for behaviour in rule.behaviours]
     assert all(told.source and told.text and not told.text.endswith(".") for told in followed)
-    assert all(rule.told for rule in rules.FOLLOWS.values())
+    assert all(rule.behaviours for rule in rules.FOLLOWS.values())
     assert all(rule.source and rule.text and not rule.text.endswith(".") for rule in memory.MEMORY.values())
     assert all(rule.source and rule.reason for rule in rules.INERT.values())
     assert all(trap.source and trap.text and not trap.text.endswith(".") for traps in rules.TRAPS.values() for trap in traps)

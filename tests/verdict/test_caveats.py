@@ -6,7 +6,7 @@ import pytest
 
 from dialin.model.trial import Sample, Step, Trial, TrialState
 from dialin.model.workload import WorkloadSpec
-from dialin.stats.figures import figures
+from dialin.stats.trial_figures import figures
 from dialin.verdict.caveats import lost_notes, steadiness_notes
 from fixtures.studies import scan, study
 

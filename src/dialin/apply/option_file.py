@@ -39,7 +39,6 @@ class Change:
     """One variable whose value the recommendation changes.
 
     Attributes:
-        name: the variable.
         value: what is recommended, or None where the baseline's line is to be removed.
         before: the baseline's value, or None where it is not known.
         line: the line for an option file, or None where there is none to write.
@@ -73,11 +72,7 @@ def changes(record: StudyRecord) -> list[Change]:
 
 
 def render(record: StudyRecord, comments: Comments) -> str:
-    """Return the option file: only what differs from the baseline, each line with its reason and figure as a comment.
-
-    Raises:
-        ValueError: the study has no verdict.
-    """
+    """Return the option file of a verdict: only what differs from the baseline, each line with its reason as a comment."""
     verdict = record.verdict
     if verdict is None:
         raise ValueError("a study without a verdict recommends nothing")

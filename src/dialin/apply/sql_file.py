@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from dialin.apply import limits, option_file
+from dialin.apply import limiting_pairs, option_file
 from dialin.apply.option_file import WIDTH, Change, Comments
 from dialin.model.build import BuildReference, Flavour
 from dialin.model.record import StudyRecord
 from dialin.model.setting import Value, as_number, canonical_name
 from dialin.text import visible, wrapped
+from dialin.variables.aliases import VARIABLE_OF
 from dialin.variables.catalogue import Catalogue, Kind, Variable
-from dialin.variables.names import VARIABLE_OF
 
 _PERSISTS_FROM = (8, 0)
 
@@ -37,7 +37,6 @@ class Statements:
     """What one variable takes.
 
     Attributes:
-        name: the variable, in the server's spelling.
         do: the statements that give it its value; none where no statement can.
         undo: those that take it back, as far as a study knows how: they set no value that is only a sandbox's, and none that
             was persisted before. There may be none.
@@ -62,9 +61,9 @@ def statements(record: StudyRecord) -> list[Statements]:
         return []
     server = verdict.chosen.server
     persists, known, there = _persists(server), _known(record, server), _there(record, verdict.recommended_candidate)
-    found = [_statements(item, persists=persists, known=known, there=there) for item in limits.ordered(changed)]
+    found = [_statements(item, persists=persists, known=known, there=there) for item in limiting_pairs.ordered(changed)]
     names = {one.name for one in found if one.do}
-    return [replace(one, notes=[*one.notes, limits.alone(one.name, names)]) if one.do else one for one in found]
+    return [replace(one, notes=[*one.notes, limiting_pairs.alone(one.name, names)]) if one.do else one for one in found]
 
 
 def render(record: StudyRecord, comments: Comments) -> str | None:
@@ -80,7 +79,7 @@ def render(record: StudyRecord, comments: Comments) -> str | None:
         *option_file.warnings(record.verdict),
         f"For {server}. {_lasts(server)} undo.sql takes it back.",
     ]
-    names = limits.together([one.name for one in found if one.do])
+    names = limiting_pairs.together([one.name for one in found if one.do])
     lines = [
         *_comments(head),
         "",
@@ -113,11 +112,11 @@ def render_undo(record: StudyRecord) -> str | None:
     lines = [*_comments(head), *_session(undone)]
     for one in found:
         lines += ["", *_comments(one.undo_notes), *one.undo, *(f"-- {line}" for line in one.offered)]
-    lines += ["", *_comments(["What is in force now."]), _in_force(limits.together([one.name for one in found]))]
+    lines += ["", *_comments(["What is in force now."]), _in_force(limiting_pairs.together([one.name for one in found]))]
     return "\n".join(lines) + "\n"
 
 
-def told(record: StudyRecord) -> str:
+def files_sentence(record: StudyRecord) -> str:
     """Return the sentence that names the files beside a report; nothing where nothing is to be set."""
     found = statements(record)
     if not found or record.verdict is None:
@@ -173,14 +172,14 @@ def _statements(item: Change, *, persists: bool, known: Mapping[str, Variable], 
         return Statements(visible(item.name), (), notes=[f"{item.name}: {error}"])
     if there and name not in there:
         return Statements(name, (), notes=[f"{name}: the server shows no such variable; recommended.cnf has its line."])
-    told = known.get(name, Variable(name, Kind.UNKNOWN))
-    if told.dynamic is False and not persists:
+    variable = known.get(name, Variable(name, Kind.UNKNOWN))
+    if variable.dynamic is False and not persists:
         return Statements(name, (), notes=[f"{name}: only a start can set it; recommended.cnf has its line."])
-    value = "DEFAULT" if item.value is None else _literal(item.value, told.kind)
+    value = "DEFAULT" if item.value is None else _literal(item.value, variable.kind)
     if value is None:
         return Statements(name, (), notes=[f"{name}: its value holds characters that are not written into SQL."])
-    way = _Way.FOR_NOW if not persists else _Way.AT_START if told.dynamic is False else _Way.PERSIST
-    before = None if item.before is None else _literal(item.before, told.kind)
+    way = _Way.FOR_NOW if not persists else _Way.AT_START if variable.dynamic is False else _Way.PERSIST
+    before = None if item.before is None else _literal(item.before, variable.kind)
     reset = [f"RESET PERSIST IF EXISTS {name};"] if persists else []
     again = [] if way is _Way.AT_START or before is None else [f"SET GLOBAL {name} = {before};"]
     if item.value is None:
@@ -189,7 +188,7 @@ def _statements(item: Change, *, persists: bool, known: Mapping[str, Variable], 
         name,
         [f"{way.value} {name} = {value};"],
         reset if item.reported else [*reset, *again],
-        _notes(item, name, way, value, told),
+        _notes(item, name, way, value, variable),
         [*_undo_notes(item, name, way, before), *_persisted_again(name, way)],
         again if item.reported else [],
     )
@@ -203,12 +202,12 @@ def _given_back(name: str, way: _Way, reset: Sequence[str], again: Sequence[str]
     return Statements(name, do, again, [note], [undo_note, *_persisted_again(name, way)])
 
 
-def _notes(item: Change, name: str, way: _Way, value: str, told: Variable) -> list[str]:
+def _notes(item: Change, name: str, way: _Way, value: str, variable: Variable) -> list[str]:
     whose = "the study's baseline ran with" if item.reported else "was"
     was = "" if item.before is None else f" ({whose} {visible(item.before)})"
     if way is _Way.AT_START:
         return [f"{name}{was}: only a start can set it, so it is in force after the next one."]
-    if way is _Way.PERSIST and told.dynamic is None:
+    if way is _Way.PERSIST and variable.dynamic is None:
         return [f"{name}{was}. If the server says that it is read only (error 1238): SET PERSIST_ONLY {name} = {value};"]
     return [f"{name}{was}."]
 
@@ -218,8 +217,8 @@ def _undo_notes(item: Change, name: str, way: _Way, before: str | None) -> list[
         return [f"{name}: taken back by the next start."]
     if before is not None and not item.reported:
         return []
-    told = f"{name}: taken back by the next start; at once by SET GLOBAL to what recommended.sql printed."
-    return [told if before is None else f"{told} Below is what the study's baseline ran with, not necessarily your server."]
+    note = f"{name}: taken back by the next start; at once by SET GLOBAL to what recommended.sql printed."
+    return [note if before is None else f"{note} Below is what the study's baseline ran with, not necessarily your server."]
 
 
 def _persisted_again(name: str, way: _Way) -> list[str]:
@@ -252,7 +251,6 @@ def _literal(value: Value, kind: Kind) -> str | None:
 
 
 def _session(lines: Sequence[str]) -> list[str]:
-    """Return what makes a server read these statements as they are written, whatever the session's settings are."""
     text = "".join(lines)
     found = [*([] if text.isascii() else [_LETTERS]), *([_PLAIN_QUOTES] if "\\" in text else [])]
     return ["", *found] if found else []

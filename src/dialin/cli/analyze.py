@@ -67,8 +67,8 @@ def analyze(
     from dialin.logs.reading import load
     from dialin.logs.sibling_files import read_options
     from dialin.model.verdict import Outcome
-    from dialin.report import analysis_json
-    from dialin.report.analysis import print_analysis
+    from dialin.report import json_documents
+    from dialin.report.terminal_analysis import print_analysis
 
     if by is not None and candidates is not None:
         raise UserError("--by and --candidates cannot be given together", "Name the candidates one way")
@@ -85,7 +85,7 @@ def analyze(
     options = read_options({run.name: run.path for run in folder.runs}, [path for path in paths if path.is_dir()])
     analysis = judge(folder, request, options)
     if json:
-        typer.echo(analysis_json.render(analysis), nl=False)
+        typer.echo(json_documents.render(analysis), nl=False)
     else:
         print_analysis(analysis, Console(highlight=False))
     raise typer.Exit(ExitCode.NO_VERDICT if analysis.verdict is Outcome.UNRESOLVED else ExitCode.VERDICT)

@@ -17,9 +17,9 @@ from rich.console import Console
 
 from dialin.cli.console import errors, say
 from dialin.clock import SystemClock
-from dialin.dashboard import beside
+from dialin.dashboard import page_process
 from dialin.errors import DialinError, ExitCode, InterruptedStudyError, UserError
-from dialin.evidence.explain import explain
+from dialin.evidence.why_verdict import explain
 from dialin.model.progress import Watcher
 from dialin.model.verdict import Outcome, Verdict
 from dialin.paths import Home
@@ -27,7 +27,7 @@ from dialin.preflight.attached import Permission
 from dialin.preflight.checked import CheckedStudy
 from dialin.question.options import StudyOptions
 from dialin.race.lifecycle import begin, check_question, check_resume, resume
-from dialin.report import files, jsonfile
+from dialin.report import files, json_documents
 from dialin.report.screen import LiveScreen, PlainLines
 from dialin.report.terminal import print_verdict
 from dialin.store import reading
@@ -221,7 +221,7 @@ def show(directory: Path, *, json: bool) -> ExitCode:
     record = reading.read(directory, lambda store: store.read())
     why = explain(record)
     if json and record.verdict is not None:
-        typer.echo(jsonfile.render(record.verdict), nl=False)
+        typer.echo(json_documents.render_verdict(record.verdict), nl=False)
     elif not json:
         print_verdict(record, Console(highlight=False), why)
     files.write_all(record, directory, why)
@@ -249,7 +249,7 @@ def _page(directory: Path, *, wanted: bool) -> Iterator[str]:
         yield ""
         return
     try:
-        process, link = beside.start(beside.command(directory))
+        process, link = page_process.start(page_process.command(directory))
     except DialinError as error:
         say(str(error))
         yield ""

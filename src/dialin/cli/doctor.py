@@ -93,11 +93,11 @@ def doctor(
         }
         raise typer.Exit(measure_noise(asked, out=out, json=json))
     from dialin.clock import SystemClock
-    from dialin.evidence import fitness
-    from dialin.probes import fitness as probe
+    from dialin.evidence import fitness_findings
+    from dialin.probes import fitness_facts as probe
 
     facts = probe.facts(_place(directory), SystemClock())
-    findings, unknown = fitness.findings(facts, _usual_study()), fitness.not_told(facts)
+    findings, unknown = fitness_findings.findings(facts, _usual_study()), fitness_findings.unknown_subjects(facts)
     fit = all(finding.severity is not Severity.BAD for finding in findings)
     if json:
         typer.echo(jsonlib.dumps(_data(facts, findings, unknown, fit=fit), indent=2))
@@ -145,14 +145,14 @@ def _print(findings: Sequence[Finding], unknown: Sequence[str], console: Console
         page.text("Fit to measure.", "bold green")
     for finding in bad + notice:
         console.print()
-        page.labelled(f"{finding.severity}:", f"{finding.subject}: {finding.found}", _STYLES[finding.severity])
+        page.labelled(f"{finding.severity}:", f"{finding.subject}: {finding.observed}", _STYLES[finding.severity])
         page.text(finding.effect, indent="  ")
-        page.text(finding.mend, indent="  ")
+        page.text(finding.remedy, indent="  ")
         page.command(finding.command)
     if good:
         console.print()
     for finding in good:
-        page.labelled(f"{finding.severity}:", f"{finding.subject}: {finding.found}", _STYLES[finding.severity])
+        page.labelled(f"{finding.severity}:", f"{finding.subject}: {finding.observed}", _STYLES[finding.severity])
     if unknown:
         page.labelled("Not told here:", ", ".join(unknown), "dim")
 

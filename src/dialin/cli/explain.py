@@ -23,15 +23,15 @@ def explain(
     """
     from rich.console import Console
 
-    from dialin.evidence.explain import explain as find
-    from dialin.report import why_json
+    from dialin.evidence.why_verdict import explain as find
+    from dialin.report import json_documents
     from dialin.report.terminal_why import print_why
     from dialin.store import reading
 
     record = reading.read(directory, lambda store: store.read())
     why = find(record)
     if json:
-        typer.echo(why_json.render(why), nl=False)
+        typer.echo(json_documents.render(why), nl=False)
     else:
         print_why(record, why, Console(highlight=False))
     verdict = record.verdict

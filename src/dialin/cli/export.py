@@ -41,7 +41,7 @@ def export(
     if out == _STANDARD_OUTPUT:
         _print(directory, chosen)
         return
-    from dialin.frames import export as samples
+    from dialin.frames import samples_export as samples
     from dialin.store import reading
 
     path = out or directory / f"samples.{chosen}"
@@ -53,7 +53,7 @@ def export(
 def _print(directory: Path, form: Format) -> None:
     import tempfile
 
-    from dialin.frames import export as samples
+    from dialin.frames import samples_export as samples
     from dialin.store import reading
 
     if form is not Format.CSV:

@@ -15,7 +15,7 @@ from rich.console import Console
 from dialin.cli import conduct
 from dialin.cli.console import say
 from dialin.errors import ExitCode
-from dialin.evidence.explain import explain
+from dialin.evidence.why_verdict import explain
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import Outcome, Verdict
 from dialin.model.why import Why
@@ -60,8 +60,8 @@ def run_recipe(
     say(f"{recipe.title}: {about(recipe.scales[scale].minutes * 60)} at the scale {scale}; written to {base}")
     steps = [execution.check(place, scale, workshop) for place in places]
     for step in steps:
-        say(f"{step.place}{', begun before' if step.goes_on else ''}")
-        if not step.goes_on:
+        say(f"{step.place}{', begun before' if step.is_resumed else ''}")
+        if not step.is_resumed:
             conduct.announce(step.ready, step.place.directory)
     if not yes and not conduct.agreed(steps[0].ready):
         say("Nothing was started")

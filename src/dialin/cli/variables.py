@@ -18,9 +18,9 @@ from dialin.model.build import Build
 from dialin.servers import builds
 from dialin.text import counted, shorten, visible
 from dialin.trials.tools import Tools
-from dialin.variables import check, explain
+from dialin.variables import check, explanation
 from dialin.variables.catalogue import Catalogue, Variable
-from dialin.variables.explain import Explanation
+from dialin.variables.explanation import Explanation
 
 _LONGEST_DEFAULT = 24
 _LEAST = 6
@@ -55,7 +55,7 @@ def variables(
     others = [build for build in installed if build.id != chosen.id]
     if pattern is not None and (name := _name_on(pattern, catalogue)):
         _explain(name, catalogue, [] if server else others, workshop, json=json)
-    elif found := explain.matching(pattern, catalogue):
+    elif found := explanation.matching(pattern, catalogue):
         _list(found, catalogue.build_id, json=json)
     elif not server and (asked := _elsewhere(pattern or "", others, workshop)):
         _explain(asked, catalogue, others, workshop, json=json)
@@ -97,7 +97,7 @@ def _asking(workshop: Tools, build: Build) -> Callable[[], Catalogue]:
 
 
 def _explain(name: str, catalogue: Catalogue, others: Sequence[Build], workshop: Tools, *, json: bool) -> None:
-    told = explain.explain(name, [catalogue, *_catalogues(others, workshop)])
+    told = explanation.explain(name, [catalogue, *_catalogues(others, workshop)])
     if json:
         _print_json(told.facts())
         return
@@ -127,14 +127,14 @@ def _source(source: str) -> str:
 
 def _list(found: Sequence[Variable], build_id: str, *, json: bool) -> None:
     if json:
-        _print_json({"build": build_id, "variables": [explain.facts(variable) for variable in found]})
+        _print_json({"build": build_id, "variables": [explanation.facts(variable) for variable in found]})
         return
     rows = [
         (
             variable.name,
-            visible(explain.default_of(variable)),
-            explain.when_changed(variable),
-            visible(explain.range_of(variable, short=True)),
+            visible(explanation.default_of(variable)),
+            explanation.when_changed(variable),
+            visible(explanation.range_of(variable, short=True)),
         )
         for variable in found
     ]

@@ -21,7 +21,7 @@ from dialin.errors import ExitCode
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from dialin.dashboard.server import Place
+    from dialin.dashboard.page_server import Place
 
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Where to listen; a free port unless told.", show_default=False)]
 Host = Annotated[
@@ -48,8 +48,8 @@ def watch(
     dialin watch dialin-innodb_buffer_pool_instances-20260902-120041
     """
     from dialin.clock import SystemClock
-    from dialin.dashboard import beside as own
-    from dialin.dashboard import server
+    from dialin.dashboard import page_process as own
+    from dialin.dashboard import page_server
     from dialin.dashboard.access import Access
     from dialin.dashboard.follow import Follower, check
     from dialin.dashboard.hub import Hub
@@ -59,8 +59,8 @@ def watch(
 
     if not beside:
         check(directory)
-    listening, place = server.listen(host, port)
-    server.keep_faults(Home.of().root / f"fault-{os.getpid()}.log")
+    listening, place = page_server.listen(host, port)
+    page_server.keep_faults(Home.of().root / f"fault-{os.getpid()}.log")
     access = Access()
 
     def link() -> str:
@@ -70,7 +70,7 @@ def watch(
         serving.end()
 
     hub = Hub(Follower(directory.absolute()), SystemClock(), identity, alone=end if beside else None)
-    serving = server.PageServer(page(hub, access, place.served, place.cookie), hub.end)
+    serving = page_server.PageServer(page(hub, access, place.served, place.cookie), hub.end)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # the server takes it first, and hands it on when it has ended
     first = link()
     if beside:
@@ -78,7 +78,7 @@ def watch(
     else:
         _announce(place, first, link)
     with suppress(KeyboardInterrupt), _in_a_browser(first) if open_it else nullcontext():
-        server.stand_back()  # the browser was not to
+        page_server.stand_back()  # the browser was not to
         serving.run(sockets=[listening])
     raise typer.Exit(ExitCode.VERDICT)
 

@@ -28,9 +28,6 @@ class Access:
     Attributes:
         root: the path that all of the page is served below, another one for each process and not to be guessed. A cookie goes
             to every port of its host, and so to pages of other users of the machine; kept to this path, it does not.
-
-    Args:
-        fresh: makes a secret.
     """
 
     def __init__(self, fresh: Callable[[], str] = _fresh) -> None:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dialin.dashboard.standing import State, state_of
+from dialin.dashboard.study_state import State, state_of
 from dialin.errors import UserError
-from dialin.evidence.explain import explain
+from dialin.evidence.why_verdict import explain
 from dialin.model.progress import Progress
 from dialin.model.study import StudySpec
 from dialin.model.trial import Sample, Trial, TrialState
@@ -37,7 +37,6 @@ class Snapshot:
         state: how it stands.
         board: its figures; of the trial that runs, or ran last, the newest seconds.
         ran: the trial whose seconds these are.
-        progress: what it wrote down of how far it has come.
         stops: whether it is asked to stop after its block.
         key: what its report depends on; empty where there is nothing to report yet.
     """
@@ -52,8 +51,6 @@ class Snapshot:
 
 @dataclass(slots=True)
 class _Known:
-    """What was read so far."""
-
     signature: object = None
     spec: StudySpec | None = None
     progress: Progress | None = None
@@ -66,12 +63,7 @@ class _Known:
 
 
 class Follower:
-    """Follows one study. Its methods are called from one thread at a time; `report` may be called from another one.
-
-    Args:
-        directory: the study's; the study may be still to come.
-        holder: tells who runs it.
-    """
+    """Follows one study, which may be still to come. Its methods are called from one thread at a time; `report` from any."""
 
     def __init__(self, directory: Path, holder: Callable[[Path], Holder | None] = lock.holder) -> None:
         self.directory = directory
@@ -88,11 +80,7 @@ class Follower:
         return None if found is None or found.only_checks else found
 
     def look(self) -> Snapshot:
-        """Return the study as it stands now; where nothing was written since, hardly anything is read.
-
-        Raises:
-            DialinError: it cannot be read.
-        """
+        """Return the study as it stands now; where nothing was written since, hardly anything is read."""
         held, known = self.holder() is not None, self._known  # before the store: who lets go of it writes down first why
         if not (self.directory / store.FILE).is_file():
             return Snapshot(State.READYING, Board())
@@ -118,11 +106,7 @@ class Follower:
         )
 
     def report(self) -> Body:
-        """Return the study's report as it stands now; this takes longer, and nothing of `look` is touched.
-
-        Raises:
-            DialinError: it cannot be read.
-        """
+        """Return the study's report as it stands now; this takes longer, and nothing of `look` is touched."""
         record = reading.read(self.directory, lambda own: own.read())
         return body(record, explain(record))
 
@@ -164,11 +148,7 @@ class Follower:
 
 
 def check(directory: Path) -> None:
-    """Make sure that there is a study to follow.
-
-    Raises:
-        UserError: there is none, or it cannot be read.
-    """
+    """Raise UserError where there is no study to follow, or it cannot be read."""
     if not directory.is_dir():
         raise UserError(f"There is no directory {directory}", "Name the directory that a study was written to (its --out)")
     reading.read(directory, lambda own: own.spec)

@@ -69,7 +69,7 @@ class Served:
     names: frozenset[str] = frozenset()
     any_address: bool = False
 
-    def as_told(self, host: str) -> bool:
+    def is_named_by(self, host: str) -> bool:
         """Return whether a request's Host names this server; the port is a tunnel's to choose."""
         name = host.lower()
         name = name[1:].partition("]")[0] if name.startswith("[") else name.partition(":")[0]
@@ -85,14 +85,7 @@ def _is_address(name: str) -> bool:
 
 
 class Guard:
-    """Lets requests through to the page that may pass, and sends what protects it along with every answer.
-
-    Args:
-        app: the page.
-        access: knows who may see it.
-        served: under which names it is served.
-        cookie: the name of its cookie.
-    """
+    """Lets requests through to the page that may pass, and sends what protects it along with every answer."""
 
     def __init__(self, app: ASGIApp, access: Access, served: Served, cookie: str) -> None:
         self._app = app
@@ -121,7 +114,7 @@ class Guard:
 
     def _answer(self, request: Request) -> Response | None:
         """Return what is answered in place of the page; None where the request may pass."""
-        if not self._served.as_told(request.headers.get("host", "")):
+        if not self._served.is_named_by(request.headers.get("host", "")):
             return _refused(_OTHER_HOST)
         if not request.url.path.startswith(self._root):
             return _refused(_NO_LINK)

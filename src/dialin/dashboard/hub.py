@@ -10,8 +10,8 @@ from contextlib import suppress
 
 from dialin.clock import Clock
 from dialin.dashboard.follow import Follower, Key, Snapshot
-from dialin.dashboard.standing import State
 from dialin.dashboard.stop import stop_now
+from dialin.dashboard.study_state import State
 from dialin.dashboard.view import view
 from dialin.errors import DialinError
 from dialin.report.board import Board
@@ -32,16 +32,7 @@ _ENDED = b"event: over\ndata:\n\n"
 
 
 class Hub:
-    """One reader for all viewers.
-
-    Args:
-        follower: reads the study.
-        clock: tells the time.
-        identity: what tells the process of a number from a later one with the same.
-        alone: called when the study has ended and nobody has looked for a while; None where the page stays until it is ended.
-        every: seconds between two looks.
-        cpu: tells the CPU seconds that the thread which asks has used.
-    """
+    """One reader for all viewers; `alone` is called when the study has ended and nobody has looked for a while."""
 
     def __init__(
         self,
@@ -62,7 +53,7 @@ class Hub:
         self._attended = clock.monotonic()
         self._wanted = asyncio.Event()
         self._news = asyncio.Event()
-        self._seen = Snapshot(State.READYING, Board())
+        self._snapshot = Snapshot(State.READYING, Board())
         self._live = b""
         self._report = b""
         self._number = 0
@@ -70,7 +61,7 @@ class Hub:
         self._rests_until = 0.0
         self._making: asyncio.Task[None] | None = None
         self._trouble = ""
-        self._told: Holder | None = None
+        self._stopped: Holder | None = None
         self._over = False
 
     @property
@@ -88,7 +79,7 @@ class Hub:
                 try:
                     self._end_where_alone()
                 except Exception as error:  # as with a look: the page that stops looking would show what is past
-                    self._tell_of(error)
+                    self._report_error(error)
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._wanted.wait(), self._every)
         finally:
@@ -99,17 +90,17 @@ class Hub:
         """End the page: every stream says so and closes."""
         self._over = True
         self._wanted.set()
-        self._tell()
+        self._publish()
 
     async def look(self) -> None:
         """Look at the study once, and tell the viewers what is new."""
         try:
-            self._seen = await asyncio.to_thread(self._follower.look)
-            self._make_report(self._seen)
+            self._snapshot = await asyncio.to_thread(self._follower.look)
+            self._make_report(self._snapshot)
             self._say(self._trouble)
         except Exception as error:  # the directory may be gone, or its disk; what was seen last stays
             self._follower.forget()
-            self._tell_of(error)
+            self._report_error(error)
 
     async def stream(self) -> AsyncIterator[bytes]:
         """Yield the live part of the page, again whenever it changes, as server-sent events."""
@@ -133,11 +124,7 @@ class Hub:
             self._attended = self._clock.monotonic()
 
     def stop_after_block(self, *, wanted: bool) -> None:
-        """Ask the study to stop after the block under way, or take that back.
-
-        Raises:
-            OSError: the study's directory cannot be written to.
-        """
+        """Ask the study to stop after the block under way, or take that back."""
         (requests.ask_to_stop if wanted else requests.take_back)(self._follower.directory)
         self._wanted.set()
 
@@ -146,41 +133,41 @@ class Hub:
         holder = self._follower.holder()
         if holder is None:
             return False
-        if holder == self._told:
+        if holder == self._stopped:
             return True  # told again, it would give up putting things in order
         if not stop_now(holder, self._follower.directory, self._identity):
             return False
-        self._told = holder
+        self._stopped = holder
         self._wanted.set()
         return True
 
     def _say(self, trouble: str) -> None:
-        directory, stopping = self._follower.directory, self._told is not None and self._follower.holder() == self._told
+        directory, stopping = self._follower.directory, self._stopped is not None and self._follower.holder() == self._stopped
         now, number = self._clock.now(), self._number
-        told = view(self._seen, directory, now, stopping=stopping, report=number, trouble=trouble).encode()
+        told = view(self._snapshot, directory, now, stopping=stopping, report=number, trouble=trouble).encode()
         if told != self._live:
             self._live = told
-            self._tell()
+            self._publish()
 
-    def _tell_of(self, error: Exception) -> None:
+    def _report_error(self, error: Exception) -> None:
         words = f"The study cannot be read: {error if isinstance(error, DialinError) else type(error).__name__}"
         try:
             self._say(words)
         except Exception:  # what was seen last is what cannot be shown
-            self._seen = Snapshot(State.READYING, Board())
+            self._snapshot = Snapshot(State.READYING, Board())
             self._say(words)
 
-    def _tell(self) -> None:
+    def _publish(self) -> None:
         self._news.set()
         self._news = asyncio.Event()
 
-    def _make_report(self, seen: Snapshot) -> None:
+    def _make_report(self, snapshot: Snapshot) -> None:
         """Begin to make the report anew where it would be another one; one at a time, beside everything else."""
-        if not seen.key or seen.key == self._key or (self._making is not None and not self._making.done()):
+        if not snapshot.key or snapshot.key == self._key or (self._making is not None and not self._making.done()):
             return
-        if seen.state is State.RUNNING and self._clock.monotonic() < self._rests_until:
+        if snapshot.state is State.RUNNING and self._clock.monotonic() < self._rests_until:
             return
-        self._making = asyncio.create_task(self._made(seen.key))
+        self._making = asyncio.create_task(self._made(snapshot.key))
 
     async def _made(self, key: Key) -> None:
         took = 0.0
@@ -197,7 +184,6 @@ class Hub:
         self._wanted.set()
 
     def _written(self, number: int) -> tuple[bytes, float]:
-        """Return the report as it is sent, and the CPU seconds that it took."""
         began = self._cpu()
         made = self._follower.report()
         told = {"number": number, "title": made.title, "main": made.main, "data": made.data}

@@ -22,19 +22,12 @@ from dialin.dashboard.guard import TOKEN, Guard, Served
 from dialin.dashboard.hub import Hub
 from dialin.report.html import assets
 
-_MOST_ASKED = 1024
+_LONGEST_BODY = 1024
 """Bytes of a request's body; those of the page have a few."""
 
 
 def page(hub: Hub, access: Access, served: Served, cookie: str) -> ASGIApp:
-    """Return the page, behind its guard.
-
-    Args:
-        hub: tells how the study stands.
-        access: knows who may see it.
-        served: under which names it is served.
-        cookie: the name of its cookie.
-    """
+    """Return the page, behind its guard."""
 
     @contextlib.asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
@@ -55,15 +48,15 @@ def page(hub: Hub, access: Access, served: Served, cookie: str) -> ASGIApp:
         match await _asked(request):
             case {"when": "now"}:
                 if not hub.stop_now():
-                    return _told("Nobody runs the study who could be told to stop from here.", HTTPStatus.CONFLICT)
+                    return _answer("Nobody runs the study who could be told to stop from here.", HTTPStatus.CONFLICT)
             case {"when": "after_block" | "never" as when}:
                 try:
                     hub.stop_after_block(wanted=when == "after_block")
                 except OSError as error:
-                    return _told(f"The study's directory cannot be written to: {error.strerror}.", HTTPStatus.CONFLICT)
+                    return _answer(f"The study's directory cannot be written to: {error.strerror}.", HTTPStatus.CONFLICT)
             case _:
-                return _told("This is not what the page asks for.", HTTPStatus.BAD_REQUEST)
-        return _told("")
+                return _answer("This is not what the page asks for.", HTTPStatus.BAD_REQUEST)
+        return _answer("")
 
     async def link(_request: Request) -> Response:
         return JSONResponse({"path": new_link(access)})
@@ -88,7 +81,6 @@ def new_link(access: Access) -> str:
 
 
 def _text(path: str, text: Callable[[], str], kind: str) -> Route:
-    """Return where a text is served that is the same for every study."""
 
     async def serve(_request: Request) -> Response:
         return Response(text(), media_type=kind)
@@ -101,7 +93,7 @@ async def _asked(request: Request) -> Any:
     said = b""
     async for piece in request.stream():
         said += piece
-        if len(said) > _MOST_ASKED:
+        if len(said) > _LONGEST_BODY:
             return None
     try:
         return json.loads(said)
@@ -109,7 +101,7 @@ async def _asked(request: Request) -> Any:
         return None
 
 
-def _told(words: str, status: HTTPStatus = HTTPStatus.OK) -> Response:
+def _answer(words: str, status: HTTPStatus = HTTPStatus.OK) -> Response:
     return JSONResponse({"words": words}, status)
 
 

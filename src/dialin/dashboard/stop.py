@@ -20,12 +20,6 @@ def stop_now(holder: Holder, directory: Path, identity: Callable[[int], str], se
 
     Who owns the directory writes what it says of the process, so it must have the study's lock open as well: nobody else's
     process is told.
-
-    Args:
-        holder: the process, as it wrote itself down.
-        directory: the study's.
-        identity: what tells the process of a number from a later one with the same.
-        send: sends a signal to a process that is held by a file descriptor, so that no later one gets it.
     """
     try:
         process = os.pidfd_open(holder.pid)

@@ -9,45 +9,36 @@ from pathlib import Path
 from typing import Any
 
 from dialin.dashboard.follow import Snapshot
-from dialin.dashboard.standing import State, takes_up, words_of
+from dialin.dashboard.study_state import State, resume_command, text_of
 from dialin.model.progress import Standing
 from dialin.model.study import StudySpec
 from dialin.model.trial import Sample, Step
 from dialin.report.board import Board
+from dialin.report.load_units import Units, units
 from dialin.report.style import looks
-from dialin.report.units import Units, units
-from dialin.report.words import lost, naming
+from dialin.report.verdict_sentences import lost, naming
 from dialin.text import about, change, clock_time, counted, duration, number, visible
 
 _DRAWN = (State.RUNNING, State.DEAD)
 
 
-def view(seen: Snapshot, directory: Path, now: float, *, stopping: bool = False, report: int = 0, trouble: str = "") -> str:
-    """Return the live part of the page, as JSON.
-
-    Args:
-        seen: the study.
-        directory: its directory.
-        now: seconds since the epoch.
-        stopping: whether it was told to stop at once.
-        report: the number of the newest report; 0 where there is none yet.
-        trouble: why the page cannot tell more, in a line.
-    """
-    board, state = seen.board, seen.state
-    words = words_of(state, seen.progress, board.verdict)
+def view(snapshot: Snapshot, directory: Path, now: float, *, stopping: bool = False, report: int = 0, trouble: str = "") -> str:
+    """Return the live part of the page, as JSON. The number of the newest report is 0 where there is none yet."""
+    board, state = snapshot.board, snapshot.state
+    text = text_of(state, snapshot.progress, board.verdict)
     minutes = board.spec.minutes if board.spec else 0.0
-    command = takes_up(state, board.verdict, shlex.join(["dialin", "resume", str(directory)]), minutes)
+    command = resume_command(state, board.verdict, shlex.join(["dialin", "resume", str(directory)]), minutes)
     found: dict[str, Any] = {
         "state": state,
-        "name": "Stopping" if stopping else words.name,
-        "sentence": visible(words.sentence),
+        "name": "Stopping" if stopping else text.name,
+        "sentence": visible(text.sentence),
         "command": visible(command),
         "resume": visible(shlex.join(["dialin", "resume", str(directory)])),
         "watch": visible(shlex.join(["dialin", "watch", str(directory)])),
         "trouble": visible(trouble),
         "may_stop": state in (State.READYING, State.RUNNING) and not stopping,
         "may_end_block": state is State.RUNNING and not stopping,
-        "stops": seen.stops and state in (State.READYING, State.RUNNING),
+        "stops": snapshot.stops and state in (State.READYING, State.RUNNING),
         "report": report,
         "log": [[clock_time(at), visible(text)] for at, text in board.lines],
     }
@@ -63,7 +54,7 @@ def view(seen: Snapshot, directory: Path, now: float, *, stopping: bool = False,
 
 
 def _what(spec: StudySpec) -> dict[str, Any]:
-    asked = ", ".join(spec.asked_variables) or "builds"
+    asked = ", ".join(spec.variables_under_test) or "builds"
     servers = ", ".join(dict.fromkeys(candidate.server for candidate in spec.candidates))
     return {
         "what": visible(f"{asked} on {servers}"),
@@ -73,12 +64,11 @@ def _what(spec: StudySpec) -> dict[str, Any]:
 
 
 def _when(board: Board, now: float, *, running: bool) -> dict[str, Any]:
-    """Return where in its course the study is; of one that died, where it was."""
-    which, name, does = board.trial_words(now)
+    which, name, does = board.trial_progress(now)
     if not running:
-        return {"block": f"in {board.block_words}" if board.trial else "", "trial": [which, name, ""]}
+        return {"block": f"in {board.block_progress}" if board.trial else "", "trial": [which, name, ""]}
     return {
-        "block": board.block_words,
+        "block": board.block_progress,
         "left": f"about {about(board.seconds_left(now))} left",
         "spent": f"{duration(now - board.began)} so far",
         "share": round(board.share_done(now), 3),
@@ -87,7 +77,6 @@ def _when(board: Board, now: float, *, running: bool) -> dict[str, Any]:
 
 
 def _rows(board: Board, spec: StudySpec) -> list[dict[str, Any]]:
-    """Return how each candidate stands so far."""
     look, rows = looks(spec), []
     for candidate in spec.candidates:
         standing = board.standings.get(candidate.name, Standing(0, 0, None, None))
@@ -109,7 +98,6 @@ def _rows(board: Board, spec: StudySpec) -> list[dict[str, Any]]:
 
 
 def _chart(samples: Sequence[Sample], spec: StudySpec, unit: Units) -> dict[str, Any]:
-    """Return the newest seconds of the trial, and the newest of all in words."""
     if not samples:
         return {"x": [], "rate": [], "latency": [], "warm": 0, "lost": [], "words": "", "about": "", "titles": ["", ""]}
     newest = samples[-1]

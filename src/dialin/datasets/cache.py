@@ -42,7 +42,6 @@ class StoredDataset:
 
     Attributes:
         key: its name: a digest of all that decides what it holds.
-        directory: where it lies.
         size: bytes on disk.
     """
 
@@ -63,13 +62,7 @@ def key_of(facts: Mapping[str, Any]) -> str:
 
 
 class DatasetCache:
-    """All datasets of this machine.
-
-    Args:
-        home: where they lie.
-        clock: tells when each was last used.
-        limit: bytes that they may take together; the ones unused longest go first.
-    """
+    """All datasets of this machine, of at most `limit` bytes together; the ones unused longest go first."""
 
     def __init__(self, home: Home, clock: Clock, limit: int = DEFAULT_LIMIT) -> None:
         self._root = home.datasets
@@ -181,16 +174,7 @@ def _read(manifest: Path) -> StoredDataset | None:
 
 
 def check_space(directory: Path, needed: int, smaller: str = "") -> None:
-    """Make sure that a file system has room, with a margin of a tenth.
-
-    Args:
-        directory: on that file system.
-        needed: bytes.
-        smaller: what the user may give for less, such as `a smaller --table-size`; empty where nothing makes it less.
-
-    Raises:
-        UserError: it has not.
-    """
+    """Raise UserError where a file system lacks so many bytes and a tenth more; the error names what to give for less."""
     existing = next(path for path in [directory, *directory.parents] if path.exists())
     free = shutil.disk_usage(existing).free
     if free < needed * 1.1:

@@ -34,12 +34,10 @@ _STOP_LIMIT = 6 * 3600.0
 class Preparer:
     """Makes the datasets that trials need.
 
-    Args:
-        home: where they are kept.
-        cache: keeps them.
-        ledger: where sandboxes are written down.
-        clock: for the sandboxes.
-        say: told what is being done, a line at a time.
+    Raises:
+        UserError: from any method: the disk has no room.
+        ServerError: a server could not start or stop.
+        WorkloadError: the load could not prepare its data.
     """
 
     def __init__(self, home: Home, cache: DatasetCache, ledger: Ledger, clock: Clock, say: Callable[[str], None]) -> None:
@@ -58,12 +56,7 @@ class Preparer:
         return self._cache.in_use(dataset)
 
     def blank(self, build: Build, shape: Mapping[str, Value]) -> StoredDataset:
-        """Return an empty data directory of a build, with the given variables that shape data.
-
-        Raises:
-            ServerError: the server could not make one.
-            UserError: the disk has no room.
-        """
+        """Return an empty data directory of a build, with the given variables that shape data."""
 
         def make(target: Path) -> None:
             self._say(f"Making an empty data directory with {build.id}")
@@ -91,12 +84,7 @@ class Preparer:
 
     @contextmanager
     def running(self, build: Build, options: Mapping[str, Value]) -> Iterator[Sandbox]:
-        """Run a server on empty data while this is open, to ask it something.
-
-        Raises:
-            ServerError: it does not start.
-            UserError: the disk has no room.
-        """
+        """Run a server on empty data while this is open, to ask it something."""
         sandbox = Sandbox.create(build, self._home, self._ledger, self._clock)
         try:
             self.copy_blank(build, rules.shapes_data(options), sandbox.data)
@@ -106,13 +94,7 @@ class Preparer:
             sandbox.remove()
 
     def prepared(self, build: Build, workload: Dataset, shape: Mapping[str, Value]) -> StoredDataset:
-        """Return the prepared data of a workload on a build.
-
-        Raises:
-            ServerError: the server could not start or stop.
-            WorkloadError: the load could not prepare its data.
-            UserError: the disk has no room.
-        """
+        """Return the prepared data of a workload on a build."""
 
         def make(target: Path) -> None:
             sandbox = Sandbox.create(build, self._home, self._ledger, self._clock)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from dialin.evidence import measured
 from dialin.evidence.measured import Measured
-from dialin.evidence.reasons.judge import FAR
+from dialin.evidence.reasons.significance import FAR
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import Estimate
 from dialin.model.why import CostRow
@@ -23,8 +23,6 @@ class Item:
     """Something that queries cost.
 
     Attributes:
-        name: what tables call it.
-        unit: of the figure.
         sources: (probe, counters) that tell of it, the best first; the counters of one source are added up.
         factor: from the counters' unit to this one.
     """
@@ -63,8 +61,8 @@ def costs(record: StudyRecord) -> list[CostRow]:
     The ratio to the baseline is that of a transaction, within blocks; the intervals of all candidates of one row hold together
     at the study's confidence.
     """
-    found = measured.of(record)
-    rows = (_row(item, found, record) for item in ITEMS)
+    trials = measured.of(record)
+    rows = (_row(item, trials, record) for item in ITEMS)
     return [row for row in rows if row is not None]
 
 
@@ -78,47 +76,49 @@ def of_item(item: Item, one: Measured) -> float | None:
     return None
 
 
-def _row(item: Item, found: Sequence[Measured], record: StudyRecord) -> CostRow | None:
+def _row(item: Item, trials: Sequence[Measured], record: StudyRecord) -> CostRow | None:
     queries: dict[str, list[float]] = {}
     transactions: dict[str, list[float]] = {}
-    seen = []
-    for one in found:
+    observations = []
+    for one in trials:
         spent = of_item(item, one)
         if spent is None or one.transactions <= 0 or one.queries <= 0:
             continue
         queries.setdefault(one.trial.candidate, []).append(spent / one.queries)
         transactions.setdefault(one.trial.candidate, []).append(spent / one.transactions)
-        seen.append(one.observation(spent / one.transactions))
+        observations.append(one.observation(spent / one.transactions))
     if max(map(statistics.fmean, transactions.values()), default=0.0) < _LEAST:
         return None
-    names = [name for name in measured.names(found, record) if name in transactions]
+    names = [name for name in measured.names(trials, record) if name in transactions]
     return CostRow(
         name=item.name,
         unit=item.unit,
         per_query={name: statistics.fmean(queries[name]) for name in names},
         per_transaction={name: statistics.fmean(transactions[name]) for name in names},
-        ratio=ratios(seen, names, record.spec.baseline, 1 - record.spec.confidence),
+        ratio=ratios(observations, names, record.spec.baseline, 1 - record.spec.confidence),
     )
 
 
-def ratios(seen: Iterable[blocks.Observation], names: Sequence[str], baseline: str, alpha: float) -> dict[str, Estimate]:
+def ratios(
+    observations: Iterable[blocks.Observation], names: Sequence[str], baseline: str, alpha: float
+) -> dict[str, Estimate]:
     """Return each candidate's figure as a ratio to the baseline's; of those that no common block ties to it, none.
 
     A candidate that spent nothing at all has no ratio. One that spent a fiftieth of the other and less has one without an
     interval: on the log scale next to nothing has none to speak of.
     """
-    seen = list(seen)
-    spent = {name: statistics.fmean([one.value for one in seen if one.candidate == name]) for name in names}
-    some = {one.candidate for one in seen if one.value > 0}
-    groups = blocks.components(seen, [name for name in names if name in some])
+    observations = list(observations)
+    spent = {name: statistics.fmean([one.value for one in observations if one.candidate == name]) for name in names}
+    some = {one.candidate for one in observations if one.value > 0}
+    groups = blocks.components(observations, [name for name in names if name in some])
     together = next((group for group in groups if baseline in group), ())
-    fit = blocks.fit(seen, together)
+    fit = blocks.fit(observations, together)
     if fit is None:
         return {}
-    found = {}
+    estimates = {}
     for name in together:
         ratio = spent[name] / spent[baseline]
         near = 1 / FAR < ratio < FAR
         if name != baseline:
-            found[name] = fit.ratio(name, baseline, alpha) if near else Estimate(mean=ratio, low=None, high=None)
-    return found
+            estimates[name] = fit.ratio(name, baseline, alpha) if near else Estimate(mean=ratio, low=None, high=None)
+    return estimates

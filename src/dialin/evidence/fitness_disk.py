@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 
-from dialin.evidence.limits import FOREIGN
+from dialin.evidence.client_limits import FOREIGN
 from dialin.model.fitness import DiskFacts, Finding, Severity
 from dialin.text import number, size, visible
 
@@ -30,15 +30,15 @@ def file_system(disk: DiskFacts) -> Finding | None:
     kind = disk.file_system
     if kind is None:
         return None
-    found = f"{visible(kind)} at {visible(disk.directory)}"
-    severity, mend = Severity.NOTICE, _ALIKE + _ELSEWHERE
+    observed = f"{visible(kind)} at {visible(disk.directory)}"
+    severity, remedy = Severity.NOTICE, _ALIKE + _ELSEWHERE
     if kind in _IN_MEMORY:
-        severity, mend = Severity.BAD, f"K{_ELSEWHERE[1:]}"
+        severity, remedy = Severity.BAD, f"K{_ELSEWHERE[1:]}"
         effect = (
             "Nothing is written to a disk here: durability, flushing and the redo log cost nothing, whatever they are set to."
         )
     elif waived := sorted(_WITHOUT_BARRIER.intersection(disk.options or ())):
-        found += f", mounted with {waived[0]}"
+        observed += f", mounted with {waived[0]}"
         effect = "fsync does not wait until data is on the medium, so that durable commits cost less than they do elsewhere."
     elif kind in _SHARED or kind.startswith("fuse"):
         effect = "What others do to the storage behind it is in the measurement."
@@ -49,10 +49,10 @@ def file_system(disk: DiskFacts) -> Finding | None:
         )
     elif kind == "overlay":
         effect = "A container's own layer does not tell which disk it lies on, so that nothing of that disk is judged here."
-        mend = "Keep dialin's data on a volume (DIALIN_HOME)."
+        remedy = "Keep dialin's data on a volume (DIALIN_HOME)."
     else:
-        return Finding.good("file system", found)
-    return Finding("file system", found, severity, effect, mend)
+        return Finding.good("file system", observed)
+    return Finding("file system", observed, severity, effect, remedy)
 
 
 def device(disk: DiskFacts) -> Finding | None:
@@ -64,13 +64,13 @@ def device(disk: DiskFacts) -> Finding | None:
         parts.append("said to rotate" if disk.rotational else "does not rotate")
     parts += [f"scheduler {visible(disk.scheduler)}"] if disk.scheduler else []
     parts += [f"{visible(disk.write_cache)} cache"] if disk.write_cache else []
-    found, queue = ", ".join(parts), f"/sys/block/{disk.disk}/queue"
+    observed, queue = ", ".join(parts), f"/sys/block/{disk.disk}/queue"
     # The quickest tells: a busy machine makes all others longer.
     quickest = min(disk.fsyncs) if disk.fsyncs else None
     if disk.rotational and quickest is not None and quickest < _TURN / 10:
         return Finding(
             "disk",
-            found,
+            observed,
             Severity.NOTICE,
             f"An fsync takes as little as {number(1000 * quickest)} ms, and a platter's turn {number(1000 * _TURN)} ms: "
             "none is waited for. But MariaDB from 10.4 on believes the kernel, and flushes the neighbours of a page too "
@@ -80,31 +80,26 @@ def device(disk: DiskFacts) -> Finding | None:
         )
     if disk.rotational:
         effect = "What waits for the disk waits for a platter and its arm; how long depends on where the data came to lie."
-        return Finding("disk", found, Severity.NOTICE, effect, _ALIKE + _ELSEWHERE)
+        return Finding("disk", observed, Severity.NOTICE, effect, _ALIKE + _ELSEWHERE)
     if disk.scheduler == "bfq":
         return Finding(
             "disk",
-            found,
+            observed,
             Severity.NOTICE,
             "By default bfq puts the latency of some processes before throughput, and it costs CPU time for each request (the "
             "kernel's documentation, block/bfq-iosched).",
             "Do without it while you measure. As root:",
             f"echo none | tee {queue}/scheduler",
         )
-    return Finding.good("disk", found)
+    return Finding.good("disk", observed)
 
 
 def fsync(disk: DiskFacts, busy: float | None) -> Finding | None:
-    """Judge how long it takes until a commit is on the disk.
-
-    Args:
-        disk: its facts.
-        busy: the share of the CPUs that was used just before.
-    """
+    """Judge how long a commit takes to reach the disk, where so large a share of the CPUs was busy just before."""
     if not disk.fsyncs or min(disk.fsyncs) <= 0:
         return None
     middle, worst = statistics.median(disk.fsyncs), max(disk.fsyncs)
-    found = f"{number(1000 * middle)} ms (median), {number(1000 * worst)} ms (worst) of {len(disk.fsyncs)} writes of 4 KiB"
+    observed = f"{number(1000 * middle)} ms (median), {number(1000 * worst)} ms (worst) of {len(disk.fsyncs)} writes of 4 KiB"
     bound = f"One connection with durable commits does no more than about {number(1 / middle)} of them a second here."
     if (busy or 0.0) >= FOREIGN:
         bound += " It may be quicker when the CPUs are not busy with something else."
@@ -112,29 +107,24 @@ def fsync(disk: DiskFacts, busy: float | None) -> Finding | None:
         effect = (
             "No disk answers as quickly: fsync returns before data is on a medium, and durable commits cost next to nothing."
         )
-        return Finding("fsync", found, Severity.NOTICE, effect, _ALIKE + _ELSEWHERE)
+        return Finding("fsync", observed, Severity.NOTICE, effect, _ALIKE + _ELSEWHERE)
     if worst >= _LONG_FSYNC and worst >= _UNEVEN * middle:
         effect = f"{bound} Now and then the disk keeps it waiting, which looks like a stall of the server."
-        mend = "See what else writes to the disk; a virtual one may be shared or throttled:"
-        return Finding("fsync", found, Severity.NOTICE, effect, mend, "iostat -x 1")
+        remedy = "See what else writes to the disk; a virtual one may be shared or throttled:"
+        return Finding("fsync", observed, Severity.NOTICE, effect, remedy, "iostat -x 1")
     if middle >= _SLOW_FSYNC:
         effect = bound if (busy or 0.0) >= FOREIGN else f"{bound} What writes measures this disk, and hardly anything else."
-        return Finding("fsync", found, Severity.NOTICE, effect, _ALIKE + _ELSEWHERE)
-    return Finding.good("fsync", found, bound)
+        return Finding("fsync", observed, Severity.NOTICE, effect, _ALIKE + _ELSEWHERE)
+    return Finding.good("fsync", observed, bound)
 
 
 def space(disk: DiskFacts, needed: int) -> Finding | None:
-    """Judge whether a study fits on the disk.
-
-    Args:
-        disk: its facts.
-        needed: bytes that a study takes.
-    """
+    """Judge whether a study fits on the disk."""
     if disk.free is None:
         return None
-    found = f"{size(disk.free)} on the disk of {visible(disk.directory)}"
+    observed = f"{size(disk.free)} on the disk of {visible(disk.directory)}"
     if disk.free >= needed:
-        return Finding.good("free space", found)
+        return Finding.good("free space", observed)
     effect = f"A study with nothing said of its size takes {size(needed)}: prepared data, and a copy of it for the trial."
-    mend = "Free some, prepare less (--tables, --table-size), or keep dialin's data on a larger disk (DIALIN_HOME)."
-    return Finding("free space", found, Severity.BAD, effect, mend)
+    remedy = "Free some, prepare less (--tables, --table-size), or keep dialin's data on a larger disk (DIALIN_HOME)."
+    return Finding("free space", observed, Severity.BAD, effect, remedy)

@@ -17,7 +17,7 @@ def open_files(limits: LimitFacts) -> Finding | None:
     """Judge whether servers may open the files that they want."""
     if limits.files is None or limits.files_most is None:
         return None
-    found = f"{limits.files:,}, and up to {limits.files_most:,} on request"
+    observed = f"{limits.files:,}, and up to {limits.files_most:,} on request"
     if limits.may_raise:
         return Finding.good("open files", f"{limits.files:,}, and more on request")
     mysql, mariadb = (
@@ -27,15 +27,15 @@ def open_files(limits: LimitFacts) -> Finding | None:
     )
     cuts = [cut for cut in (_mysql_cut(mysql), _mariadb_cut(mariadb)) if cut]
     if not cuts:
-        return Finding.good("open files", found)
-    mend = "Raise the hard limit and log in anew: nofile in /etc/security/limits.conf, --ulimit nofile=65536 of a container"
+        return Finding.good("open files", observed)
+    remedy = "Raise the hard limit and log in anew: nofile in /etc/security/limits.conf, --ulimit nofile=65536 of a container"
     more = limits.files < limits.files_most
     return Finding(
         "open files",
-        found,
+        observed,
         Severity.NOTICE,
         f"With nothing set {'; '.join(cuts)}. That is then in force for all candidates, and may not be what your server has.",
-        f"{mend}. Until then take all that is allowed, in the shell that starts dialin:" if more else f"{mend}.",
+        f"{remedy}. Until then take all that is allowed, in the shell that starts dialin:" if more else f"{remedy}.",
         f"ulimit -n {limits.files_most}" if more else "",
     )
 
@@ -61,12 +61,12 @@ def aio(limits: LimitFacts) -> Finding | None:
     used, most = limits.aio_used, limits.aio_most
     if used is None or most is None:
         return None
-    found = f"{used:,} of {most:,} requests reserved"
+    observed = f"{used:,} of {most:,} requests reserved"
     if most - used >= _AIO_NEEDED:
-        return Finding.good("asynchronous I/O", found)
+        return Finding.good("asynchronous I/O", observed)
     return Finding(
         "asynchronous I/O",
-        found,
+        observed,
         Severity.BAD,
         f"A server reserves 256 for each InnoDB I/O thread, up to {_AIO_NEEDED:,} with nothing set. Where it cannot, MySQL "
         "does not start, and MariaDB goes on without asynchronous I/O.",
@@ -76,23 +76,17 @@ def aio(limits: LimitFacts) -> Finding | None:
 
 
 def container(limits: LimitFacts, place: PlaceFacts, cpus: int) -> Finding:
-    """Judge what a container allows.
-
-    Args:
-        limits: its quotas.
-        place: what hints at it.
-        cpus: how many CPUs may be used at once.
-    """
+    """Judge what a container allows."""
     quota = limits.cpu_quota
-    found = f"in {visible(place.container)}" if place.container else "no sign of one"
-    found += ", no CPU quota" if quota is None else f", a quota of {quota:g} CPUs"
+    observed = f"in {visible(place.container)}" if place.container else "no sign of one"
+    observed += ", no CPU quota" if quota is None else f", a quota of {quota:g} CPUs"
     if limits.memory_limit is not None:
-        found += f", {size(limits.memory_limit)} of memory at most"
+        observed += f", {size(limits.memory_limit)} of memory at most"
     if quota is None or quota >= cpus:
-        return Finding.good("container", found)
+        return Finding.good("container", observed)
     return Finding(
         "container",
-        found,
+        observed,
         Severity.BAD,
         f"{counted(cpus, 'CPU')} can be used at once, so that what the quota allows in a period (0.1 s mostly) is used up "
         "before it ends, and all threads stand still until the next: many short stalls that are not the server's.",

@@ -19,12 +19,12 @@ _HUGE_PAGES = "/sys/kernel/mm/transparent_hugepage"
 
 def cpus(cpu: CpuFacts) -> Finding:
     """Judge how many CPUs there are."""
-    found = counted(cpu.usable, "CPU")
+    observed = counted(cpu.usable, "CPU")
     if cpu.usable > _FEW_CPUS:
-        return Finding.good("CPUs", found)
+        return Finding.good("CPUs", observed)
     return Finding(
         "CPUs",
-        found,
+        observed,
         Severity.NOTICE,
         "The load driver and the server share them: what the driver burns the server lacks, so that differences come out "
         "smaller than on a server that has the machine to itself. A study says what the driver took.",
@@ -38,9 +38,9 @@ def governor(cpu: CpuFacts) -> Finding | None:
     if not cpu.governors:
         return None
     names = set(cpu.governors)
-    found = listed([f"{visible(name)} on {counted(count, 'CPU')}" for name, count in cpu.governors.items()])
+    observed = listed([f"{visible(name)} on {counted(count, 'CPU')}" for name, count in cpu.governors.items()])
     if names == {"performance"}:
-        return Finding.good("CPU governor", found)
+        return Finding.good("CPU governor", observed)
     severity = Severity.NOTICE
     effect = (
         "The clock follows the load, so that a second after a stall, or a candidate that leaves CPUs idle, is measured at a "
@@ -52,9 +52,9 @@ def governor(cpu: CpuFacts) -> Finding | None:
         effect = "powersave keeps CPUs at their lowest clock: then that is what limits a server, whatever it is set to."
     elif names == {"userspace"}:
         effect = "The clock is what some program set last, and stays so until it sets another one."
-    mend = "Keep the clock up while you measure. As root:"
+    remedy = "Keep the clock up while you measure. As root:"
     return Finding(
-        "CPU governor", found, severity, effect, mend, f"echo performance | tee {_SYS_CPU}/cpu*/cpufreq/scaling_governor"
+        "CPU governor", observed, severity, effect, remedy, f"echo performance | tee {_SYS_CPU}/cpu*/cpufreq/scaling_governor"
     )
 
 
@@ -83,19 +83,19 @@ def clock(cpu: CpuFacts) -> Finding | None:
     """Judge how long it takes to read the time."""
     if cpu.clock_source is None or cpu.clock_read is None:
         return None
-    found = f"{visible(cpu.clock_source)}, {number(cpu.clock_read * 1e9)} ns a reading"
+    observed = f"{visible(cpu.clock_source)}, {number(cpu.clock_read * 1e9)} ns a reading"
     if cpu.clock_read < _SLOW_CLOCK:
-        return Finding.good("clock source", found)
+        return Finding.good("clock source", observed)
     effect = (
         "Server and load driver read the time several times in each transaction: at 10,000 transactions a second, four "
         f"readings each take {percent(40_000 * cpu.clock_read)} of one CPU."
     )
     quick = [name for name in _FAST_CLOCKS if name in (cpu.clock_sources or ()) and name != cpu.clock_source]
     if not quick:
-        mend = "Where the hypervisor or the firmware offers a quicker one (tsc), choose it there."
-        return Finding("clock source", found, Severity.NOTICE, effect, mend)
+        remedy = "Where the hypervisor or the firmware offers a quicker one (tsc), choose it there."
+        return Finding("clock source", observed, Severity.NOTICE, effect, remedy)
     command = f"echo {quick[0]} | tee /sys/devices/system/clocksource/clocksource0/current_clocksource"
-    return Finding("clock source", found, Severity.NOTICE, effect, "Choose a quicker one. As root:", command)
+    return Finding("clock source", observed, Severity.NOTICE, effect, "Choose a quicker one. As root:", command)
 
 
 def numa(cpu: CpuFacts) -> Finding | None:
@@ -120,12 +120,12 @@ def memory(facts: MemoryFacts) -> Finding | None:
     """Judge whether there is memory for a server."""
     if facts.available is None:
         return None
-    found = f"{size(facts.available)} available" + (f" of {size(facts.total)}" if facts.total else "")
+    observed = f"{size(facts.available)} available" + (f" of {size(facts.total)}" if facts.total else "")
     if facts.available >= _LEAST_MEMORY:
-        return Finding.good("memory", found, "Candidates that need more than that are refused before a study begins.")
+        return Finding.good("memory", observed, "Candidates that need more than that are refused before a study begins.")
     return Finding(
         "memory",
-        found,
+        observed,
         Severity.BAD,
         "MySQL 9.7 with nothing set takes 0.5 GiB before any load. What does not fit is swapped out or killed.",
         "Stop what takes the memory, or raise the limit of the container.",
@@ -133,12 +133,7 @@ def memory(facts: MemoryFacts) -> Finding | None:
 
 
 def swap(facts: MemoryFacts, swapped: float | None) -> Finding | None:
-    """Judge whether parts of a server could be swapped out.
-
-    Args:
-        facts: of the memory.
-        swapped: pages that go to swap or come back now, a second.
-    """
+    """Judge whether parts of a server could be swapped out; `swapped` is pages per second, both ways."""
     if facts.swap_total is None:
         return None
     if facts.swap_total == 0:
@@ -146,13 +141,13 @@ def swap(facts: MemoryFacts, swapped: float | None) -> Finding | None:
     used, moving = facts.swap_used or 0, (swapped or 0) > 0
     readiness = "" if facts.swappiness is None else f", swappiness {facts.swappiness}"
     rate = f", {number(swapped)} pages/s go there or come back now" if moving else ""
-    found = f"{size(used)} of {size(facts.swap_total)} in use{readiness}{rate}"
+    observed = f"{size(used)} of {size(facts.swap_total)} in use{readiness}{rate}"
     if not moving and used == 0 and facts.swappiness is not None and facts.swappiness <= _READY_TO_SWAP:
-        return Finding.good("swap", found)
+        return Finding.good("swap", observed)
     fits = facts.available is not None and used < facts.available
     return Finding(
         "swap",
-        found,
+        observed,
         Severity.BAD if moving else Severity.NOTICE,
         "A page of the buffer pool that was swapped out comes back at the speed of the disk, which looks like a stall of the "
         "server. Copying data for each trial fills the page cache, for which the kernel may swap out what is idle.",
@@ -165,15 +160,15 @@ def huge_pages(facts: MemoryFacts) -> Finding | None:
     """Judge when the kernel uses huge pages unasked."""
     if facts.huge_pages is None:
         return None
-    found = f"transparent ones: {visible(facts.huge_pages)}"
+    observed = f"transparent ones: {visible(facts.huge_pages)}"
     if facts.huge_pages != "always":
-        return Finding.good("huge pages", found)
+        return Finding.good("huge pages", observed)
     waits = ""
     if facts.huge_pages_defrag == "always":
         waits = " With defrag=always a thread that wants one waits until memory is compacted for it."
     return Finding(
         "huge pages",
-        found + (f", defrag {visible(facts.huge_pages_defrag)}" if facts.huge_pages_defrag else ""),
+        observed + (f", defrag {visible(facts.huge_pages_defrag)}" if facts.huge_pages_defrag else ""),
         Severity.NOTICE,
         "A server gets huge pages where the kernel finds some free, which differs from one start to the next and moves whole "
         f"trials.{waits}",

@@ -9,7 +9,7 @@ from dialin.model.cpus import parse_cpus
 from dialin.model.evidence import Gauge, Watched
 from dialin.model.record import StudyRecord
 from dialin.model.trial import Purpose, Step, Trial, TrialState
-from dialin.stats import figures
+from dialin.stats import trial_figures
 from dialin.stats.blocks import Observation
 
 
@@ -18,7 +18,6 @@ class Measured:
     """One trial that ended well.
 
     Attributes:
-        trial: it.
         value: the figure that the goal compares candidates by, the higher the better.
         transactions: a second; of every measured second, those included that the host lost: what was done in them was counted
             by the probes too, and cost what it cost.
@@ -72,22 +71,22 @@ class Measured:
 
 def of(record: StudyRecord, purpose: Purpose = Purpose.RACE) -> list[Measured]:
     """Return the trials of a purpose that ended well and measured something, in the order that they ran."""
-    found = []
+    trials = []
     for trial in record.trials:
         samples = [sample for sample in record.samples.get(trial.id, ()) if sample.step is Step.MEASURE]
         if trial.purpose is not purpose or trial.state is not TrialState.DONE or not samples:
             continue
         covered = sum(sample.seconds for sample in samples)
-        counted = figures.figures(samples, rate=record.spec.workload.rate)
+        counted = trial_figures.figures(samples, rate=record.spec.workload.rate)
         if covered <= 0:
             continue
         transactions = sum(sample.tps * sample.seconds for sample in samples) / covered
         queries = sum((sample.reads + sample.writes + sample.other) * sample.seconds for sample in samples) / covered
         timed = any(sample.seconds != 1 for sample in samples)
-        found.append(
+        trials.append(
             Measured(
                 trial=trial,
-                value=figures.value(counted, figures.FIGURE_OF[record.spec.goal]) if counted else 0.0,
+                value=trial_figures.value(counted, trial_figures.FIGURE_OF[record.spec.goal]) if counted else 0.0,
                 transactions=transactions,
                 queries=transactions if timed or queries <= 0 else queries,
                 watched=dict(record.watched.get(trial.id, {})),
@@ -95,10 +94,10 @@ def of(record: StudyRecord, purpose: Purpose = Purpose.RACE) -> list[Measured]:
                 server_cpus=len(parse_cpus(record.spec.server_cpus)) if record.spec.server_cpus else None,
             )
         )
-    return found
+    return trials
 
 
-def names(found: Sequence[Measured], record: StudyRecord) -> list[str]:
+def names(trials: Sequence[Measured], record: StudyRecord) -> list[str]:
     """Return the candidates that have such trials, in the order of the study."""
-    present = {one.trial.candidate for one in found}
+    present = {one.trial.candidate for one in trials}
     return [candidate.name for candidate in record.spec.candidates if candidate.name in present]

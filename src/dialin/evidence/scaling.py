@@ -6,7 +6,7 @@ from dialin.evidence import measured
 from dialin.model.record import StudyRecord
 from dialin.model.why import Scaling, ScalingPoint
 from dialin.stats import blocks, usl
-from dialin.stats.figures import by_threads
+from dialin.stats.trial_figures import by_threads
 
 
 def scaling(record: StudyRecord) -> list[Scaling]:

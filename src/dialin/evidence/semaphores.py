@@ -30,16 +30,16 @@ _ZEROS = (
 
 def semaphores(record: StudyRecord) -> Semaphores:
     """Return what InnoDB's status told of semaphores, of every candidate, from the trials of the race that ended well."""
-    found = measured.of(record)
-    names = measured.names(found, record)
-    by_name = {name: [one for one in found if one.trial.candidate == name and _watched(one)] for name in names}
+    trials = measured.of(record)
+    names = measured.names(trials, record)
+    by_name = {name: [one for one in trials if one.trial.candidate == name and _watched(one)] for name in names}
     seen = {name: trials for name, trials in by_name.items() if trials}
-    told = {name: own for name, trials in seen.items() if (own := [one for one in trials if _told(one)])}
+    told = {name: own for name, trials in seen.items() if (own := [one for one in trials if _reports_spins(one)])}
     servers = {candidate.name: candidate.server for candidate in record.spec.candidates}
     counting = {servers[name] for name, trials in told.items() if any(_rises(trials))}
     spinning = {name: trials for name, trials in told.items() if servers[name] in counting}
     return Semaphores(
-        places=_places(found),
+        places=_places(trials),
         spins=[row for kind in _KINDS if (row := _row(kind, spinning))],
         notes=[
             *_note(_UNTOLD, [name for name in seen if name not in told], seen),
@@ -53,25 +53,21 @@ def threads_seen(one: Measured, counter: str) -> float | None:
 
     The first reading of each measured window is what the next is compared with, so what it saw is in no counter. A reading that
     failed is counted among the readings of a probe and saw nobody: where some did, the mean is too low by their share.
-
-    Args:
-        one: a trial.
-        counter: the place's, which begins with `SEEN`.
     """
     seen = one.watched.get(_PROBE)
-    if seen is None or not _told(one):
+    if seen is None or not _reports_spins(one):
         return None
     compared = seen.readings - one.windows
     return seen.counters.get(counter, 0.0) / compared if compared > 0 else None
 
 
-def _places(found: Sequence[Measured]) -> list[SemaphorePlace]:
+def _places(trials: Sequence[Measured]) -> list[SemaphorePlace]:
     """Return the places at which most threads waited with some candidate, by the mean of its trials."""
-    counters = sorted({name for one in found for name in _counters(one) if name.startswith(SEEN)})
+    counters = sorted({name for one in trials for name in _counters(one) if name.startswith(SEEN)})
     places = []
     for counter in counters:
         values: dict[str, list[float]] = {}
-        for one in found:
+        for one in trials:
             if (threads := threads_seen(one, counter)) is not None:
                 values.setdefault(one.trial.candidate, []).append(threads)
         waiting = {name: fmean(own) for name, own in values.items()}
@@ -87,7 +83,6 @@ def _row(kind: str, spinning: Mapping[str, Sequence[Measured]]) -> SpinRow | Non
 
 
 def _rates(counter: str, spinning: Mapping[str, Sequence[Measured]]) -> dict[str, float]:
-    """Return by how much a counter rose a second, over all trials of each candidate that has it."""
     rates = {}
     for name, trials in spinning.items():
         own = [seen for one in trials if (seen := one.watched[_PROBE]).seconds > 0 and counter in seen.counters]
@@ -108,7 +103,7 @@ def _watched(one: Measured) -> bool:
     return seen is not None and bool(seen.counters or seen.gauges)
 
 
-def _told(one: Measured) -> bool:
+def _reports_spins(one: Measured) -> bool:
     """Return whether the server tells of semaphores: each that does writes its spins, be they zeros."""
     return any(name.startswith((_SPIN, SEEN)) for name in _counters(one))
 

@@ -63,7 +63,6 @@ def statement_times(record: StudyRecord) -> list[StatementTimes]:
 
 
 def _sums(record: StudyRecord) -> tuple[dict[str, float], dict[str, dict[str, _Sums]]]:
-    """Return the seconds in which each candidate was watched, and its sums by digest and figure."""
     found = measured.of(record)
     seconds: dict[str, float] = {}
     sums: dict[str, dict[str, _Sums]] = {name: {} for name in measured.names(found, record)}
@@ -106,12 +105,7 @@ def _times(name: str, buckets: Mapping[float, float]) -> StatementTimes:
 
 
 def percentile(buckets: Mapping[float, float], share: float) -> float | None:
-    """Return the upper end of the bucket in which a share of all lies at or below; None where that bucket has no end.
-
-    Args:
-        buckets: how many lie in each, by its upper end, infinity included; at least one is not empty.
-        share: 0 to 1.
-    """
+    """Return the bucket's upper end at or below which a share (0 to 1) of all lies; None where that bucket has no end."""
     wanted, below = share * sum(buckets.values()), 0.0
     for upper in sorted(buckets):
         below += buckets[upper]

@@ -18,9 +18,9 @@ _PIECE = 50_000
 def pieces(store: Store, rows: int = _PIECE) -> Iterator[pl.DataFrame]:
     """Yield the samples of a study in order of trial and second, some thousands at a time; nothing where there are none."""
     trials = {trial.id: trial for trial in store.trials()}
-    whose = _whose(trials)
+    owners = _owners(trials)
     for piece in store.sample_columns(rows):
-        yield _with_trials(pl.DataFrame(piece), whose)
+        yield _with_trials(pl.DataFrame(piece), owners)
 
 
 def whole(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
@@ -28,18 +28,18 @@ def whole(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
     return pl.concat([frame(columns.SAMPLES, ()), *parts], rechunk=False)
 
 
-def _whose(trials: Mapping[int, Trial]) -> pl.DataFrame:
+def _owners(trials: Mapping[int, Trial]) -> pl.DataFrame:
     kinds = columns.schema(columns.SAMPLES)
     names = ("trial", "block", "candidate", "purpose", "state")
     rows = [(*of_trial(trial), str(trial.state)) for trial in trials.values()]
     return pl.DataFrame(rows, schema={name: kinds[name] for name in names}, orient="row")
 
 
-def _with_trials(piece: pl.DataFrame, whose: pl.DataFrame) -> pl.DataFrame:
+def _with_trials(piece: pl.DataFrame, owners: pl.DataFrame) -> pl.DataFrame:
     kinds = columns.schema(columns.SAMPLES)
     found = (
         piece.with_columns(pl.col("trial").cast(kinds["trial"]))
-        .join(whose, on="trial", how="inner", maintain_order="left")
+        .join(owners, on="trial", how="inner", maintain_order="left")
         .with_columns(
             (pl.col("at") * 1_000_000).round().cast(pl.Int64).cast(columns.TIME).alias("time"),
             pl.col("gap").alias("gap_s"),
@@ -50,6 +50,5 @@ def _with_trials(piece: pl.DataFrame, whose: pl.DataFrame) -> pl.DataFrame:
 
 
 def _lost() -> pl.Expr:
-    """Return `Sample.lost` of every row."""
     stood_still = pl.col("gap") >= pl.max_horizontal(pl.lit(LOST_GAP), LOST_OF_A_RUN * pl.col("seconds"))
     return stood_still | (pl.col("stolen").cast(pl.Float64).fill_null(0.0) >= LOST_STOLEN)

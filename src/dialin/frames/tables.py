@@ -52,7 +52,7 @@ def candidates(spec: StudySpec, trials: Sequence[Trial]) -> pl.DataFrame:
         for one in spec.candidates
     ]
     found = frame(columns.CANDIDATES, rows)
-    free = [name for name in spec.asked_variables if name not in columns.CANDIDATES]
+    free = [name for name in spec.variables_under_test if name not in columns.CANDIDATES]
     return found.with_columns(_values(name, [one.setting.get(name) for one in spec.candidates]) for name in free)
 
 
@@ -64,9 +64,9 @@ def _values(name: str, values: Sequence[Value | None]) -> pl.Series:
     return pl.Series(name, numbers, dtype=pl.Int64 if whole else pl.Float64, strict=False)
 
 
-def trials(found: Sequence[Trial]) -> pl.DataFrame:
+def trials(rows: Sequence[Trial]) -> pl.DataFrame:
     """Return a row for each trial, in the order in which they ran."""
-    return frame(columns.TRIALS, map(_trial, found))
+    return frame(columns.TRIALS, map(_trial, rows))
 
 
 def _trial(trial: Trial) -> tuple[Any, ...]:
@@ -82,9 +82,9 @@ def _trial(trial: Trial) -> tuple[Any, ...]:
     )
 
 
-def variables(spec: StudySpec, found: Sequence[Trial]) -> pl.DataFrame:
+def variables(spec: StudySpec, trials: Sequence[Trial]) -> pl.DataFrame:
     """Return every variable of every trial as the server reported it, beside what was asked for."""
-    return frame(columns.VARIABLES, (row for trial in found for row in _variables(spec, trial)))
+    return frame(columns.VARIABLES, (row for trial in trials for row in _variables(spec, trial)))
 
 
 def _variables(spec: StudySpec, trial: Trial) -> Iterable[tuple[Any, ...]]:
@@ -100,14 +100,14 @@ def _variables(spec: StudySpec, trial: Trial) -> Iterable[tuple[Any, ...]]:
         )
 
 
-def verdict(found: Verdict | None) -> pl.DataFrame:
+def verdict(reached: Verdict | None) -> pl.DataFrame:
     """Return the table of the candidates with all intervals; without a verdict it has no rows."""
-    return frame(columns.VERDICT, (_candidate(one, found) for one in found.candidates) if found else ())
+    return frame(columns.VERDICT, (_candidate(one, reached) for one in reached.candidates) if reached else ())
 
 
-def _candidate(one: CandidateVerdict, found: Verdict) -> tuple[Any, ...]:
+def _candidate(one: CandidateVerdict, reached: Verdict) -> tuple[Any, ...]:
     return (
-        *(one.name, str(one.state), one.name == found.recommended_candidate, one.name == found.baseline),
+        *(one.name, str(one.state), one.name == reached.recommended_candidate, one.name == reached.baseline),
         *_ends(one.tps),
         *_ends(one.ratio),
         *_ends(one.typical_ratio),
@@ -126,11 +126,11 @@ def _ends(estimate: Estimate | None) -> tuple[float | None, float | None, float 
     return (estimate.mean, estimate.low, estimate.high) if estimate else (None, None, None)
 
 
-def looks(found: Sequence[Look]) -> pl.DataFrame:
+def looks(rows: Sequence[Look]) -> pl.DataFrame:
     """Return a row for each look at the data."""
-    return frame(columns.LOOKS, ((look.number, look.blocks, look.trials, look.alpha, look.decided) for look in found))
+    return frame(columns.LOOKS, ((look.number, look.blocks, look.trials, look.alpha, look.decided) for look in rows))
 
 
-def log(found: Sequence[LogLine]) -> pl.DataFrame:
+def log(lines: Sequence[LogLine]) -> pl.DataFrame:
     """Return the study's log."""
-    return frame(columns.LOG, ((at(line.at), line.text) for line in found))
+    return frame(columns.LOG, ((at(line.at), line.text) for line in lines))

@@ -18,38 +18,38 @@ from dialin.store import series
 _PS = 1000.0
 """Picoseconds in a nanosecond."""
 
-Seen = Mapping[int, Mapping[str, Watched]]
+WatchedByTrial = Mapping[int, Mapping[str, Watched]]
 
 
-def counters(trials: Sequence[Trial], seen: Seen) -> pl.DataFrame:
+def counters(trials: Sequence[Trial], watched: WatchedByTrial) -> pl.DataFrame:
     """Return by how much each counter rose over the measured window of each trial."""
     return frame(
         columns.COUNTERS,
         (
             (*of_trial(trial), one.probe, name, rise, one.seconds, rise / one.seconds if one.seconds else None)
-            for trial, one in _by_trial(trials, seen)
+            for trial, one in _by_trial(trials, watched)
             for name, rise in one.counters.items()
         ),
     )
 
 
-def gauges(trials: Sequence[Trial], seen: Seen) -> pl.DataFrame:
+def gauges(trials: Sequence[Trial], watched: WatchedByTrial) -> pl.DataFrame:
     """Return where each gauge stood over the measured window of each trial."""
     return frame(
         columns.GAUGES,
         (
             (*of_trial(trial), one.probe, name, gauge.first, gauge.last, gauge.least, gauge.most, gauge.mean)
-            for trial, one in _by_trial(trials, seen)
+            for trial, one in _by_trial(trials, watched)
             for name, gauge in one.gauges.items()
         ),
     )
 
 
-def _by_trial(trials: Sequence[Trial], seen: Seen) -> Iterable[tuple[Trial, Watched]]:
-    return ((trial, one) for trial in trials for one in seen.get(trial.id, {}).values())
+def _by_trial(trials: Sequence[Trial], watched: WatchedByTrial) -> Iterable[tuple[Trial, Watched]]:
+    return ((trial, one) for trial in trials for one in watched.get(trial.id, {}).values())
 
 
-def waits(trials: Sequence[Trial], found: Mapping[int, RawWaits]) -> pl.DataFrame:
+def waits(trials: Sequence[Trial], waits_of: Mapping[int, RawWaits]) -> pl.DataFrame:
     """Return what the raw waits of each trial come to, by instrument and operation."""
     return frame(
         columns.WAITS,
@@ -59,25 +59,25 @@ def waits(trials: Sequence[Trial], found: Mapping[int, RawWaits]) -> pl.DataFram
                 *(time / _PS for time in (row.mean, row.p50, row.p90, row.p99, row.p999, row.most, row.total)),
                 *(row.worst_share, row.ten_share),
             )
-            for trial, raw, row in _wait_rows(trials, found)
+            for trial, raw, row in _wait_rows(trials, waits_of)
         ),
     )
 
 
-def wait_histograms(trials: Sequence[Trial], found: Mapping[int, RawWaits]) -> pl.DataFrame:
+def wait_histograms(trials: Sequence[Trial], waits_of: Mapping[int, RawWaits]) -> pl.DataFrame:
     """Return how many raw waits fell into each power of two of nanoseconds, by instrument and operation."""
     return frame(
         columns.WAIT_HISTOGRAMS,
         (
             (*of_trial(trial), row.instrument, row.operation, float(2**power), float(2 ** (power + 1)), count)
-            for trial, _, row in _wait_rows(trials, found)
+            for trial, _, row in _wait_rows(trials, waits_of)
             for power, count in enumerate(row.histogram)
         ),
     )
 
 
-def _wait_rows(trials: Sequence[Trial], found: Mapping[int, RawWaits]) -> Iterable[tuple[Trial, RawWaits, WaitRow]]:
-    return ((trial, found[trial.id], row) for trial in trials if trial.id in found for row in found[trial.id].rows)
+def _wait_rows(trials: Sequence[Trial], waits_of: Mapping[int, RawWaits]) -> Iterable[tuple[Trial, RawWaits, WaitRow]]:
+    return ((trial, waits_of[trial.id], row) for trial in trials if trial.id in waits_of for row in waits_of[trial.id].rows)
 
 
 def scan_evidence(trials: Sequence[Trial], directory: Path) -> pl.LazyFrame:
@@ -98,6 +98,6 @@ def _scanned(of: Columns, trials: Sequence[Trial], directory: Path, made: Sequen
         if path.is_file():
             whose: dict[str, Any] = dict(zip(("trial", "block", "candidate", "purpose"), of_trial(trial), strict=True))
             told = [pl.lit(value).alias(name) for name, value in whose.items()]
-            found = pl.scan_parquet(path).with_columns(*told, *made)
-            parts.append(found.select(pl.col(name).cast(kind) for name, kind in columns.schema(of).items()))
+            lazy = pl.scan_parquet(path).with_columns(*told, *made)
+            parts.append(lazy.select(pl.col(name).cast(kind) for name, kind in columns.schema(of).items()))
     return pl.concat(parts)

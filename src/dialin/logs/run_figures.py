@@ -15,9 +15,9 @@ from dialin.model.course import Course, PeriodicDip
 from dialin.stats.correlation import effective_seconds
 from dialin.stats.dips import Dip, find_dip, without
 from dialin.stats.runs import weighed
-from dialin.stats.series import window
 from dialin.stats.steady import examine_run
 from dialin.stats.warm_up_cut import Start, find_start
+from dialin.stats.window import window
 from dialin.text import counted
 from dialin.workloads.sysbench_log import Log
 

@@ -8,18 +8,15 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from dialin.model.course import Course, PeriodicDip
+from dialin.model.frozen import FrozenModel
 from dialin.model.study import Goal
 from dialin.model.verdict import CandidateState, Estimate, Note, Outcome
 
 _FASTER = 0.05
 """By how much faster than the rest, relative, a start must be to be pointed out."""
-
-
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class FileStatus(StrEnum):
@@ -36,7 +33,7 @@ class FileStatus(StrEnum):
     NO_LOG = "no_log"
 
 
-class FileEntry(_Part):
+class FileEntry(FrozenModel):
     """One file, or one run in it, and what became of it. A run that ended early is used as far as it goes."""
 
     file: str
@@ -44,7 +41,7 @@ class FileEntry(_Part):
     detail: str = Field(description="why, in a few words; empty where it was simply used")
 
 
-class RunAnalysis(_Part):
+class RunAnalysis(FrozenModel):
     """What one run's log carries by itself. Rates are transactions a second, after the warm-up."""
 
     file: str = Field(description="the log's name, with the directories in which names differ; `#2` is the second run in it")
@@ -97,7 +94,7 @@ class RunAnalysis(_Part):
         return self.start_change >= _FASTER
 
 
-class CandidateAnalysis(_Part):
+class CandidateAnalysis(FrozenModel):
     """What the runs of one candidate say. A figure is null where there is nothing to take it from.
 
     All figures but `runs` rest on the cells that the candidate shares with the baseline; those of the baseline on the cells
@@ -124,7 +121,7 @@ class CandidateAnalysis(_Part):
     state: CandidateState
 
 
-class FactorAnalysis(_Part):
+class FactorAnalysis(FrozenModel):
     """What differs between runs beside the candidate."""
 
     name: str
@@ -132,7 +129,7 @@ class FactorAnalysis(_Part):
     crossed: bool = Field(description="whether each candidate has runs of each value")
 
 
-class CellCandidate(_Part):
+class CellCandidate(FrozenModel):
     """One candidate in one cell."""
 
     name: str
@@ -146,14 +143,14 @@ class CellCandidate(_Part):
     )
 
 
-class CellAnalysis(_Part):
+class CellAnalysis(FrozenModel):
     """Runs with everything alike but the candidate."""
 
     where: dict[str, str] = Field(description="the value of each factor")
     candidates: list[CellCandidate]
 
 
-class Analysis(_Part):
+class Analysis(FrozenModel):
     """What `dialin analyze --json` prints."""
 
     schema_: Literal["dialin/analysis/1"] = Field(default="dialin/analysis/1", alias="schema")
@@ -178,4 +175,4 @@ class Analysis(_Part):
     confounds: list[Note]
     warnings: list[Note]
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    model_config = ConfigDict(populate_by_name=True)

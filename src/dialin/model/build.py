@@ -30,11 +30,7 @@ class BuildReference:
 
     @classmethod
     def parse(cls, text: str) -> BuildReference:
-        """Read a reference.
-
-        Raises:
-            ValueError: the text is not of the form `mysql@9.7`.
-        """
+        """Read a reference such as `mysql@9.7`; raise ValueError for other text."""
         match = _REFERENCE.fullmatch(text.strip().lower())
         if not match:
             raise ValueError(f"{text!r} does not name a build; write it like mysql@9.7 or mariadb@10.11")
@@ -56,7 +52,6 @@ class Build:
     Attributes:
         flavour: MySQL or MariaDB, read from the binary.
         version: its version, read from the binary.
-        binary: the mysqld or mariadbd itself.
         launcher: what stands before the binary on a command line (a private loader with its library path), often nothing.
         basedir: the root that share and plugin directories are found under, or None where the binary knows its own.
         messages: the directory of error messages, or None where the binary knows its own.

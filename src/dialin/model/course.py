@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from dialin.model.frozen import FrozenModel
 
 
 class Course(StrEnum):
@@ -31,10 +33,8 @@ class Course(StrEnum):
     """Varied too much for any level, without another pattern."""
 
 
-class PeriodicDip(BaseModel):
+class PeriodicDip(FrozenModel):
     """Seconds in which speed falls again and again, at the same place in each period: something that runs by a clock."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     period: float = Field(description="seconds from one dip to the next")
     seconds: list[float] = Field(

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 
 def parse_cpus(cpus: str) -> frozenset[int]:
-    """Read a list of CPUs such as `0-3,8`.
-
-    Raises:
-        ValueError: the text is not such a list.
-    """
+    """Read a list of CPUs such as `0-3,8`; raise ValueError for other text."""
     found: set[int] = set()
     for part in cpus.split(","):
         first, dash, last = part.partition("-")

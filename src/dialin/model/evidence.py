@@ -11,15 +11,7 @@ ALL = "(all)"
 
 @dataclass(frozen=True, slots=True)
 class Gauge:
-    """A figure that goes up and down, over a measured window.
-
-    Attributes:
-        first: when the window began.
-        last: when it ended.
-        least: the lowest that was read.
-        most: the highest that was read.
-        mean: of all readings.
-    """
+    """A figure that goes up and down, over a measured window."""
 
     first: float
     last: float
@@ -59,9 +51,6 @@ class Point:
 
     Attributes:
         at: seconds since the epoch.
-        probe: what read it.
-        name: of the figure.
-        value: its rate or value.
     """
 
     at: float
@@ -99,14 +88,6 @@ class WaitRow:
     Attributes:
         instrument: such as `wait/synch/sxlock/innodb/hash_table_locks`.
         operation: such as `shared_lock`; `ALL` for all of the instrument together.
-        count: how many waits.
-        mean: of their times.
-        p50: median.
-        p90: nine in ten were no longer.
-        p99: 99 in 100 were no longer.
-        p999: 999 in 1000 were no longer.
-        most: the longest.
-        total: all of them together.
         worst_share: the share of the total that the longest 1 % are, 0 to 1.
         ten_share: the share of the total that the ten longest are, 0 to 1.
         histogram: how many waits fell into each power of two of nanoseconds: element i counts those of 2**i ns or more and less

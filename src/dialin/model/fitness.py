@@ -21,7 +21,6 @@ class CpuFacts:
         turbo: whether the clock may go above its base.
         turbo_switch: the file that turns that on and off.
         base_hz: the clock that is kept without it.
-        most_hz: the highest clock.
         clock_source: what the kernel reads the time from.
         clock_sources: what it could read it from.
         clock_read: seconds that one reading takes, those of the interpreter included.
@@ -48,7 +47,6 @@ class MemoryFacts:
     """Memory and swap, in bytes.
 
     Attributes:
-        total: of the machine.
         available: what can be used without swapping, a container's limit taken into account.
         swap_total: room for what is swapped out.
         swap_used: what is swapped out now.
@@ -71,11 +69,6 @@ class DiskFacts:
     """The disk below a directory.
 
     Attributes:
-        directory: which one.
-        file_system: such as `ext4`.
-        options: what it is mounted with.
-        disk: the name of the device.
-        model: what its maker calls it.
         rotational: whether the kernel takes it for one with turning platters.
         scheduler: what orders its requests.
         write_cache: `write back` where the kernel must flush a cache of the device, else `write through`.
@@ -109,7 +102,6 @@ class LoadFacts:
     """What the machine does now, over a second without load of ours.
 
     Attributes:
-        seconds: how long it was watched.
         busy: the share of the usable CPUs that was used.
         runnable: how many tasks wanted a CPU at its end, ours left out.
         stolen: the share of all CPUs' time that a hypervisor gave to others.
@@ -196,22 +188,20 @@ class Finding:
     """One thing that was looked at.
 
     Attributes:
-        subject: what, in a word or two.
-        found: what it is here, with its figures.
-        severity: how much it matters.
+        observed: what it is here, with its figures.
         effect: what it does to a measurement; may be empty where it is good.
-        mend: what to do about it; empty where it is good.
+        remedy: what to do about it; empty where it is good.
         command: one line to type for that; empty where no one line does.
     """
 
     subject: str
-    found: str
+    observed: str
     severity: Severity
     effect: str = ""
-    mend: str = ""
+    remedy: str = ""
     command: str = ""
 
     @classmethod
-    def good(cls, subject: str, found: str, effect: str = "") -> Finding:
+    def good(cls, subject: str, observed: str, effect: str = "") -> Finding:
         """Return a finding of which nothing need be done."""
-        return cls(subject, found, Severity.GOOD, effect)
+        return cls(subject, observed, Severity.GOOD, effect)

@@ -16,7 +16,6 @@ class Measure:
         noun: what a sentence calls it.
         aim: the goal with what it goes by.
         short: what a table calls it.
-        higher_is_better: which way is better.
     """
 
     noun: str
@@ -30,7 +29,7 @@ class Measure:
         return "higher is better" if self.higher_is_better else "lower is better"
 
     @property
-    def told(self) -> str:
+    def phrase(self) -> str:
         """What a sentence calls it before `against the baseline`; its direction is said where lower is better."""
         return self.noun if self.higher_is_better else f"{self.noun}, {self.direction},"
 
@@ -54,11 +53,11 @@ def deciding(candidate: CandidateVerdict, verdict: Verdict) -> Estimate | None:
     return candidate.ratio if verdict.goal is Goal.THROUGHPUT else candidate.goal_ratio
 
 
-def judged(ratio: Estimate, verdict: Verdict) -> int:
+def improvement(ratio: Estimate, verdict: Verdict) -> int:
     """Return 1 where the whole interval is better than the baseline, -1 where all of it is worse, else 0."""
-    if ratio.low is None or ratio.high is None or ratio.low <= 1 <= ratio.high:
+    if not ratio.excludes_one:
         return 0
-    return 1 if (ratio.low > 1) == measure_of(verdict).higher_is_better else -1
+    return 1 if (ratio.mean > 1) == measure_of(verdict).higher_is_better else -1
 
 
 def band(verdict: Verdict) -> tuple[float, float]:

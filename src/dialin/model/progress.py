@@ -18,10 +18,8 @@ class Standing:
 
     Attributes:
         trials: trials that ended well.
-        failed: trials that failed.
         tps: mean transactions a second of the measured windows, or None.
         ratio: to the baseline, compared within blocks, or None.
-        left: whether it left the race.
     """
 
     trials: int
@@ -45,13 +43,10 @@ class Progress:
     """How far a study has come, kept for those who look on from outside.
 
     Attributes:
-        session: how the run of dialin stands.
         began: when it began or went on, seconds since the epoch.
         blocks: how many blocks are planned, about; 0 until its trials begin.
         ends: when it is estimated to end; None until its trials begin.
         step: of the trial that runs; None between trials.
-        step_began: when that step began.
-        standings: per candidate, the figures so far.
         reason: why it failed, in a line.
     """
 
@@ -71,7 +66,7 @@ class Watcher(Protocol):
     def study_began(self, spec: StudySpec, blocks_planned: int, seconds_planned: float) -> None:
         """The study starts, or goes on after a resume."""
 
-    def said(self, text: str) -> None:
+    def message(self, text: str) -> None:
         """Something happened that is worth a line: data is prepared, a trial failed, a look was taken."""
 
     def trial_began(self, trial: Trial, seconds_left: float) -> None:
@@ -88,28 +83,3 @@ class Watcher(Protocol):
 
     def study_ended(self, verdict: Verdict) -> None:
         """The verdict is there."""
-
-
-class Silent:
-    """A watcher that says nothing."""
-
-    def study_began(self, spec: StudySpec, blocks_planned: int, seconds_planned: float) -> None:
-        """Nothing."""
-
-    def said(self, text: str) -> None:
-        """Nothing."""
-
-    def trial_began(self, trial: Trial, seconds_left: float) -> None:
-        """Nothing."""
-
-    def step_began(self, trial: Trial, step: Step) -> None:
-        """Nothing."""
-
-    def sampled(self, trial: Trial, sample: Sample) -> None:
-        """Nothing."""
-
-    def trial_ended(self, trial: Trial, standings: Mapping[str, Standing]) -> None:
-        """Nothing."""
-
-    def study_ended(self, verdict: Verdict) -> None:
-        """Nothing."""

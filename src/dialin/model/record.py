@@ -44,8 +44,6 @@ class StudyRecord:
     """A study read from its store.
 
     Attributes:
-        directory: where it lives, as text.
-        spec: its question.
         created: when it began, seconds since the epoch.
         dialin_version: what ran it.
         host: the inventory of the machine.
@@ -53,12 +51,9 @@ class StudyRecord:
         catalogues: per build id, what it told of the variables that are asked for, as text (`variables.catalogue`).
         command: the command line that began it.
         blocks: in the order they began.
-        trials: in the order they ran.
         samples: per trial id, in order of time.
         watched: per trial id, what its probes saw, by probe.
         waits: per trial id, the raw waits that it collected.
-        looks: in order.
-        log: in order.
         verdict: the newest, once there is one.
     """
 

@@ -57,12 +57,12 @@ def as_number(value: Value) -> int | float | None:
     return None if isinstance(number, str) else number
 
 
-def same_value(asked: Value, in_force: Value) -> bool:
+def same_value(requested: Value, in_force: Value) -> bool:
     """Tell whether two values mean the same to a server: `1G` and 1073741824, `ON` and 1, lists in another order."""
-    left, right = as_number(asked), as_number(in_force)
+    left, right = as_number(requested), as_number(in_force)
     if left is not None and right is not None:
         return left == right
-    a, b = str(asked).strip().lower(), str(in_force).strip().lower()
+    a, b = str(requested).strip().lower(), str(in_force).strip().lower()
     if a == b or (a in _ON and b in _ON) or (a in _OFF and b in _OFF):
         return True
     return "," in a and sorted(filter(None, a.split(","))) == sorted(filter(None, b.split(",")))
@@ -74,11 +74,7 @@ def describe(setting: Setting) -> str:
 
 
 def share_of(text: str) -> float:
-    """Return the share that somebody wrote: `20%`, `20 %` and `0.2` are the same.
-
-    Raises:
-        ValueError: it is none.
-    """
+    """Return the share that somebody wrote: `20%`, `20 %` and `0.2` are the same; raise ValueError for other text."""
     stripped = text.strip()
     try:
         return float(stripped.removesuffix("%")) / 100 if stripped.endswith("%") else float(stripped)

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from dialin.model.cpus import parse_cpus
+from dialin.model.frozen import FrozenModel
 from dialin.model.option_types import MACHINE, METHOD, WHY, Fraction
 from dialin.model.setting import Value
 from dialin.model.workload import WorkloadSpec
@@ -36,7 +37,7 @@ class Switch(StrEnum):
     SET = "set"
 
 
-class Candidate(BaseModel):
+class Candidate(FrozenModel):
     """A setting that a study compares.
 
     Attributes:
@@ -46,15 +47,13 @@ class Candidate(BaseModel):
         born: the block in which it entered; 1 for those that the study began with.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     name: str = Field(min_length=1)
     setting: dict[str, Value] = Field(default_factory=dict)
     server: str
     born: int = Field(default=1, ge=1)
 
 
-class Attachment(BaseModel):
+class Attachment(FrozenModel):
     """Where the account of a server that dialin did not start is found; never the account itself.
 
     Attributes:
@@ -63,17 +62,13 @@ class Attachment(BaseModel):
         database: a schema that holds the workload's tables already; None where dialin makes one, and removes it at the end.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     defaults_file: str | None = None
     login_path: str | None = None
     database: str | None = None
 
 
-class MethodOptions(BaseModel):
+class MethodOptions(FrozenModel):
     """The options of how a study measures and decides; those of its file, and what is stored with it, are the same fields."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     minutes: Annotated[float, METHOD] = Field(
         default=30.0, gt=0, le=10_080, description="the budget of wall clock for the trials; data is prepared before it begins"
@@ -140,7 +135,6 @@ class StudySpec(MethodOptions):
         baseline: the name of the candidate that the others are measured against.
         fixed: variables set alike for every candidate.
         held: variables that differ between candidates though they are not under test, and the value that pins them for all.
-        workload: the load.
         worthwhile: the smallest relative difference that matters, e.g. 0.01.
         switch: how trials on sandboxes follow each other; an attached server has ways of its own.
         expected_noise: the standard deviation of a trial that was expected before the study, on the log scale; None where
@@ -172,26 +166,18 @@ class StudySpec(MethodOptions):
         return self
 
     def candidate(self, name: str) -> Candidate:
-        """Return the candidate of that name.
-
-        Raises:
-            KeyError: there is none.
-        """
+        """Return the candidate of that name; raise KeyError where there is none."""
         for candidate in self.candidates:
             if candidate.name == name:
                 return candidate
         raise KeyError(name)
 
     def setting_of(self, name: str) -> dict[str, Value]:
-        """Return all that a candidate's server is asked for: its own setting over what is set alike for all.
-
-        Raises:
-            KeyError: there is no such candidate.
-        """
+        """Return all that a candidate's server is asked for: its own setting over what is set alike for all."""
         return {**self.fixed, **self.held, **self.candidate(name).setting}
 
     @property
-    def asked_variables(self) -> tuple[str, ...]:
+    def variables_under_test(self) -> tuple[str, ...]:
         """Every variable that some candidate sets or may set later, in order of first mention: what the study is about."""
         return tuple(dict.fromkeys([*(name for candidate in self.candidates for name in candidate.setting), *self.space]))
 

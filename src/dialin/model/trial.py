@@ -80,8 +80,6 @@ class Sample:
         at: when it arrived, seconds since the epoch.
         step: `WARM_UP` or `MEASURE`.
         tps: transactions a second.
-        reads: read queries a second.
-        writes: write queries a second.
         other: other queries a second (begin, commit).
         latency_ms: the second's percentile of transaction latency (`WorkloadSpec.percentile`), milliseconds.
         errors: ignored errors a second (deadlocks, lock wait time-outs).
@@ -137,7 +135,6 @@ class VariableChange:
     """A variable that was found to have another value than before, though dialin did not change it.
 
     Attributes:
-        variable: its name.
         before: its value when dialin read it last.
         after: its value now.
         under_test: whether the study sets it, or the server derives it from one that the study sets. A trial in which such a
@@ -195,10 +192,7 @@ class Trial:
         block: the number of its block, from 1.
         session: which run of dialin measured it; a study that was resumed has several.
         position: its place in the block's order, from 1.
-        candidate: the candidate's name.
-        state: how it stands.
         started: when it began, seconds since the epoch.
-        purpose: what it is for.
         changes: the variables that changed though dialin did not change them, those under test first.
         steps: wall-clock seconds of each step that ended.
         warm_up_end: why the warm-up ended, once it has.
@@ -207,7 +201,6 @@ class Trial:
             there is one pool, whatever the variable says. Only what this build lets us count.
         costs: of the measured window, once it has ended.
         conditions: of the host, before and after (`{"before": {...}, "after": {...}}`).
-        failure: why it failed, where it did.
         host: the name of the machine whose worker ran it.
     """
 

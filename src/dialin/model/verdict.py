@@ -8,8 +8,9 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
+from dialin.model.frozen import FrozenModel
 from dialin.model.setting import Value
 from dialin.model.study import Goal
 
@@ -58,19 +59,26 @@ class CandidateState(StrEnum):
     FAILED = "failed"
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Estimate(_Part):
+class Estimate(FrozenModel):
     """A figure with its interval; the intervals of all candidates hold together at the study's confidence."""
 
     mean: float
     low: float | None = Field(description="lower end of the interval; null where there is too little data for one")
     high: float | None = Field(description="upper end of the interval; null where there is too little data for one")
 
+    @property
+    def excludes_one(self) -> bool:
+        """Whether there is an interval that lies wholly above or wholly below 1."""
+        return self.low is not None and self.high is not None and not self.low <= 1 <= self.high
 
-class CandidateVerdict(_Part):
+    def may_equal(self, other: Estimate) -> bool:
+        """Return whether two intervals meet; one that is not known may lie anywhere."""
+        if self.low is None or self.high is None or other.low is None or other.high is None:
+            return True
+        return self.low <= other.high and other.low <= self.high
+
+
+class CandidateVerdict(FrozenModel):
     """What the study found of one candidate. A figure is null where no trial of the candidate ended well."""
 
     name: str
@@ -114,7 +122,7 @@ class CandidateVerdict(_Part):
     )
 
 
-class Confirmation(_Part):
+class Confirmation(FrozenModel):
     """What fresh trials say of a choice that was made before them, so that choosing does not flatter it."""
 
     candidate: str
@@ -122,7 +130,7 @@ class Confirmation(_Part):
     blocks: int
 
 
-class Note(_Part):
+class Note(FrozenModel):
     """A warning or a confound: a code for scripts, a sentence for people, and the figures."""
 
     code: str
@@ -130,7 +138,7 @@ class Note(_Part):
     data: dict[str, Any] = Field(default_factory=dict)
 
 
-class Verdict(_Part):
+class Verdict(FrozenModel):
     """What `verdict.json` holds."""
 
     schema_: Literal["dialin/verdict/1"] = Field(default="dialin/verdict/1", alias="schema")
@@ -169,7 +177,7 @@ class Verdict(_Part):
     host: dict[str, Any]
     workload: dict[str, Any]
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    model_config = ConfigDict(populate_by_name=True)
 
     @property
     def chosen(self) -> CandidateVerdict:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
+from dialin.model.frozen import FrozenModel
 from dialin.model.verdict import Estimate
 
 Values = dict[str, list[float]]
@@ -27,11 +28,7 @@ class ReasonKind(StrEnum):
     LIMIT = "limit"
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Chart(_Part):
+class Chart(FrozenModel):
     """What is drawn beside a reason: a dot for each trial, by candidate."""
 
     title: str
@@ -39,7 +36,7 @@ class Chart(_Part):
     values: Values
 
 
-class Reason(_Part):
+class Reason(FrozenModel):
     """One fact that explains a verdict."""
 
     code: str = Field(description="the rule that found it, for scripts")
@@ -57,7 +54,7 @@ class Reason(_Part):
     chart: Chart | None = None
 
 
-class CostRow(_Part):
+class CostRow(FrozenModel):
     """What one query, or one transaction, costs of something; by candidate."""
 
     name: str = Field(description="such as `server CPU`")
@@ -69,14 +66,14 @@ class CostRow(_Part):
     )
 
 
-class ScalingPoint(_Part):
+class ScalingPoint(FrozenModel):
     """Throughput at a number of threads."""
 
     threads: int
     tps: Estimate
 
 
-class Usl(_Part):
+class Usl(FrozenModel):
     """Gunther's universal scalability law fitted to the points: X(n) = lambda n / (1 + sigma (n-1) + kappa n (n-1))."""
 
     rate: float = Field(description="lambda: throughput of one thread")
@@ -86,7 +83,7 @@ class Usl(_Part):
     relative_error: float = Field(description="typical deviation of the points from the curve, relative")
 
 
-class Scaling(_Part):
+class Scaling(FrozenModel):
     """How one candidate's throughput grows with threads."""
 
     candidate: str
@@ -96,7 +93,7 @@ class Scaling(_Part):
     )
 
 
-class WaitSummary(_Part):
+class WaitSummary(FrozenModel):
     """The raw waits of one instrument and operation of one candidate; times in nanoseconds and in the timer's ticks."""
 
     candidate: str
@@ -123,7 +120,7 @@ class WaitSummary(_Part):
     histogram: list[int] = Field(description="waits by power of two of nanoseconds")
 
 
-class WaitTrial(_Part):
+class WaitTrial(FrozenModel):
     """A trial that collected raw waits, and what that cost it."""
 
     candidate: str
@@ -140,7 +137,7 @@ class WaitTrial(_Part):
     )
 
 
-class StatementFigures(_Part):
+class StatementFigures(FrozenModel):
     """What one statement did with one candidate; all but the first by the execution."""
 
     per_second: float = Field(description="executions a second")
@@ -151,14 +148,14 @@ class StatementFigures(_Part):
     disk_tables: float = Field(description="temporary tables on disk")
 
 
-class StatementRow(_Part):
+class StatementRow(FrozenModel):
     """A statement that the server spent much of its time on."""
 
     digest: str = Field(description="the statement's text without its values, cut after 200 characters")
     candidates: dict[str, StatementFigures] = Field(description="without those candidates that never ran it")
 
 
-class StatementTimes(_Part):
+class StatementTimes(FrozenModel):
     """How long one candidate's statements took, by the server's histogram.
 
     A percentile is the upper end of the bucket that it lies in; null where that is the last bucket, which has no end.
@@ -171,7 +168,7 @@ class StatementTimes(_Part):
     p99_us: float | None
 
 
-class SemaphorePlace(_Part):
+class SemaphorePlace(FrozenModel):
     """A place of InnoDB's source at which threads were seen waiting for a semaphore."""
 
     place: str = Field(description="file and line, such as `btr0sea.cc:122`")
@@ -179,7 +176,7 @@ class SemaphorePlace(_Part):
     waiting: dict[str, float] = Field(description="by candidate: threads seen waiting at a reading, on average")
 
 
-class SpinRow(_Part):
+class SpinRow(FrozenModel):
     """What threads did to get one kind of InnoDB's locks; by candidate, a second."""
 
     kind: str = Field(description="`mutex`, `rw_shared`, `rw_excl` or `rw_sx`")
@@ -188,7 +185,7 @@ class SpinRow(_Part):
     os_waits: dict[str, float] = Field(description="times that a thread went to sleep")
 
 
-class Semaphores(_Part):
+class Semaphores(FrozenModel):
     """What InnoDB's status told of its semaphores."""
 
     places: list[SemaphorePlace] = Field(description="most threads first, eight at the most")
@@ -196,7 +193,7 @@ class Semaphores(_Part):
     notes: list[str] = Field(description="what the server does not tell, a sentence each")
 
 
-class ProbeCost(_Part):
+class ProbeCost(FrozenModel):
     """What one probe cost, over all trials that it watched."""
 
     probe: str
@@ -206,7 +203,7 @@ class ProbeCost(_Part):
     notes: list[str]
 
 
-class Why(_Part):
+class Why(FrozenModel):
     """What `dialin explain --json` prints."""
 
     schema_: Literal["dialin/why/1"] = Field(default="dialin/why/1", alias="schema")
@@ -221,7 +218,7 @@ class Why(_Part):
     wait_trials: list[WaitTrial]
     probes: list[ProbeCost]
 
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    model_config = ConfigDict(populate_by_name=True)
 
     @classmethod
     def untold(cls, summary: str = "") -> Why:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from dialin.model.frozen import FrozenModel
 
 TRANSACTION = "transaction"
 """What most loads are counted in."""
@@ -28,7 +30,7 @@ class Runs:
     seconds: float
 
 
-class LoadTraits(BaseModel):
+class LoadTraits(FrozenModel):
     """What a study has to know of its load; stored with it, so that reports need no workload.
 
     Attributes:
@@ -40,8 +42,6 @@ class LoadTraits(BaseModel):
         size_keys: the keys of a study file that say how much data there is, with their values.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     runs: Runs | None = None
     restarts: str | None = None
     grows: bool = False
@@ -50,7 +50,7 @@ class LoadTraits(BaseModel):
     size_keys: Mapping[str, int] = Field(default_factory=dict)
 
 
-class WorkloadSpec(BaseModel):
+class WorkloadSpec(FrozenModel):
     """The load of a study.
 
     Attributes:
@@ -67,8 +67,6 @@ class WorkloadSpec(BaseModel):
         options: further options of the workload, by name without dashes in front.
         traits: what the study has to know of it; its workload says so.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str = "oltp_read_write"
     kind: str = "sysbench"

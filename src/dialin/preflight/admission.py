@@ -42,7 +42,7 @@ def checked_candidate(spec: StudySpec, candidate: Candidate, catalogue_of: Calla
     named = candidate.model_copy(
         update={"setting": {known_name(name, catalogue): value for name, value in candidate.setting.items()}}
     )
-    space = {known_name(name, catalogue) for name in spec.asked_variables}
+    space = {known_name(name, catalogue) for name in spec.variables_under_test}
     if outside := sorted(named.setting.keys() - space):
         raise UserError(f"{candidate.name} sets {listed(outside)}, which the study does not vary", "Declare it in its space")
     if same := check.duplicates([*spec.candidates, named]):

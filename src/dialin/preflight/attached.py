@@ -15,7 +15,7 @@ from dialin.preflight.checked import CheckedStudy, planned, specify
 from dialin.question.candidates import Variables, candidates_of
 from dialin.question.options import StudyOptions
 from dialin.question.plan import Plan
-from dialin.servers.attached.build import AttachedBuild
+from dialin.servers.attached.attached_build import AttachedBuild
 from dialin.servers.attached.client_options import find_account
 from dialin.servers.attached.server import Attached
 from dialin.servers.attached.undo import SCHEMA

@@ -15,7 +15,7 @@ from dialin.model.study import Goal, StudySpec
 from dialin.paths import replace_text
 from dialin.question.plan import Plan
 from dialin.stats.forecast import blocks_for, detectable
-from dialin.stats.noise import Noise, separate
+from dialin.stats.noise_parts import Noise, separate
 from dialin.text import counted, exact_percent, percent
 from dialin.verdict import elimination
 from dialin.verdict.verdict import figures_of

@@ -156,7 +156,7 @@ def admission(used: Mapping[str, Build], workload: Workload, workshop: Tools) ->
 def inspector(spec: StudySpec, used: Mapping[str, Build], workshop: Tools) -> inspection.Inspect:
     """Return what looks at the candidates of a study."""
     builds_of = {candidate.name: used[candidate.server] for candidate in spec.candidates}
-    return inspection.inspector(workshop, builds_of, spec.asked_variables)
+    return inspection.inspector(workshop, builds_of, spec.variables_under_test)
 
 
 def _inspection_notes(spec: StudySpec, seen: Mapping[str, EffectiveSettings], catalogues: Mapping[str, Catalogue]) -> list[str]:

@@ -21,10 +21,24 @@ def cpu_quota(root: Path = Path("/")) -> float | None:
 
 def memory_limit(memory: int | None, root: Path = Path("/")) -> int | None:
     """Return how many bytes may be used; None where there is no limit below a machine's memory, or none can be read."""
-    limits = [number(read(group / "memory.max")) for group in _groups(root, "")]
-    limits += [number(read(group / "memory.limit_in_bytes")) for group in _groups(root, "memory")]
-    # The first version of control groups tells a number near 2^63 where there is no limit.
-    return min((limit for limit in limits if limit is not None and (memory is None or limit < memory)), default=None)
+    # The first version of control groups has a number near 2^63 where there is no limit.
+    return min((limit for limit, _ in _memory(root) if memory is None or limit < memory), default=None)
+
+
+def memory_left(root: Path = Path("/")) -> int | None:
+    """Return how many bytes the limits leave; None where there is none, or none can be read."""
+    return min((limit - used for limit, used in _memory(root) if used is not None), default=None)
+
+
+def _memory(root: Path) -> Iterator[tuple[int, int | None]]:
+    """Yield the limit of each group that has one, and the bytes that it uses."""
+    for controller, most, current in (
+        ("", "memory.max", "memory.current"),
+        ("memory", "memory.limit_in_bytes", "memory.usage_in_bytes"),
+    ):
+        for group in _groups(root, controller):
+            if (limit := number(read(group / most))) is not None:
+                yield limit, number(read(group / current))
 
 
 def _groups(root: Path, controller: str) -> Iterator[Path]:

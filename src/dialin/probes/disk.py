@@ -24,8 +24,8 @@ _ESCAPED = re.compile(r"\\([0-7]{3})")
 
 
 @dataclass(frozen=True, slots=True)
-class _Mount:
-    """A line of /proc/self/mountinfo."""
+class Mount:
+    """What is mounted, and where."""
 
     device: str
     point: Path
@@ -35,17 +35,10 @@ class _Mount:
 
 
 def facts(directory: Path, clock: Clock, root: Path = Path("/")) -> DiskFacts:
-    """Return what is known of the disk that an existing directory lies on.
-
-    Args:
-        directory: which one.
-        clock: times the fsyncs.
-        root: what /proc and /sys are found under.
-    """
+    """Return what is known of the disk that an existing directory lies on."""
     place = directory.resolve()
-    mount = _mount_of(place, root)
-    found = _device(mount, root) if mount else None
-    queue = found / "queue" if found else None
+    mount, device = below(place, root)
+    queue = device / "queue" if device else None
     free = None
     with suppress(OSError):
         space = os.statvfs(place)
@@ -54,8 +47,8 @@ def facts(directory: Path, clock: Clock, root: Path = Path("/")) -> DiskFacts:
         directory=str(directory),
         file_system=mount.kind if mount else None,
         options=mount.options if mount else None,
-        disk=found.name if found else None,
-        model=read(found / "device/model") or None if found else None,
+        disk=device.name if device else None,
+        model=read(device / "device/model") or None if device else None,
         rotational={"0": False, "1": True}.get(read(queue / "rotational")) if queue else None,
         scheduler=chosen(read(queue / "scheduler")) if queue else None,
         write_cache=read(queue / "write_cache") or None if queue else None,
@@ -64,15 +57,10 @@ def facts(directory: Path, clock: Clock, root: Path = Path("/")) -> DiskFacts:
     )
 
 
-def below(directory: Path, root: Path = Path("/")) -> Path | None:
-    """Return where the kernel tells of the whole disk below a directory; None where there is none that can be told.
-
-    Args:
-        directory: which one.
-        root: what /proc and /sys are found under.
-    """
+def below(directory: Path, root: Path = Path("/")) -> tuple[Mount | None, Path | None]:
+    """Return what is mounted where a path lies, and the whole disk's directory in /sys; None for what is not known."""
     mount = _mount_of(directory.resolve(), root)
-    return _device(mount, root) if mount else None
+    return mount, _device(mount, root) if mount else None
 
 
 def fsyncs(directory: Path, clock: Clock) -> tuple[float, ...] | None:
@@ -95,7 +83,7 @@ def fsyncs(directory: Path, clock: Clock) -> tuple[float, ...] | None:
     return tuple(took[1:])
 
 
-def _mount_of(place: Path, root: Path) -> _Mount | None:
+def _mount_of(place: Path, root: Path) -> Mount | None:
     """Return what is mounted where a path lies; of several at one point the last, which hides the others."""
     found = None
     for line in read(root / "proc/self/mountinfo").splitlines():
@@ -106,11 +94,11 @@ def _mount_of(place: Path, root: Path) -> _Mount | None:
         point = Path(_ESCAPED.sub(lambda match: chr(int(match[1], 8)), fields[4]))
         if place.is_relative_to(point) and (found is None or len(point.parts) >= len(found.point.parts)):
             options = (*fields[5].split(","), *behind[2].split(","))
-            found = _Mount(fields[2], point, behind[0], behind[1], options)
+            found = Mount(fields[2], point, behind[0], behind[1], options)
     return found
 
 
-def _device(mount: _Mount, root: Path) -> Path | None:
+def _device(mount: Mount, root: Path) -> Path | None:
     """Return the directory of the whole disk in /sys; None where there is none that can be told."""
     number = mount.device
     try:

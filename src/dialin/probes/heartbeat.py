@@ -18,16 +18,10 @@ PERIOD = 0.1
 
 
 class Heartbeat:
-    """A thread that sleeps a little at a time and records how late it woke. Use it as a context manager.
+    """A thread that sleeps a little at a time and records how late it woke. Use it as a context manager."""
 
-    Args:
-        clock: what it sleeps on and reads.
-        period: seconds that it sleeps at a time.
-    """
-
-    def __init__(self, clock: Clock, period: float = PERIOD) -> None:
+    def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._period = period
         self._last = clock.monotonic()
         self._longest = 0.0
         self._lock = threading.Lock()
@@ -55,12 +49,12 @@ class Heartbeat:
 
     def _beat(self) -> None:
         while not self._ended.is_set():
-            self._clock.sleep(self._period)
+            self._clock.sleep(PERIOD)
             with self._lock:
                 self._note()
 
     def _note(self) -> None:
         """Whoever comes here runs, so that the machine does not stand still now."""
         now = self._clock.monotonic()
-        self._longest = max(self._longest, now - self._last - self._period)
+        self._longest = max(self._longest, now - self._last - PERIOD)
         self._last = now

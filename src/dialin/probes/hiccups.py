@@ -35,12 +35,7 @@ class Hiccups:
 
 
 class HiccupProbe:
-    """Watches the host while a load runs. Use it as a context manager.
-
-    Args:
-        clock: of the heartbeat.
-        lost: reads the host's cumulative figures.
-    """
+    """Watches the host while a load runs. Use it as a context manager."""
 
     def __init__(self, clock: Clock, lost: Callable[[], Lost] = host.lost) -> None:
         self._clock = clock

@@ -16,6 +16,7 @@ from typing import Any
 
 import psutil
 
+from dialin.probes import control_groups, disk
 from dialin.probes.kernel_files import read
 
 _MODEL = re.compile(r"^[ \t]*model name\s*:(.+)", re.MULTILINE | re.IGNORECASE)
@@ -130,10 +131,8 @@ def cpu_seconds(pid: int) -> float:
 def memory_available() -> int:
     """Return the bytes of memory that can be used without swapping, a container's own limit taken into account."""
     available = int(psutil.virtual_memory().available)
-    limit, used = read(Path("/sys/fs/cgroup/memory.max")), read(Path("/sys/fs/cgroup/memory.current"))
-    if limit.isdigit() and used.isdigit():
-        available = min(available, int(limit) - int(used))
-    return available
+    left = control_groups.memory_left()
+    return available if left is None else min(available, left)
 
 
 def _system() -> str:
@@ -154,21 +153,10 @@ def _processor() -> str:
 
 
 def _file_system(directory: Path) -> dict[str, str]:
-    """The file system that a directory lies on, and the disk below it where that can be told."""
     path = next(part for part in [directory.absolute(), *directory.absolute().parents] if part.exists())
-    best = max(
-        (part for part in psutil.disk_partitions(all=True) if path.is_relative_to(part.mountpoint)),
-        key=lambda part: len(part.mountpoint),
-        default=None,
-    )
-    if best is None:
-        return {}
-    found = {"file_system": best.fstype}
-    device = path.stat().st_dev
-    block = Path(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}")
-    with suppress(OSError):
-        disk = block.resolve(strict=True)
-        disk = disk if (disk / "queue").is_dir() else disk.parent
-        found["disk"] = read(disk / "device" / "model") or disk.name
-        found["disk_rotational"] = "yes" if read(disk / "queue" / "rotational") == "1" else "no"
+    mount, device = disk.below(path)
+    found = {"file_system": mount.kind} if mount else {}
+    if device:
+        found["disk"] = read(device / "device/model") or device.name
+        found["disk_rotational"] = "yes" if read(device / "queue/rotational") == "1" else "no"
     return found

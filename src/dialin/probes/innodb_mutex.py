@@ -13,8 +13,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from dialin.model.query import Query
 from dialin.probes import innodb_status, innodb_text
-from dialin.probes.base import Query, Reading
+from dialin.probes.probe import Reading
 from dialin.probes.source import Source
 from dialin.text import size
 
@@ -30,11 +31,7 @@ _COUNT = re.compile(r"(\w{1,40})=(\d{1,20})")
 
 
 class InnodbMutexProbe:
-    """Reads the counters of InnoDB's mutexes and locks; those of one name are added up.
-
-    Args:
-        query: asks the server.
-    """
+    """Reads the counters of InnoDB's mutexes and locks; those of one name are added up."""
 
     name = "mutex"
     period = 0.0
@@ -46,11 +43,7 @@ class InnodbMutexProbe:
         self._status = Source(query, innodb_status.STATEMENT, waits, "PROCESS", [innodb_status.STATEMENT])
 
     def read(self) -> Reading:
-        """Read it once.
-
-        Raises:
-            ServerError: the server does not answer.
-        """
+        """Read it once."""
         pool = sum(int(row[0]) for row in self._pool.rows())
         if pool > MOST_POOL:
             return Reading(notes=(f"{STATEMENT} is not asked of a server whose buffer pool is above {size(MOST_POOL)}",))
@@ -66,6 +59,6 @@ class InnodbMutexProbe:
     def _why_empty(self) -> str | None:
         """Return why nothing was told; a server that counts nothing looks like one on which nothing has waited yet."""
         semaphores = innodb_text.parse(innodb_status.text_of(self._status.rows())).semaphores
-        if semaphores is None or semaphores.told:
+        if semaphores is None or semaphores.is_reported:
             return None
         return f"{STATEMENT} is empty on this server: it does not count waits for InnoDB's own locks there"

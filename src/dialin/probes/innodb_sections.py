@@ -29,14 +29,14 @@ class Sections:
 
     Attributes:
         head: the lines before the first section.
-        own: the lines of each section that is InnoDB's own.
+        innodb: the lines of each section that is InnoDB's own.
         users: the lines that may be a user's, under the name of the first section that they stand in.
         heads: what may be the first lines of the list of transactions; more than one where a user wrote something like it.
         cut: whether the end of the text is missing.
     """
 
     head: tuple[str, ...]
-    own: Mapping[str, tuple[str, ...]]
+    innodb: Mapping[str, tuple[str, ...]]
     users: Mapping[str, tuple[str, ...]]
     heads: tuple[tuple[str, ...], ...]
     cut: bool
@@ -44,13 +44,6 @@ class Sections:
 
 @dataclass(frozen=True, slots=True)
 class _Header:
-    """A section's name between two lines of dashes.
-
-    Attributes:
-        name: of the section.
-        begins: the line of dashes above the name.
-    """
-
     name: str
     begins: int
 
@@ -76,7 +69,7 @@ def split(text: str) -> Sections:
     bodies = [tuple(lines[header.begins + 3 : starts[index + 1]]) for index, header in enumerate(headers)]
     return Sections(
         head=tuple(lines[: starts[0]]),
-        own={headers[index].name: bodies[index] for index in (*range(first), *range(behind, len(headers)))},
+        innodb={headers[index].name: bodies[index] for index in (*range(first), *range(behind, len(headers)))},
         users={headers[first].name: tuple(lines[starts[first] + 3 : starts[behind]])} if first < behind else {},
         heads=_heads(headers[first:behind], bodies[first:behind], cut=cut),
         cut=cut,
@@ -84,7 +77,6 @@ def split(text: str) -> Sections:
 
 
 def _end(lines: Sequence[str]) -> int | None:
-    """Return at which line the end begins; None where it is missing."""
     last = len(lines) - 1
     while last > 0 and not lines[last].strip():
         last -= 1

@@ -13,9 +13,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from dialin.model.query import Query
 from dialin.probes import innodb_text
-from dialin.probes.base import Query, Reading
 from dialin.probes.innodb_text import InnodbStatus, Pool, SemaphoreText
+from dialin.probes.probe import Reading
 from dialin.probes.source import Source
 
 STATEMENT = "SHOW ENGINE INNODB STATUS"
@@ -25,9 +26,6 @@ class InnodbStatusProbe:
     """Reads the status text of InnoDB.
 
     Who waits at a semaphore is told for one instant only, so the probe adds up what it saw over its readings.
-
-    Args:
-        query: asks the server.
     """
 
     name = "innodb"
@@ -39,11 +37,7 @@ class InnodbStatusProbe:
         self._seconds: defaultdict[str, float] = defaultdict(float)
 
     def read(self) -> Reading:
-        """Read it once.
-
-        Raises:
-            ServerError: the server does not answer.
-        """
+        """Read it once."""
         rows = self._source.rows()
         if self._source.note:
             return Reading(notes=(self._source.note,))
@@ -113,7 +107,7 @@ def _pages(pool: Pool, prefix: str) -> dict[str, float | None]:
 def _notes(status: InnodbStatus) -> Iterator[str]:
     if status.log is None and status.pool is None and status.semaphores is None:
         yield f"{STATEMENT} told nothing that dialin can read"
-    elif status.semaphores is not None and not status.semaphores.told:
+    elif status.semaphores is not None and not status.semaphores.is_reported:
         yield "This server leaves the section SEMAPHORES of its status empty: waits for InnoDB's own locks are not seen there"
     elif status.cut:
         yield f"The end of {STATEMENT} was cut: what stands behind the statements of users was not read"

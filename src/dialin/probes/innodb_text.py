@@ -106,13 +106,7 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Spins:
-    """What has been waited for locks of one kind since the server started; MySQL 8.0 and later write zeros whatever happens.
-
-    Attributes:
-        spins: how often a thread had to spin.
-        rounds: how many rounds it spun, in all.
-        os_waits: how often it went to sleep.
-    """
+    """What has been waited for locks of one kind since the server started; MySQL 8.0 and later write zeros whatever happens."""
 
     spins: int
     rounds: int
@@ -124,12 +118,12 @@ class SemaphoreText:
     """Waits for InnoDB's own locks.
 
     Attributes:
-        told: whether the server tells anything of them; MariaDB from 10.6 on leaves the section empty.
+        is_reported: whether the server reports anything of them; MariaDB from 10.6 on leaves the section empty.
         waits: the threads that waited when the text was written.
         spins: by `mutex`, `rw_shared`, `rw_excl` and `rw_sx`, those that the server has.
     """
 
-    told: bool
+    is_reported: bool
     waits: tuple[Wait, ...] = ()
     spins: Mapping[str, Spins] = field(default_factory=dict)
 
@@ -207,7 +201,6 @@ class PendingFiles:
         writes: asynchronous ones.
         synchronous_reads: those that a thread waits for.
         synchronous_writes: those that a thread waits for.
-        flushes: fsyncs, of the log and of data together.
     """
 
     reads: int | None = None
@@ -223,15 +216,10 @@ class InnodbStatus:
 
     Attributes:
         seconds: over which its rates are averages, rounded down; 0 makes them worthless.
-        semaphores: waits for InnoDB's own locks.
-        log: the redo log.
         history: the length of the history list: transactions whose old versions of rows are not purged yet.
         pool: all buffer pools together.
         pools: each of them by its number, where there are several.
-        insert_buffer: the change buffer.
-        searches: index searches.
         admission: who is inside InnoDB.
-        files: requests to the operating system.
         cut: whether the end of the text is missing; then what stands behind users' statements is not told.
         unknown: by section, the lines that were not understood; those of users' statements too. The lines before the first
             section are those of the empty name.
@@ -252,11 +240,7 @@ class InnodbStatus:
 
 
 class _Lines:
-    """The lines of a section; those that are taken are understood.
-
-    Args:
-        lines: of the section; None where there is no such section.
-    """
+    """The lines of a section, None where there is no such section; those that are taken are understood."""
 
     def __init__(self, lines: Iterable[str] | None) -> None:
         self._left = list(lines or ())
@@ -293,7 +277,7 @@ def parse(text: str) -> InnodbStatus:
     """Return what a status text tells; whatever is missing, cut or strange in it is left out, and nothing is raised."""
     split = innodb_sections.split(text)
     head = _Lines(split.head)
-    sections = {name: _Lines(lines) for name, lines in split.own.items()}
+    sections = {name: _Lines(lines) for name, lines in split.innodb.items()}
 
     def section(name: str) -> _Lines:
         return sections.get(name, _Lines(None))
@@ -323,11 +307,10 @@ def _semaphores(section: _Lines) -> SemaphoreText | None:
     spins = {}
     while match := section.take(_SPINS):
         spins[_KINDS[match[1]]] = Spins(int(match[2]), int(match[3]), int(match[4]))
-    return SemaphoreText(told=bool(waits or spins or section.take(_ARRAY)), waits=waits, spins=spins)
+    return SemaphoreText(is_reported=bool(waits or spins or section.take(_ARRAY)), waits=waits, spins=spins)
 
 
 def _waits(section: _Lines) -> Iterator[Wait]:
-    """Yield the waits: each is a line, and some more that tell of the lock."""
     lines = deque(section.all())
     while lines:
         line = lines.popleft()
@@ -363,8 +346,8 @@ def _log(section: _Lines) -> RedoLog | None:
 
 def _history(heads: Sequence[Sequence[str]]) -> int | None:
     """Return the length of the history list; None where a user's statement looks like another one."""
-    told = {_Lines(head).number(_HISTORY) for head in heads}
-    return told.pop() if len(told) == 1 else None
+    lengths = {_Lines(head).number(_HISTORY) for head in heads}
+    return lengths.pop() if len(lengths) == 1 else None
 
 
 def _pool(section: _Lines) -> Pool | None:

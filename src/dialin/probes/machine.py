@@ -9,9 +9,9 @@ import os
 from pathlib import Path
 
 from dialin.probes import disk
-from dialin.probes.base import Reading
 from dialin.probes.host import pressure_total
 from dialin.probes.kernel_files import read
+from dialin.probes.probe import Reading
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _SECTOR = 512
@@ -22,12 +22,7 @@ _PRESSURES = ("cpu", "io", "memory")
 
 
 class MachineProbe:
-    """Reads the machine that dialin runs on.
-
-    Args:
-        directory: the server's data directory; None where that is elsewhere, or not known.
-        root: what /proc and /sys are found under.
-    """
+    """Reads the machine that dialin runs on, and the disk below the server's data directory where that is known."""
 
     name = "machine"
     period = 2.0
@@ -35,8 +30,8 @@ class MachineProbe:
     def __init__(self, directory: Path | None, root: Path = Path("/")) -> None:
         self._stat = root / "proc/stat"
         self._pressures = [(f"pressure_{what}_seconds", root / f"proc/pressure/{what}") for what in _PRESSURES]
-        below = disk.below(directory, root) if directory else None
-        self._disk = below / "stat" if below else None
+        _, device = disk.below(directory, root) if directory else (None, None)
+        self._disk = device / "stat" if device else None
         self._notes = () if self._disk else (f"No disk is known below {directory or 'the data'}, so the disk is not told",)
 
     def read(self) -> Reading:

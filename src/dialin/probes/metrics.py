@@ -6,7 +6,8 @@ Cost: one statement a second, which takes about 0.3 ms of CPU of the server and 
 
 from __future__ import annotations
 
-from dialin.probes.base import Query, Reading
+from dialin.model.query import Query
+from dialin.probes.probe import Reading
 from dialin.probes.source import Source
 
 _ASKED = "SELECT NAME, COUNT, TYPE FROM information_schema.innodb_metrics WHERE"
@@ -34,11 +35,7 @@ _NOTHING = "All of InnoDB's metrics are off, or the account lacks PROCESS, so th
 
 
 class MetricsProbe:
-    """Reads the metrics that are enabled.
-
-    Args:
-        query: asks the server.
-    """
+    """Reads the metrics that are enabled."""
 
     name = "metrics"
     period = 1.0
@@ -49,11 +46,7 @@ class MetricsProbe:
         self._source = Source(query, "information_schema.innodb_metrics", "InnoDB's metrics", "PROCESS", statements)
 
     def read(self) -> Reading:
-        """Read them.
-
-        Raises:
-            ServerError: the server did not answer.
-        """
+        """Read them."""
         counters: dict[str, float] = {}
         gauges: dict[str, float] = {}
         rows = self._source.rows()

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from dialin.errors import ServerError
-from dialin.probes.base import Reading
+from dialin.probes.probe import Reading
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -33,13 +33,7 @@ _VOLUNTARY, _INVOLUNTARY = b"\nvoluntary_ctxt_switches:", b"\nnonvoluntary_ctxt_
 
 
 class ProcessProbe:
-    """Reads what a process on this machine has used.
-
-    Args:
-        pid: of the server.
-        client_cpu: CPU seconds that the load driver has used.
-        proc: where the kernel tells of processes.
-    """
+    """Reads what a server process on this machine has used, and the CPU seconds of the load driver."""
 
     name = "process"
     period = 2.0
@@ -51,11 +45,7 @@ class ProcessProbe:
         self._voluntary = self._involuntary = 0
 
     def read(self) -> Reading:
-        """Read it.
-
-        Raises:
-            ServerError: the process is gone, or hidden.
-        """
+        """Read it."""
         try:
             stat = _bytes(f"{self._directory}/stat").rpartition(b") ")[2].split()
             self._follow_threads()

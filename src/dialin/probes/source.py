@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dialin.errors import ServerError
-from dialin.probes.base import Query
+from dialin.model.query import Query
 
 _UNKNOWN_COLUMN = (1054,)
 _ABSENT = (1109, 1146, 1193)
@@ -20,29 +20,25 @@ class Source:
     Args:
         query: asks the server.
         name: of the table, with its schema.
-        told: what it tells, in the plural, for the sentence that says it is not told.
+        contents: what it holds, in the plural, for the sentence that says it is not told.
         privilege: what an account needs to read it.
         statements: that read it; the next one is taken where this build lacks a column of the one before.
         without: what is not told without that privilege, where it is more than what this table tells.
     """
 
     def __init__(
-        self, query: Query, name: str, told: str, privilege: str, statements: Sequence[str], without: str = ""
+        self, query: Query, name: str, contents: str, privilege: str, statements: Sequence[str], without: str = ""
     ) -> None:
         self._query = query
         self._name = name
-        self._told = told
+        self._contents = contents
         self._privilege = privilege
         self._statements = list(statements)
-        self._without = without or told
+        self._without = without or contents
         self.note: str | None = None
 
     def rows(self) -> list[tuple[Any, ...]]:
-        """Return its rows; none, and a `note`, where this server has no such table or the account may not read it.
-
-        Raises:
-            ServerError: it could not be read this time.
-        """
+        """Return its rows; none, and a `note`, where this server has no such table or the account may not read it."""
         while self.note is None:
             try:
                 return self._query(self._statements[0])
@@ -51,7 +47,7 @@ class Source:
                 if number in _UNKNOWN_COLUMN and len(self._statements) > 1:
                     del self._statements[0]
                 elif number in _ABSENT:
-                    self.note = f"This server has no {self._name}, so {self._told} are not told"
+                    self.note = f"This server has no {self._name}, so {self._contents} are not told"
                 elif number in _FORBIDDEN:
                     self.note = f"The account lacks {self._privilege}, so {self._without} are not told"
                 else:
@@ -68,11 +64,7 @@ _ALL_OF_IT = "waits and statements"
 
 
 class PerformanceSchema:
-    """Tells whether the performance schema runs, and reads its tables.
-
-    Args:
-        query: asks the server.
-    """
+    """Tells whether the performance schema runs, and reads its tables."""
 
     def __init__(self, query: Query) -> None:
         self._query = query
@@ -80,11 +72,7 @@ class PerformanceSchema:
         self.note: str | None = None
 
     def runs(self) -> bool:
-        """Tell whether it runs; the `note` says so where it does not. The server is asked once.
-
-        Raises:
-            ServerError: the server could not be asked.
-        """
+        """Tell whether it runs; the `note` says so where it does not. The server is asked once."""
         if self._runs is None:
             source = Source(self._query, "performance schema", _ALL_OF_IT, "", ["SELECT @@performance_schema"])
             rows = source.rows()
@@ -94,10 +82,10 @@ class PerformanceSchema:
                 self.note = source.note or off
         return self._runs
 
-    def table(self, name: str, told: str, *statements: str) -> Source:
+    def table(self, name: str, contents: str, *statements: str) -> Source:
         """Return one of its tables; see `Source`. What an account may not read is one sentence for all of them."""
         privilege = "SELECT on performance_schema"
-        return Source(self._query, f"performance_schema.{name}", told, privilege, statements, without=_ALL_OF_IT)
+        return Source(self._query, f"performance_schema.{name}", contents, privilege, statements, without=_ALL_OF_IT)
 
 
 def notes_of(*sources: Source) -> tuple[str, ...]:

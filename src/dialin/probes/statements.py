@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from dialin.probes.base import Query, Reading
+from dialin.model.query import Query
+from dialin.probes.probe import Reading
 from dialin.probes.source import PerformanceSchema, notes_of
 
 _PICOSECONDS = 1e12
@@ -41,11 +42,7 @@ _OURS = re.compile(r"SHOW |SELECT .*\b(performance_schema|information_schema)\b|
 
 
 class StatementProbe:
-    """Reads how often each statement ran, and what it cost.
-
-    Args:
-        query: asks the server.
-    """
+    """Reads how often each statement ran, and what it cost."""
 
     name = "statements"
     period = 0.0
@@ -58,11 +55,7 @@ class StatementProbe:
         self._histogram = schema.table("events_statements_histogram_global", "histograms of how long statements take", _BUCKETS)
 
     def read(self) -> Reading:
-        """Read them.
-
-        Raises:
-            ServerError: the server did not answer.
-        """
+        """Read them."""
         if not self._schema.runs():
             return Reading(notes=(self._schema.note or "",))
         counters: dict[str, float] = {}

@@ -10,7 +10,8 @@ from __future__ import annotations
 import functools
 import re
 
-from dialin.probes.base import Query, Reading
+from dialin.model.query import Query
+from dialin.probes.probe import Reading
 
 _GAUGES = re.compile(
     "|".join(
@@ -77,11 +78,7 @@ def is_gauge(name: str) -> bool:
 
 
 class StatusProbe:
-    """Reads every status variable that is a number.
-
-    Args:
-        query: asks the server.
-    """
+    """Reads every status variable that is a number."""
 
     name = "status"
     period = 1.0
@@ -90,11 +87,7 @@ class StatusProbe:
         self._query = query
 
     def read(self) -> Reading:
-        """Read them.
-
-        Raises:
-            ServerError: the server did not answer.
-        """
+        """Read them."""
         counters: dict[str, float] = {}
         gauges: dict[str, float] = {}
         for name, value in self._query("SHOW GLOBAL STATUS"):

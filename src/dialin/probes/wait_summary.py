@@ -7,7 +7,8 @@ turned on: with a server's own defaults that is file and table I/O and the locks
 
 from __future__ import annotations
 
-from dialin.probes.base import Query, Reading
+from dialin.model.query import Query
+from dialin.probes.probe import Reading
 from dialin.probes.source import PerformanceSchema, notes_of
 
 _SECOND = 1e12
@@ -39,9 +40,6 @@ class WaitSummaryProbe:
 
     What the performance schema calls misc of a file is told as `others`: it is synced, opened, closed, lengthened or looked
     at. Of the logs, which stay open, that is syncs alone.
-
-    Args:
-        query: asks the server.
     """
 
     name = "waits"
@@ -56,11 +54,7 @@ class WaitSummaryProbe:
         self._locks_on: bool | None = None
 
     def read(self) -> Reading:
-        """Read them.
-
-        Raises:
-            ServerError: the server did not answer.
-        """
+        """Read them."""
         if not self._schema.runs():
             return Reading(notes=(self._schema.note or "",))
         counters: dict[str, float] = {}

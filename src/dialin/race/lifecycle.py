@@ -222,7 +222,7 @@ def _run(ready: CheckedStudy, directory: Path, store: Store, workshop: Tools, wa
 
     def say(text: str) -> None:
         store.say(workshop.clock.now(), text)
-        progress.said(text)
+        progress.message(text)
 
     try:
         with progress.session(), local_worker(ready, store.host, directory, workshop, say) as worker:

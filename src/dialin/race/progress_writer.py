@@ -56,9 +56,9 @@ class ProgressWriter:
         self._watcher.study_began(spec, blocks_planned, seconds_planned)
         self._keep(blocks=blocks_planned, ends=self._clock.now() + seconds_planned)
 
-    def said(self, text: str) -> None:
+    def message(self, text: str) -> None:
         """Tell it; the store's log has it already."""
-        self._watcher.said(text)
+        self._watcher.message(text)
 
     def trial_began(self, trial: Trial, seconds_left: float) -> None:
         """Keep the estimate."""

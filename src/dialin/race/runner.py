@@ -247,7 +247,7 @@ class Runner:
     def say(self, text: str) -> None:
         """Tell the watcher, and the study's log."""
         self._store.say(self._clock.now(), text)
-        self._watcher.said(text)
+        self._watcher.message(text)
 
     def _look_if_due(self, block: int) -> None:
         """Tell who left the race, and look at the data; the last look of the budget is taken when it is over."""

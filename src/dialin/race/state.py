@@ -10,7 +10,7 @@ from dialin.model.study import Candidate
 from dialin.model.trial import Block, Purpose, Sample, Trial, TrialState
 from dialin.model.verdict import Verdict
 from dialin.search.proposer import History
-from dialin.stats.figures import Figures, figures
+from dialin.stats.trial_figures import Figures, figures
 from dialin.store.store import Store
 from dialin.verdict import elimination
 

@@ -20,14 +20,7 @@ from dialin.trials.tools import Tools
 
 @dataclass(frozen=True, slots=True)
 class StudyPlace:
-    """One study of a recipe and where it is written.
-
-    Attributes:
-        number: from 1.
-        of: how many the recipe has.
-        study: the study.
-        directory: where it is written.
-    """
+    """One study of a recipe and where it is written."""
 
     number: int
     of: int
@@ -45,31 +38,20 @@ class StudyPlace:
 
 @dataclass(frozen=True, slots=True)
 class RecipeStep:
-    """A study of a recipe that was checked.
-
-    Attributes:
-        place: which, and where.
-        ready: the study.
-        workshop: the tools.
-        goes_on: it was begun before.
-    """
+    """A study of a recipe that was checked."""
 
     place: StudyPlace
     ready: CheckedStudy
     workshop: Tools
-    goes_on: bool
+    is_resumed: bool
 
     def run(self, watcher: Watcher, command: str) -> Verdict:
-        """Run the study to its verdict; what was finished before is not run again.
-
-        Args:
-            watcher: told what happens.
-            command: the command line that begins it.
+        """Run the study to its verdict, begun by a command line; what was finished before is not run again.
 
         Raises:
             DialinError: it could not be finished; what was measured is in the directory.
         """
-        if self.goes_on:
+        if self.is_resumed:
             return resume(self.ready, self.place.directory, self.workshop, watcher)
         return begin(self.ready, self.place.directory, self.workshop, watcher, command)
 
@@ -104,14 +86,13 @@ def _checked(place: StudyPlace, scale: ScaleName, workshop: Tools) -> RecipeStep
             spec = store.read().spec
         if not _asks(question, spec):
             raise UserError(f"{where} holds another study, or one of another scale", "Name another --out")
-        return RecipeStep(place, check_resume(where, workshop), workshop, goes_on=True)
+        return RecipeStep(place, check_resume(where, workshop), workshop, is_resumed=True)
     if where.exists() and (not where.is_dir() or any(where.iterdir())):
         raise UserError(f"{where} is there already and not empty", "Name another --out")
-    return RecipeStep(place, check_question(question, library.directory(), workshop), workshop, goes_on=False)
+    return RecipeStep(place, check_question(question, library.directory(), workshop), workshop, is_resumed=False)
 
 
 def _asks(question: StudyOptions, spec: StudySpec) -> bool:
-    """Tell whether a stored study is what a question asks for."""
     settings, _ = question.settings(library.directory())
     return (
         question.workload_spec(library.directory()) == spec.workload

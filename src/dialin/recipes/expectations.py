@@ -14,7 +14,7 @@ from dialin.model.verdict import CandidateState, CandidateVerdict, Estimate, Ver
 from dialin.model.why import WaitSummary, Why
 from dialin.recipes.library import Expectation, ExpectationRule
 from dialin.stats.blocks import Observation
-from dialin.stats.figures import by_threads
+from dialin.stats.trial_figures import by_threads
 from dialin.text import change, exact_percent, number, percent
 
 
@@ -27,14 +27,8 @@ class Agreement(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What a run says of one expectation.
-
-    Attributes:
-        expectation: what was published.
-        agreement: how the run stands to it.
-        figures: the run's own figures, in words.
-    """
+class Result:
+    """What a run says of one expectation."""
 
     expectation: Expectation
     agreement: Agreement
@@ -56,13 +50,13 @@ class Found:
         return " ".join(chosen[self.agreement].split())
 
 
-_Judged = tuple[Agreement, str]
-_Rule = Callable[[Expectation, StudyRecord, Verdict, Why], _Judged]
-_NOTHING: _Judged = (Agreement.OPEN, "it was not measured")
+_Checked = tuple[Agreement, str]
+_Rule = Callable[[Expectation, StudyRecord, Verdict, Why], _Checked]
+_NOTHING: _Checked = (Agreement.OPEN, "it was not measured")
 _ONE_TRIAL = {ExpectationRule.MEAN_ABOVE_P99, ExpectationRule.TAIL_SHRINKS, ExpectationRule.P90_ALIKE}
 
 
-def judge(expectation: Expectation, record: StudyRecord, why: Why) -> Found:
+def check(expectation: Expectation, record: StudyRecord, why: Why) -> Result:
     """Hold a finished study against something that was published.
 
     Differences count as shown only where their whole interval says so; intervals are those of the study's verdict, which hold
@@ -70,8 +64,8 @@ def judge(expectation: Expectation, record: StudyRecord, why: Why) -> Found:
     """
     verdict = record.verdict
     if verdict is None:
-        return Found(expectation, *_NOTHING)
-    return Found(expectation, *_RULES[expectation.rule](expectation, record, verdict, why))
+        return Result(expectation, *_NOTHING)
+    return Result(expectation, *_RULES[expectation.rule](expectation, record, verdict, why))
 
 
 def _all_of(each: Sequence[Agreement]) -> Agreement:
@@ -102,7 +96,7 @@ def _interval(ratio: Estimate | None) -> str:
     return f"{change(ratio.mean)}{ends}"
 
 
-def _ratios(ratios: Mapping[str, Estimate | None], low: float, high: float, what: str, baseline: str) -> _Judged:
+def _ratios(ratios: Mapping[str, Estimate | None], low: float, high: float, what: str, baseline: str) -> _Checked:
     told = ", ".join(f"{_interval(ratio)} with {name}" for name, ratio in ratios.items())
     agreement = _all_of([_between(ratio, low, high) for ratio in ratios.values()])
     return (agreement, f"{what} {told}, beside {baseline}") if ratios else _NOTHING
@@ -115,7 +109,7 @@ _LIES = {
 }
 
 
-def _throughput(expectation: Expectation, _record: StudyRecord, verdict: Verdict, _why: Why) -> _Judged:
+def _throughput(expectation: Expectation, _record: StudyRecord, verdict: Verdict, _why: Why) -> _Checked:
     low, high = expectation.range
     ratios = {candidate.name: candidate.ratio for candidate in _candidates(expectation, verdict)}
     agreement, told = _ratios(ratios, low, high, "throughput", verdict.baseline)
@@ -125,7 +119,7 @@ def _throughput(expectation: Expectation, _record: StudyRecord, verdict: Verdict
     return agreement, f"{told}; the same would be {change(low)} to {change(high)}: {lies}"
 
 
-def _steadier(expectation: Expectation, _record: StudyRecord, verdict: Verdict, _why: Why) -> _Judged:
+def _steadier(expectation: Expectation, _record: StudyRecord, verdict: Verdict, _why: Why) -> _Checked:
     base = next((candidate.cv for candidate in verdict.candidates if candidate.name == verdict.baseline), None)
     found = _candidates(expectation, verdict)
     if base is None or not found:
@@ -161,7 +155,7 @@ _STANDS = {
 }
 
 
-def _best(expectation: Expectation, _record: StudyRecord, verdict: Verdict, _why: Why) -> _Judged:
+def _best(expectation: Expectation, _record: StudyRecord, verdict: Verdict, _why: Why) -> _Checked:
     found = _candidates(expectation, verdict)
     if not found:
         return _NOTHING
@@ -176,7 +170,7 @@ def _chance(candidate: CandidateVerdict, verdict: Verdict) -> str:
     return f", within {near} of the best with a probability of {percent(candidate.probability)}"
 
 
-def _moves_up(expectation: Expectation, record: StudyRecord, verdict: Verdict, _why: Why) -> _Judged:
+def _moves_up(expectation: Expectation, record: StudyRecord, verdict: Verdict, _why: Why) -> _Checked:
     """Look at what each trial gains from the fewest threads to the most, as a ratio to what the baseline gains."""
     levels = record.spec.workload.levels
     if len(levels) < 2:
@@ -197,14 +191,13 @@ def _gain(one: measured.Measured, record: StudyRecord, levels: Sequence[int]) ->
 
 
 def _waits(expectation: Expectation, record: StudyRecord, why: Why) -> list[WaitSummary]:
-    """Return the waits that were asked for, of all operations, candidate by candidate; nothing unless all have some."""
     part = (record.spec.waits or "").strip("%").rpartition("/")[2]
     rows = {row.candidate: row for row in why.waits if row.operation == ALL and part in row.instrument and row.count}
     found = [rows[name] for name in expectation.candidates if name in rows]
     return found if len(found) == len(expectation.candidates) else []
 
 
-def _mean_above_p99(expectation: Expectation, record: StudyRecord, _verdict: Verdict, why: Why) -> _Judged:
+def _mean_above_p99(expectation: Expectation, record: StudyRecord, _verdict: Verdict, why: Why) -> _Checked:
     rows = _waits(expectation, record, why)
     if not rows:
         return _NOTHING
@@ -219,7 +212,7 @@ def _holds_for(each: Sequence[bool]) -> Agreement:
     return Agreement.OPEN if any(each) else Agreement.DIFFERS
 
 
-def _tail_shrinks(expectation: Expectation, record: StudyRecord, _verdict: Verdict, why: Why) -> _Judged:
+def _tail_shrinks(expectation: Expectation, record: StudyRecord, _verdict: Verdict, why: Why) -> _Checked:
     rows = _waits(expectation, record, why)
     if len(rows) < 2:
         return _NOTHING
@@ -231,7 +224,7 @@ def _tail_shrinks(expectation: Expectation, record: StudyRecord, _verdict: Verdi
     return Agreement.DIFFERS if shares[-1] >= shares[0] else Agreement.OPEN, told
 
 
-def _p90_alike(expectation: Expectation, record: StudyRecord, _verdict: Verdict, why: Why) -> _Judged:
+def _p90_alike(expectation: Expectation, record: StudyRecord, _verdict: Verdict, why: Why) -> _Checked:
     rows = _waits(expectation, record, why)
     p90 = [row.p90_ns for row in rows]
     if len(rows) < 2 or min(p90) <= 0:

@@ -247,11 +247,7 @@ def names() -> list[str]:
 
 
 def find(name: str) -> Recipe:
-    """Return a recipe.
-
-    Raises:
-        UserError: there is none of that name, or its file has a mistake.
-    """
+    """Return a recipe; raise UserError where there is none of that name."""
     known = names()
     if name not in known:
         near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
@@ -261,11 +257,7 @@ def find(name: str) -> Recipe:
 
 
 def read(path: Path) -> Recipe:
-    """Read a recipe.
-
-    Raises:
-        UserError: it cannot be read, is not TOML, or has a mistake: one line that names the key and what is wrong.
-    """
+    """Read a recipe; raise UserError where it has a mistake, in one line that names the key."""
     remedy = "See docs/recipes.md"
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))

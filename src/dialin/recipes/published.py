@@ -9,13 +9,13 @@ from dialin.model.evidence import ALL
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import CandidateVerdict, Verdict
 from dialin.model.why import Why
-from dialin.recipes.expectations import Agreement, Found, judge
+from dialin.recipes.expectations import Agreement, Result, check
 from dialin.recipes.library import Recipe, RecipeStudy, Scale, ScaleName
-from dialin.report import semaphores
+from dialin.report import semaphores_section
 from dialin.report.facts import inventory
+from dialin.report.load_units import seconds_a_run, units_of
 from dialin.report.markdown import prose
-from dialin.report.units import seconds_a_run, units_of
-from dialin.report.words import change_with_interval
+from dialin.report.verdict_sentences import change_with_interval
 from dialin.text import NOTHING, about, change, counted, listed, moment, number, percent
 
 MACHINE = ("cpu", "cpus", "memory_bytes", "kernel", "file_system", "disk", "disk_rotational")
@@ -31,13 +31,7 @@ _LONGER_STUDY = "unresolved"
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A study of a recipe that has a verdict.
-
-    Attributes:
-        study: of the recipe.
-        record: what was measured.
-        why: what explains it.
-    """
+    """A study of a recipe that has a verdict."""
 
     study: RecipeStudy
     record: StudyRecord
@@ -46,25 +40,18 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Reproduction:
-    """A recipe with the studies of it that were run.
-
-    Attributes:
-        name: of the recipe.
-        recipe: it.
-        scale: that it was run at.
-        done: its studies that have a verdict.
-    """
+    """A recipe with the studies of it that were run."""
 
     name: str
     recipe: Recipe
     scale: ScaleName
     done: Sequence[Done]
 
-    def found(self) -> list[Found]:
+    def results(self) -> list[Result]:
         """Hold the studies against all that the recipe expects of them."""
         by_name = {done.study.name: done for done in self.done}
         return [
-            judge(expectation, by_name[expectation.study].record, by_name[expectation.study].why)
+            check(expectation, by_name[expectation.study].record, by_name[expectation.study].why)
             for expectation in self.recipe.expect
             if expectation.study in by_name
         ]
@@ -106,26 +93,25 @@ def _overview(reproductions: Sequence[Reproduction]) -> str:
     rows = [
         (
             f"[{each.name}](#{each.name})" if place == 0 else "",
-            prose(found.expectation.study),
-            prose(found.expectation.claim.rstrip(".")),
-            _says(found),
+            prose(result.expectation.study),
+            prose(result.expectation.claim.rstrip(".")),
+            _says(result),
         )
         for each in reproductions
-        for place, found in enumerate(each.found())
+        for place, result in enumerate(each.results())
     ]
     return _table(("recipe", "study", "published", "here"), rows, 0) if rows else ""
 
 
-def _says(found: Found) -> str:
-    """Return how a run stands to a claim; that it rests on one trial each is said where it says anything."""
-    one_trial = found.one_trial and found.agreement is not Agreement.OPEN
-    return SAYS[found.agreement] + (", in one trial each" if one_trial else "")
+def _says(result: Result) -> str:
+    one_trial = result.one_trial and result.agreement is not Agreement.OPEN
+    return SAYS[result.agreement] + (", in one trial each" if one_trial else "")
 
 
 def _recipe(each: Reproduction) -> list[str]:
     recipe, source = each.recipe, each.recipe.source
     scale: Scale = recipe.scales[each.scale]
-    found = each.found()
+    results = each.results()
     return [
         f"## {each.name}",
         f"{prose(source.author)}, [{prose(source.title)}]({source.address}), {prose(source.publisher)}, {source.date}.",
@@ -133,7 +119,7 @@ def _recipe(each: Reproduction) -> list[str]:
         _folded(
             "What could be read of it, and what was shrunk", [_plain(source.read), f"{each.scale}: {_plain(scale.shrunk)}"]
         ),
-        *(part for done in each.done for part in _study(done, recipe, found)),
+        *(part for done in each.done for part in _study(done, recipe, results)),
     ]
 
 
@@ -145,7 +131,7 @@ def _plain(text: str) -> str:
     return prose(" ".join(text.split()))
 
 
-def _study(done: Done, recipe: Recipe, found: Sequence[Found]) -> list[str]:
+def _study(done: Done, recipe: Recipe, results: Sequence[Result]) -> list[str]:
     verdict = done.record.verdict
     if verdict is None:
         return []
@@ -155,7 +141,7 @@ def _study(done: Done, recipe: Recipe, found: Sequence[Found]) -> list[str]:
         _sentence(verdict.headline),
         _candidates(done, verdict, recipe),
         _levels(done),
-        _claims([one for one in found if one.expectation.study == done.study.name]),
+        _claims([one for one in results if one.expectation.study == done.study.name]),
         "\n".join([f"**Why:** {_sentence(done.why.summary)}", *(["", *reasons] if reasons else [])]),
         _waits(done, recipe),
         _semaphores(done),
@@ -164,9 +150,9 @@ def _study(done: Done, recipe: Recipe, found: Sequence[Found]) -> list[str]:
     return list(filter(None, parts))
 
 
-def _claims(found: Sequence[Found]) -> str:
+def _claims(results: Sequence[Result]) -> str:
     lines = []
-    for one in found:
+    for one in results:
         said = _says(one)
         figures = f"{said[:1].upper()}{said[1:]}: {one.figures}."
         lines.append(f"- **{_sentence(one.expectation.claim)}** {prose(figures)} {prose(one.why)}")
@@ -229,7 +215,6 @@ def _speed(candidate: CandidateVerdict, baseline: str) -> tuple[str, str]:
 
 
 def _levels(done: Done) -> str:
-    """Return throughput by threads, beside the baseline's at the same number."""
     baseline = done.record.spec.baseline
     base = {p.threads: p.tps.mean for one in done.why.scaling if one.candidate == baseline for p in one.points}
     if not base:
@@ -275,11 +260,10 @@ def _nanoseconds(picoseconds: float | None) -> str:
 
 
 def _semaphores(done: Done) -> str:
-    """Return where threads were seen waiting, by candidate."""
     names = [candidate.name for candidate in done.record.spec.candidates]
-    own = semaphores.candidates(done.why, names)
-    lines = semaphores.places(done.why, own)
+    own = semaphores_section.candidates(done.why, names)
+    lines = semaphores_section.places(done.why, own)
     if not lines:
         return ""
     rows = [[prose(line.name), *line.figures] for line in lines]
-    return f"{prose(semaphores.PLACES_READING)}\n\n{_table(('place', *map(prose, own)), rows, len(own))}"
+    return f"{prose(semaphores_section.PLACES_READING)}\n\n{_table(('place', *map(prose, own)), rows, len(own))}"

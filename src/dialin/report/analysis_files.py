@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 from dialin.model.analysis import FileEntry, FileStatus
-from dialin.report.page import Page
+from dialin.report.terminal_page import Page
 from dialin.text import visible
 
-_WORDS = {
+_LABELS = {
     FileStatus.USED: "used",
     FileStatus.COPY: "copy",
     FileStatus.FAILED: "failed",
@@ -27,10 +27,10 @@ _SHOWN = 40
 def print_files(files: Sequence[FileEntry], page: Page) -> None:
     """Print the number of files of each status, and a line for each file that was not simply used."""
     counts = Counter(entry.status for entry in files)
-    page.labelled("Files:", f"{', '.join(f'{counts[status]} {words}' for status, words in _WORDS.items() if counts[status])}.")
+    page.labelled("Files:", f"{', '.join(f'{counts[status]} {words}' for status, words in _LABELS.items() if counts[status])}.")
     others = [entry for entry in files if entry.status is not FileStatus.USED]
     for entry in others[:_SHOWN]:
         detail = f": {visible(entry.detail)}" if entry.detail else ""
-        page.text(f"{visible(entry.file)}: {_WORDS[entry.status]}{detail}")
+        page.text(f"{visible(entry.file)}: {_LABELS[entry.status]}{detail}")
     if len(others) > _SHOWN:
         page.text(f"{len(others) - _SHOWN} more files are not listed; --json has all.", "dim")

@@ -10,10 +10,10 @@ from dialin.model.progress import Standing
 from dialin.model.study import StudySpec
 from dialin.model.trial import Purpose, Sample, Step, Trial
 from dialin.model.verdict import Verdict
-from dialin.report.words import naming
+from dialin.report.verdict_sentences import naming
 from dialin.text import counted, duration, visible
 
-STEP_WORDS = {
+STEP_LABELS = {
     Step.RESTORE: "restoring data",
     Step.BOOT: "starting the server",
     Step.SET: "setting the server's variables",
@@ -25,16 +25,9 @@ STEP_WORDS = {
 """A step of a trial, as something that goes on."""
 
 
-def step_words(trial: Trial, step: Step, newest: Sample | None, levels: int) -> str:
-    """Return a step of a trial as something that goes on; with how many threads, where a study has several numbers of them.
-
-    Args:
-        trial: the one that runs.
-        step: its step.
-        newest: its newest sample, if there is one yet.
-        levels: how many numbers of threads the study measures; 0 where there is one only.
-    """
-    words = "collecting waits" if trial.purpose is Purpose.WAITS and step is Step.MEASURE else STEP_WORDS[step]
+def step_label(trial: Trial, step: Step, newest: Sample | None, levels: int) -> str:
+    """Return a step of a trial as something in progress, with the number of threads where a study has several levels."""
+    words = "collecting waits" if trial.purpose is Purpose.WAITS and step is Step.MEASURE else STEP_LABELS[step]
     if levels and newest is not None and newest.step is step and newest.threads:
         return f"{words} with {counted(newest.threads, 'thread')}"
     return words
@@ -43,7 +36,7 @@ def step_words(trial: Trial, step: Step, newest: Sample | None, levels: int) -> 
 SPARK_SECONDS = 60
 """Samples that a board keeps unless told."""
 
-_LINES_KEPT = 50
+_MOST_LINES = 50
 _BARS = "▁▂▃▄▅▆▇█"
 _ASCII_BARS = "_.-=+*%#"
 
@@ -53,17 +46,11 @@ class Board:
     """The figures of a running study; a watcher writes them, a screen reads them.
 
     Attributes:
-        spec: the study's question, once it began.
         blocks: how many blocks are planned, about.
         began: when the study began or went on, seconds since the epoch.
         ends: when it is estimated to end.
-        trial: the one that runs.
-        step: its step, or None between trials.
-        step_began: when that step began.
         seconds: the trial's newest samples.
-        standings: per candidate, the figures so far.
         lines: what was said, with when.
-        verdict: once it is there.
         notice: a line that stands all the time.
     """
 
@@ -76,7 +63,7 @@ class Board:
     step_began: float = 0.0
     seconds: deque[Sample] = field(default_factory=lambda: deque(maxlen=SPARK_SECONDS))
     standings: Mapping[str, Standing] = field(default_factory=dict)
-    lines: deque[tuple[float, str]] = field(default_factory=lambda: deque(maxlen=_LINES_KEPT))
+    lines: deque[tuple[float, str]] = field(default_factory=lambda: deque(maxlen=_MOST_LINES))
     verdict: Verdict | None = None
     notice: str = ""
 
@@ -108,7 +95,7 @@ class Board:
         return max(0.0, self.ends - now)
 
     @property
-    def block_words(self) -> str:
+    def block_progress(self) -> str:
         """Which block of how many runs, as a screen says it."""
         if self.trial is None:
             return "between trials"
@@ -116,19 +103,15 @@ class Board:
             return "collecting raw waits"
         return f"block {self.trial.block} of about {max(self.blocks, self.trial.block)}"
 
-    def trial_words(self, now: float) -> tuple[str, str, str]:
-        """Return which trial runs, of which candidate, and what it does for how long; nothing between trials.
-
-        Args:
-            now: seconds since the epoch.
-        """
+    def trial_progress(self, now: float) -> tuple[str, str, str]:
+        """Return which trial runs, of which candidate, and what it does for how long; empty between trials."""
         trial = self.trial
         if trial is None:
             return "", "", ""
         levels = len(self.spec.workload.levels) if self.spec else 0
         newest = self.seconds[-1] if self.seconds else None
         does = (
-            f"{step_words(trial, self.step, newest, levels)} for {duration(now - self.step_began)}" if self.step else "starting"
+            f"{step_label(trial, self.step, newest, levels)} for {duration(now - self.step_began)}" if self.step else "starting"
         )
         of = max(trial.position, len(self.racing) or trial.position)
         which = {

@@ -9,11 +9,11 @@ from dialin.model.measure import band, capital, deciding, measure_of
 from dialin.model.record import StudyRecord
 from dialin.model.trial import TrialState
 from dialin.model.verdict import Verdict
-from dialin.report.pareto import front, placed, trade_off
-from dialin.report.series import Box, Series, measured
+from dialin.report.load_units import SECONDS, units_of
 from dialin.report.style import Style
-from dialin.report.units import SECONDS, units_of
-from dialin.report.words import change_with_interval, lost, with_interval
+from dialin.report.trade_off import front, placed, trade_off
+from dialin.report.trial_series import Box, Series, measured
+from dialin.report.verdict_sentences import change_with_interval, lost, with_interval
 from dialin.text import change, counted, duration, number, percent, visible
 
 
@@ -66,32 +66,31 @@ def key(series: Sequence[Series]) -> str:
 
 
 def _one(series: Sequence[Series]) -> str:
-    """Return what a sample is: a second, or a run of a timed query."""
     return series[0].units.one if series else SECONDS.one
 
 
-def over_time(own: Sequence[Series]) -> str:
+def over_time(series: Sequence[Series]) -> str:
     """Return one candidate's trials in words: how many, their medians and lowest second, and what is to be known of some."""
-    parts = [counted(len(own), "trial")]
-    if told := _middles(own):
-        lowest = number(min(box.worst for one in own for box in one.boxes.values()))
-        parts.append(f"{told}, lowest {lowest} {own[0].units.rate}")
-    return "; ".join([*parts, *_remarks(own)]) + "."
+    parts = [counted(len(series), "trial")]
+    if told := _middles(series):
+        lowest = number(min(box.worst for one in series for box in one.boxes.values()))
+        parts.append(f"{told}, lowest {lowest} {series[0].units.rate}")
+    return "; ".join([*parts, *_remarks(series)]) + "."
 
 
-def latency_over_time(own: Sequence[Series], record: StudyRecord) -> str:
+def latency_over_time(series: Sequence[Series], record: StudyRecord) -> str:
     """Return the same trials' latency in words."""
-    parts = [counted(len(own), "trial")]
+    parts = [counted(len(series), "trial")]
     found = [
         [sample.latency_ms for sample in measured(record.samples.get(one.trial.id, ())) if sample.latency_ms > 0]
-        for one in own
+        for one in series
         if one.trial.state is TrialState.DONE
     ]
     if any(found):
         highest = number(max(max(values) for values in found if values))
         middle = _span([median(values) for values in found if values])
-        parts.append(f"p{record.spec.workload.percentile} of the median {_one(own)} {middle} ms, highest {highest} ms")
-    return "; ".join([*parts, *_remarks(own)]) + "."
+        parts.append(f"p{record.spec.workload.percentile} of the median {_one(series)} {middle} ms, highest {highest} ms")
+    return "; ".join([*parts, *_remarks(series)]) + "."
 
 
 def combined(series: Sequence[Series]) -> str:
@@ -115,21 +114,14 @@ def combined(series: Sequence[Series]) -> str:
 def windows(
     series: Sequence[Series], shown: Mapping[str, Sequence[tuple[str, Box]]], style: Mapping[str, Style], of: str
 ) -> str:
-    """Return the box plots in words: how to read them, and the medians by candidate.
-
-    Args:
-        series: every trial.
-        shown: the boxes of each candidate, each with the number of threads that it is of, or nothing.
-        style: how candidates look.
-        of: what a box is of.
-    """
+    """Return the box plots in words: how to read them, and the medians by candidate."""
     parts = []
-    for name, own in shown.items():
-        if own and own[0][0]:
-            told = ", ".join(f"{number(box.median)} with {threads}" for threads, box in own)
+    for name, boxes in shown.items():
+        if boxes and boxes[0][0]:
+            told = ", ".join(f"{number(box.median)} with {threads}" for threads, box in boxes)
             parts.append(f"{style[name].label}: {told} threads")
-        elif own:
-            parts.append(f"{style[name].label}: {_span([box.median for _, box in own])}")
+        elif boxes:
+            parts.append(f"{style[name].label}: {_span([box.median for _, box in boxes])}")
     one_of = _one(series)
     reading = (
         f"A box holds the middle half of the {one_of}s of a {of}, its whiskers nine in ten, the tick is the lowest {one_of}."
@@ -141,18 +133,11 @@ def windows(
     return f"{reading} Medians: {'; '.join(parts) or 'none yet'}."
 
 
-def latency(found: Mapping[str, Sequence[float]], style: Mapping[str, Style], percentile: int, threads: int | None) -> str:
-    """Return the chart of latency's percentiles in words.
-
-    Args:
-        found: each candidate's milliseconds, one a second, from the lowest to the highest.
-        style: how candidates look.
-        percentile: of the transactions of a second, that each of them is.
-        threads: how many there were, where only seconds with so many are taken.
-    """
+def latency(latencies: Mapping[str, Sequence[float]], style: Mapping[str, Style], percentile: int, threads: int | None) -> str:
+    """Return the chart of latency's percentiles in words."""
     told = "; ".join(
         f"{style[name].label}: {', '.join(number(values[place]) for place in (len(values) // 2, int(0.99 * len(values)), -1))}"
-        for name, values in found.items()
+        for name, values in latencies.items()
     )
     alone = f" Only seconds with {threads:,} threads." if threads else ""
     return (
@@ -161,27 +146,26 @@ def latency(found: Mapping[str, Sequence[float]], style: Mapping[str, Style], pe
     )
 
 
-def _middles(own: Sequence[Series]) -> str:
+def _middles(series: Sequence[Series]) -> str:
     """Return the medians of trials, those of several numbers of threads each by itself; nothing where none ended well."""
     found: dict[int, list[float]] = {}
-    for one in own:
+    for one in series:
         for threads, box in one.boxes.items():
             found.setdefault(threads, []).append(box.median)
     if len(found) < 2:
-        return "".join(f"median {_one(own)} {_span(medians)}" for medians in found.values())
+        return "".join(f"median {_one(series)} {_span(medians)}" for medians in found.values())
     told = [f"{_span(medians)} with {threads:,}" for threads, medians in sorted(found.items())]
-    return f"median {_one(own)} {', '.join(told)} threads"
+    return f"median {_one(series)} {', '.join(told)} threads"
 
 
-def _remarks(own: Sequence[Series]) -> list[str]:
-    """Return what is to be known of some of the trials."""
-    failed = [one.trial for one in own if one.trial.state is TrialState.FAILED]
+def _remarks(series: Sequence[Series]) -> list[str]:
+    failed = [one.trial for one in series if one.trial.state is TrialState.FAILED]
     parts = []
-    if gone := sum(one.lost_seconds for one in own):
+    if gone := sum(one.lost_seconds for one in series):
         parts.append(lost(gone))
-    if moving := sum(not one.steady for one in own):
+    if moving := sum(not one.steady for one in series):
         parts.append(f"{moving} did not become steady")
-    if fresh := sum(one.is_fresh for one in own):
+    if fresh := sum(one.is_fresh for one in series):
         parts.append(f"{fresh} fresh, to confirm the choice")
     if failed:
         reasons = dict.fromkeys(visible(trial.failure.reason) for trial in failed if trial.failure)

@@ -46,8 +46,6 @@ class Chart:
     """One chart of the page.
 
     Attributes:
-        id: of its element.
-        title: what stands above it.
         text: what it shows, in words and figures, for those who cannot see it.
         height: in CSS pixels.
         figure: the Plotly figure, as JSON would hold it.
@@ -130,6 +128,6 @@ def safe(text: str) -> str:
     return html.escape(text, quote=False)
 
 
-def room(labels: Sequence[str], most: int = 60) -> int:
+def label_margin(labels: Sequence[str], most: int = 60) -> int:
     """Return the pixels to leave for labels; fixed, for a margin that fits itself can change for ever."""
     return round(18 + 7.9 * min(most, max(map(len, labels), default=0)))

@@ -10,13 +10,13 @@ import plotly.graph_objects as go
 from dialin.model.measure import band, capital, deciding, measure_of
 from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
 from dialin.report import captions
-from dialin.report.chart import NARROW_LABEL, Chart, axis, blank, plain, room, safe
+from dialin.report.chart import NARROW_LABEL, Chart, axis, blank, label_margin, plain, safe
 from dialin.report.forest import scale
-from dialin.report.pareto import front, placed
+from dialin.report.load_units import units_of
 from dialin.report.placing import positions
 from dialin.report.style import Style
-from dialin.report.units import units_of
-from dialin.report.words import deciding_of, with_interval
+from dialin.report.trade_off import front, placed
+from dialin.report.verdict_sentences import deciding_of, with_interval
 from dialin.text import percent, shorten
 
 _MOST_LABELLED = 12
@@ -36,7 +36,7 @@ def forest(verdict: Verdict, style: Mapping[str, Style]) -> Chart:
     aim, ends = measure_of(verdict), scale(verdict, 2)
     lower = "" if aim.higher_is_better else f" ({aim.direction})"
     figure = blank(
-        margin={"l": room(labels), "r": room(figures), "t": 12, "b": 44},
+        margin={"l": label_margin(labels), "r": label_margin(figures), "t": 12, "b": 44},
         xaxis={
             **axis(f"change of {aim.noun} against the baseline{lower}"),
             "ticksuffix": " %",
@@ -64,7 +64,7 @@ def forest(verdict: Verdict, style: Mapping[str, Style]) -> Chart:
         },
         meta={
             "narrow": {
-                "margin": {"l": room(labels, NARROW_LABEL), "r": 16},
+                "margin": {"l": label_margin(labels, NARROW_LABEL), "r": 16},
                 "xaxis": {"title": {"text": f"change of {aim.noun}{lower}"}},
                 "yaxis": {
                     "ticktext": [

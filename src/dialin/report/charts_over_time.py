@@ -11,11 +11,11 @@ from dialin.model.record import StudyRecord
 from dialin.model.trial import TrialState
 from dialin.report import captions
 from dialin.report.chart import Chart, ChartToggle, axis, blank, latency_axis, plain
-from dialin.report.course import CourseChart
-from dialin.report.series import Series
+from dialin.report.course_chart import CourseChart
+from dialin.report.load_units import Units, units_in
 from dialin.report.style import Style
-from dialin.report.units import Units, units_in
-from dialin.report.words import naming
+from dialin.report.trial_series import Series
+from dialin.report.verdict_sentences import naming
 
 _FIGURES = 64
 _LATENCY = "%{y:,.3~r} ms"
@@ -95,7 +95,6 @@ def combined(record: StudyRecord, series: Sequence[Series], style: Mapping[str, 
 
 
 def _seconds(series: Sequence[Series]) -> list[int]:
-    """Return the first and the last second of any trial, counted from where measuring began."""
     points = [(one, one.tps.points) for one in series]
     first = min((own[0][0] - one.zero - 1 for one, own in points if own), default=0)
     return [min(0, first), max((own[-1][0] - one.zero for one, own in points if own), default=1)]

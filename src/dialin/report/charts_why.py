@@ -10,11 +10,11 @@ import plotly.graph_objects as go
 
 from dialin.model.verdict import Estimate
 from dialin.model.why import Scaling, ScalingPoint, Usl, WaitSummary, Why
-from dialin.report import scaling, wait_groups
+from dialin.report import scaling_section, wait_groups
 from dialin.report.chart import Chart, axis, blank, plain, safe
 from dialin.report.style import Style
+from dialin.report.verdict_sentences import with_interval
 from dialin.report.wait_groups import Group, nanoseconds
-from dialin.report.words import with_interval
 from dialin.text import number
 
 DASHES = ("", "8 4", "2 3", "10 3 2 3")
@@ -31,7 +31,7 @@ def dash_of(place: int) -> str:
 
 def threads(why: Why, style: Mapping[str, Style], rate: str) -> Chart:
     """Return throughput by threads on a scale of doublings: a mark with its interval for each, and the curve."""
-    counts = scaling.threads(why)
+    counts = scaling_section.threads(why)
     ends = [point.tps.high or point.tps.mean for one in why.scaling for point in one.points]
     top = max([*ends, *(value for one in why.scaling for value in _course(one)[1])], default=1.0)
     figure = blank(
@@ -51,7 +51,7 @@ def threads(why: Why, style: Mapping[str, Style], rate: str) -> Chart:
     for one in why.scaling:
         figure.add_trace(_points(one.points, style[one.candidate], rate))
     labels = {name: look.label for name, look in style.items()}
-    return Chart("scaling", "Throughput by threads", scaling.words(why, labels, rate), 340, plain(figure))
+    return Chart("scaling", "Throughput by threads", scaling_section.description(why, labels, rate), 340, plain(figure))
 
 
 def waits(group: Group, number_of: int, style: Mapping[str, Style]) -> Chart:
@@ -80,7 +80,7 @@ def waits(group: Group, number_of: int, style: Mapping[str, Style]) -> Chart:
     for place, one in enumerate(group.every):
         figure.add_trace(_distribution(one, style[one.candidate], dash_of(place)))
     labels = {name: look.label for name, look in style.items()}
-    text = f"How many waits a second fell into each doubling of time. {wait_groups.words(group, labels)}"
+    text = f"How many waits a second fell into each doubling of time. {wait_groups.description(group, labels)}"
     return Chart(f"waits-{number_of}", f"How long waits were: {group.instrument}", text, 300, plain(figure))
 
 
@@ -105,7 +105,9 @@ def _law(usl: Usl, threads: float) -> float:
 
 
 def _points(points: Sequence[ScalingPoint], look: Style, rate: str) -> Any:
-    told = [f"{safe(look.label)}, {scaling.title(point.threads)}<br>{with_interval(point.tps)} {rate}" for point in points]
+    told = [
+        f"{safe(look.label)}, {scaling_section.title(point.threads)}<br>{with_interval(point.tps)} {rate}" for point in points
+    ]
     return go.Scatter(
         x=[point.threads for point in points],
         y=[point.tps.mean for point in points],
@@ -159,12 +161,10 @@ def _decades(every: Sequence[WaitSummary]) -> list[int]:
 
 
 def _seconds(one: WaitSummary) -> float:
-    """Return how long waits were collected, all trials together."""
     return one.count / one.per_second if one.per_second else 1.0
 
 
 def _tick(length: int) -> str:
-    """Return a power of ten of nanoseconds as an axis tells it: `10 µs`."""
     power = min(3, (len(str(length)) - 1) // 3)
     return f"{length // 1000**power} {('ns', 'µs', 'ms', 's')[power]}"
 

@@ -12,11 +12,11 @@ import plotly.graph_objects as go
 from dialin.model.record import StudyRecord
 from dialin.model.trial import Purpose, Sample, TrialState
 from dialin.report import captions
-from dialin.report.chart import NARROW_LABEL, Chart, ChartToggle, axis, blank, latency_axis, plain, room, safe
+from dialin.report.chart import NARROW_LABEL, Chart, ChartToggle, axis, blank, label_margin, latency_axis, plain, safe
 from dialin.report.charts_why import dash_of, pixels
-from dialin.report.series import Box, Series, boxes, by_threads, measured
+from dialin.report.load_units import units_in
 from dialin.report.style import Style
-from dialin.report.units import units_in
+from dialin.report.trial_series import Box, Series, boxes, by_threads, measured
 from dialin.text import number, shorten
 
 MOST_BOXES = 90
@@ -34,7 +34,7 @@ class _Row:
     """One box with what it is of, in words; shaded where it is of a fresh trial."""
 
     box: Box
-    told: str
+    label: str
     shaded: bool = False
 
 
@@ -50,7 +50,7 @@ def windows(record: StudyRecord, series: Sequence[Series], style: Mapping[str, S
     labels = [style[name].label for name in grouped]
     rows: list[tuple[float, str, str]] = []
     figure = blank(
-        margin={"l": room(labels), "r": 16, "t": 8, "b": 32},
+        margin={"l": label_margin(labels), "r": 16, "t": 8, "b": 32},
         xaxis={**axis(""), "rangemode": "tozero"},
         yaxis={**axis(""), "showgrid": False, "zeroline": False},
     )
@@ -72,8 +72,8 @@ def windows(record: StudyRecord, series: Sequence[Series], style: Mapping[str, S
     short = [shorten(label, NARROW_LABEL) for label in names]
     figure.update_yaxes(tickvals=[at for at, *_ in rows], ticktext=[safe(label) for label in names], range=[place - 1, -0.9])
     figure.update_layout(
-        margin={"l": room(names)},
-        meta={"narrow": {"margin": {"l": room(short)}, "yaxis": {"ticktext": [safe(label) for label in short]}}},
+        margin={"l": label_margin(names)},
+        meta={"narrow": {"margin": {"l": label_margin(short)}, "yaxis": {"ticktext": [safe(label) for label in short]}}},
     )
     of = "candidate and number of threads" if levels else "candidate" if pooled else "trial"
     return Chart(
@@ -131,12 +131,11 @@ def latency(record: StudyRecord, style: Mapping[str, Style]) -> Chart | None:
             )
         )
         switches.append(ChartToggle(str(place), look.label, look.label, look.colour, ()))
-    told = captions.latency(found, style, percentile, threads)
-    return Chart("latency", f"Latency by candidate, p{percentile} of each second", told, 320, plain(figure), switches=switches)
+    text = captions.latency(found, style, percentile, threads)
+    return Chart("latency", f"Latency by candidate, p{percentile} of each second", text, 320, plain(figure), switches=switches)
 
 
 def _seconds(record: StudyRecord, name: str) -> list[Sample]:
-    """Return the seconds that count of a candidate's trials that ended well and had nothing costly watched."""
     trials = [
         trial
         for trial in record.trials
@@ -185,7 +184,7 @@ def _lowest(placed: Sequence[tuple[_Row, float]], look: Style) -> Any:
         y=[place for _, place in placed],
         mode="markers",
         marker={"symbol": "line-ns-open", "size": 7, "color": look.colour, "line": {"width": 1.5}},
-        text=[f"{row.told}: lowest second {number(row.box.worst)}" for row, _ in placed],
+        text=[f"{row.label}: lowest second {number(row.box.worst)}" for row, _ in placed],
         hovertemplate="%{text}<extra></extra>",
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dialin.model.why import CostRow, Why
-from dialin.report.words import interval
+from dialin.report.verdict_sentences import interval
 from dialin.text import NOTHING, change, number, visible
 
 READING = (
@@ -65,8 +65,7 @@ def per_query(row: CostRow, candidate: str, baseline: str) -> Cost:
     ratio = row.ratio.get(candidate)
     if candidate == baseline or ratio is None:
         return Cost(figure)
-    differs = ratio.low is not None and ratio.high is not None and not ratio.low <= 1 <= ratio.high
-    return Cost(figure, change(ratio.mean), interval(ratio, change).replace(" %", ""), differs)
+    return Cost(figure, change(ratio.mean), interval(ratio, change).replace(" %", ""), ratio.excludes_one)
 
 
 def per_transaction(row: CostRow, candidate: str) -> Cost:

@@ -27,18 +27,17 @@ class DotRow:
     """One candidate's dots.
 
     Attributes:
-        candidate: its name.
         places: of each trial on the scale, from 0 to 1.
         mean: where the mean of all lies.
         figure: the mean, in figures.
-        told: the values of all trials, for those who cannot see the dots.
+        spoken: the values of all trials, for those who cannot see the dots.
     """
 
     candidate: str
     places: Sequence[float]
     mean: float
     figure: str
-    told: str
+    spoken: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +47,6 @@ class Dots:
     Attributes:
         title: what the figure is, with its unit.
         rows: in the order of the study's candidates.
-        low: the value at the left end of the scale.
-        high: the value at its right end.
         left_out: how many candidates are not shown.
     """
 
@@ -61,13 +58,7 @@ class Dots:
 
 
 def dots(chart: Chart, names: Sequence[str], baseline: str) -> Dots:
-    """Return a chart's dots.
-
-    Args:
-        chart: the values of all trials, by candidate.
-        names: the candidates in the order of every table.
-        baseline: is shown however many there are.
-    """
+    """Return a chart's dots; the baseline's are shown however many candidates there are."""
     there = [name for name in names if chart.values.get(name)]
     shown = _most_telling(chart, there, baseline)
     values = [value for name in shown for value in chart.values[name]]
@@ -82,7 +73,7 @@ def dots(chart: Chart, names: Sequence[str], baseline: str) -> Dots:
             places=[_place(value, low, high) for value in chart.values[name]],
             mean=_place(fmean(chart.values[name]), low, high),
             figure=written(fmean(chart.values[name])),
-            told=", ".join(map(written, chart.values[name])),
+            spoken=", ".join(map(written, chart.values[name])),
         )
         for name in shown
     ]
@@ -91,15 +82,7 @@ def dots(chart: Chart, names: Sequence[str], baseline: str) -> Dots:
 
 
 def lines(dots: Dots, labels: Mapping[str, str], baseline: str, width: int, *, plain: bool) -> list[str]:
-    """Return the chart in characters: a line for each row of at most `width` columns, and the ends of the scale below.
-
-    Args:
-        dots: the chart.
-        labels: what candidates are called, not longer than there is room for.
-        baseline: its dots are diamonds.
-        width: columns of terminal.
-        plain: use ASCII alone.
-    """
+    """Return the chart in characters: a line for each row of at most `width` columns, and the ends of the scale below."""
     left = max((len(labels[row.candidate]) for row in dots.rows), default=0)
     right = max((len(row.figure) for row in dots.rows), default=0)
     room = min(40, width - left - right - 4)

@@ -10,9 +10,9 @@ from dialin.model.record import StudyRecord
 from dialin.model.setting import Value, describe, same_value
 from dialin.model.study import StudySpec, Switch
 from dialin.model.trial import Purpose, Step, Trial, TrialState
-from dialin.report.series import Series
-from dialin.report.units import units
-from dialin.report.words import goal, naming
+from dialin.report.load_units import units
+from dialin.report.trial_series import Series
+from dialin.report.verdict_sentences import goal, naming
 from dialin.text import (
     NOTHING,
     clock_time,
@@ -71,7 +71,7 @@ class Forced:
 
     candidates: str
     name: str
-    asked: str
+    requested: str
     in_force: str
     same: str
 
@@ -162,7 +162,7 @@ def failures(trials: Sequence[Trial]) -> list[Failed]:
     ]
 
 
-def asked_and_in_force(record: StudyRecord) -> list[Forced]:
+def requested_and_effective(record: StudyRecord) -> list[Forced]:
     """Return what each candidate asked for, fixed variables included, beside what its server said after boot."""
     first: dict[str, Trial] = {}
     for trial in record.trials:
@@ -244,12 +244,12 @@ def log_lines(record: StudyRecord) -> list[tuple[str, str]]:
     return [(clock_time(line.at), visible(line.text)) for line in record.log]
 
 
-def _forced(name: str, asked: Value, in_force: str | None, real: str | None, candidates: str) -> Forced:
+def _forced(name: str, requested: Value, in_force: str | None, real: str | None, candidates: str) -> Forced:
     if in_force is None:
-        return Forced(candidates, visible(name), visible(asked), NOTHING, "not known")
-    so = same_value(asked, in_force) and (real is None or not real.isdecimal() or same_value(asked, real))
+        return Forced(candidates, visible(name), visible(requested), NOTHING, "not known")
+    so = same_value(requested, in_force) and (real is None or not real.isdecimal() or same_value(requested, real))
     shown = visible(in_force if real is None or real == in_force else f"{in_force} (counted: {real})")
-    return Forced(candidates, visible(name), visible(asked), shown, "yes" if so else "no")
+    return Forced(candidates, visible(name), visible(requested), shown, "yes" if so else "no")
 
 
 def _trial_row(one: Series) -> TrialRow:

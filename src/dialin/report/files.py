@@ -12,8 +12,8 @@ from dialin.model.record import StudyRecord
 from dialin.model.verdict import Verdict
 from dialin.model.why import Why
 from dialin.paths import replace_text
-from dialin.report import html, jsonfile, markdown
-from dialin.report.words import file_comments
+from dialin.report import html, json_documents, markdown
+from dialin.report.verdict_sentences import file_comments
 
 
 def write_all(record: StudyRecord, directory: Path, why: Why | None = None) -> None:
@@ -21,11 +21,6 @@ def write_all(record: StudyRecord, directory: Path, why: Why | None = None) -> N
 
     Each replaces its predecessor in one step, so that whoever reads meanwhile finds the old one or the new one. Statements of
     an earlier verdict that this one does not recommend are removed.
-
-    Args:
-        record: the study.
-        directory: where to.
-        why: what explains its verdict; None where nobody looked.
 
     Raises:
         UserError: the directory cannot be written to.
@@ -45,10 +40,9 @@ def write_all(record: StudyRecord, directory: Path, why: Why | None = None) -> N
 
 
 def _texts(record: StudyRecord, why: Why | None) -> Mapping[str, str | None]:
-    """Return each file's text; None for one that is not to be there."""
     texts: dict[str, str | None] = {"report.html": html.render(record, why), "report.md": markdown.render(record, why)}
     if record.verdict is not None:
-        texts["verdict.json"] = jsonfile.render(record.verdict)
+        texts["verdict.json"] = json_documents.render_verdict(record.verdict)
         texts |= recommendation(record, record.verdict)
     return texts
 

@@ -89,7 +89,6 @@ def _draw(cells: list[str], ratio: Estimate, axis: AxisScale, marks: Marks) -> N
 
 
 def _axis(axis: AxisScale) -> str:
-    """Return the labels of the axis: its ends, and 0 % at the baseline where there is room."""
     low, high, zero = change(axis.low), change(axis.high), "0 %"
     cells = list(low.ljust(axis.width - len(high)) + high)[: axis.width]
     start = max(0, min(axis.width - len(zero), axis.column(1.0) - 1))

@@ -31,13 +31,13 @@ from dialin.report import (
     html_verdict,
     html_why,
     variables_shown,
-    words,
+    verdict_sentences,
 )
+from dialin.report.load_units import units_in
 from dialin.report.markup import asset, embedded, rendered
-from dialin.report.series import all_series
 from dialin.report.studyfile import study_file
 from dialin.report.style import styles
-from dialin.report.units import units_in
+from dialin.report.trial_series import all_series
 from dialin.text import exact_percent, moment, visible, without_secrets
 
 
@@ -71,12 +71,7 @@ def assets() -> Assets:
 
 
 def body(record: StudyRecord, why: Why | None = None) -> Body:
-    """Return what a page shows of a study, whether it has ended, runs, or has not measured a second yet.
-
-    Args:
-        record: the study.
-        why: what explains its verdict; None where nobody looked.
-    """
+    """Return what a page shows of a study, whether it has ended, runs, or has not measured a second yet."""
     series = all_series(record)
     style = styles(record)
     verdict = record.verdict
@@ -94,23 +89,23 @@ def body(record: StudyRecord, why: Why | None = None) -> Body:
         record=record,
         units=units_in(record),
         verdict=verdict,
-        outcome=words.outcome(record),
+        outcome=verdict_sentences.outcome(record),
         outcome_kind=str(verdict.verdict) if verdict else "none",
-        headline=words.headline(record),
-        reason=words.reason(record),
+        headline=verdict_sentences.headline(record),
+        reason=verdict_sentences.reason(record),
         setting=[item.line for item in changes(record) if item.line is not None],
         unwritten=[item for item in changes(record) if item.line is None],
         statements=[line for one in sql_file.statements(record) for line in one.do],
-        beside=sql_file.told(record),
-        no_change=words.no_change(record),
+        files_sentence=sql_file.files_sentence(record),
+        no_change=verdict_sentences.no_change(record),
         tiles=html_verdict.tiles(record, verdict) if verdict else [],
         remarks=html_verdict.remarks(verdict) if verdict else [],
         not_found=html_verdict.not_found(verdict) if verdict else "",
-        scope=words.SCOPE,
-        subject=words.naming(record.spec).subject,
+        scope=verdict_sentences.SCOPE,
+        subject=verdict_sentences.naming(record.spec).subject,
         columns=html_verdict.titles(verdict) if verdict else [],
         rows=html_verdict.rows(record, verdict, style) if verdict else [],
-        gone=words.left(verdict, words.naming(record.spec).labels) if verdict else "",
+        gone=verdict_sentences.left(verdict, verdict_sentences.naming(record.spec).labels) if verdict else "",
         within=exact_percent(verdict.worthwhile) if verdict else "",
         forest=forest,
         pareto=pareto,
@@ -125,8 +120,8 @@ def body(record: StudyRecord, why: Why | None = None) -> Body:
         block_order=facts.block_order(series),
         time_spent=facts.time_spent(record.trials),
         time_sentence=facts.time_sentence(record.trials),
-        sureness=words.sureness(verdict) if verdict else "",
-        forced=facts.asked_and_in_force(record),
+        sureness=verdict_sentences.sureness(verdict) if verdict else "",
+        forced=facts.requested_and_effective(record),
         host=facts.inventory(record.host),
         servers=[(visible(name), facts.inventory(known)) for name, known in record.servers.items()],
         settings=facts.settings(record),
@@ -142,16 +137,11 @@ def body(record: StudyRecord, why: Why | None = None) -> Body:
         "trials": {one.trial.id: one.embedded() for one in counted_in},
         "charts": {chart.id: chart.figure for chart in every if chart},
     }
-    return Body(visible(words.headline(record)), main, data)
+    return Body(visible(verdict_sentences.headline(record)), main, data)
 
 
 def render(record: StudyRecord, why: Why | None = None) -> str:
-    """Return the report as one HTML document without any outside reference.
-
-    Args:
-        record: the study.
-        why: what explains its verdict; None where nobody looked.
-    """
+    """Return the report as one HTML document without any outside reference."""
     shown, parts = body(record, why), assets()
     return str(
         rendered(

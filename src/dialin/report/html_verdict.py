@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from dialin.model.measure import deciding
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import Note, Outcome, Verdict
-from dialin.report import facts, words
-from dialin.report.figures import Figure, columns
-from dialin.report.series import UNSTEADY
+from dialin.report import facts, verdict_sentences
+from dialin.report.figure_columns import Figure, columns
 from dialin.report.style import Style
+from dialin.report.trial_series import UNSTEADY
 from dialin.text import change, counted, duration, exact_percent, listed, percent, visible
 
 
@@ -54,11 +54,11 @@ def tiles(record: StudyRecord, verdict: Verdict) -> list[Tile]:
     told = [
         ("What it gains", figure, gain),
         ("How sure", _sure(verdict), _sureness(verdict)),
-        ("How long it took", duration(60 * verdict.minutes_of_wall_clock), words.length(verdict)),
+        ("How long it took", duration(60 * verdict.minutes_of_wall_clock), verdict_sentences.length(verdict)),
         (
             "What was compared",
             counted(len(verdict.candidates), "candidate"),
-            f"{words.compared(record)} The goal is {words.goal(record)}",
+            f"{verdict_sentences.compared(record)} The goal is {verdict_sentences.goal(record)}",
         ),
     ]
     return [Tile(question, figure, _after(figure, sentence)) for question, figure, sentence in told]
@@ -100,14 +100,14 @@ def rows(record: StudyRecord, verdict: Verdict, style: Mapping[str, Style]) -> l
     """Return the candidates' table."""
     return [
         VerdictRow(
-            label=words.naming(record.spec).labels[candidate.name],
+            label=verdict_sentences.naming(record.spec).labels[candidate.name],
             colour=style[candidate.name].colour,
             is_baseline=candidate.name == verdict.baseline,
             is_recommended=candidate.name == verdict.recommended_candidate,
             has_left=candidate.left_after is not None,
             cells=[column.of(candidate) for column in columns(verdict)],
-            state=words.state_alone(candidate),
-            remarks=words.state_remarks(candidate, verdict),
+            state=verdict_sentences.state_alone(candidate),
+            remarks=verdict_sentences.state_remarks(candidate, verdict),
         )
         for candidate in verdict.candidates
     ]
@@ -117,17 +117,17 @@ def _gain(record: StudyRecord, verdict: Verdict) -> tuple[str, str]:
     """Return the gain, large, and its sentence: that of fresh trials where there are any, for choosing flatters the other."""
     ratio = deciding(verdict.chosen, verdict)
     if verdict.confirmed:
-        told = f"{words.confirmation(verdict)} In the race it was {words.change_with_interval(ratio)}."
+        told = f"{verdict_sentences.confirmation(verdict)} In the race it was {verdict_sentences.change_with_interval(ratio)}."
         return change(verdict.confirmed.ratio.mean), told
     kept = verdict.recommended_candidate == verdict.baseline
-    return "no change" if kept else change(ratio.mean if ratio else None), words.gain(record, verdict)
+    return "no change" if kept else change(ratio.mean if ratio else None), verdict_sentences.gain(record, verdict)
 
 
 def _sure(verdict: Verdict) -> str:
     if verdict.verdict is Outcome.UNRESOLVED:
         return "not yet"
     if verdict.verdict is Outcome.SAFE_CHOICE:
-        return words.chance(verdict.chosen.probability)
+        return verdict_sentences.chance(verdict.chosen.probability)
     return exact_percent(verdict.confidence)
 
 
@@ -145,6 +145,5 @@ def _sureness(verdict: Verdict) -> str:
 
 
 def _after(figure: str, sentence: str) -> str:
-    """Return a sentence without the figure that stands large above it."""
     rest = sentence.removeprefix(figure).lstrip()
     return rest[:1].upper() + rest[1:]

@@ -7,10 +7,19 @@ from dataclasses import dataclass
 
 from dialin.model.record import StudyRecord
 from dialin.model.why import Reason, Why
-from dialin.report import charts_why, costs, dots, scaling, semaphores, statements, wait_groups, why_words
+from dialin.report import (
+    charts_why,
+    costs,
+    dots,
+    scaling_section,
+    semaphores_section,
+    statements_section,
+    wait_groups,
+    why_sentences,
+)
 from dialin.report.chart import Chart
+from dialin.report.load_units import units_in
 from dialin.report.style import Style
-from dialin.report.units import units_in
 from dialin.text import visible
 
 _CHARTED = 2
@@ -22,9 +31,9 @@ class Card:
     """A reason with its chart."""
 
     kind: str
-    kind_words: str
+    kind_label: str
     text: str
-    beside: str
+    remark: str
     dots: dots.Dots | None
 
 
@@ -71,20 +80,20 @@ class Shown:
     scaling_chart: Chart | None
     rate: str
     scaling_titles: Sequence[str]
-    scaling_rows: Sequence[scaling.ScalingCells]
+    scaling_rows: Sequence[scaling_section.ScalingCells]
     scaling_keys: Sequence[Key]
     has_curve: bool
     curve: str
-    digests: Sequence[statements.Statement]
+    digests: Sequence[statements_section.Statement]
     statement_titles: Sequence[str]
     statement_reading: str
-    statement_times: Sequence[statements.StatementCells]
+    statement_times: Sequence[statements_section.StatementCells]
     time_titles: Sequence[str]
     time_reading: str
     waiters: Sequence[str]
-    places: Sequence[semaphores.SemaphoreLine]
+    places: Sequence[semaphores_section.SemaphoreLine]
     places_reading: str
-    spins: Sequence[semaphores.SemaphoreLine]
+    spins: Sequence[semaphores_section.SemaphoreLine]
     spins_reading: str
     semaphore_notes: Sequence[str]
     waits: Sequence[Waits]
@@ -102,55 +111,49 @@ class Shown:
 
 
 def shown(record: StudyRecord, why: Why | None, style: Mapping[str, Style]) -> Shown:
-    """Return what the template shows of why a verdict came out as it did.
-
-    Args:
-        record: the study.
-        why: what evidence found; None where nobody looked.
-        style: how candidates look.
-    """
+    """Return what the template shows of why a verdict came out as it did."""
     why = why or Why.untold()
     names = [candidate.name for candidate in record.spec.candidates]
     cards = [_card(reason, record, names) for reason in why.reasons]
     groups = wait_groups.groups(why, names)
-    waiters = semaphores.candidates(why, names)
+    waiters = semaphores_section.candidates(why, names)
     moved = any(reason.correlation is not None for reason in why.reasons)
     return Shown(
-        known=why_words.is_known(why),
-        summary=why_words.summary(why),
-        caution=why_words.MOVED_NOTE if moved else "",
-        strongest=cards[: why_words.SHOWN],
-        others=cards[why_words.SHOWN :],
-        others_summary=why_words.kinds_of(why.reasons[why_words.SHOWN :]),
+        known=why_sentences.is_known(why),
+        summary=why_sentences.summary(why),
+        caution=why_sentences.MOVED_NOTE if moved else "",
+        strongest=cards[: why_sentences.SHOWN],
+        others=cards[why_sentences.SHOWN :],
+        others_summary=why_sentences.kinds_of(why.reasons[why_sentences.SHOWN :]),
         cost_titles=costs.titles(why),
         cost_lines=_cost_lines(why, names, record.spec.baseline),
         cost_reading=costs.READING,
         scaling_chart=charts_why.threads(why, style, units_in(record).rate) if why.scaling else None,
         rate=units_in(record).rate,
-        scaling_titles=[scaling.title(count) for count in scaling.threads(why)],
-        scaling_rows=scaling.rows(why),
+        scaling_titles=[scaling_section.title(count) for count in scaling_section.threads(why)],
+        scaling_rows=scaling_section.rows(why),
         scaling_keys=_keys([one.candidate for one in why.scaling], style),
-        has_curve=scaling.has_curve(why),
-        curve=scaling.reading(why, record.spec.workload.rate),
-        digests=statements.statements(why, names),
-        statement_titles=statements.TITLES,
-        statement_reading=statements.READING,
-        statement_times=statements.times(why, names),
-        time_titles=statements.TIME_TITLES,
-        time_reading=statements.TIME_READING,
+        has_curve=scaling_section.has_curve(why),
+        curve=scaling_section.reading(why, record.spec.workload.rate),
+        digests=statements_section.statements(why, names),
+        statement_titles=statements_section.TITLES,
+        statement_reading=statements_section.READING,
+        statement_times=statements_section.times(why, names),
+        time_titles=statements_section.TIME_TITLES,
+        time_reading=statements_section.TIME_READING,
         waiters=waiters,
-        places=semaphores.places(why, waiters),
-        places_reading=semaphores.PLACES_READING,
-        spins=semaphores.spins(why, waiters),
-        spins_reading=semaphores.SPINS_READING,
-        semaphore_notes=semaphores.notes(why),
+        places=semaphores_section.places(why, waiters),
+        places_reading=semaphores_section.PLACES_READING,
+        spins=semaphores_section.spins(why, waiters),
+        spins_reading=semaphores_section.SPINS_READING,
+        semaphore_notes=semaphores_section.notes(why),
         waits=[_waits(group, place, style) for place, group in enumerate(groups[:_CHARTED], start=1)],
         more_waits=[Waits(group, None, ()) for group in groups[_CHARTED:]],
         wait_titles=wait_groups.TITLES,
         collected=[wait_groups.collected(one) for one in why.wait_trials],
         collected_notes=wait_groups.notes(why, {name: one.label for name, one in style.items()}),
-        watching=why_words.watching(why),
-        unread=why_words.unread(why),
+        watching=why_sentences.watching(why),
+        unread=why_sentences.unread(why),
     )
 
 
@@ -158,9 +161,9 @@ def _card(reason: Reason, record: StudyRecord, names: Sequence[str]) -> Card:
     drawn = dots.dots(reason.chart, names, record.spec.baseline) if reason.chart else None
     return Card(
         kind=str(reason.kind),
-        kind_words=why_words.KINDS[reason.kind],
+        kind_label=why_sentences.KINDS[reason.kind],
         text=visible(reason.text),
-        beside=why_words.beside(reason, record),
+        remark=why_sentences.remark(reason, record),
         dots=drawn if drawn and drawn.rows else None,
     )
 

@@ -12,9 +12,9 @@ from dialin.model.record import StudyRecord
 from dialin.model.verdict import CandidateVerdict, Verdict
 from dialin.model.why import Why
 from dialin.report import facts, markdown_why
-from dialin.report.figures import FigureColumn, columns
-from dialin.report.pareto import trade_off
-from dialin.report.words import (
+from dialin.report.figure_columns import FigureColumn, columns
+from dialin.report.trade_off import trade_off
+from dialin.report.verdict_sentences import (
     SCOPE,
     compared,
     confirmation,
@@ -47,12 +47,7 @@ _OPEN_RANKS = 4
 
 
 def render(record: StudyRecord, why: Why | None = None) -> str:
-    """Return the report as GitHub-flavoured Markdown.
-
-    Args:
-        record: the study.
-        why: what explains its verdict; None where nobody looked.
-    """
+    """Return the report as GitHub-flavoured Markdown."""
     verdict = record.verdict
     parts = [f"# {prose(headline(record))}", prose(reason(record)), _setting(record)]
     if verdict is not None:
@@ -121,7 +116,7 @@ def _setting(record: StudyRecord) -> str:
     parts += [f"{prose(item.name)} cannot be written as a line: {prose(item.refusal)}." for item in changed if item.refusal]
     statements = [one for item in sql_file.statements(record) for one in item.do]
     if statements:
-        told = "\n\n".join([fenced("\n".join(statements), "sql"), prose(sql_file.told(record))])
+        told = "\n\n".join([fenced("\n".join(statements), "sql"), prose(sql_file.files_sentence(record))])
         parts.append(folded("As statements for a running server", told))
     return "\n\n".join(parts) or prose(no_change(record))
 
@@ -135,7 +130,6 @@ def _table(record: StudyRecord, verdict: Verdict, shown: Sequence[FigureColumn])
 
 
 def _race(record: StudyRecord, verdict: Verdict) -> str:
-    """Return what is to be chosen between, and who left the race."""
     labels = naming(record.spec).labels
     parts = [("Trade-off", trade_off(verdict, labels)), ("Left the race", left(verdict, labels))]
     return "\n\n".join(f"**{label}:** {prose(text.rstrip('.'))}." for label, text in parts if text)
@@ -172,7 +166,6 @@ def _facts(record: StudyRecord, verdict: Verdict) -> str:
 
 
 def _failures(record: StudyRecord) -> str:
-    """Return what failed and why, trials of one candidate and one reason together, with the newest log."""
     alike: dict[tuple[str, str], list[facts.Failed]] = {}
     for one in facts.failures(record.trials):
         alike.setdefault((one.candidate, one.reason), []).append(one)

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 from dialin.model.record import StudyRecord
 from dialin.model.why import Reason, Why
-from dialin.report import costs, scaling, semaphores, statements, wait_groups, why_words
-from dialin.report.units import units_in
-from dialin.report.words import naming
+from dialin.report import costs, scaling_section, semaphores_section, statements_section, wait_groups, why_sentences
+from dialin.report.load_units import units_in
+from dialin.report.verdict_sentences import naming
 
 Prose = Callable[[str], str]
 """Makes text of which no character is markup."""
@@ -17,31 +17,25 @@ Rows = Sequence[Sequence[str]]
 
 
 def render(record: StudyRecord, why: Why | None, prose: Prose) -> str:
-    """Return the part of the report that tells why.
-
-    Args:
-        record: the study.
-        why: what evidence found; None where nobody looked.
-        prose: makes text of which no character is markup.
-    """
-    parts = [f"**Why:** {prose(why_words.summary(why))}"]
-    if why is None or not why_words.is_known(why):
+    """Return the part of the report that tells why."""
+    parts = [f"**Why:** {prose(why_sentences.summary(why))}"]
+    if why is None or not why_sentences.is_known(why):
         return parts[0]
-    strongest, others = why.reasons[: why_words.SHOWN], why.reasons[why_words.SHOWN :]
+    strongest, others = why.reasons[: why_sentences.SHOWN], why.reasons[why_sentences.SHOWN :]
     if strongest:
-        parts.append("\n".join(f"{place}. {_told(one, record, prose)}" for place, one in enumerate(strongest, start=1)))
+        parts.append("\n".join(f"{place}. {_paragraph(one, record, prose)}" for place, one in enumerate(strongest, start=1)))
     if others:
         first = len(strongest) + 1
-        told = "\n".join(f"{place}. {_told(one, record, prose)}" for place, one in enumerate(others, start=first))
-        parts.append(_folded(f"More: {why_words.kinds_of(others)}", told))
+        told = "\n".join(f"{place}. {_paragraph(one, record, prose)}" for place, one in enumerate(others, start=first))
+        parts.append(_folded(f"More: {why_sentences.kinds_of(others)}", told))
     parts += [part(record, why, prose) for part in (_costs, _scaling, _statements, _semaphores, _waits)]
-    notes = "".join(f"\n- Not read: {prose(note)}" for note in why_words.unread(why))
-    parts.append(prose(why_words.watching(why)) + ("\n" + notes if notes else ""))
+    notes = "".join(f"\n- Not read: {prose(note)}" for note in why_sentences.unread(why))
+    parts.append(prose(why_sentences.watching(why)) + ("\n" + notes if notes else ""))
     return "\n\n".join(part for part in parts if part)
 
 
-def _told(reason: Reason, record: StudyRecord, prose: Prose) -> str:
-    return prose(f"{reason.text} ({why_words.KINDS[reason.kind]}) {why_words.beside(reason, record)}")
+def _paragraph(reason: Reason, record: StudyRecord, prose: Prose) -> str:
+    return prose(f"{reason.text} ({why_sentences.KINDS[reason.kind]}) {why_sentences.remark(reason, record)}")
 
 
 def _costs(record: StudyRecord, why: Why, prose: Prose) -> str:
@@ -60,45 +54,45 @@ def _scaling(record: StudyRecord, why: Why, prose: Prose) -> str:
     if not why.scaling:
         return ""
     labels = naming(record.spec).labels
-    curved = scaling.has_curve(why)
+    curved = scaling_section.has_curve(why)
     curve = ["contention σ", "coherency κ", "peak", "off the curve"] if curved else []
-    titles = ["candidate", *map(scaling.title, scaling.threads(why)), *curve]
+    titles = ["candidate", *map(scaling_section.title, scaling_section.threads(why)), *curve]
     rows = [
         [
             labels[row.candidate],
             *(f"{figure} ({between})" if between else figure for figure, between in row.points),
             *((row.contention, row.coherency, row.peak, row.error) if curved else ()),
         ]
-        for row in scaling.rows(why)
+        for row in scaling_section.rows(why)
     ]
-    reading = scaling.reading(why, record.spec.workload.rate)
-    told = [prose(scaling.words(why, labels, units_in(record).rate)), _table(titles, rows, prose), prose(reading)]
+    reading = scaling_section.reading(why, record.spec.workload.rate)
+    told = [prose(scaling_section.description(why, labels, units_in(record).rate)), _table(titles, rows, prose), prose(reading)]
     return _folded("Throughput by threads", "\n\n".join(filter(None, told)))
 
 
 def _statements(record: StudyRecord, why: Why, prose: Prose) -> str:
     names, labels = [candidate.name for candidate in record.spec.candidates], naming(record.spec).labels
-    told = [prose(statements.READING)] if why.statements else []
-    for one in statements.statements(why, names):
+    told = [prose(statements_section.READING)] if why.statements else []
+    for one in statements_section.statements(why, names):
         rows = [[labels[row.candidate], *row.cells] for row in one.rows]
-        told += [prose(one.digest), _table(["candidate", *statements.TITLES], rows, prose)]
-    times = [[labels[row.candidate], *row.cells] for row in statements.times(why, names)]
+        told += [prose(one.digest), _table(["candidate", *statements_section.TITLES], rows, prose)]
+    times = [[labels[row.candidate], *row.cells] for row in statements_section.times(why, names)]
     if times:
-        told += [prose(statements.TIME_READING), _table(["candidate", *statements.TIME_TITLES], times, prose)]
+        told += [prose(statements_section.TIME_READING), _table(["candidate", *statements_section.TIME_TITLES], times, prose)]
     return _folded("Statements", "\n\n".join(told)) if told else ""
 
 
 def _semaphores(record: StudyRecord, why: Why, prose: Prose) -> str:
-    own = semaphores.candidates(why, [candidate.name for candidate in record.spec.candidates])
+    own = semaphores_section.candidates(why, [candidate.name for candidate in record.spec.candidates])
     labels = [naming(record.spec).labels[name] for name in own]
     told = []
     for of, reading, lines in (
-        ("place", semaphores.PLACES_READING, semaphores.places(why, own)),
-        ("lock", semaphores.SPINS_READING, semaphores.spins(why, own)),
+        ("place", semaphores_section.PLACES_READING, semaphores_section.places(why, own)),
+        ("lock", semaphores_section.SPINS_READING, semaphores_section.spins(why, own)),
     ):
         if lines:
             told += [prose(reading), _table([of, *labels], [[line.name, *line.figures] for line in lines], prose)]
-    told += [prose(note) for note in semaphores.notes(why)]
+    told += [prose(note) for note in semaphores_section.notes(why)]
     return _folded("Semaphores of InnoDB", "\n\n".join(told)) if told else ""
 
 

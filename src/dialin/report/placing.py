@@ -11,11 +11,7 @@ _OFFSET = 0.03
 
 
 def positions(points: Sequence[tuple[float, float]], widths: Sequence[float]) -> list[str]:
-    """Return for each point on which side its name is best written: where the nearest point or name is farthest.
-
-    Args:
-        points: places in the chart, each coordinate from 0 to 1; the earlier choose first.
-        widths: how much of the chart's width each name takes, about.
+    """Return `top right`, `bottom left` … for each point (0 to 1): where the nearest point or name is farthest.
 
     Returns:
         For each point `top right`, `bottom right`, `top left` or `bottom left`.

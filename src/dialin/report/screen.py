@@ -18,9 +18,9 @@ from dialin.model.study import StudySpec
 from dialin.model.trial import Sample, Step, Trial
 from dialin.model.verdict import Verdict
 from dialin.report.board import SPARK_SECONDS, Board, sparkline
-from dialin.report.lines import PlainLines
-from dialin.report.units import SECONDS, units
-from dialin.report.words import lost, naming
+from dialin.report.load_units import SECONDS, units
+from dialin.report.plain_lines import PlainLines
+from dialin.report.verdict_sentences import lost, naming
 from dialin.text import about, ascii_only, change, counted, duration, number, shorten, stopwatch, visible
 
 _PER_SECOND = 4
@@ -46,11 +46,6 @@ class LiveScreen:
 
     It uses the terminal's alternate screen, so that nothing is left of it at the end and resizing leaves no debris. Use as a
     context manager: `with LiveScreen(console, clock) as watcher: ...`.
-
-    Args:
-        console: a terminal.
-        clock: tells the time.
-        notice: a line that stands all the time.
     """
 
     def __init__(self, console: Console, clock: Clock, notice: str = "") -> None:
@@ -67,7 +62,6 @@ class LiveScreen:
         self._live.stop()
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Draw the study as it stands now."""
         with self._lock:
             lines = draw(
                 self._board, self._clock.now(), options.max_width, options.height or console.height, plain=options.ascii_only
@@ -79,7 +73,7 @@ class LiveScreen:
         with self._lock:
             self._board.begin(spec, blocks_planned, seconds_planned, self._clock.now())
 
-    def said(self, text: str) -> None:
+    def message(self, text: str) -> None:
         """Show a line among the last few."""
         with self._lock:
             self._board.lines.append((self._clock.now(), text))
@@ -112,15 +106,7 @@ class LiveScreen:
 
 
 def draw(board: Board, now: float, width: int, height: int, *, plain: bool = False) -> list[Text]:
-    """Return the screen's lines: at most `height`, each at most `width` columns wide.
-
-    Args:
-        board: the study as it stands.
-        now: seconds since the epoch.
-        width: columns of the terminal.
-        height: its rows.
-        plain: use ASCII alone.
-    """
+    """Return the screen's lines: at most `height`, each at most `width` columns wide."""
     if board.spec is None:
         top = [Text("dialin: getting ready", style="bold"), *_notice(board, width)]
         return _fitted([*top, *_log(board, max(1, height - len(top)))], width, height, plain=plain)
@@ -150,14 +136,14 @@ def _fitted(lines: list[Text], width: int, height: int, *, plain: bool) -> list[
 
 
 def _head(board: Board, spec: StudySpec, now: float, width: int) -> list[Text]:
-    asked = ", ".join(spec.asked_variables) or "builds"
+    asked = ", ".join(spec.variables_under_test) or "builds"
     servers = ", ".join(dict.fromkeys(candidate.server for candidate in spec.candidates))
     title = Text.assemble(("dialin  ", "bold"), (visible(f"{asked} on {servers}"), "bold"))
     load = Text(visible(spec.workload.describe()), style="dim")
     if board.verdict is not None:
         return [title, load, Text(visible(board.verdict.headline), style="bold")]
     left = f"about {about(board.seconds_left(now))} left"
-    words = f"{board.block_words}, {left}, {duration(now - board.began)} so far  "
+    words = f"{board.block_progress}, {left}, {duration(now - board.began)} so far  "
     cells = max(0, min(40, width - len(words)))
     filled = round(cells * board.share_done(now))
     bar = [("━" * filled, "cyan"), ("─" * (cells - filled), "dim")] if cells >= 8 else []
@@ -225,7 +211,7 @@ def _row(label: str, cells: list[tuple[str, int]], left: int, style: str) -> Tex
 def _running(board: Board, now: float, width: int, *, plain: bool) -> list[Text]:
     if board.trial is None:
         return []
-    which, name, does = board.trial_words(now)
+    which, name, does = board.trial_progress(now)
     head = Text.assemble(f"{which}: ", (name, "bold"), f", {does}")
     if not board.seconds:
         return [head]

@@ -14,18 +14,18 @@ from dialin.model.measure import capital, measure_of
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import CandidateVerdict, Verdict
 from dialin.model.why import Why
-from dialin.report import forest, words
-from dialin.report.figures import Figure, FigureColumn, columns
-from dialin.report.page import Page
-from dialin.report.pareto import trade_off
+from dialin.report import forest, verdict_sentences
+from dialin.report.figure_columns import Figure, FigureColumn, columns
 from dialin.report.style import headline_style
+from dialin.report.terminal_page import Page
 from dialin.report.terminal_why import print_strongest
-from dialin.report.words import Naming
+from dialin.report.trade_off import trade_off
+from dialin.report.verdict_sentences import Naming
 from dialin.text import shorten, visible
 
 _GAP = 2
 _INDENT = "    "
-_TOLD_BESIDE = 72
+_IN_PLOT = 72
 """Columns of terminal from which on the forest plot tells intervals in figures."""
 
 _INTERVALS = 5
@@ -68,51 +68,45 @@ class _Try:
 
 
 def print_verdict(record: StudyRecord, console: Console, why: Why | None = None) -> None:
-    """Print a study's verdict for people; text from servers and files is shown, never obeyed.
-
-    Args:
-        record: the study; without a verdict, what there is so far.
-        console: where to; its width, colours and encoding are respected.
-        why: what explains the verdict, of which the strongest is told; None where nobody looked.
-    """
+    """Print a study's verdict for people; text from servers and files is shown, never obeyed."""
     page = Page(console)
     verdict = record.verdict
-    page.text(words.headline(record), headline_style(verdict))
+    page.text(verdict_sentences.headline(record), headline_style(verdict))
     if verdict is None:
-        page.text(words.reason(record))
+        page.text(verdict_sentences.reason(record))
         return
-    page.text(words.reason(record))
-    if fresh := words.confirmation(verdict):
+    page.text(verdict_sentences.reason(record))
+    if fresh := verdict_sentences.confirmation(verdict):
         page.text(fresh)
     page.gap()
     _print_setting(record, page)
     page.gap()
-    names = words.naming(record.spec)
-    told = _print_forest(verdict, names, page)
+    names = verdict_sentences.naming(record.spec)
+    in_plot = _print_forest(verdict, names, page)
     page.gap()
-    _print_table(verdict, names, page, told=told)
+    _print_table(verdict, names, page, in_plot=in_plot)
     page.gap()
     print_strongest(record, why, page)
     if choice := trade_off(verdict, names.labels):
         page.fact("Trade-off:", choice)
-    if gone := words.left(verdict, names.labels):
+    if gone := verdict_sentences.left(verdict, names.labels):
         page.fact("Left the race:", f"{gone}.")
     for kind, notes, colour in (("Confound", verdict.confounds, "yellow"), ("Warning", verdict.warnings, "yellow")):
         for note in notes:
             page.fact(f"{kind}:", visible(note.text), colour)
-    if files := sql_file.told(record):
+    if files := sql_file.files_sentence(record):
         page.fact("Apply:", files)
-    page.fact("Goal:", words.goal(record))
-    page.fact("Compared:", words.compared(record))
-    page.fact("How sure:", words.sureness(verdict))
-    page.fact("Took:", words.length(verdict))
-    page.fact("Scope:", words.SCOPE)
+    page.fact("Goal:", verdict_sentences.goal(record))
+    page.fact("Compared:", verdict_sentences.compared(record))
+    page.fact("How sure:", verdict_sentences.sureness(verdict))
+    page.fact("Took:", verdict_sentences.length(verdict))
+    page.fact("Scope:", verdict_sentences.SCOPE)
 
 
 def _print_setting(record: StudyRecord, page: Page) -> None:
     changed = changes(record)
     if not changed:
-        page.fact("Set:", words.no_change(record))
+        page.fact("Set:", verdict_sentences.no_change(record))
         return
     page.text("Set, under [mysqld] in my.cnf:", "dim")
     for item in changed:
@@ -129,9 +123,8 @@ def _labels(verdict: Verdict, names: Naming, width: int) -> list[str]:
 
 
 def _print_forest(verdict: Verdict, names: Naming, page: Page) -> bool:
-    """Print the plot where there is room for it, and return whether it tells the intervals in figures."""
-    figures = [words.deciding_of(candidate, verdict) for candidate in verdict.candidates]
-    if page.width < _TOLD_BESIDE:
+    figures = [verdict_sentences.deciding_of(candidate, verdict) for candidate in verdict.candidates]
+    if page.width < _IN_PLOT:
         figures = [figure.partition(" (")[0] for figure in figures]
     right = max(map(len, figures))
     labels = _labels(verdict, names, max(8, page.width // 3))
@@ -146,7 +139,7 @@ def _print_forest(verdict: Verdict, names: Naming, page: Page) -> bool:
         gap = " " * (left - cell_len(label) + _GAP)
         page.line([(label + gap, style), (plot, style or "default"), (" " * _GAP, ""), (figure, style)])
     page.line([(" " * (left + _GAP), ""), (axis, "dim")])
-    return page.width >= _TOLD_BESIDE
+    return page.width >= _IN_PLOT
 
 
 def _forest_title(verdict: Verdict, names: Naming) -> str:
@@ -156,8 +149,8 @@ def _forest_title(verdict: Verdict, names: Naming) -> str:
     return f"{capital(aim.noun)} against the baseline{by} ({lower}shaded: too small to matter)"
 
 
-def _print_table(verdict: Verdict, names: Naming, page: Page, *, told: bool) -> None:
-    cells, dropped = _fitting(verdict, names, page.width, told=told)
+def _print_table(verdict: Verdict, names: Naming, page: Page, *, in_plot: bool) -> None:
+    cells, dropped = _fitting(verdict, names, page.width, in_plot=in_plot)
     last = len(cells) - 1
     widths = [max(map(cell_len, column)) for column in cells]
     for row in range(len(verdict.candidates) + 1):
@@ -182,13 +175,13 @@ def _pad(cell: str, width: int, *, left: bool) -> str:
     return cell + space if left else space + cell
 
 
-def _tries(ranks: Sequence[int], *, told: bool) -> Iterator[_Try]:
+def _tries(ranks: Sequence[int], *, in_plot: bool) -> Iterator[_Try]:
     """Yield the ways to fit a table, the best first: intervals are kept before the columns that say least, and names whole."""
     everything = ranks[0] + 1
     yield _Try(_full, _full, _full, brief_state=False, narrow=False, limit=everything)
     yield _Try(_full, _bare, _full, brief_state=True, narrow=False, limit=everything)
     yield _Try(_compact, _bare, _compact, brief_state=True, narrow=False, limit=everything)
-    if told:
+    if in_plot:
         for narrow in (False, True):
             for limit in [everything, *(rank for rank in ranks if rank > _INTERVALS)]:
                 yield _Try(_compact, _bare, _bare, brief_state=True, narrow=narrow, limit=limit)
@@ -196,29 +189,29 @@ def _tries(ranks: Sequence[int], *, told: bool) -> Iterator[_Try]:
     yield from (_Try(_bare, _bare, _bare, brief_state=True, narrow=True, limit=limit) for limit in (everything, *ranks))
 
 
-def _fitting(verdict: Verdict, names: Naming, width: int, *, told: bool) -> tuple[list[list[str]], list[str]]:
+def _fitting(verdict: Verdict, names: Naming, width: int, *, in_plot: bool) -> tuple[list[list[str]], list[str]]:
     """Return the columns that fit, each a list of cells with its title first, and the titles of those left out."""
     every = columns(verdict)
     longest = max(map(len, _labels(verdict, names, width)))
     narrow = min(longest, max(10, width // 3))
-    for way in _tries(sorted((column.rank for column in every if column.rank), reverse=True), told=told):
+    for attempt in _tries(sorted((column.rank for column in every if column.rank), reverse=True), in_plot=in_plot):
         head = "value" if names.subject else "candidate"
-        cells = [[head, *_labels(verdict, names, narrow if way.narrow else longest)]]
-        cells += [_cells(column, verdict, way) for column in every if _is_shown(column, way)]
-        cells.append(["state", *(_state(candidate, verdict, way) for candidate in verdict.candidates)])
+        cells = [[head, *_labels(verdict, names, narrow if attempt.narrow else longest)]]
+        cells += [_cells(column, verdict, attempt) for column in every if _is_shown(column, attempt)]
+        cells.append(["state", *(_state(candidate, verdict, attempt) for candidate in verdict.candidates)])
         if sum(max(map(cell_len, column)) for column in cells) + _GAP * (len(cells) - 1) <= width:
             break
-    return cells, [column.title for column in every if not _is_shown(column, way) and not column.decides]
+    return cells, [column.title for column in every if not _is_shown(column, attempt) and not column.decides]
 
 
-def _is_shown(column: FigureColumn, way: _Try) -> bool:
-    return way.ratio is not None if column.decides else column.rank < way.limit
+def _is_shown(column: FigureColumn, attempt: _Try) -> bool:
+    return attempt.ratio is not None if column.decides else column.rank < attempt.limit
 
 
-def _cells(column: FigureColumn, verdict: Verdict, way: _Try) -> list[str]:
-    form = way.ratio if column.decides else way.tps if column.is_throughput else way.form
+def _cells(column: FigureColumn, verdict: Verdict, attempt: _Try) -> list[str]:
+    form = attempt.ratio if column.decides else attempt.tps if column.is_throughput else attempt.form
     return [column.title, *((form or _bare)(column.of(candidate)) for candidate in verdict.candidates)]
 
 
-def _state(candidate: CandidateVerdict, verdict: Verdict, way: _Try) -> str:
-    return str(candidate.state) if way.brief_state else words.state_of(candidate, verdict)
+def _state(candidate: CandidateVerdict, verdict: Verdict, attempt: _Try) -> str:
+    return str(candidate.state) if attempt.brief_state else verdict_sentences.state_of(candidate, verdict)

@@ -9,10 +9,19 @@ from rich.console import Console
 
 from dialin.model.record import StudyRecord
 from dialin.model.why import Reason, ReasonKind, Why
-from dialin.report import costs, dots, scaling, semaphores, statements, wait_groups, why_words, words
-from dialin.report.page import Column, Page
+from dialin.report import (
+    costs,
+    dots,
+    scaling_section,
+    semaphores_section,
+    statements_section,
+    verdict_sentences,
+    wait_groups,
+    why_sentences,
+)
+from dialin.report.load_units import units_in
 from dialin.report.style import headline_style
-from dialin.report.units import units_in
+from dialin.report.terminal_page import Column, Page
 from dialin.text import listed, shorten, visible
 
 _MOST_INSTRUMENTS = 5
@@ -34,33 +43,27 @@ _TITLES = {
 
 def print_strongest(record: StudyRecord, why: Why | None, page: Page) -> None:
     """Print the few strongest reasons beside a verdict, and where the others are."""
-    if why is None or not why_words.is_known(why):
-        page.fact("Why:", why_words.summary(why))
+    if why is None or not why_sentences.is_known(why):
+        page.fact("Why:", why_sentences.summary(why))
         return
-    page.labelled("Why:", why_words.summary(why))
-    for number, reason in enumerate(why.reasons[: why_words.SHOWN], start=1):
-        page.numbered(number, _told(reason))
+    page.labelled("Why:", why_sentences.summary(why))
+    for number, reason in enumerate(why.reasons[: why_sentences.SHOWN], start=1):
+        page.numbered(number, _sentence(reason))
     page.text("Costs, charts and all reasons:", "dim", _INDENT)
     page.copyable(f"{_INDENT}{visible(shlex.join(['dialin', 'explain', record.directory]))}")
     page.gap()
 
 
 def print_why(record: StudyRecord, why: Why, console: Console) -> None:
-    """Print all that explains a verdict; text from servers is shown, never obeyed.
-
-    Args:
-        record: the study; without a verdict, what was seen so far is told.
-        why: what evidence found of it.
-        console: where to; its width, colours and encoding are respected.
-    """
+    """Print all that explains a verdict; text from servers is shown, never obeyed."""
     page = Page(console)
-    page.text(words.headline(record), headline_style(record.verdict))
+    page.text(verdict_sentences.headline(record), headline_style(record.verdict))
     page.gap()
-    page.labelled("Why:", why_words.summary(why))
-    if not why_words.is_known(why):
+    page.labelled("Why:", why_sentences.summary(why))
+    if not why_sentences.is_known(why):
         return
     names = [candidate.name for candidate in record.spec.candidates]
-    labels = words.naming(record.spec).labels
+    labels = verdict_sentences.naming(record.spec).labels
     _print_reasons(record, why, names, page)
     _print_costs(record, why, names, page)
     _print_scaling(record, why, labels, page)
@@ -68,13 +71,13 @@ def print_why(record: StudyRecord, why: Why, console: Console) -> None:
     _print_semaphores(record, why, labels, page)
     _print_waits(why, names, labels, page)
     page.gap()
-    page.text(why_words.watching(why), "dim")
-    for note in why_words.unread(why):
+    page.text(why_sentences.watching(why), "dim")
+    for note in why_sentences.unread(why):
         page.labelled("Not read:", note)
 
 
-def _told(reason: Reason) -> str:
-    return f"{visible(reason.text)} [{why_words.KINDS[reason.kind]}]"
+def _sentence(reason: Reason) -> str:
+    return f"{visible(reason.text)} [{why_sentences.KINDS[reason.kind]}]"
 
 
 def _print_reasons(record: StudyRecord, why: Why, names: Sequence[str], page: Page) -> None:
@@ -86,12 +89,12 @@ def _print_reasons(record: StudyRecord, why: Why, names: Sequence[str], page: Pa
         page.gap()
         page.text(title, "bold")
         if kind is ReasonKind.MOVED:
-            page.text(why_words.MOVED_NOTE, "dim")
+            page.text(why_sentences.MOVED_NOTE, "dim")
         for reason in own:
             page.numbered(next(numbers), visible(reason.text))
             if reason.chart:
                 _print_dots(reason, record, names, page)
-            page.text(why_words.beside(reason, record), "dim", _INDENT)
+            page.text(why_sentences.remark(reason, record), "dim", _INDENT)
 
 
 def _print_dots(reason: Reason, record: StudyRecord, names: Sequence[str], page: Page) -> None:
@@ -101,7 +104,7 @@ def _print_dots(reason: Reason, record: StudyRecord, names: Sequence[str], page:
     if not chart.rows:
         return
     room = page.width - len(_INDENT)
-    labels = {name: shorten(label, max(8, room // 3)) for name, label in words.naming(record.spec).labels.items()}
+    labels = {name: shorten(label, max(8, room // 3)) for name, label in verdict_sentences.naming(record.spec).labels.items()}
     page.line([(_INDENT, ""), (chart.title, "dim")])
     for line in dots.lines(chart, labels, record.spec.baseline, room, plain=page.is_ascii):
         page.line([(_INDENT, ""), (line, "")])
@@ -113,7 +116,7 @@ def _print_costs(record: StudyRecord, why: Why, names: Sequence[str], page: Page
     own = costs.candidates(why, names)
     if not own:
         return
-    first = _candidates(own, words.naming(record.spec).labels)
+    first = _candidates(own, verdict_sentences.naming(record.spec).labels)
     per_query, per_transaction = [first], [first]
     for rank, (title, row) in enumerate(zip(costs.titles(why), why.costs, strict=True)):
         cells = [costs.per_query(row, name, record.spec.baseline) for name in own]
@@ -133,9 +136,9 @@ def _print_costs(record: StudyRecord, why: Why, names: Sequence[str], page: Page
 def _print_scaling(record: StudyRecord, why: Why, labels: Mapping[str, str], page: Page) -> None:
     if not why.scaling:
         return
-    counts, rows = scaling.threads(why), scaling.rows(why)
+    counts, rows = scaling_section.threads(why), scaling_section.rows(why)
     points = [
-        Column(scaling.title(count), [_point(row, place) for row in rows], [row.points[place][0] for row in rows], rank)
+        Column(scaling_section.title(count), [_point(row, place) for row in rows], [row.points[place][0] for row in rows], rank)
         for place, (count, rank) in enumerate(zip(counts, _ranks(len(counts)), strict=True))
     ]
     curve = [
@@ -146,9 +149,11 @@ def _print_scaling(record: StudyRecord, why: Why, labels: Mapping[str, str], pag
     ]
     page.gap()
     page.text("Throughput by threads", "bold")
-    page.text(scaling.words(why, labels, units_in(record).rate))
-    page.table([_candidates([row.candidate for row in rows], labels), *points, *(curve if scaling.has_curve(why) else [])])
-    if reading := scaling.reading(why, record.spec.workload.rate):
+    page.text(scaling_section.description(why, labels, units_in(record).rate))
+    page.table(
+        [_candidates([row.candidate for row in rows], labels), *points, *(curve if scaling_section.has_curve(why) else [])]
+    )
+    if reading := scaling_section.reading(why, record.spec.workload.rate):
         page.text(reading, "dim")
 
 
@@ -161,30 +166,30 @@ def _ranks(count: int) -> list[int]:
     return [0 if place == count - 1 else 3 if place == 0 else 3 + place for place in range(count)]
 
 
-def _point(row: scaling.ScalingCells, place: int) -> str:
+def _point(row: scaling_section.ScalingCells, place: int) -> str:
     figure, between = row.points[place]
     return f"{figure} ({between})" if between else figure
 
 
 def _print_statements(why: Why, names: Sequence[str], labels: Mapping[str, str], page: Page) -> None:
-    told, times = statements.statements(why, names), statements.times(why, names)
+    told, times = statements_section.statements(why, names), statements_section.times(why, names)
     if told:
         page.gap()
         page.text("Statements", "bold")
-        page.text(statements.READING, "dim")
+        page.text(statements_section.READING, "dim")
     for one in told:
         page.gap()
         page.text(one.digest)
-        page.table(_columns(one.rows, statements.TITLES, _STATEMENT_RANKS, labels))
+        page.table(_columns(one.rows, statements_section.TITLES, _STATEMENT_RANKS, labels))
     if times:
         page.gap()
         page.text("How long statements took", "bold")
-        page.text(statements.TIME_READING, "dim")
-        page.table(_columns(times, statements.TIME_TITLES, (1, 0, 0, 0), labels))
+        page.text(statements_section.TIME_READING, "dim")
+        page.table(_columns(times, statements_section.TIME_TITLES, (1, 0, 0, 0), labels))
 
 
 def _columns(
-    rows: Sequence[statements.StatementCells], titles: Sequence[str], ranks: Sequence[int], labels: Mapping[str, str]
+    rows: Sequence[statements_section.StatementCells], titles: Sequence[str], ranks: Sequence[int], labels: Mapping[str, str]
 ) -> list[Column]:
     columns = [
         Column(title, [row.cells[place] for row in rows], (), rank)
@@ -194,12 +199,12 @@ def _columns(
 
 
 def _print_semaphores(record: StudyRecord, why: Why, labels: Mapping[str, str], page: Page) -> None:
-    own = semaphores.candidates(why, [candidate.name for candidate in record.spec.candidates])
+    own = semaphores_section.candidates(why, [candidate.name for candidate in record.spec.candidates])
     tables = (
-        ("place", semaphores.PLACES_READING, semaphores.places(why, own)),
-        ("lock", semaphores.SPINS_READING, semaphores.spins(why, own)),
+        ("place", semaphores_section.PLACES_READING, semaphores_section.places(why, own)),
+        ("lock", semaphores_section.SPINS_READING, semaphores_section.spins(why, own)),
     )
-    notes = semaphores.notes(why)
+    notes = semaphores_section.notes(why)
     if own or notes:
         page.gap()
         page.text("Semaphores of InnoDB", "bold")
@@ -233,7 +238,9 @@ def _print_waits(why: Why, names: Sequence[str], labels: Mapping[str, str], page
         page.text(group.instrument)
         _print_group([*group.rows, *group.operations], labels, page)
     if len(groups) > _MOST_INSTRUMENTS:
-        page.text(f"{why_words.more(len(groups) - _MOST_INSTRUMENTS, 'instrument')}: report.html and --json have all.", "dim")
+        page.text(
+            f"{why_sentences.more(len(groups) - _MOST_INSTRUMENTS, 'instrument')}: report.html and --json have all.", "dim"
+        )
 
 
 def _print_collected(trials: Sequence[wait_groups.Collected], labels: Mapping[str, str], page: Page) -> None:
@@ -252,7 +259,6 @@ def _print_collected(trials: Sequence[wait_groups.Collected], labels: Mapping[st
 
 
 def _print_group(rows: Sequence[wait_groups.WaitCells], labels: Mapping[str, str], page: Page) -> None:
-    """Print an instrument's table twice: in time, and in cycles."""
     names = [", ".join(filter(None, (labels[row.candidate], row.operation))) for row in rows]
     first = Column("candidate", names, left=True)
     page.table(

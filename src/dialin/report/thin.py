@@ -9,12 +9,7 @@ from tsdownsample import MinMaxDownsampler, MinMaxLTTBDownsampler
 
 
 def thin(values: Sequence[float], most: int) -> list[int]:
-    """Return the indices of the points to draw: all, or the lowest and the highest of each of `most` / 2 equal stretches.
-
-    Args:
-        values: the series.
-        most: how many points there may be, at least 2.
-    """
+    """Return the indices of the points to draw: all, or the lowest and the highest of each of `most` / 2 equal stretches."""
     if len(values) <= most:
         return list(range(len(values)))
     # Largest triangles alone would look as well, but nothing says that a stall beside a peak stays.
@@ -23,12 +18,7 @@ def thin(values: Sequence[float], most: int) -> list[int]:
 
 
 def thin_smooth(values: Sequence[float], most: int) -> list[int]:
-    """Return the indices of the points to draw of a series that is smooth already: those that keep its shape.
-
-    Args:
-        values: the series.
-        most: how many points there may be, at least 3.
-    """
+    """Return the indices of the points to draw of a series that is smooth already: those that keep its shape."""
     if len(values) <= most:
         return list(range(len(values)))
     kept = MinMaxLTTBDownsampler().downsample(np.asarray(values, dtype=np.float64), n_out=most)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dialin.model.record import StudyRecord
-from dialin.report.words import naming
+from dialin.report.verdict_sentences import naming
 from dialin.text import visible
 from dialin.variables.catalogue import Catalogue
 from dialin.variables.in_force import confounds
@@ -16,28 +16,16 @@ _DEFAULT, _IN_FORCE = "default", "in force"
 
 @dataclass(frozen=True, slots=True)
 class Differing:
-    """A variable of which candidates had different values.
-
-    Attributes:
-        name: the variable.
-        asked: whether the study asked for it.
-        values: each value with the candidates that had it.
-    """
+    """A variable of which candidates had different values."""
 
     name: str
-    asked: bool
+    under_test: bool
     values: Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """A variable that was not at its default.
-
-    Attributes:
-        name: the variable.
-        default: its value where nothing is set.
-        in_force: its value with the candidate that is told.
-    """
+    """A variable that was not at its default."""
 
     name: str
     default: str
@@ -46,13 +34,7 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class NotDefault:
-    """The variables of one build that were not at their default.
-
-    Attributes:
-        build: the build.
-        candidate: the one whose values are told: the baseline, or the build's first.
-        rows: the variables, by name.
-    """
+    """The variables of one build that were not at their default."""
 
     build: str
     candidate: str
@@ -64,7 +46,7 @@ def differing(record: StudyRecord) -> list[Differing]:
 
     What only tells instances apart, such as a port or a directory, is left out.
     """
-    labels, asked = naming(record.spec).labels, record.spec.asked_variables
+    labels, under_test = naming(record.spec).labels, record.spec.variables_under_test
     found = []
     for build in dict.fromkeys(candidate.server for candidate in record.spec.candidates):
         forced = {name: values for name, values in _in_force(record).items() if record.spec.candidate(name).server == build}
@@ -74,8 +56,8 @@ def differing(record: StudyRecord) -> list[Differing]:
                 owners.setdefault("not there" if value is None else visible(value) or "empty", []).append(labels[name])
             variable = str(note.data["variable"])
             values = [(value, ", ".join(names)) for value, names in owners.items()]
-            found.append(Differing(visible(variable), variable in asked, values))
-    return sorted(found, key=lambda one: not one.asked)
+            found.append(Differing(visible(variable), variable in under_test, values))
+    return sorted(found, key=lambda one: not one.under_test)
 
 
 def not_default(record: StudyRecord) -> list[NotDefault]:
@@ -105,7 +87,6 @@ def not_default(record: StudyRecord) -> list[NotDefault]:
 
 
 def _in_force(record: StudyRecord) -> dict[str, Mapping[str, str]]:
-    """Return what each candidate's server reported after its last boot."""
     found = {trial.candidate: trial.in_force for trial in record.trials if trial.in_force}
     return {one.name: found[one.name] for one in record.spec.candidates if one.name in found}
 

@@ -21,10 +21,7 @@ class WaitCells:
     """One candidate's waits of one operation.
 
     Attributes:
-        candidate: its name.
         operation: nothing where it is all of them.
-        count: how many.
-        per_second: of these.
         times: those of `TITLES`.
         cycles: the same in ticks of the timer.
         worst: the share of the total that the longest 1 % are.
@@ -46,9 +43,7 @@ class Group:
     """The waits of one instrument.
 
     Attributes:
-        instrument: its name, made visible.
         every: of each candidate, all operations together.
-        rows: of the table, one for each candidate.
         operations: the same by operation; empty where there is but one.
         total_ms: the largest total of any candidate.
     """
@@ -65,7 +60,7 @@ def groups(why: Why, names: Sequence[str]) -> list[Group]:
     found: dict[str, list[WaitSummary]] = {}
     for one in why.waits:
         found.setdefault(one.instrument, []).append(one)
-    return sorted((_group(name, own, names) for name, own in found.items()), key=lambda group: -group.total_ms)
+    return sorted((_group(name, waits, names) for name, waits in found.items()), key=lambda group: -group.total_ms)
 
 
 def nanoseconds(value: float) -> str:
@@ -76,7 +71,7 @@ def nanoseconds(value: float) -> str:
     return f"{number(value)} ns"
 
 
-def words(group: Group, labels: Mapping[str, str]) -> str:
+def description(group: Group, labels: Mapping[str, str]) -> str:
     """Return an instrument's waits in words: who waited most and who least, and where a few long waits make the mean."""
     ordered = sorted(group.every, key=lambda one: one.total_ms / one.count * one.per_second if one.count else 0.0, reverse=True)
     parts = [
@@ -94,10 +89,6 @@ class Collected:
     """A trial that collected raw waits.
 
     Attributes:
-        candidate: its name.
-        pattern: what was asked for.
-        time: in which they were collected.
-        events: that were kept.
         lost: that the server counted and no longer held when it was read.
         timer: what measured them, with its frequency.
         tps: transactions a second meanwhile.
@@ -134,15 +125,15 @@ def notes(why: Why, labels: Mapping[str, str]) -> list[str]:
     return [f"With {labels[one.candidate]}: {visible(note)}." for one in why.wait_trials for note in one.notes]
 
 
-def _group(instrument: str, own: Sequence[WaitSummary], names: Sequence[str]) -> Group:
+def _group(instrument: str, waits: Sequence[WaitSummary], names: Sequence[str]) -> Group:
     place = {name: number for number, name in enumerate(names)}
-    ordered = sorted(own, key=lambda one: place.get(one.candidate, len(place)))
+    ordered = sorted(waits, key=lambda one: place.get(one.candidate, len(place)))
     every = [one for one in ordered if one.operation == ALL]
     single = [one for one in ordered if one.operation != ALL]
     several = len({one.operation for one in single}) > 1
     rows = [_row(one) for one in every]
     operations = [_row(one) for one in single] if several else []
-    return Group(visible(instrument), every, rows, operations, max(one.total_ms for one in own))
+    return Group(visible(instrument), every, rows, operations, max(one.total_ms for one in waits))
 
 
 def _row(one: WaitSummary) -> WaitCells:

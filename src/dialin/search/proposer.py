@@ -8,7 +8,7 @@ from typing import Protocol
 
 from dialin.model.study import Candidate, StudySpec
 from dialin.model.trial import Trial
-from dialin.stats.figures import Figures
+from dialin.stats.trial_figures import Figures
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,6 @@ class Tls:
     """How a connection is encrypted; what is merely preferred is so over TCP alone.
 
     Attributes:
-        mode: what is asked of the server.
         ca: the file of certificates that its own must be signed by.
         certificate: the client's certificate.
         key: the client's key.
@@ -67,10 +66,6 @@ class Account:
 
     Attributes:
         socket: its unix socket; None for TCP.
-        host: its name or address, for TCP.
-        port: its port, for TCP.
-        user: the account.
-        password: its password.
         tls: how it is encrypted.
         notes: what the user should know of where this was found, a sentence each.
     """

@@ -6,9 +6,10 @@ from collections.abc import Container, Iterable, Mapping
 from enum import StrEnum
 
 from dialin.errors import DialinError, UserError
+from dialin.model.query import Query
 from dialin.model.setting import Value, as_number, canonical_name
-from dialin.servers.connection import Query, RefusedError, global_variables
-from dialin.variables.names import VARIABLE_OF
+from dialin.servers.connection import RefusedError, global_variables
+from dialin.variables.aliases import VARIABLE_OF
 
 Wanted = Mapping[str, Value | None]
 """Variables with values; None is NULL."""
@@ -44,10 +45,6 @@ class OnlyAtStartError(UserError):
 def variable(name: str, there: Container[str]) -> str:
     """Return the variable that a name or an option's spelling means to a server.
 
-    Args:
-        name: as it was written.
-        there: the variables that the server has.
-
     Raises:
         UserError: it cannot be one; such text never reaches SQL.
     """
@@ -64,13 +61,7 @@ def _canonical(name: str) -> str:
 
 
 def assign(query: Query, scope: Scope, name: str, value: Value | None) -> None:
-    """Set one variable; the server may round or clamp the value, which is for the caller to read back.
-
-    Args:
-        query: a connection.
-        scope: the running server, or its next start.
-        name: of the variable.
-        value: size letters are understood, which SET itself is not; None is NULL.
+    """Set one variable, None meaning NULL; the server may round or clamp the value, which is for the caller to read back.
 
     Raises:
         UserError: there is no such variable, it takes no such value, only a start can set it, or a privilege is missing.

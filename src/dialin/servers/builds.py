@@ -12,7 +12,7 @@ from pathlib import Path
 from dialin.errors import UserError
 from dialin.model.build import Build, BuildReference, Flavour, Version
 from dialin.paths import Home, replace_text
-from dialin.servers.install.installable import INSTALLABLE, Installable, nearest, parse_reference
+from dialin.servers.install.installable import INSTALLABLE, nearest, parse_reference
 from dialin.servers.install.manifest import installed, messages_directory
 
 _TIMEOUT = 20.0
@@ -38,10 +38,6 @@ USUAL_PATTERNS = ("/opt/*/bin", "/opt/*/sbin", "/usr/local/mysql-*/bin", "/usr/l
 
 def identify(binary: Path, launcher: Sequence[str] = ()) -> tuple[Flavour, Version, str]:
     """Ask a server binary what it is.
-
-    Args:
-        binary: the mysqld or mariadbd.
-        launcher: what stands before it on a command line.
 
     Returns:
         Its flavour, its version, and the version as it writes it.
@@ -83,11 +79,6 @@ def discover(
     """Return the builds on this machine, each binary once: dialin's own, then added directories, PATH, and the usual places.
 
     A binary that does not run is left out.
-
-    Args:
-        home: dialin's cache.
-        environment: where PATH is read from.
-        usual: directories to look in beside PATH; the usual ones when None.
     """
     builds = installed(home)
     seen = {build.binary.resolve() for build in builds}
@@ -206,7 +197,7 @@ def _remember(home: Home, directories: Sequence[Path]) -> None:
     replace_text(home.config, json.dumps({"directories": [str(each) for each in directories]}, indent=2) + "\n")
 
 
-def resolve(reference: BuildReference, builds: Sequence[Build], table: Sequence[Installable] = INSTALLABLE) -> Build:
+def resolve(reference: BuildReference, builds: Sequence[Build]) -> Build:
     """Return the build that a reference means: the newest that matches, the first listed among equals.
 
     Raises:
@@ -217,10 +208,10 @@ def resolve(reference: BuildReference, builds: Sequence[Build], table: Sequence[
         return max(matching, key=lambda build: build.version)
     there = ", ".join(dict.fromkeys(build.id for build in builds)) or "none at all"
     what = f"No build of {reference} is on this machine, which has {there}"
-    if any(row.covers(reference) for row in table):
+    if any(row.covers(reference) for row in INSTALLABLE):
         raise UserError(what, f"`dialin servers install {reference}` brings it")
     near = nearest(
-        reference, [*(BuildReference(each.flavour, each.version) for each in builds), *(row.reference for row in table)]
+        reference, [*(BuildReference(each.flavour, each.version) for each in builds), *(row.reference for row in INSTALLABLE)]
     )
     hint = f"The nearest is {near}; " if near else ""
     raise UserError(

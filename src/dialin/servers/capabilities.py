@@ -83,12 +83,10 @@ class Versioned(Protocol):
     @property
     def flavour(self) -> Flavour:
         """MySQL or MariaDB."""
-        ...
 
     @property
     def version(self) -> Version:
         """Its version."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

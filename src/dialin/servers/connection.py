@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 
 import pymysql
 import pymysql.cursors
 from pymysql.constants import CR, ER
 
 from dialin.errors import ServerError
+from dialin.model.query import Query
 from dialin.servers.account import Account, TlsMode
 from dialin.text import shorten
 
@@ -41,14 +42,6 @@ def error_name(number: int) -> str | None:
     return _NAMES.get(number)
 
 
-class Query(Protocol):
-    """Runs one statement and returns its rows."""
-
-    def __call__(self, statement: str, arguments: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-        """Run it; each `%s` stands for an argument, which the client quotes."""
-        ...
-
-
 class RefusedError(ServerError):
     """A statement that the server refused; `number` is the server's own of the error."""
 
@@ -59,11 +52,7 @@ class RefusedError(ServerError):
 
 @contextmanager
 def connect(account: Account, *, timeout: float = 10.0) -> Iterator[Query]:
-    """Connect to a server.
-
-    Args:
-        account: where it listens, and as whom.
-        timeout: seconds for connecting and for each statement's answer.
+    """Connect to a server; the timeout, in seconds, is for connecting and for each answer.
 
     Raises:
         ServerError: the server does not answer, or lacks the TLS that is required.
@@ -74,15 +63,10 @@ def connect(account: Account, *, timeout: float = 10.0) -> Iterator[Query]:
         yield _asking(connection)
 
 
-def answers(account: Account, *, timeout: float = 10.0) -> bool:
-    """Return whether a server answers at all, be it only that it has no connection left.
-
-    Args:
-        account: where it listens, and as whom.
-        timeout: seconds for connecting, and for an answer.
-    """
+def answers(account: Account) -> bool:
+    """Return whether a server answers at all, be it only that it has no connection left."""
     try:
-        with connect(account, timeout=timeout) as query:
+        with connect(account) as query:
             query("SELECT 1")
     except ServerError as error:
         number = _number(error.__cause__)
@@ -99,10 +83,6 @@ def quoted(name: str) -> str:
 def streaming(account: Account, *, timeout: float = 10.0) -> Iterator[Stream]:
     """Connect to a server for statements whose rows are counted and thrown away, however many they are.
 
-    Args:
-        account: where it listens, and as whom.
-        timeout: seconds for connecting, and for the answer to each statement whose rows are kept.
-
     Raises:
         ServerError: the server does not answer, or lacks the TLS that is required.
         UserError: a certificate cannot be read.
@@ -112,12 +92,7 @@ def streaming(account: Account, *, timeout: float = 10.0) -> Iterator[Stream]:
 
 
 class Stream:
-    """A connection for statements that may return many rows.
-
-    Args:
-        connection: it.
-        timeout: seconds that an answer to `query` may take.
-    """
+    """A connection for statements that may return many rows."""
 
     def __init__(self, connection: pymysql.Connection[Any], timeout: float) -> None:
         self._connection = connection
@@ -125,15 +100,7 @@ class Stream:
         self.query: Query = _asking(connection)
 
     def exhaust(self, statement: str, timeout: float) -> int:
-        """Run a statement and receive all of its rows, none of which is kept; returns how many there were.
-
-        Args:
-            statement: it.
-            timeout: seconds that each packet of the answer may take.
-
-        Raises:
-            RefusedError: it is refused, or the connection was lost.
-        """
+        """Receive and drop all rows of a statement, and return how many; the timeout, in seconds, is for each packet."""
         self._wait_for(timeout)
         try:
             with self._connection.cursor(pymysql.cursors.SSCursor) as cursor:

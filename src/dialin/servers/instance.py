@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from dialin.model.query import Query
 from dialin.servers.account import Account
-from dialin.servers.connection import Query
 
 
 class Instance(Protocol):
@@ -15,25 +15,19 @@ class Instance(Protocol):
     @property
     def account(self) -> Account:
         """How it is reached."""
-        ...
 
     @property
     def pid(self) -> int | None:
         """Its process on this machine; None where it is gone, or runs elsewhere."""
-        ...
 
     def connect(self, timeout: float = 10.0) -> AbstractContextManager[Query]:
         """Connect as the account that dialin uses."""
-        ...
 
     def is_gone(self) -> bool:
         """Tell whether it has ended."""
-        ...
 
-    def last_words(self) -> str:
+    def exit_reason(self) -> str:
         """Return in one line why it ended."""
-        ...
 
     def log_tail(self) -> str:
         """Return the last lines of its log, where that can be read."""
-        ...

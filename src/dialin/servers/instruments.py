@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
+from dialin.model.query import Query
 from dialin.model.setting import Value
 from dialin.servers.capabilities import Capability, Versioned, has
-from dialin.servers.connection import Query, RefusedError
+from dialin.servers.connection import RefusedError
 
 MOST_ROWS = 1_048_576
 """Rows that `events_waits_history_long` holds at the most, on every build from 5.5.9 to 9.7.4 and 10.1.13 to 11.4.5."""
@@ -27,13 +28,7 @@ _NEAREST = 3
 
 
 def start_options(build: Versioned, pattern: str, memory: int) -> dict[str, Value]:
-    """Return what a server must be started with so that raw waits can be collected from it.
-
-    Args:
-        build: what it is.
-        pattern: of the instruments.
-        memory: bytes that are free on this machine.
-    """
+    """Return what a server is started with so that raw waits can be collected from it, with so many bytes of memory free."""
     rows = max(1, min(MOST_ROWS, memory // _SHARE // _ROW_BYTES))
     options: dict[str, Value] = {"performance_schema": "ON", "performance_schema_events_waits_history_long_size": rows}
     if has(build, Capability.INSTRUMENT_OPTION):

@@ -25,14 +25,12 @@ class LedgerEntry:
     """One thing that runs.
 
     Attributes:
-        id: its name.
         directory: its private directory, removed with it.
         owner: the process number of the dialin that started it.
         owner_identity: what tells that process from a later one of the same number; see `processes.identity`.
         origin: where that process runs.
         keep: it outlives the command that started it, until `dialin servers stop`.
         build: the build that it runs, in full.
-        port: its TCP port, or 0 where it has none.
         socket: its unix socket, which lives elsewhere where the directory's path is too long for one.
     """
 
@@ -48,12 +46,7 @@ class LedgerEntry:
 
 
 class Ledger:
-    """The entries in a directory, a file each.
-
-    Args:
-        directory: where they are; made when the first is written.
-        here: where this process runs.
-    """
+    """The entries in a directory, a file each."""
 
     def __init__(self, directory: Path, here: Origin | None = None) -> None:
         self._directory = directory
@@ -75,7 +68,6 @@ class Ledger:
         return [entry for entry in self._read() if self._relation(entry) is Relation.ELSEWHERE]
 
     def _read(self) -> list[LedgerEntry]:
-        """Return all entries that can be read."""
         found = []
         for path in sorted(self._directory.glob("*.json")):
             try:

@@ -12,9 +12,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from dialin.model.query import Query
 from dialin.model.setting import Value
 from dialin.servers.capabilities import Capability, Versioned, has
-from dialin.servers.connection import Query, RefusedError
+from dialin.servers.connection import RefusedError
 
 _O_DIRECT = 0o40000
 _DATA_FILES = ("ibdata", ".ibd")
@@ -33,7 +34,6 @@ class _Lock:
     Attributes:
         variable: which says how many objects there are to be.
         statement: counts such locks by their name.
-        name: of the lock, a pattern.
         needs: only builds with this capability are counted so; None for all.
     """
 
@@ -65,13 +65,7 @@ def instrumented(build: Versioned) -> dict[str, Value]:
 
 
 def real_objects(query: Query, pid: int | None, build: Versioned, in_force: Mapping[str, str]) -> dict[str, str]:
-    """Count the objects behind the variables that a server reports.
-
-    Args:
-        query: runs one statement.
-        pid: its process, where it runs on this machine.
-        build: what it is.
-        in_force: what it reports of its variables.
+    """Count the objects behind the variables that a server reports; its process is None where it runs elsewhere.
 
     Returns:
         By variable: a number of objects; for `innodb_flush_method`, how the files are open (`data O_DIRECT, redo buffered`).

@@ -24,7 +24,7 @@ _LIMITED = f'ulimit -v {_MEMORY}; exec "$@"'
 
 
 def ask_of(build: Build, clock: Clock) -> Ask:
-    """Return what runs a build's help mode with given options, as `variables.probing` needs it.
+    """Return what runs a build's help mode with given options, as `variables.option_probing` needs it.
 
     Whatever goes wrong makes an incomplete reply, and no error; it is no answer where the binary hangs or has had its time,
     and one where it crashes.

@@ -18,6 +18,9 @@ MARK = "DIALIN_SANDBOX"
 _SAME_TIME = 5.0
 """Seconds within which a process must have begun to be the one that wrote its number."""
 
+_PATIENCE = 10.0
+"""Seconds that a killed process may take to be gone."""
+
 _WRITE_OWN_NUMBER = 'echo $$ > "$0"; exec "$@"'
 
 
@@ -56,11 +59,11 @@ def _belongs(process: psutil.Process, directory: Path, written: Path) -> bool:
         return abs(process.create_time() - written.stat().st_mtime) < _SAME_TIME
 
 
-def end(process: psutil.Process, patience: float = 10.0) -> None:
+def end(process: psutil.Process) -> None:
     """Kill a process and wait until it is gone. Its data is private and thrown away, so nothing is asked of it first."""
     try:
         process.send_signal(signal.SIGKILL)
-        process.wait(patience)
+        process.wait(_PATIENCE)
     except (psutil.NoSuchProcess, psutil.TimeoutExpired):
         return
 

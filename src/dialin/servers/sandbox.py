@@ -21,11 +21,12 @@ import pymysql
 from dialin.clock import Clock
 from dialin.errors import ServerError, UserError
 from dialin.model.build import Build
+from dialin.model.query import Query
 from dialin.model.setting import Value
 from dialin.paths import Home
 from dialin.servers.account import Account
 from dialin.servers.capabilities import Capability, base_options, has
-from dialin.servers.connection import Query, connect
+from dialin.servers.connection import connect
 from dialin.servers.ledger import Ledger, LedgerEntry
 from dialin.servers.processes import processes, spawn, tail
 from dialin.variables import optionfile
@@ -130,7 +131,6 @@ class Sandbox:
             self._run("--bootstrap", "--log-warnings=0", feed=_bootstrap_sql(self.build))
 
     def _run(self, *options: str, feed: bytes) -> None:
-        """Run the server to its end."""
         words = [*self.build.launcher, str(self.build.binary), f"--defaults-file={self.option_file}", *options]
         (self.directory / "feed.sql").write_bytes(feed)
         with (self.directory / "feed.sql").open("rb") as source, (self.directory / "console.log").open("ab") as console:
@@ -141,7 +141,9 @@ class Sandbox:
                 self.kill()
                 code = -signal.SIGKILL
         if code != 0:
-            raise ServerError(f"{self.build.id} could not make a data directory: {self.last_words()}", log_tail=self.log_tail())
+            raise ServerError(
+                f"{self.build.id} could not make a data directory: {self.exit_reason()}", log_tail=self.log_tail()
+            )
 
     def boot(self, settings: Mapping[str, Value], *, cpus: str | None = None) -> None:
         """Start the server with the given settings and wait until it answers.
@@ -159,7 +161,7 @@ class Sandbox:
         limit = self._clock.monotonic() + BOOT_LIMIT
         while True:
             if process.poll() is not None:
-                raise ServerError(f"{self.build.id} did not start: {self.last_words()}", log_tail=self.log_tail())
+                raise ServerError(f"{self.build.id} did not start: {self.exit_reason()}", log_tail=self.log_tail())
             if self.socket.exists() and self._answers():
                 return
             if self._clock.monotonic() > limit:
@@ -200,7 +202,7 @@ class Sandbox:
         """Return the last lines of the error log, or of what the server printed before it had one."""
         return tail(self.log) or tail(self.directory / "console.log")
 
-    def last_words(self) -> str:
+    def exit_reason(self) -> str:
         """Return in one line why the server ended: its signal, or the last error in its log."""
         code = self._process.poll() if self._process else None
         if code is not None and code < 0:
@@ -227,7 +229,7 @@ class Sandbox:
             self.kill()
             raise ServerError(f"{self.build.id} did not stop within {patience:.0f} s", log_tail=self.log_tail()) from None
         if code != 0:
-            raise ServerError(f"{self.build.id} did not stop cleanly: {self.last_words()}", log_tail=self.log_tail())
+            raise ServerError(f"{self.build.id} did not stop cleanly: {self.exit_reason()}", log_tail=self.log_tail())
 
     def kill(self) -> None:
         """End the server at once; its data is private and thrown away."""
@@ -250,11 +252,7 @@ def free_port() -> int:
 
 
 def check_port(port: int) -> None:
-    """Make sure that a port can be listened on.
-
-    Raises:
-        UserError: it is taken.
-    """
+    """Raise UserError where a port is taken."""
     with sockets.socket() as probe:
         probe.setsockopt(sockets.SOL_SOCKET, sockets.SO_REUSEADDR, 1)
         try:

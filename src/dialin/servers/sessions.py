@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dialin.servers.connection import Query
+from dialin.model.query import Query
 
 _SERVERS_OWN = ("system user", "event_scheduler")
 

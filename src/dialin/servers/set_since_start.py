@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dialin.model.build import Flavour
+from dialin.model.query import Query
 from dialin.servers.capabilities import Capability, Versioned, has
-from dialin.servers.connection import Query
 
 _STATEMENTS = {
     Flavour.MYSQL: "SELECT variable_name FROM performance_schema.variables_info WHERE variable_source = 'DYNAMIC'",

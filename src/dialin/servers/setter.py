@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 
 from dialin.clock import Clock
 from dialin.errors import DialinError, ServerError
+from dialin.model.query import Query
 from dialin.model.setting import Value, same_value
 from dialin.servers.assign import Scope, Wanted, assign
-from dialin.servers.connection import Query, global_variables, status
+from dialin.servers.connection import global_variables, status
 
 _POLL = 0.1
 _PASSES = 4
@@ -24,12 +25,6 @@ _IN_THE_BACKGROUND = {
 
 class Setter:
     """Sets variables over one connection.
-
-    Args:
-        query: the connection.
-        clock: for waiting.
-        patience: seconds that a value may take to come into force.
-        log_tail: returns the server's last words, for errors.
 
     Attributes:
         last_read: every variable, as read right after the last SET of `set_all` or `set_what_can_be`.
@@ -85,10 +80,6 @@ class Setter:
         """Where a variable does not have the value that it had before, give it and those that it moved with theirs again.
 
         What takes effect in the background is left as it is: nothing waits for a pool that is resized twice.
-
-        Args:
-            before: what those that are about to be set were.
-            moved: what those that moved along with them were.
         """
         if _not_yet(moved, global_variables(self._query)):
             quick = {name: value for name, value in before.items() if name not in _IN_THE_BACKGROUND}
@@ -133,6 +124,6 @@ def _not_yet(wanted: Wanted, now: Mapping[str, str]) -> dict[str, Value | None]:
     return {name: value for name, value in wanted.items() if not is_in_force(value, now.get(name, ""))}
 
 
-def _is_settled(said: str | None) -> bool:
-    words = (said or "").lower()
+def _is_settled(status: str | None) -> bool:
+    words = (status or "").lower()
     return words in ("", "ok") or any(word in words for word in ("complet", "not started", "failed", "abort", "nothing"))

@@ -11,7 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from dialin.errors import ServerError
-from dialin.servers.connection import Query, RefusedError
+from dialin.model.query import Query
+from dialin.servers.connection import RefusedError
 
 _ALL_OFF = """
     UPDATE performance_schema.setup_instruments SET ENABLED = 'NO', TIMED = 'NO' WHERE NAME LIKE 'wait/%' OR NAME = 'idle'
@@ -44,10 +45,6 @@ _NEVER = 2**64 - 1
 
 class WaitRing:
     """The ring of one server.
-
-    Args:
-        query: runs one statement; its own waits are left out.
-        instruments: whose waits are kept, by name; at least one.
 
     Raises:
         ServerError: the server may not write files, or keeps no ring.
@@ -89,11 +86,7 @@ class WaitRing:
         return None if newest is None else int(newest)
 
     def drain(self, after: int, upto: int | None) -> Path:
-        """Have the server write down the waits that ended within a time; returns the file, which is the caller's to remove.
-
-        Args:
-            after: picoseconds of the server's timer; waits that ended later.
-            upto: waits that ended then or before; None for all.
+        """Return a file, for the caller to remove, of the waits that ended within so many picoseconds of its timer (None: all).
 
         Raises:
             RefusedError: it cannot write.

@@ -32,7 +32,6 @@ class Observation:
 
     Attributes:
         stratum: what ran close together in time and is compared with itself only, e.g. (block, session, host).
-        candidate: the candidate's name.
         value: what the trial measured, in any unit that is the same for all trials, the higher the better; zero or more.
     """
 
@@ -52,8 +51,6 @@ class Fit:
         uneven: the same where candidates differ much in how steady their trials are; else it is `covariance`.
         sd: standard deviation of one trial within its stratum, on the log scale; None where `dof` is 0.
         dof: degrees of freedom of `sd`; 0 where nothing was repeated.
-        counts: trials of each candidate.
-        strata: how many strata there are.
         paired_errors: standard error of each difference judged by that pair's own differences within strata alone.
         paired_dof: degrees of freedom of `paired_errors`; 0 where a pair met in fewer than two strata.
     """
@@ -92,27 +89,15 @@ class Fit:
         half = tukey_quantile(len(self.names), self.dof, alpha) * math.sqrt(squared)
         return _estimate(difference, half)
 
-    @property
-    def typical_variance(self) -> float:
-        """Variance of the difference of two candidates for a residual variance of one, mean over all pairs."""
-        return 2 * sum(row[i] for i, row in enumerate(self.covariance)) / (len(self.names) - 1)
-
 
 def fit(observations: Iterable[Observation], names: Sequence[str]) -> Fit | None:
-    """Estimate the differences between candidates from trials in strata, which need not be complete.
+    """Estimate the differences between the named candidates from trials in strata, which need not be complete.
 
     A trial of less than a hundredth of its stratum's median, standstills left out, counts as that hundredth.
-
-    Args:
-        observations: the trials; those of other candidates are left out.
-        names: the candidates to compare.
 
     Returns:
         The fit, or None where the differences cannot be estimated: fewer than two candidates, a candidate without a trial or
         with none that a chain of common strata connects to the others, or no trial with any value above zero.
-
-    Raises:
-        ValueError: a value is negative or not a number.
     """
     used = _of(observations, names)
     logs = log_values(used)
@@ -205,9 +190,6 @@ def levels(observations: Iterable[Observation], names: Sequence[str], alpha: flo
     figure that is not a comparison; that is why it is wider than that of `Fit.ratio`. All of them hold together with
     probability 1 - alpha (Bonferroni, one standard deviation for all candidates); there is none while no candidate has two
     trials.
-
-    Raises:
-        ValueError: a value is negative or not a number.
     """
     used = _of(observations, names)
     present = [name for name in names if any(one.candidate == name for one in used)]

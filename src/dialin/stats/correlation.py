@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dialin.stats.series import Series
+from dialin.stats.window import Series
 
 _Array = NDArray[np.float64]
 
@@ -17,9 +17,6 @@ def effective_seconds(tps: Series) -> float:
     sequence does (Practical Markov chain Monte Carlo, 1992): pairs of successive autocorrelations as long as they are
     positive, each no more than the one before. It tells of this series only: what moves a trial as a whole (a restart, drift,
     a checkpoint cycle longer than it) is not in it.
-
-    Args:
-        tps: one figure for each second.
     """
     x = np.asarray(tps, dtype=float)
     if x.size < 4 or float(np.ptp(x)) <= 1e-9 * abs(float(x.mean())):

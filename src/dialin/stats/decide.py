@@ -29,16 +29,13 @@ class Decision:
     """What the trials say so far.
 
     Attributes:
-        outcome: what was found.
         choice: the candidate that is safe to use, by the outcome; None while it is unresolved.
         leader: the candidate that is most probably within what is worthwhile of the best; None while nothing is known.
         winners: the leader, and those that tie with it; empty unless the outcome is a winner or a tie.
-        states: how each candidate came out.
         chances: per candidate, how probable it is to be within what is worthwhile of the best; empty while nothing is known.
         ratios: value of each candidate as a ratio to the baseline's; None where the two cannot be compared.
         levels: of each candidate, in the unit of the observations; None where it has no trial.
         sd: standard deviation of one trial within its stratum, on the log scale, or None while it is unknown.
-        dof: degrees of freedom of `sd`.
         blocks: how many trials the candidate with most of them has.
         detectable: the smallest relative difference that so many blocks settle at this noise four times out of five, or None
             while the noise is unknown.
@@ -153,24 +150,18 @@ def decide(
     )
 
 
-def leaves(found: Decision, racing: Sequence[str], baseline: str, rules: Rules) -> frozenset[str]:
+def leaves(decision: Decision, racing: Sequence[str], baseline: str, rules: Rules) -> frozenset[str]:
     """Return the candidates that leave the race: very probably worse than the best by more than is worthwhile.
 
     The baseline never leaves: everything is measured against it. Nor does its last rival.
-
-    Args:
-        found: what all trials so far say.
-        racing: the candidates that are still in the race.
-        baseline: the candidate that ratios are taken to.
-        rules: what decides.
     """
     if not rules.choose:
         return frozenset()
     worse = (CandidateState.BEHIND, CandidateState.LOSES)
-    gone = {name for name in racing if found.states[name] in worse and found.chances.get(name, 1.0) < rules.given_up}
+    gone = {name for name in racing if decision.states[name] in worse and decision.chances.get(name, 1.0) < rules.given_up}
     gone -= {baseline}
     if gone and not set(racing) - gone - {baseline}:
-        gone.remove(max(gone, key=lambda name: found.chances[name]))
+        gone.remove(max(gone, key=lambda name: decision.chances[name]))
     return frozenset(gone)
 
 
@@ -229,21 +220,21 @@ def _of_shown(outcome: Outcome, winners: Sequence[str], leader: str, baseline: s
     return leader if outcome in (Outcome.WINNER, Outcome.TIE) else None
 
 
-def _most_probable(found: Chances, fitted: Fit) -> str:
+def _most_probable(odds: Chances, fitted: Fit) -> str:
     """Return the candidate of the best chance; among equal ones that of the highest estimate."""
-    return max(fitted.names, key=lambda name: (found.near[name], fitted.effects[fitted.names.index(name)]))
+    return max(fitted.names, key=lambda name: (odds.near[name], fitted.effects[fitted.names.index(name)]))
 
 
-def _of_chances(found: Chances, fitted: Fit, baseline: str, rules: Rules, alpha: float) -> tuple[Outcome, str | None]:
+def _of_chances(odds: Chances, fitted: Fit, baseline: str, rules: Rules, alpha: float) -> tuple[Outcome, str | None]:
     """Return the outcome that chances allow, and the choice; the baseline goes before one that was not shown to be better."""
     needed = rules.confidence
-    if found.all_near >= needed and baseline in found.near:
+    if odds.all_near >= needed and baseline in odds.near:
         return Outcome.NO_WORTHWHILE_DIFFERENCE, baseline
-    own = found.near.get(baseline, 0.0)
-    best = _most_probable(found, fitted)
+    own = odds.near.get(baseline, 0.0)
+    best = _most_probable(odds, fitted)
     if own >= needed:
         return Outcome.SAFE_CHOICE, baseline
-    if found.near[best] >= needed:
+    if odds.near[best] >= needed:
         shown = baseline in fitted.names and (fitted.ratio(best, baseline, alpha).low or 0.0) > 1
         return Outcome.SAFE_CHOICE, baseline if own >= _GOOD_ENOUGH and not shown else best
     return Outcome.UNRESOLVED, None
@@ -263,20 +254,12 @@ def widest_fit(observations: Sequence[Observation], names: Sequence[str], baseli
 
 
 def ratios(fitted: Fit | None, names: Sequence[str], baseline: str, alpha: float) -> dict[str, Estimate | None]:
-    """Return each candidate's ratio to the baseline; None where the two cannot be compared.
-
-    Args:
-        fitted: the candidates that can be compared.
-        names: every candidate.
-        baseline: the candidate that ratios are taken to.
-        alpha: the error that all intervals together may make.
-    """
+    """Return each candidate's ratio to the baseline; None where the two cannot be compared."""
     compared = fitted.names if fitted is not None and baseline in fitted.names else ()
     return {name: fitted.ratio(name, baseline, alpha) if fitted and name in compared else None for name in names}
 
 
 def _trials(observations: Sequence[Observation], names: Sequence[str]) -> dict[str, int]:
-    """Return how many trials each candidate has that has any, in the order of `names`."""
     counts = {name: sum(seen.candidate == name for seen in observations) for name in names}
     return {name: count for name, count in counts.items() if count}
 
@@ -296,7 +279,6 @@ def _all_one(names: Sequence[str], present: Sequence[str], group: Mapping[str, f
 
 
 def _leader(fitted: Fit, baseline: str) -> str:
-    """Return the candidate of the highest estimate; among equal ones the baseline."""
 
     def rank(index: int) -> tuple[float, bool]:
         return round(fitted.effects[index], 9), fitted.names[index] == baseline

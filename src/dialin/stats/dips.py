@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from dialin.stats.series import OUTLIER
+from dialin.stats.window import OUTLIER
 
 _Array = NDArray[np.float64]
 
@@ -51,16 +51,12 @@ class Dip:
 
 
 def find_dip(x: _Array, interval: float = 1.0) -> Dip | None:
-    """Find seconds that are low in each period; None where there are none.
+    """Find seconds that are low in each period; None where there are none. The interval is the seconds between two figures.
 
     The series is folded at each of the usual periods of a clock, after its level (the median of each period, joined by straight
     lines) is removed. The mean of the figures at one place of the period is compared with what chance makes of as many
     figures. The error is shared among all places of all periods that are tried (Bonferroni). Of the periods that show a dip,
     the one that explains most is taken.
-
-    Args:
-        x: a speed for each interval.
-        interval: seconds from one figure to the next.
     """
     periods = [round(one / interval) for one in _PERIODS if math.isclose(one / interval, round(one / interval))]
     periods = [one for one in periods if one >= _FEWEST_PHASES and x.size >= _FEWEST_CYCLES * one]

@@ -29,14 +29,9 @@ def detectable(sd: float, candidates: int, blocks: int, *, confidence: float, wo
 
 
 def blocks_for(difference: float, sd: float, candidates: int, *, confidence: float, worthwhile: float) -> int:
-    """Return how many blocks settle a relative difference four times out of five; a hundred thousand at most.
+    """Return how many blocks settle a relative difference as `detectable` has it, at most 100,000.
 
-    Args:
-        difference: the relative difference; what is smaller than `worthwhile` need not be settled.
-        sd: standard deviation of one trial within its block, on the log scale.
-        candidates: how many there are, two at least.
-        confidence: how sure the choice must be.
-        worthwhile: the smallest relative difference that matters.
+    A difference smaller than `worthwhile` need not be settled.
     """
     room = math.log1p(max(difference, worthwhile)) + math.log1p(worthwhile)
     low, high = _FEWEST - 1, _FEWEST

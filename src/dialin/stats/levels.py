@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import median_filter
 
-from dialin.stats.series import brief
+from dialin.stats.window import brief
 
 _Array = NDArray[np.float64]
 
@@ -32,7 +32,6 @@ class Levels:
 
     Attributes:
         low: the median of the seconds at the lower level.
-        high: the median of those at the higher level.
         begins: the first second of each stretch at one level; the first is 0.
         high_first: whether the first stretch ran at the higher level.
         low_share: the share of all seconds that ran at the lower level.
@@ -62,9 +61,6 @@ def find_levels(x: _Array) -> Levels | None:
     spread least about their means (Otsu, IEEE Transactions on Systems, Man and Cybernetics 9, 1979). The groups are two levels
     when their means are far apart for their spread (Ashman's D), and the lower one is below 80 % of the higher one,
     by more than single seconds vary about their level.
-
-    Args:
-        x: a figure for each second.
     """
     short = brief(x.size)
     if x.size < 4 * short:

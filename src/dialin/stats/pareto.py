@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 
-def front(found: Mapping[str, tuple[float, float]]) -> frozenset[str]:
-    """Return the candidates than which no other one is both faster and steadier.
-
-    Args:
-        found: throughput and coefficient of variation, by candidate.
-    """
+def front(points: Mapping[str, tuple[float, float]]) -> frozenset[str]:
+    """Return the candidates than which no other is both faster (first figure) and steadier (second, lower is better)."""
     return frozenset(
         name
-        for name, (speed, variation) in found.items()
+        for name, (speed, variation) in points.items()
         if not any(
             (other_speed >= speed and other_variation <= variation) and (other_speed, other_variation) != (speed, variation)
-            for other_speed, other_variation in found.values()
+            for other_speed, other_variation in points.values()
         )
     )

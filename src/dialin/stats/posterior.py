@@ -72,7 +72,6 @@ def _near(
 
 
 def _draw(effects: _Array, covariance: _Array, sd: float, dof: int) -> _Array:
-    """Return draws of the true effects, one row each."""
     normal, spread_at, noise_at = _standard(effects.size)
     # Effects sum to zero: their covariance has one direction less than candidates.
     values, vectors = np.linalg.eigh(covariance)

@@ -21,8 +21,8 @@ from scipy.special import fdtrc
 from dialin.model.verdict import CandidateState, Estimate, Outcome
 from dialin.stats.blocks import WIDEST, Observation, components, fit, log_values
 from dialin.stats.quantiles import tukey_quantile
-from dialin.stats.series import Series
 from dialin.stats.standings import outcome_of, state_of
+from dialin.stats.window import Series
 
 _Array = NDArray[np.float64]
 
@@ -177,15 +177,7 @@ class Comparison:
 
 
 def compare(observations: Sequence[Observation], names: Sequence[str]) -> Comparison:
-    """Compare candidates by whole runs.
-
-    Args:
-        observations: one for each distinct run; its stratum is its cell: all that could matter beside the candidate.
-        names: every candidate.
-
-    Raises:
-        ValueError: a figure is negative or not a number.
-    """
+    """Compare candidates by distinct runs; the stratum of a run is its cell: all that could matter beside the candidate."""
     met = _met(observations, names)
     group = max(components(met, names), key=lambda one: (sum(seen.candidate in one for seen in met), len(one)))
     fitted = fit(met, group) if len(group) > 1 else None
@@ -211,7 +203,6 @@ class Standings:
     Attributes:
         outcome: what was found; a winner only where every other candidate was repeated and is surely worse.
         winners: the best one, and those that tie with it; empty where nothing was found.
-        states: of each candidate.
         leader: the best of those that can be compared, whether that is sure or not; None where none can.
     """
 
@@ -234,14 +225,6 @@ def rank_candidates(
 
     Where the ratio of two candidates differs between cells, one is better only if it has the higher figure in every cell, and
     they are never equal.
-
-    Args:
-        comparison: of the figures.
-        names: every candidate.
-        baseline: the leader among equal ones.
-        alpha: the error that all intervals together may make.
-        worthwhile: the smallest relative difference that matters.
-        barred: pairs that something else could tell apart as well, so that nothing is claimed of them.
     """
     states = dict.fromkeys(names, CandidateState.OPEN)
     leader = _leader(comparison, comparison.names, baseline)
@@ -280,7 +263,6 @@ def spread(values: Sequence[float]) -> float:
 
 
 def _met(observations: Sequence[Observation], names: Sequence[str]) -> list[Observation]:
-    """Return the observations in cells that hold another candidate's as well."""
     candidates: dict[Hashable, set[str]] = {}
     for seen in observations:
         if seen.candidate in names:
@@ -297,7 +279,6 @@ def _groups_of(observations: Sequence[Observation]) -> dict[tuple[Hashable, str]
 
 
 def _noise_of(groups: _Groups) -> dict[str, RunNoise]:
-    """Return the noise of each candidate that was repeated in a cell."""
     repeats: dict[str, list[_Array]] = {}
     for (_, name), logs in groups.items():
         if logs.size > 1:
@@ -316,14 +297,7 @@ def _pooled(noise: Mapping[str, RunNoise]) -> RunNoise:
 
 
 def _half_width(noise: Mapping[str, RunNoise], pair: tuple[str, str], errors: Mapping[str, float], alpha: float) -> float:
-    """Return how far the interval of a difference reaches to each side, on the log scale.
-
-    Args:
-        noise: of every candidate that was repeated.
-        pair: the two that are compared.
-        errors: of both, the standard error of the mean for noise of one.
-        alpha: the error that the intervals of all pairs together may make.
-    """
+    """Return how far the interval of a difference reaches to each side, on the log scale."""
     pooled = _pooled(noise)
     even = tukey_quantile(len(noise), pooled.dof, alpha) * math.sqrt(pooled.variance) * math.hypot(*errors.values())
     parts = [noise[name].variance * errors[name] ** 2 for name in pair]

@@ -13,12 +13,7 @@ high, because passing over a safe candidate costs less than recommending one tha
 
 @dataclass(frozen=True, slots=True)
 class Failures:
-    """How often a candidate's server failed: it died, hung, ran out of memory or refused to start.
-
-    Attributes:
-        failed: trials that its server failed.
-        trials: all of its trials, these included.
-    """
+    """How often a candidate's server failed: it died, hung, ran out of memory or refused to start."""
 
     failed: int
     trials: int
@@ -29,10 +24,6 @@ def unsafe(failures: Mapping[str, Failures], baseline: str) -> frozenset[str]:
 
     Where the baseline's server never failed, one failure is enough. Where it did, the machine or the load may fail every
     server, so a candidate is unsafe only if its excess is hardly chance (Fisher's exact test, one-sided, p value below 0.2).
-
-    Args:
-        failures: of each candidate that has trials.
-        baseline: the candidate that the others are compared with.
     """
     reference = failures.get(baseline, Failures(0, 0))
     return frozenset(

@@ -21,7 +21,6 @@ class Split:
     """Cells in two groups by the levels of one factor.
 
     Attributes:
-        factor: what the groups differ in.
         levels: its levels in the smaller group.
         inside: the lowest and the highest ratio in that group.
         outside: the same of the other cells.
@@ -41,7 +40,7 @@ class Split:
 
 
 def find_split(ratios: Sequence[float], factors: Mapping[str, Sequence[str]]) -> Split | None:
-    """Return the split of cells by one factor that separates their ratios best; None where there is none to search.
+    """Return the split of cells by one factor that separates two candidates' ratios best; None where there is none to search.
 
     Each level of a factor is tried against all others, and each cut between the levels in their order. How likely a split as
     good as the best one is by chance comes from permutations of the ratios among the cells (Pitman, Supplement to the Journal
@@ -52,10 +51,6 @@ def find_split(ratios: Sequence[float], factors: Mapping[str, Sequence[str]]) ->
     A two-way layout without repeats has a classical test, Tukey's one degree of freedom for non-additivity (Biometrics 5,
     1949). For two candidates it asks only whether the ratio follows the level of throughput, so it cannot find one factor among
     several, nor say which levels differ.
-
-    Args:
-        ratios: of two candidates, one for each cell, above zero.
-        factors: the level of each factor in each cell, levels in their order of first mention.
     """
     logs = np.log(np.asarray(ratios, dtype=float))
     if logs.size < 4:
@@ -81,7 +76,6 @@ def find_split(ratios: Sequence[float], factors: Mapping[str, Sequence[str]]) ->
 
 
 def _groups(factors: Mapping[str, Sequence[str]], cells: int) -> list[tuple[str, tuple[str, ...], NDArray[np.bool_]]]:
-    """Return each split once: its factor, the levels of the smaller group, and which cells are in that."""
     groups, known = [], set()
     for factor, values in factors.items():
         levels = list(dict.fromkeys(values))

@@ -25,12 +25,7 @@ def state_of(ratio: Estimate, worthwhile: float) -> CandidateState:
 
 
 def outcome_of(states: Mapping[str, CandidateState], leader: str) -> tuple[Outcome, tuple[str, ...], dict[str, CandidateState]]:
-    """Return the outcome, the winners, and the states with the leader's own.
-
-    Args:
-        states: of each candidate; the leader ties with itself.
-        leader: the best one.
-    """
+    """Return the outcome, the winners, and the states with the leader's own."""
     found = set(states.values()) - {CandidateState.FAILED}
     if CandidateState.OPEN in found:
         return Outcome.UNRESOLVED, (), {**states, leader: CandidateState.OPEN}

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dialin.model.course import Course
 from dialin.stats.levels import Levels, find_levels
-from dialin.stats.series import OUTLIER, Series, relative
+from dialin.stats.window import OUTLIER, Series, relative
 
 _Array = NDArray[np.float64]
 
@@ -124,11 +124,7 @@ def examine(seconds: Series, *, latency: bool = False) -> Shape:
 
 
 def examine_run(seconds: Series) -> Shape:
-    """Tell what a whole run did, as `examine` does, and leave nothing out at its start but before a collapse.
-
-    Args:
-        seconds: transactions per second, from where its warm-up ended.
-    """
+    """Tell what a whole run did, as `examine` does, and leave nothing out at its start but before a collapse."""
     x = np.asarray(seconds, dtype=float)
     plain = _plain(x, latency=False)
     return plain if plain is not None else _finished(_course(relative(x)), x, latency=False)
@@ -261,7 +257,6 @@ def _f_ratio(level: _Array, residuals: _Array, parameters: int) -> float:
 
 
 def _slope(x: _Array) -> float:
-    """Return the slope of the straight line through figures, per second."""
     time = np.arange(x.size) - (x.size - 1) / 2
     return float(time @ x / (time @ time))
 

@@ -35,9 +35,7 @@ class TrialSpeed:
 
     Attributes:
         stratum: what ran close together in time and is compared with itself only, e.g. (block, session, host).
-        candidate: the candidate's name.
-        mean: transactions divided by seconds.
-        typical: the typical speed in the same unit; see `stats.series.Window`. At least `mean`.
+        typical: the typical speed in the same unit; see `stats.window.Window`. At least `mean`.
     """
 
     stratum: Hashable
@@ -68,16 +66,8 @@ def decide_throughput(
 ) -> Decision:
     """Judge candidates by throughput; `decided_by` of the decision says which figure of the seconds decided.
 
-    `ratios` and `levels` of the decision are those of the plain means, whichever figure decided.
-
-    Args:
-        trials: those that completed.
-        names: every candidate.
-        baseline: the candidate that ratios are taken to.
-        rules: what decides.
-        alpha: the error that all intervals together may make at this look.
-        one: groups of candidates with identical effective settings.
-        racing: the candidates still in the race; None for all.
+    `ratios` and `levels` of the decision are those of the plain means, whichever figure decided. Beside the trials, which are
+    those that completed, the arguments are those of `decide`.
     """
     means, typical = by_mean(trials), by_typical_speed(trials)
     costs = _stall_costs(trials, names)

@@ -28,9 +28,6 @@ def fit(points: Mapping[int, float]) -> Usl | None:
     residual is the relative deviation of a point from the curve; non-negative least squares finds the one best fit, without a
     first guess.
 
-    Args:
-        points: throughput by number of threads, each above zero.
-
     Returns:
         The law, or None where there are fewer than four numbers of threads, one without throughput, or no curve fits.
     """

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dialin.model.course import Course
-from dialin.stats.series import Series, relative
 from dialin.stats.steady import Shape, examine_run, mser5
+from dialin.stats.window import Series, relative
 
 _MARGIN = 5
 """Figures before the half of a run where a warm-up that ends counts as one that does not."""
@@ -23,7 +23,6 @@ class Start:
     """What is left out at the start of a run.
 
     Attributes:
-        length: how many figures.
         settled: whether the run settled before half of it was over.
         change: by how much the figures left out were faster (above 0) or slower than the rest, relative; 0 where none are.
     """
@@ -39,9 +38,6 @@ def find_start(tps: Series) -> Start:
     A slow start is a warm-up. Where it is not over before half of the run, half of the run is taken for it, unless the whole
     run is steady: in a short and noisy one the least error may lie anywhere. A fast start is left out where it is short. What
     went before a collapse is never left out, and of a run at two levels nothing is but what was slower than both.
-
-    Args:
-        tps: the whole run from its first second on.
     """
     x = np.asarray(tps, dtype=float)
     whole = examine_run(tps)
@@ -70,7 +66,6 @@ def _cut(x: NDArray[np.float64]) -> int:
 
 
 def _settled_part(before: NDArray[np.float64]) -> int:
-    """Return the length of the warm-up of what went before a collapse."""
     length = _cut(before)
     return length if length < before.size // 2 - _MARGIN and before[:length].sum() < length * before[length:].mean() else 0
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dialin.stats.series import OUTLIER
+from dialin.stats.window import OUTLIER
 
 _RECENT = 3 / 4
 """The share of the series, counted from its end, that is judged: an early transient is forgotten as the series grows."""
@@ -28,10 +28,6 @@ def is_steady(tps: Sequence[float], *, minimum: int = 5) -> bool:
 
     The series is steady when, at this second and at the one before it, the straight line through its last three quarters
     changes by no more than 1.5 % or than its own noise. The first second, in which connections still open, is left out.
-
-    Args:
-        tps: transactions a second since the load began, one figure for each second.
-        minimum: the fewest seconds that may be judged; the earliest answer of True comes one second later.
     """
     x = np.asarray(tps, dtype=float)
     return x.size > max(minimum, 3) and _is_flat(x) and _is_flat(x[:-1])

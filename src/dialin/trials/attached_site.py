@@ -14,7 +14,7 @@ from dialin.errors import DialinError, ServerError, UserError
 from dialin.model.setting import Value
 from dialin.model.study import Attachment, StudySpec
 from dialin.model.trial import Step, Trial, VariableChange
-from dialin.servers.attached.build import AttachedBuild
+from dialin.servers.attached.attached_build import AttachedBuild
 from dialin.servers.attached.server import Attached
 from dialin.servers.attached.undo import SCHEMA, UndoLog
 from dialin.servers.instance import Instance

@@ -9,10 +9,11 @@ from pathlib import Path
 from dialin.clock import Clock
 from dialin.datasets.prepare import Preparer, fingerprint
 from dialin.model.build import Build
+from dialin.model.query import Query
 from dialin.paths import Home, replace_text
-from dialin.servers.connection import Query, RefusedError
+from dialin.servers.connection import RefusedError
 from dialin.servers.option_probe import ask_of
-from dialin.variables import catalogue, probing
+from dialin.variables import catalogue, option_probing
 from dialin.variables.catalogue import Catalogue
 
 _CLIENT_ERRORS = {0, *range(2000, 3000)}
@@ -36,7 +37,7 @@ def catalogue_of(build: Build, home: Home, clock: Clock, preparer: Preparer, say
     with preparer.running(build, {}) as sandbox, sandbox.connect() as query:
         told = catalogue.read(query, build.id)
         # Before it is told what is dynamic: only MariaDB's table says, and what it says needs no probing.
-        found = catalogue.with_dynamic(probing.completed(told, ask_of(build, clock)), _setting_again(query))
+        found = catalogue.with_dynamic(option_probing.completed(told, ask_of(build, clock)), _setting_again(query))
     _keep(found, path, say)
     return found
 

@@ -10,19 +10,20 @@ from typing import Any, Protocol, Self
 
 from dialin.clock import Clock
 from dialin.errors import ServerError
+from dialin.model.query import Query
 from dialin.model.trial import Trial
-from dialin.probes.base import Probe
 from dialin.probes.innodb_mutex import InnodbMutexProbe
 from dialin.probes.innodb_status import InnodbStatusProbe
 from dialin.probes.machine import MachineProbe
 from dialin.probes.metrics import MetricsProbe
+from dialin.probes.probe import Probe
+from dialin.probes.probe_watch import Watch
 from dialin.probes.process import ProcessProbe
 from dialin.probes.statements import StatementProbe
 from dialin.probes.status import StatusProbe
 from dialin.probes.wait_summary import WaitSummaryProbe
-from dialin.probes.watch import Watch
 from dialin.servers.capabilities import Versioned
-from dialin.servers.connection import Query, RefusedError
+from dialin.servers.connection import RefusedError
 from dialin.servers.instance import Instance
 from dialin.trials.events import Evidence
 

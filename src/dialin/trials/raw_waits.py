@@ -17,11 +17,12 @@ from dialin.clock import Clock
 from dialin.errors import DialinError, ServerError, UserError
 from dialin.model.build import Build
 from dialin.model.evidence import RawWaits
+from dialin.model.query import Query
 from dialin.model.trial import Purpose, Trial
 from dialin.probes import host
 from dialin.servers import instruments
 from dialin.servers.capabilities import Versioned
-from dialin.servers.connection import Query, RefusedError
+from dialin.servers.connection import RefusedError
 from dialin.servers.instance import Instance
 from dialin.servers.wait_ring import WaitRing
 from dialin.store import series, waits_file

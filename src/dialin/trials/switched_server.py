@@ -6,9 +6,10 @@ from contextlib import suppress
 
 from dialin.clock import Clock
 from dialin.errors import ServerError
+from dialin.model.query import Query
 from dialin.model.trial import Step
 from dialin.servers.assign import exact_values
-from dialin.servers.connection import Query, RefusedError, global_variables
+from dialin.servers.connection import RefusedError, global_variables
 from dialin.servers.instance import Instance
 from dialin.servers.sessions import sessions
 from dialin.servers.setter import Setter

@@ -23,8 +23,8 @@ from dialin.servers.capabilities import Capability, has
 from dialin.servers.connection import global_variables, status
 from dialin.servers.instance import Instance
 from dialin.servers.objects import real_objects
-from dialin.stats.figures import steadiness
 from dialin.stats.steady import examine
+from dialin.stats.trial_figures import steadiness
 from dialin.stats.warmup import is_steady
 from dialin.trials.events import Event, Evidence, Sampled, StepBegan, TrialBegan, TrialEnded, Verified
 from dialin.trials.hang_detector import HangDetector
@@ -154,7 +154,7 @@ def _check_alive(instance: Instance) -> None:
         ServerError: it has.
     """
     if instance.is_gone():
-        raise ServerError(f"The server ended: {instance.last_words()}", log_tail=instance.log_tail())
+        raise ServerError(f"The server ended: {instance.exit_reason()}", log_tail=instance.log_tail())
 
 
 class _Life:
@@ -188,7 +188,7 @@ class _Life:
             # A driver that loses its server dies too; the server is the one to name.
             there = self._stage.instance()
             if there is not None and there.is_gone():
-                return self._failure("server", f"The server ended: {there.last_words()}", there.log_tail())
+                return self._failure("server", f"The server ended: {there.exit_reason()}", there.log_tail())
             return self._failure("workload", str(error), error.log_tail)
         finally:
             self._stop()

@@ -18,8 +18,6 @@ class Span:
     """Builds of a flavour.
 
     Attributes:
-        flavour: MySQL or MariaDB.
-        first: the oldest version.
         last: the newest, `(10, 4)` standing for all that begin so; None for every newer one.
     """
 
@@ -35,7 +33,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Behaviour:
     """One thing that servers do.
 
     Attributes:
@@ -68,7 +66,7 @@ _BEFORE_8_4 = Span(_MYSQL, (5, 6), (8, 3))
 _SINCE_8_4 = (Span(_MYSQL, (8, 4)),)
 _SINCE_10_11 = (Span(_MARIADB, (10, 11)),)
 _SINCE_11 = (Span(_MARIADB, (11, 0)),)
-_WRITTEN_THROUGH = Told("writes go through to the disk under O_DSYNC", "read on 11.4.5", _SINCE_11)
+_WRITTEN_THROUGH = Behaviour("writes go through to the disk under O_DSYNC", "read on 11.4.5", _SINCE_11)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +75,14 @@ class Follows:
 
     Attributes:
         of: those that it is derived from.
-        told: how; builds differ.
+        behaviours: how; builds differ.
         hold: which of its values can be set for all candidates alike, to keep it still: the smallest, the largest, or none.
         gives_resources: a candidate in which it is larger has more to work with, so that the comparison is no longer one of
             like with like. What is merely derived comes along wherever the variable is set, and is part of its effect.
     """
 
     of: tuple[str, ...]
-    told: tuple[Told, ...]
+    behaviours: tuple[Behaviour, ...]
     hold: Callable[[Sequence[float]], float] | None = max
     gives_resources: bool = False
 
@@ -93,8 +91,8 @@ FOLLOWS: Mapping[str, Follows] = {
     "innodb_page_cleaners": Follows(
         ("innodb_buffer_pool_instances",),
         (
-            Told("there are as many as instances of the pool, and never more", "read on 9.7.4", _SINCE_8_4),
-            Told(
+            Behaviour("there are as many as instances of the pool, and never more", "read on 9.7.4", _SINCE_8_4),
+            Behaviour(
                 "there are as many as instances of the pool, at most 4 where nobody asks, and never more than instances",
                 "read on 8.0.33 and 10.2.11",
                 (Span(_MYSQL, (5, 7), (8, 3)), Span(_MARIADB, (10, 2), (10, 4))),
@@ -105,7 +103,7 @@ FOLLOWS: Mapping[str, Follows] = {
     "innodb_buffer_pool_size": Follows(
         ("innodb_buffer_pool_instances", "innodb_buffer_pool_chunk_size", "innodb_dedicated_server"),
         (
-            Told(
+            Behaviour(
                 "the pool is made of chunks and grows to whole ones in every instance: 3 instances make 2304M of 2G",
                 "read on 8.0.33, 9.7.4 and 10.2.11; manual, Configuring InnoDB Buffer Pool Size",
                 _CHUNKS,
@@ -117,12 +115,12 @@ FOLLOWS: Mapping[str, Follows] = {
     "innodb_buffer_pool_instances": Follows(
         ("innodb_buffer_pool_size",),
         (
-            Told(
+            Behaviour(
                 "below 1 GiB there is one; from there on 8 where nobody asks",
                 "read on 5.6.24, 8.0.33, 10.1.23 and 10.2.11; manual, innodb_buffer_pool_instances",
                 (_BEFORE_8_4, Span(_MARIADB, (10, 0), (10, 4))),
             ),
-            Told(
+            Behaviour(
                 "below 1 GiB there is one; from there on as many as a quarter of the CPUs where nobody asks",
                 "read on 9.7.4; manual, innodb_buffer_pool_instances",
                 _SINCE_8_4,
@@ -133,23 +131,23 @@ FOLLOWS: Mapping[str, Follows] = {
     "innodb_buffer_pool_chunk_size": Follows(
         ("innodb_buffer_pool_instances", "innodb_buffer_pool_size"),
         (
-            Told(
+            Behaviour(
                 "it shrinks so that every instance has a chunk: 64 instances of 2G make it 32M",
                 "read on 8.0.33, 9.7.4 and 10.2.11",
                 _CHUNKS,
             ),
-            Told("it is a 64th of the pool", "read on 10.11.5 and 11.4.5", _SINCE_10_11),
+            Behaviour("it is a 64th of the pool", "read on 10.11.5 and 11.4.5", _SINCE_10_11),
         ),
         min,
     ),
     "innodb_log_file_buffering": Follows(
         ("innodb_flush_log_at_trx_commit",),
-        (Told("the redo log is buffered where that is 2", "read on MariaDB 10.11.5, 10.11.19 and 11.4.5"),),
+        (Behaviour("the redo log is buffered where that is 2", "read on MariaDB 10.11.5, 10.11.19 and 11.4.5"),),
         None,
     ),
     "innodb_data_file_buffering": Follows(
         ("innodb_flush_method",),
-        (Told("data files are buffered under fsync, littlesync and nosync", "read on 11.4.5", _SINCE_11),),
+        (Behaviour("data files are buffered under fsync, littlesync and nosync", "read on 11.4.5", _SINCE_11),),
         None,
     ),
     "innodb_data_file_write_through": Follows(("innodb_flush_method",), (_WRITTEN_THROUGH,), None),
@@ -157,15 +155,15 @@ FOLLOWS: Mapping[str, Follows] = {
     "innodb_io_capacity_max": Follows(
         ("innodb_io_capacity",),
         (
-            Told(
+            Behaviour(
                 "it is twice innodb_io_capacity, and at least 2000; one that is set above it at run time is cut to it",
                 "read on 5.6.24 and 8.0.33",
                 (_BEFORE_8_4,),
             ),
-            Told(
+            Behaviour(
                 "it is twice innodb_io_capacity; one that is set above it at run time is cut to it", "read on 9.7.4", _SINCE_8_4
             ),
-            Told(
+            Behaviour(
                 "it is twice innodb_io_capacity, and at least 2000; one that is set above it at run time raises it",
                 "read on MariaDB 10.1 to 11.4",
                 (Span(_MARIADB),),
@@ -175,12 +173,12 @@ FOLLOWS: Mapping[str, Follows] = {
     "innodb_io_capacity": Follows(
         ("innodb_io_capacity_max",),
         (
-            Told(
+            Behaviour(
                 "at the start it is cut to innodb_io_capacity_max; one that is set below it at run time is raised to it",
                 "read on 5.6.24, 8.0.33 and 9.7.4",
                 _SINCE_5_6,
             ),
-            Told(
+            Behaviour(
                 "at the start it is cut to innodb_io_capacity_max; one that is set below it at run time lowers it",
                 "read on MariaDB 10.1 to 11.4",
                 (Span(_MARIADB),),
@@ -191,7 +189,7 @@ FOLLOWS: Mapping[str, Follows] = {
     "innodb_max_dirty_pages_pct_lwm": Follows(
         ("innodb_max_dirty_pages_pct",),
         (
-            Told(
+            Behaviour(
                 "it is never more: an innodb_max_dirty_pages_pct below it, at the start or later, brings it down for good",
                 "read on 5.6.24, 8.0.33, 9.7.4 and MariaDB 10.1 to 11.4",
             ),
@@ -201,7 +199,7 @@ FOLLOWS: Mapping[str, Follows] = {
     "innodb_open_files": Follows(
         ("table_open_cache",),
         (
-            Told(
+            Behaviour(
                 "it is table_open_cache",
                 "read on 5.6.24, 8.0.33, 9.7.4 and MariaDB 10.1 to 11.4",
                 (*_SINCE_5_6, Span(_MARIADB)),
@@ -210,12 +208,12 @@ FOLLOWS: Mapping[str, Follows] = {
     ),
     "table_definition_cache": Follows(
         ("table_open_cache",),
-        (Told("it is 400 and half of table_open_cache, at most 2000", "read on 5.6.24, 8.0.33 and 9.7.4", _SINCE_5_6),),
+        (Behaviour("it is 400 and half of table_open_cache, at most 2000", "read on 5.6.24, 8.0.33 and 9.7.4", _SINCE_5_6),),
     ),
     "table_open_cache": Follows(
         ("max_connections", "open_files_limit"),
         (
-            Told(
+            Behaviour(
                 "it is cut to half of the files that max_connections leaves: 2495 of 4000 with 15000 connections and 20000 "
                 "files",
                 "read on 5.6.24, 8.0.33 and 9.7.4",
@@ -227,7 +225,7 @@ FOLLOWS: Mapping[str, Follows] = {
     "table_open_cache_instances": Follows(
         ("table_open_cache", "max_connections", "open_files_limit"),
         (
-            Told(
+            Behaviour(
                 "it is cut, without a word, to what the files suffice for, two for each table of each instance: with 20000 "
                 "files 4 at 2000 tables, 8 at 1000",
                 "read on MariaDB 10.11.5, 10.11.19 and 11.4.5",
@@ -239,14 +237,16 @@ FOLLOWS: Mapping[str, Follows] = {
     "thread_cache_size": Follows(
         ("max_connections",),
         (
-            Told("it is 8 and a hundredth of max_connections, at most 100", "read on 5.6.24, 8.0.33 and 9.7.4", _SINCE_5_6),
-            Told("it is max_connections, at most 256", "read on MariaDB 10.2 to 11.4", (Span(_MARIADB, (10, 2)),)),
+            Behaviour(
+                "it is 8 and a hundredth of max_connections, at most 100", "read on 5.6.24, 8.0.33 and 9.7.4", _SINCE_5_6
+            ),
+            Behaviour("it is max_connections, at most 256", "read on MariaDB 10.2 to 11.4", (Span(_MARIADB, (10, 2)),)),
         ),
     ),
     "host_cache_size": Follows(
         ("max_connections",),
         (
-            Told(
+            Behaviour(
                 "it is 128 and max_connections up to 500, and a twentieth of those beyond",
                 "read on 5.6.24, 8.0.33, 9.7.4 and MariaDB 10.1 to 11.4",
             ),
@@ -255,8 +255,8 @@ FOLLOWS: Mapping[str, Follows] = {
     "back_log": Follows(
         ("max_connections",),
         (
-            Told("it is max_connections", "read on 8.0.33", (Span(_MYSQL, (8, 0), (8,)),)),
-            Told(
+            Behaviour("it is max_connections", "read on 8.0.33", (Span(_MYSQL, (8, 0), (8,)),)),
+            Behaviour(
                 "it is 50 and a fifth of max_connections, at most 900",
                 "read on 5.6.24 and MariaDB 10.1 to 11.4",
                 (Span(_MYSQL, (5, 6), (5, 7)), Span(_MARIADB)),
@@ -266,12 +266,12 @@ FOLLOWS: Mapping[str, Follows] = {
     "open_files_limit": Follows(
         ("table_open_cache", "max_connections"),
         (
-            Told(
+            Behaviour(
                 "it is what the system allows, and no more than the tables and connections need: 16184 at 1000 tables",
                 "read on 10.11.5, 10.11.19 and 11.4.5",
                 _SINCE_10_11,
             ),
-            Told(
+            Behaviour(
                 "it is what the system allows",
                 "read on 5.5.9 to 9.7.4 and MariaDB 10.1 to 10.2",
                 (Span(_MYSQL), Span(_MARIADB, (), (10, 10))),
@@ -282,7 +282,7 @@ FOLLOWS: Mapping[str, Follows] = {
     "innodb_redo_log_capacity": Follows(
         ("innodb_dedicated_server", "innodb_log_file_size"),
         (
-            Told(
+            Behaviour(
                 "it is all log files together where those are set, and sized from memory on a dedicated server",
                 "manual, innodb_redo_log_capacity",
             ),
@@ -290,7 +290,7 @@ FOLLOWS: Mapping[str, Follows] = {
         gives_resources=True,
     ),
     "max_long_data_size": Follows(
-        ("max_allowed_packet",), (Told("it is max_allowed_packet", "read on MariaDB 10.1.23 and 10.2.11"),)
+        ("max_allowed_packet",), (Behaviour("it is max_allowed_packet", "read on MariaDB 10.1.23 and 10.2.11"),)
     ),
 }
 """What moves when something else is set, and from what."""
@@ -302,24 +302,24 @@ def related(variable: str) -> frozenset[str]:
     return frozenset(of) | {name for name, rule in FOLLOWS.items() if variable in rule.of}
 
 
-TRAPS: Mapping[str, tuple[Told, ...]] = {
+TRAPS: Mapping[str, tuple[Behaviour, ...]] = {
     "innodb_buffer_pool_instances": (
-        Told(
+        Behaviour(
             "below 1000 MiB of pool there is one instance in fact, though as many as were asked for are reported",
             "pools counted on 5.5.9",
             (Span(_MYSQL, (5, 5), (5, 5)),),
         ),
-        Told(
+        Behaviour(
             "below 1 GiB of pool there is one instance in fact, though as many as were asked for are reported",
             "pools counted on 5.6.24 and MariaDB 10.1",
             (Span(_MYSQL, (5, 6), (5, 6)), Span(_MARIADB, (10, 0), (10, 1))),
         ),
-        Told(
+        Behaviour(
             "0 leaves the number to the server",
             "manual; read on 5.6.24, 8.0.33, 10.1.23 and 10.2.11",
             (_BEFORE_8_4, Span(_MARIADB, (10, 0), (10, 4))),
         ),
-        Told(
+        Behaviour(
             "0 leaves the number to the server, which dies of it with a pool of 2 GiB (SIGFPE)",
             "read on 9.7.4, which publishes 0 as the least",
             (Span(_MYSQL, (9, 7)),),
@@ -327,18 +327,18 @@ TRAPS: Mapping[str, tuple[Told, ...]] = {
         ),
     ),
     "innodb_flush_method": (
-        Told(
+        Behaviour(
             "data files are opened buffered under O_DIRECT, and the redo log direct",
             "flags of open files on 10.1.13",
             (Span(_MARIADB, (10, 1, 13), (10, 1, 13)),),
         ),
     ),
     "innodb_flush_log_at_trx_commit": (
-        Told("3, which MariaDB has, becomes 2", "read on 5.5.9, 5.6.24 and 9.7.4", (Span(_MYSQL),)),
+        Behaviour("3, which MariaDB has, becomes 2", "read on 5.5.9, 5.6.24 and 9.7.4", (Span(_MYSQL),)),
     ),
-    "read_buffer_size": (Told("a start says nothing of the rounding; SET warns", "read on all builds"),),
+    "read_buffer_size": (Behaviour("a start says nothing of the rounding; SET warns", "read on all builds"),),
     "table_open_cache_instances": (
-        Told(
+        Behaviour(
             "the default shown is what this machine's limit of open files leaves; without the limit it is 8",
             "read on MariaDB 10.11.5, 10.11.19 and 11.4.5",
             _SINCE_10_11,
@@ -348,11 +348,11 @@ TRAPS: Mapping[str, tuple[Told, ...]] = {
 """Where the value in force is not what a server does."""
 
 
-WITHOUT_EFFECT: Mapping[str, Told] = {
-    "innodb_buffer_pool_instances": Told(
+WITHOUT_EFFECT: Mapping[str, Behaviour] = {
+    "innodb_buffer_pool_instances": Behaviour(
         "there is one pool", "read on 10.11.5, 10.11.19 and 11.4.5", (Span(_MARIADB, (10, 5)),)
     ),
-    "table_open_cache_instances": Told(
+    "table_open_cache_instances": Behaviour(
         "there is one table cache", "read on 10.1.8, 10.1.13 and 10.1.23", (Span(_MARIADB, (10, 1), (10, 1)),)
     ),
 }
@@ -360,13 +360,7 @@ WITHOUT_EFFECT: Mapping[str, Told] = {
 
 
 def kills(build_id: str, name: str, value: Value) -> str | None:
-    """Return how a server can die of a value that it takes, in a sentence without its full stop; None where none is known.
-
-    Args:
-        build_id: the build in full, e.g. `mysql@9.7.4`.
-        name: the variable, in the server's spelling.
-        value: what it is to be set to.
-    """
+    """Return how a server can die of a value that it takes, in a sentence without its full stop; None where none is known."""
     for trap in TRAPS.get(name, ()):
         if trap.is_of(build_id) and any(same_value(value, deadly) for deadly in trap.dies_of):
             return trap.text

@@ -16,11 +16,9 @@ from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
 
+from dialin.model.query import Query
 from dialin.model.setting import as_number
 from dialin.variables import rules
-
-Query = Callable[[str], list[tuple[Any, ...]]]
-"""Runs one statement and returns its rows."""
 
 FORMAT = "dialin/catalogue/1"
 """The form of a stored catalogue and what a server is asked for it; another one is asked anew."""
@@ -48,8 +46,6 @@ class Variable:
     """What is known of one variable; None stands for "the server does not tell".
 
     Attributes:
-        name: in the server's spelling.
-        kind: what it takes.
         minimum: the least number that it takes.
         maximum: the largest that can be in force: what a server publishes, less what it rounds off.
         choices: the words that an enumeration or a set takes, in the order of the numbers that stand for them.
@@ -76,7 +72,6 @@ class Catalogue:
 
     Attributes:
         build_id: the build that was asked, e.g. `mysql@9.7.4`.
-        variables: what it told.
         complete: False where it did not answer everything in time; such is not kept.
     """
 
@@ -109,18 +104,13 @@ class Catalogue:
             read = json.loads(text)
             if read["format"] != FORMAT:
                 raise ValueError(f"the format is {read['format']!r}")
-            return cls(read["build_id"], {name: _variable(told) for name, told in read["variables"].items()})
+            return cls(read["build_id"], {name: _variable(reported) for name, reported in read["variables"].items()})
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise ValueError(f"this is not a catalogue of variables: {error}") from None
 
 
 def read(query: Query, build_id: str) -> Catalogue:
-    """Ask a server for its variables.
-
-    Args:
-        query: runs one statement on a server that was started with nothing set, so that its values are its defaults.
-        build_id: the build that it runs.
-    """
+    """Ask a server for its variables; started with nothing set, so that its values are its defaults."""
     defaults = {_text(name).lower(): _text(value) for name, value in query("SHOW GLOBAL VARIABLES")}
     there = {
         _text(name).lower()
@@ -137,7 +127,7 @@ def read(query: Query, build_id: str) -> Catalogue:
     }
     # A source that is there and empty is as good as none.
     found: list[Variable] = next(filter(None, (list(ask()) for table, ask in sources.items() if table in there)), [])
-    variables = {name: Variable(name, Kind.UNKNOWN) for name in defaults} | {told.name: told for told in found}
+    variables = {name: Variable(name, Kind.UNKNOWN) for name in defaults} | {reported.name: reported for reported in found}
     return Catalogue(build_id, {name: _completed(variables[name], defaults) for name in sorted(variables)})
 
 
@@ -188,12 +178,12 @@ def _from_metadata(query: Query) -> Iterable[Variable]:
     for name, scope, kind, low, high in query(
         "SELECT variable_name, variable_scope, data_type, min_value, max_value FROM performance_schema.variables_metadata"
     ):
-        told = Kind.ENUMERATION if _text(name) in rules.CHOICES else _kind(_text(kind))
+        reported = Kind.ENUMERATION if _text(name) in rules.CHOICES else _kind(_text(kind))
         yield Variable(
             _text(name),
-            told,
-            _bound(low, told),
-            _bound(high, told),
+            reported,
+            _bound(low, reported),
+            _bound(high, reported),
             choices=rules.CHOICES.get(_text(name), ()),
             at_start=_text(scope) != "SESSION_ONLY",
         )
@@ -209,8 +199,8 @@ def _from_info(query: Query, defaults: Mapping[str, str]) -> Iterable[Variable]:
         else:
             kind = Kind.NUMERIC if "." in default else Kind.INTEGER
         choices = rules.CHOICES.get(name, ())
-        told = Kind.ENUMERATION if choices else kind
-        yield Variable(name, told, _bound(low, kind), _bound(high, kind), choices=choices, at_start=name in defaults)
+        reported = Kind.ENUMERATION if choices else kind
+        yield Variable(name, reported, _bound(low, kind), _bound(high, kind), choices=choices, at_start=name in defaults)
 
 
 def _from_system_variables(query: Query) -> Iterable[Variable]:
@@ -219,13 +209,13 @@ def _from_system_variables(query: Query) -> Iterable[Variable]:
         "SELECT variable_name, variable_scope, variable_type, numeric_min_value, numeric_max_value, numeric_block_size,"
         " enum_value_list, read_only FROM information_schema.SYSTEM_VARIABLES"
     ):
-        told = _kind(_text(kind))
-        words = _text(choices) if told in (Kind.ENUMERATION, Kind.SET) else ""
+        reported = _kind(_text(kind))
+        words = _text(choices) if reported in (Kind.ENUMERATION, Kind.SET) else ""
         yield Variable(
             _text(name).lower(),
-            told,
-            _bound(low, told),
-            _bound(high, told),
+            reported,
+            _bound(low, reported),
+            _bound(high, reported),
             choices=tuple(words.split(",")) if words else (),
             block=int(block) if block and int(block) > 1 else None,
             dynamic=_text(read_only) == "NO",
@@ -251,12 +241,12 @@ _KINDS = {
 }
 
 
-def _kind(told: str) -> Kind:
-    return _KINDS.get(told.lower().removesuffix(" unsigned"), Kind.UNKNOWN)
+def _kind(reported: str) -> Kind:
+    return _KINDS.get(reported.lower().removesuffix(" unsigned"), Kind.UNKNOWN)
 
 
-def _bound(told: object, kind: Kind) -> int | float | None:
-    text = _text(told)
+def _bound(reported: object, kind: Kind) -> int | float | None:
+    text = _text(reported)
     number = as_number(text) if kind in (Kind.INTEGER, Kind.NUMERIC) and text else None
     if kind is Kind.NUMERIC and isinstance(number, int) and abs(number) >= 2**60:
         # MySQL gives some limits of decimals as the bits of a double: 4719230590769954816 is 31536000.0 (read on 9.7.4).
@@ -270,5 +260,5 @@ def _text(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def _variable(told: Mapping[str, Any]) -> Variable:
-    return Variable(**{**told, "kind": Kind(told["kind"]), "choices": tuple(told["choices"])})
+def _variable(reported: Mapping[str, Any]) -> Variable:
+    return Variable(**{**reported, "kind": Kind(reported["kind"]), "choices": tuple(reported["choices"])})

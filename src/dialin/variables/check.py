@@ -11,9 +11,9 @@ from dialin.model.study import Candidate, StudySpec
 from dialin.model.verdict import Note
 from dialin.text import listed
 from dialin.variables import owned, rules
+from dialin.variables.aliases import VARIABLE_OF
 from dialin.variables.catalogue import Catalogue, Kind, Variable
-from dialin.variables.names import VARIABLE_OF
-from dialin.variables.units import about, with_letter
+from dialin.variables.size_units import about, with_letter
 
 Elsewhere = Mapping[str, Callable[[], Catalogue]]
 """The catalogues of other builds by build id, each read when it is asked for."""
@@ -25,11 +25,6 @@ _PREFIXES = ("loose_", "maximum_", "skip_", "enable_", "disable_")
 
 def check_name(name: str, catalogue: Catalogue, elsewhere: Elsewhere) -> Variable:
     """Return what is known of a variable that is to be set when a server starts.
-
-    Args:
-        name: as the user wrote it; the name of an option that sets a variable of another name is understood.
-        catalogue: of the build that is to run.
-        elsewhere: other builds, asked only where this one lacks the variable.
 
     Raises:
         UserError: the build has no such variable, or it cannot be given at start; the error names the nearest ones, or the
@@ -52,11 +47,6 @@ def known_as(name: str, catalogue: Catalogue) -> Variable | None:
 
 def find_name(name: str, catalogue: Catalogue, elsewhere: Elsewhere) -> Variable:
     """Return what is known of a variable, whether or not it can be set.
-
-    Args:
-        name: as the user wrote it; the name of an option that sets a variable of another name is understood.
-        catalogue: of the build that is asked for.
-        elsewhere: other builds, asked only where this one lacks the variable.
 
     Raises:
         UserError: the build has no such variable; the error names the nearest ones, or the builds that have it.
@@ -104,16 +94,7 @@ def _canonical(name: str) -> str:
 
 
 def check_value(variable: Variable, value: Value, build_id: str = "") -> None:
-    """Make sure that a value is of a variable's type and within the range that the server itself gives.
-
-    Args:
-        variable: what the server told.
-        value: as the user wrote it; size letters are understood.
-        build_id: the build, for the words of the error.
-
-    Raises:
-        UserError: it is not; the error gives the range, in size letters where the value has one.
-    """
+    """Raise UserError, with the range, where a value is not of a variable's type or not in the range that the server gives."""
     text = str(value)
     if any(not character.isprintable() and character != "\t" for character in text):
         raise _refused(variable, "text without control characters", repr(text), build_id)
@@ -134,11 +115,6 @@ def check_value(variable: Variable, value: Value, build_id: str = "") -> None:
 
 def check_study(spec: StudySpec, catalogues: Mapping[str, Catalogue], elsewhere: Elsewhere) -> list[Note]:
     """Check every name and value that a study sets.
-
-    Args:
-        spec: the study.
-        catalogues: by server, as the candidates name it.
-        elsewhere: other builds, asked only where one of these lacks a variable.
 
     Returns:
         What the user should know though nothing is wrong.
@@ -178,16 +154,7 @@ def duplicates(candidates: Sequence[Candidate]) -> list[tuple[str, str]]:
 
 
 def check_memory(candidate: str, needed: Mapping[str, int], available: int) -> None:
-    """Make sure that a candidate fits in memory.
-
-    Args:
-        candidate: its name.
-        needed: bytes by part, as `rules.memory_needed` estimates them.
-        available: bytes that the machine has free.
-
-    Raises:
-        UserError: it does not; the error names the largest part.
-    """
+    """Raise UserError where a candidate does not fit in memory; the error names the largest part."""
     total = sum(needed.values())
     if total > available:
         part, size = max(needed.items(), key=lambda item: item[1])

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from dialin.model.setting import as_number
 from dialin.variables import rules
-from dialin.variables.names import one_name
+from dialin.variables.aliases import one_name
 
 _OPTION = re.compile(
     r"^  (?:-\S, |    )?--(?P<name>[A-Za-z][\w-]*(?:\.[\w-]+)?)(?P<takes>\[?=(?:#|name)\]?)?(?= |$)", re.MULTILINE
@@ -52,13 +52,7 @@ Ask = Callable[[Mapping[str, int]], Reply]
 
 
 def read_reply(printed: str, complained: str, *, ended_well: bool) -> Reply:
-    """Read what a server printed in its help mode.
-
-    Args:
-        printed: its standard output.
-        complained: its standard error.
-        ended_well: whether it ended by itself without an error.
-    """
+    """Read what a server printed in its help mode."""
     head, _, tail = printed.partition("\nVariables (--variable-name=value)")
     values = dict(_values(tail.splitlines()))
     return Reply(
@@ -127,7 +121,6 @@ class Asking:
     """Asks for many variables at once, and apart for those that move one another or that a server does not survive.
 
     Attributes:
-        ask: runs the help mode.
         options: of each variable, the option that sets it.
         unanswered: the variables of which something was asked and no answer came in time. What was refused, or what the server
             died of, is an answer.

@@ -11,10 +11,10 @@ from pathlib import PurePosixPath
 
 from dialin.model.setting import Setting, Value, as_number, same_value
 from dialin.model.verdict import Note
-from dialin.variables import hold, rules
+from dialin.variables import pinning, rules
+from dialin.variables.aliases import OPTION_OF, VARIABLE_OF, one_name
 from dialin.variables.catalogue import Catalogue, Variable
-from dialin.variables.names import OPTION_OF, VARIABLE_OF, one_name
-from dialin.variables.units import with_letter
+from dialin.variables.size_units import with_letter
 
 SANDBOX = "<sandbox>"
 """What stands for an instance's own directories when values are compared."""
@@ -35,7 +35,7 @@ _LONGEST = 80
 
 
 def deviations(
-    asked: Setting,
+    requested: Setting,
     in_force: Mapping[str, str],
     catalogue: Catalogue | None = None,
     real: Mapping[str, str] | None = None,
@@ -43,7 +43,7 @@ def deviations(
     """Return what is in force otherwise than it was asked for.
 
     Args:
-        asked: variables with the values asked for.
+        requested: variables with the values requested.
         in_force: every variable that the server reported.
         catalogue: what the build told of its variables; with it, numbers of enumerations, limits and defaults are known.
         real: what was counted of the real objects behind variables.
@@ -54,7 +54,7 @@ def deviations(
         reports a value that it does not follow. Its data: variable, asked, in_force, and for the last one real.
     """
     notes = []
-    for name, value in asked.items():
+    for name, value in requested.items():
         reported = in_force.get(name, in_force.get(VARIABLE_OF.get(name, OPTION_OF.get(name, ""))))
         if reported is None:
             text = f"{name}={value} was accepted without effect: the server reports no such variable"
@@ -86,12 +86,7 @@ def _reality(name: str, reported: str, real: str | None) -> str | None:
 
 
 def believed(in_force: Mapping[str, Mapping[str, str]], real: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
-    """Return what is in force by candidate, real objects believed over what is reported.
-
-    Args:
-        in_force: by candidate, every variable reported.
-        real: by candidate, what was counted; only what was counted for all of them is used, so that like is compared with like.
-    """
+    """Return what is in force by candidate, real objects believed over what is reported."""
     seen = {name: _each_file(real.get(name, {})) for name in in_force}
     counted = set.intersection(*map(set, seen.values())) if seen else set()
     return {
@@ -109,12 +104,8 @@ def _each_file(real: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def same_in_force(settings: Mapping[str, Mapping[str, str]], asked: Collection[str]) -> list[frozenset[str]]:
+def same_in_force(settings: Mapping[str, Mapping[str, str]], requested: Collection[str]) -> list[frozenset[str]]:
     """Return the groups of candidates that are one: whatever was asked for, the same is in force.
-
-    Args:
-        settings: by candidate, every variable in force.
-        asked: the variables that some candidate sets.
 
     Returns:
         Groups of two or more, in the order of their first members. Variables that identify an instance or are inert count only
@@ -126,19 +117,14 @@ def same_in_force(settings: Mapping[str, Mapping[str, str]], asked: Collection[s
         compared = tuple(
             (name, _comparable(value, home))
             for name, value in sorted(values.items())
-            if name in asked or not (rules.identifies_instance(name) or rules.inert(name))
+            if name in requested or not (rules.identifies_instance(name) or rules.inert(name))
         )
         groups.setdefault(compared, []).append(candidate)
     return [frozenset(group) for group in groups.values() if len(group) > 1]
 
 
-def confounds(in_force: Mapping[str, Mapping[str, str]], asked: Collection[str], baseline: str) -> list[Note]:
+def confounds(in_force: Mapping[str, Mapping[str, str]], requested: Collection[str], baseline: str) -> list[Note]:
     """Return every variable that differs between candidates though nobody asked, those that could explain a difference first.
-
-    Args:
-        in_force: by candidate, every variable in force; all of the same build.
-        asked: the variables that some candidate sets.
-        baseline: the candidate that is named first.
 
     Returns:
         Notes with the code `confound` or `inert_confound`. Their data: variable; values by candidate (null where it does not
@@ -147,11 +133,11 @@ def confounds(in_force: Mapping[str, Mapping[str, str]], asked: Collection[str],
     """
     order = sorted(in_force, key=lambda candidate: candidate != baseline)
     homes = {candidate: _directories(in_force[candidate]) for candidate in order}
-    named = {one_name(name) for name in asked}
+    named = {one_name(name) for name in requested}
     notes: dict[str, Note] = {}
     for name in sorted({name for values in in_force.values() for name in values}):
         owners = {one_name(owner) for owner in _OPENED_BY.get(name, (name,))}
-        if owners & named or rules.part_of(name) in asked or rules.identifies_instance(name):
+        if owners & named or rules.part_of(name) in requested or rules.identifies_instance(name):
             continue
         found = {
             candidate: _comparable(in_force[candidate][name], homes[candidate]) if name in in_force[candidate] else None
@@ -159,15 +145,15 @@ def confounds(in_force: Mapping[str, Mapping[str, str]], asked: Collection[str],
         }
         if len(set(found.values())) > 1:
             # Several names of one variable are one confound.
-            notes.setdefault(one_name(name), _confound(name, found, asked, hold.proposal(name, in_force)))
+            notes.setdefault(one_name(name), _confound(name, found, requested, pinning.proposal(name, in_force)))
     return sorted(notes.values(), key=lambda note: note.data["inert"])
 
 
-def _confound(name: str, found: Mapping[str, str | None], asked: Collection[str], held: Mapping[str, Value]) -> Note:
+def _confound(name: str, found: Mapping[str, str | None], requested: Collection[str], held: Mapping[str, Value]) -> Note:
     reason = rules.inert(name)
     rule = rules.FOLLOWS.get(name)
-    follows = [variable for variable in rule.of if variable in asked] if rule else []
-    held = {} if reason else {variable: value for variable, value in held.items() if variable not in asked}
+    follows = [variable for variable in rule.of if variable in requested] if rule else []
+    held = {} if reason else {variable: value for variable, value in held.items() if variable not in requested}
     text = f"{name} differs though nobody asked: {_by_value(found)}"
     if follows:
         text += f"; the server derives it from {' and '.join(follows)}"
@@ -197,8 +183,8 @@ def _by_value(found: Mapping[str, str | None]) -> str:
     )
 
 
-def _deviation(name: str, asked: Value, reported: str, catalogue: Catalogue | None) -> tuple[str, str]:
-    wanted, got = as_number(asked), as_number(reported)
+def _deviation(name: str, requested: Value, reported: str, catalogue: Catalogue | None) -> tuple[str, str]:
+    wanted, got = as_number(requested), as_number(reported)
     variable = catalogue.variables.get(name) if catalogue else None
     if wanted is not None and got is not None:
         if wanted in _AUTOMATIC and (variable is None or variable.minimum is None or wanted >= variable.minimum):
@@ -219,10 +205,10 @@ def _is_rounding(wanted: float, got: float, variable: Variable | None) -> bool:
     return min(wanted, got) >= _BLOCK and wanted / 2 < got < wanted * 2 and got % block == 0
 
 
-def _same(name: str, asked: Value, reported: str, catalogue: Catalogue | None) -> bool:
-    if same_value(asked, reported):
+def _same(name: str, requested: Value, reported: str, catalogue: Catalogue | None) -> bool:
+    if same_value(requested, reported):
         return True
-    text = str(asked).strip().lower()
+    text = str(requested).strip().lower()
     variable = catalogue.variables.get(name) if catalogue else None
     choices = (variable.choices if variable else ()) or rules.CHOICES.get(name, ())
     if text.isdecimal() and int(text) < len(choices):
@@ -236,13 +222,13 @@ def _same(name: str, asked: Value, reported: str, catalogue: Catalogue | None) -
     return False
 
 
-def _note(code: str, text: str, name: str, asked: Value, reported: str | None) -> Note:
-    return Note(code=code, text=text, data={"variable": name, "asked": asked, "in_force": reported})
+def _note(code: str, text: str, name: str, requested: Value, reported: str | None) -> Note:
+    return Note(code=code, text=text, data={"variable": name, "asked": requested, "in_force": reported})
 
 
-def _shown(reported: str, asked: Value) -> str:
+def _shown(reported: str, requested: Value) -> str:
     """Return a value in the form in which it was asked for: with a size letter, or plain."""
-    return _sized(reported) if isinstance(asked, str) and as_number(asked) is not None else reported or "nothing"
+    return _sized(reported) if isinstance(requested, str) and as_number(requested) is not None else reported or "nothing"
 
 
 def _sized(value: str) -> str:

@@ -36,10 +36,8 @@ class MemoryRule:
     """What a variable costs in memory.
 
     Attributes:
-        allotted: when.
         text: in a sentence without its full stop.
         part: what it is called in an estimate, for what is allotted once.
-        source: where this is said.
     """
 
     allotted: Allotted
@@ -98,10 +96,6 @@ def memory_needed(values: Mapping[str, Value | str], threads: int) -> dict[str, 
     each thread, and what is allotted as it is used (temporary tables, thread stacks) does not count. The shares of the server
     itself and of its performance schema lie below those seen on idle servers (10.11.19: 108 MiB in all; 9.7.4: 244 MiB for the
     performance schema).
-
-    Args:
-        values: what is asked for, over the build's defaults.
-        threads: connections that work at once.
     """
     sizes = {name: max(0, int(as_number(value) or 0)) for name, value in values.items() if as_number(value) is not None}
     needed = {rule.part: sizes.get(name, 0) for name, rule in MEMORY.items() if rule.allotted is Allotted.ONCE}

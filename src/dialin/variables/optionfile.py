@@ -18,7 +18,7 @@ from dialin.errors import UserError
 from dialin.model.build import Flavour, Version
 from dialin.model.setting import Value, as_number, canonical_name, parse_value
 from dialin.variables import owned
-from dialin.variables.names import OPTION_OF
+from dialin.variables.aliases import OPTION_OF
 
 MAX_SIZE = 1024 * 1024
 """Bytes of an option file; no real one comes near."""
@@ -58,7 +58,7 @@ class OptionFile:
 
 
 @dataclass(frozen=True, slots=True)
-class _Whose:
+class _Reader:
     """Who reads a file: how a group is written, which file is meant, and whether an unreadable include is left out."""
 
     group: str
@@ -66,8 +66,8 @@ class _Whose:
     lenient: bool
 
 
-_SERVERS = _Whose("[mysqld]", "Name a server's option file", lenient=False)
-_CLIENTS = _Whose(
+_SERVERS = _Reader("[mysqld]", "Name a server's option file", lenient=False)
+_CLIENTS = _Reader(
     "[client]", "Name a client's option file, with user, password and socket or host below [client]", lenient=True
 )
 
@@ -99,7 +99,7 @@ def read(path: Path, flavour: Flavour | None = None, version: Version = ()) -> O
     ignored: dict[str, None] = {}
     notes: dict[str, None] = {}
     groups = _groups(flavour, version)
-    for line in _lines(path, (), whose=_SERVERS):
+    for line in _lines(path, (), reader=_SERVERS):
         if line.group in groups:
             name, value = _option(line, notes)
             if owned.reason(name) or owned.reason_for_value(name, value):
@@ -113,10 +113,7 @@ def read(path: Path, flavour: Flavour | None = None, version: Version = ()) -> O
 
 
 def render(sections: Mapping[str, Mapping[str, Value | None]]) -> str:
-    """Return an option file that every server from 5.5 on reads back as the same values.
-
-    Args:
-        sections: by group, options with values; None for an option that stands alone.
+    """Return an option file that every server from 5.5 on reads back as the same values; None is an option without a value.
 
     Raises:
         UserError: a name or a value cannot stand in an option file.
@@ -136,7 +133,6 @@ class Option:
     Attributes:
         name: lower case, with underscores.
         value: unquoted; None where the option stands alone. It may be a secret.
-        path: the file.
     """
 
     name: str
@@ -150,16 +146,11 @@ def options(path: Path, groups: Collection[str], text: str | None = None) -> lis
     No error quotes a line, for a client's options hold passwords. An included file that may not be read is left out, as clients
     do.
 
-    Args:
-        path: the file.
-        groups: their names.
-        text: what is in it, where it is no plain text file.
-
     Raises:
         UserError: it is missing, unreadable or malformed.
     """
     found = []
-    for line in _lines(path, (), text, whose=_CLIENTS):
+    for line in _lines(path, (), text, reader=_CLIENTS):
         if line.group in groups:
             name, given, raw = _uncommented(line.text).partition("=")
             plain = name.strip().lower().replace("-", "_").removeprefix("loose_")
@@ -175,10 +166,10 @@ def _groups(flavour: Flavour | None, version: Version) -> frozenset[str]:
     return named | {f"{group}-{number}" for group in named if group not in ("server", "client-server")}
 
 
-def _lines(path: Path, within: tuple[Path, ...], text: str | None = None, *, whose: _Whose) -> Iterator[_Line]:
+def _lines(path: Path, within: tuple[Path, ...], text: str | None = None, *, reader: _Reader) -> Iterator[_Line]:
     """Yield the options of a file and of those that it includes, in the order in which their reader meets them."""
     group = ""
-    for number, raw in enumerate((_text(path, whose) if text is None else text).split("\n"), start=1):
+    for number, raw in enumerate((_text(path, reader) if text is None else text).split("\n"), start=1):
         line = _Line(path, number, raw.strip(), group)
         if not line.text or line.text[0] in "#;":
             continue
@@ -186,15 +177,15 @@ def _lines(path: Path, within: tuple[Path, ...], text: str | None = None, *, who
             for included in _included(line):
                 if included.resolve() in (path.resolve(), *within) or len(within) >= MAX_DEPTH:
                     raise line.fault(f"{included} is included in itself, or too deep", "Take this line out")
-                if not whose.lenient or os.access(included, os.R_OK):
-                    yield from _lines(included, (*within, path.resolve()), whose=whose)
+                if not reader.lenient or os.access(included, os.R_OK):
+                    yield from _lines(included, (*within, path.resolve()), reader=reader)
         elif line.text.startswith("["):
             name, closed, _ = line.text[1:].partition("]")
             if not closed:
-                raise line.fault("the name of a group has no ]", f"Write it like {whose.group}")
+                raise line.fault("the name of a group has no ]", f"Write it like {reader.group}")
             group = name.rstrip()
         elif not group:
-            raise line.fault("an option stands before any group", f"Put {whose.group} above it")
+            raise line.fault("an option stands before any group", f"Put {reader.group} above it")
         else:
             yield line
 
@@ -213,17 +204,17 @@ def _included(line: _Line) -> list[Path]:
         raise line.fault(f"{target} cannot be read: {error.strerror}", "Correct the line, or take it out") from None
 
 
-def _text(path: Path, whose: _Whose) -> str:
+def _text(path: Path, reader: _Reader) -> str:
     try:
         if not path.is_file():
-            raise UserError(f"{path} {'is not a file' if path.exists() else 'does not exist'}", whose.remedy)
+            raise UserError(f"{path} {'is not a file' if path.exists() else 'does not exist'}", reader.remedy)
         if path.stat().st_size > MAX_SIZE:
-            raise UserError(f"{path} is larger than 1 MiB: it is not an option file", whose.remedy)
+            raise UserError(f"{path} is larger than 1 MiB: it is not an option file", reader.remedy)
         content = path.read_bytes()
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}", "Check its permissions") from None
     if b"\0" in content:
-        raise UserError(f"{path} is not text: it is not an option file", whose.remedy)
+        raise UserError(f"{path} is not text: it is not an option file", reader.remedy)
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:

@@ -12,7 +12,7 @@ _PLACE = "dialin gives every sandbox its own files and addresses"
 _IDENTITY = "it names a server to others, and a sandbox is known to nobody"
 _ACCESS = "the load must be able to connect and to write"
 _ALONE = "a sandbox never joins a cluster or replicates"
-_LIFE = "dialin itself starts and stops a sandbox"
+_LIFECYCLE = "dialin itself starts and stops a sandbox"
 _PLUGIN = "a sandbox loads no plug-ins from elsewhere"
 _NOTHING = "it does nothing for the tables that are measured"
 
@@ -47,7 +47,7 @@ _NAMED = {
     **dict.fromkeys(
         ("bootstrap", "console", "daemonize", "gdb", "initialize", "initialize_insecure", "persisted_globals_load", "upgrade",
          "validate_config"),
-        _LIFE,
+        _LIFECYCLE,
     ),
     **dict.fromkeys(("early_plugin_load", "plugin_load", "plugin_load_add", "plugin_maturity"), _PLUGIN),
     **dict.fromkeys(("external_locking", "federated", "skip_external_locking", "symbolic_links"), _NOTHING),

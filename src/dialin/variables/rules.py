@@ -87,10 +87,8 @@ class DurabilityRule:
     """How a variable decides what survives a crash.
 
     Attributes:
-        variable: its name.
         strength: how safe the values in force are in this respect; higher keeps more.
         loses: what can be lost with a weaker value, in a sentence without its full stop.
-        source: where this is said.
     """
 
     variable: str
@@ -178,12 +176,7 @@ WEAKER: tuple[DurabilityRule, ...] = (
 
 
 def weaker_durability(candidate: Mapping[str, str], baseline: Mapping[str, str]) -> list[str]:
-    """Return the variables by which a candidate can lose commits or pages that the baseline keeps.
-
-    Args:
-        candidate: all its values in force.
-        baseline: those of the baseline.
-    """
+    """Return the variables by which a candidate can lose commits or pages that the baseline keeps."""
     return [
         rule.variable
         for rule in WEAKER

@@ -22,9 +22,7 @@ class AtStartOnly:
     """Variables that are compared by restarts though they are dynamic.
 
     Attributes:
-        names: of them, a pattern.
         why: what a variable of them does, without its subject and full stop.
-        source: where this is said.
     """
 
     names: re.Pattern[str]
@@ -150,10 +148,6 @@ RULES: tuple[AtStartOnly, ...] = (
 
 def why_not(name: str, known: Variable | None) -> str | None:
     """Return why a variable cannot be compared by SET GLOBAL in one server's life, or None where it can.
-
-    Args:
-        name: of the variable, in the server's spelling.
-        known: what the build told of it.
 
     Returns:
         What the variable does, without its subject and full stop: `can be set only when the server starts`.

@@ -11,7 +11,7 @@ from dialin.model.study import WORTHWHILE, Goal, StudySpec
 from dialin.model.trial import Trial
 from dialin.model.verdict import Note
 from dialin.stats.decide import Decision
-from dialin.stats.figures import Figures
+from dialin.stats.trial_figures import Figures
 from dialin.text import change, counted, duration, listed, percent
 from dialin.verdict.sentences import interval, named
 

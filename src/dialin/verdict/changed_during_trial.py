@@ -18,7 +18,7 @@ from dialin.model.trial import Step, Trial, TrialState, VariableChange
 from dialin.model.verdict import Note
 from dialin.text import counted, listed, shorten, visible
 from dialin.variables import rules
-from dialin.variables.names import one_name
+from dialin.variables.aliases import one_name
 from dialin.verdict.sentences import several
 
 IN_A_ROW = 2

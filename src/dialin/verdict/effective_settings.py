@@ -34,13 +34,14 @@ def confounds(spec: StudySpec, seen: Mapping[str, EffectiveSettings]) -> list[No
     return [
         note
         for group in _by_build(spec, seen)
-        for note in in_force.confounds(_believed(group), spec.asked_variables, spec.baseline)
+        for note in in_force.confounds(_believed(group), spec.variables_under_test, spec.baseline)
     ]
 
 
 def same(spec: StudySpec, seen: Mapping[str, EffectiveSettings]) -> list[frozenset[str]]:
     """Return the groups of candidates that are one in force."""
-    return [one for group in _by_build(spec, seen) for one in in_force.same_in_force(_believed(group), spec.asked_variables)]
+    names = spec.variables_under_test
+    return [one for group in _by_build(spec, seen) for one in in_force.same_in_force(_believed(group), names)]
 
 
 def same_notes(spec: StudySpec, seen: Mapping[str, EffectiveSettings], groups: Sequence[frozenset[str]]) -> list[Note]:
@@ -50,7 +51,7 @@ def same_notes(spec: StudySpec, seen: Mapping[str, EffectiveSettings], groups: S
         names = [candidate.name for candidate in spec.candidates if candidate.name in group]
         real = {
             variable: seen[names[0]].real[variable]
-            for variable in spec.asked_variables
+            for variable in spec.variables_under_test
             if variable in seen[names[0]].real and len({seen[name].in_force.get(variable) for name in names}) > 1
         }
         facts = "; ".join(f"each has {count} real {variable}" for variable, count in real.items())

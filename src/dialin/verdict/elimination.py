@@ -10,10 +10,10 @@ from dialin.model.trial import Block, Purpose, Trial, TrialState
 from dialin.model.verdict import CandidateState, DecidedBy, Outcome
 from dialin.stats.blocks import levels
 from dialin.stats.decide import Decision, Rules, blocks_to_choose, decide, leaves
-from dialin.stats.figures import FIGURE_OF, Figures, observations, trial_speeds
 from dialin.stats.looks import FIRST_CUT
 from dialin.stats.safety import Failures, unsafe
 from dialin.stats.throughput import decide_throughput
+from dialin.stats.trial_figures import FIGURE_OF, Figures, observations, trial_speeds
 from dialin.verdict import effective_settings
 from dialin.verdict.effective_settings import EffectiveSettings
 

@@ -11,7 +11,7 @@ from dialin.model.evidence import Gauge, Watched
 from dialin.model.study import Goal, StudySpec
 from dialin.model.trial import Sample, Trial
 from dialin.model.verdict import Note
-from dialin.stats.figures import by_threads
+from dialin.stats.trial_figures import by_threads
 from dialin.text import counted
 from dialin.verdict.sentences import several
 

@@ -10,8 +10,8 @@ from dialin.model.study import Goal, StudySpec
 from dialin.model.trial import Purpose, TrialState
 from dialin.model.verdict import CandidateState, DecidedBy, Estimate, Note, Outcome
 from dialin.stats.decide import Decision
-from dialin.stats.figures import natural
 from dialin.stats.safety import Failures
+from dialin.stats.trial_figures import natural
 from dialin.text import change, counted, exact_percent, listed, percent
 from dialin.variables import rules
 
@@ -32,7 +32,7 @@ def interval(estimate: Estimate) -> str:
 def named(spec: StudySpec, name: str) -> str:
     """Return a candidate as a sentence names it: `innodb_buffer_pool_instances = 4`, or its own name."""
     setting = spec.candidate(name).setting
-    if len(setting) == 1 and len(spec.asked_variables) == 1 and not spec.compares_builds:
+    if len(setting) == 1 and len(spec.variables_under_test) == 1 and not spec.compares_builds:
         ((variable, value),) = setting.items()
         if str(value) in name:
             return f"{variable} = {value}"

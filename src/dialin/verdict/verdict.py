@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dialin.evidence.limits import client_limits, other_load
+from dialin.evidence.client_limits import client_limits, other_load
 from dialin.model.evidence import Watched
 from dialin.model.progress import Standing
 from dialin.model.record import StudyRecord
@@ -25,11 +25,11 @@ from dialin.model.verdict import (
 from dialin.question.plan import plan
 from dialin.stats.blocks import fit
 from dialin.stats.decide import Decision
-from dialin.stats.figures import FIGURE_OF, Figures, figures, natural, observations
 from dialin.stats.forecast import detectable
 from dialin.stats.intervals import stall_share, typical
 from dialin.stats.pareto import front
 from dialin.stats.safety import Failures
+from dialin.stats.trial_figures import FIGURE_OF, Figures, figures, natural, observations
 from dialin.variables import rules
 from dialin.verdict import caveats, changed_during_trial, effective_settings, elimination, rates, sentences
 from dialin.verdict.effective_settings import EffectiveSettings
@@ -244,8 +244,8 @@ def _candidate(case: _Case, name: str, state: CandidateState, *, pareto: bool) -
         name=name,
         server=candidate.server,
         setting=dict(candidate.setting),
-        in_force={variable: latest.in_force[variable] for variable in spec.asked_variables if variable in latest.in_force},
-        real={variable: latest.real[variable] for variable in spec.asked_variables if variable in latest.real},
+        in_force={variable: latest.in_force[variable] for variable in spec.variables_under_test if variable in latest.in_force},
+        real={variable: latest.real[variable] for variable in spec.variables_under_test if variable in latest.real},
         tps=case.speed.levels.get(name),
         ratio=case.speed.ratios.get(name),
         typical_ratio=case.speed.typical_ratios.get(name),

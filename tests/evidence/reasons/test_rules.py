@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from dialin.evidence.explain import explain
 from dialin.evidence.measured import of
 from dialin.evidence.reasons import events, machine_rules, server_rules
-from dialin.evidence.reasons.judge import judge, pair
+from dialin.evidence.reasons.significance import find_changes, pair
+from dialin.evidence.why_verdict import explain
 from dialin.model.record import StudyRecord
 from dialin.model.why import ReasonKind
 from fixtures.example_evidence import Per, Told, unseen, watched
@@ -122,7 +122,7 @@ def found_by(code: str, record: StudyRecord) -> list:
     compared = pair(record, found)
     assert compared is not None
     rules = [*server_rules.RULES, *machine_rules.RULES, *events.rules(found)]
-    return judge([rule for rule in rules if rule.code == code], record, found, compared)
+    return find_changes([rule for rule in rules if rule.code == code], record, found, compared)
 
 
 def test_every_rule_is_tested_here() -> None:

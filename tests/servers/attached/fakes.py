@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from dialin.errors import ServerError
 from dialin.servers.account import Account
+from dialin.servers.attached.claim import Claim
 from dialin.servers.attached.server import Attached
 from dialin.servers.connection import RefusedError
 
@@ -48,6 +49,7 @@ class FakeServer:
     def attached(self, clock, account=None):
         attached = Attached(account or Account(socket=None, host="db1", user="dialin", password="hunter2"), clock)
         attached.connect = self.connect
+        attached.claim = Claim(self.connect)
         return attached
 
     @contextmanager

@@ -10,32 +10,9 @@ import pytest
 from dialin.cli.restore import restore, restore_orphans
 from dialin.errors import DialinError, ServerError, UserError
 from dialin.model.study import Attachment
-from dialin.servers.attached import process, restart, undo
+from dialin.servers.attached import restart, server_process, undo
 from dialin.servers.attached.undo import SCHEMA, UndoLog
 from servers.attached.fakes import VARIABLES, FakeServer
-
-
-@pytest.fixture
-def server():
-    return FakeServer()
-
-
-@pytest.fixture
-def attached(server, clock):
-    return server.attached(clock)
-
-
-@pytest.fixture
-def log(home, clock):
-    return UndoLog(home.undo, clock)
-
-
-@pytest.fixture
-def begin(log, attached):
-    def begin(*names, **more):
-        return log.begin(attached, Attachment(defaults_file="my.cnf"), names, **more)
-
-    return begin
 
 
 def changes(server):
@@ -185,7 +162,7 @@ def test_where_dialin_died_in_a_restart_all_that_differs_may_be_its_doing(log, b
 def test_a_start_that_fails_after_a_persist_says_the_way_out(log, begin, attached, server, monkeypatch):
     entry = begin("back_log", restart=True)
     attached.persist_only({"back_log": 0})
-    monkeypatch.setattr(process, "listens", lambda account: False)
+    monkeypatch.setattr(server_process, "listens", lambda account: False)
     monkeypatch.setattr(restart, "run", lambda command: server.__setattr__("answers", False))
     monkeypatch.setattr(attached, "patience", 1.0)
     words = r"what dialin persisted for it \(back_log\).*--persisted-globals-load=OFF.*dialin restore"
@@ -203,7 +180,7 @@ def test_a_restart_command_that_fails_while_the_server_runs_is_not_blamed_on_wha
 ):
     begin("back_log", restart=True)
     attached.persist_only({"back_log": 70})
-    monkeypatch.setattr(process, "listens", lambda account: True)
+    monkeypatch.setattr(server_process, "listens", lambda account: True)
     with pytest.raises(ServerError) as caught:
         attached.restart("false")
     assert "persisted" not in str(caught.value)

@@ -5,7 +5,7 @@ import pytest
 from dialin.errors import ServerError, UserError
 from dialin.model.build import Flavour
 from dialin.servers.attached import restart
-from dialin.servers.attached.build import AttachedBuild
+from dialin.servers.attached.attached_build import AttachedBuild
 from servers.attached.fakes import VARIABLES, FakeServer
 
 
@@ -38,11 +38,6 @@ class Journal:
 
     def was_restarted(self, now):
         self.events.append(("was restarted", dict(now)))
-
-
-@pytest.fixture
-def server():
-    return FakeServer()
 
 
 @pytest.fixture
@@ -240,7 +235,7 @@ def test_a_server_that_takes_no_writes_is_refused(clock, name):
 
 
 def test_a_restart_command_is_parted_as_a_shell_parts_it_and_no_shell_runs_it(tmp_path):
-    assert restart.words_of("systemctl restart 'my sql'") == ["systemctl", "restart", "my sql"]
+    assert restart.split_command("systemctl restart 'my sql'") == ["systemctl", "restart", "my sql"]
     assert restart.run(f"echo $HOME ; touch {tmp_path / 'made'}") == f"$HOME ; touch {tmp_path / 'made'}"
     assert not (tmp_path / "made").exists()
 

@@ -12,31 +12,8 @@ from dialin.errors import ServerError, UserError
 from dialin.model.study import Attachment
 from dialin.servers.account import Account
 from dialin.servers.attached import undo
-from dialin.servers.attached.undo import SCHEMA, UndoLog
-from servers.attached.fakes import VARIABLES, FakeServer
-
-
-@pytest.fixture
-def server():
-    return FakeServer()
-
-
-@pytest.fixture
-def attached(server, clock):
-    return server.attached(clock)
-
-
-@pytest.fixture
-def log(home):
-    return UndoLog(home.undo)
-
-
-@pytest.fixture
-def begin(log, attached):
-    def begin(*names, **more):
-        return log.begin(attached, Attachment(defaults_file="my.cnf"), names, **more)
-
-    return begin
+from dialin.servers.attached.undo import SCHEMA
+from servers.attached.fakes import VARIABLES
 
 
 @pytest.fixture

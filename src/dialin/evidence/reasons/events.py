@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from dialin.evidence.measured import Measured
 from dialin.evidence.reasons import sources
-from dialin.evidence.reasons.read_words import reads_in_words
+from dialin.evidence.reasons.read_phrases import describe_reads
 from dialin.evidence.reasons.rule import More, Of, Rule, by_transaction, per_second, per_transaction, quotient
 from dialin.evidence.semaphores import SEEN, threads_seen
 from dialin.text import listed, number, shorten, size, visible
@@ -29,23 +29,23 @@ KINDS = {
 """What rules of this file follow, and where each comes from."""
 
 
-def rules(found: Sequence[Measured]) -> Iterator[Rule]:
+def rules(trials: Sequence[Measured]) -> Iterator[Rule]:
     """Yield a rule for each place, lock and event that some trial told of."""
-    yield from _semaphores(found)
-    yield from _spins(found)
-    yield from _mutexes(found)
-    yield from _events(found)
-    yield from _files(found)
-    yield from _statements(found)
+    yield from _semaphores(trials)
+    yield from _spins(trials)
+    yield from _mutexes(trials)
+    yield from _events(trials)
+    yield from _files(trials)
+    yield from _statements(trials)
 
 
-def counters(found: Sequence[Measured], probe: str) -> list[str]:
+def counters(trials: Sequence[Measured], probe: str) -> list[str]:
     """Return the names of every counter that a probe told in some trial, sorted."""
-    return sorted({name for one in found if (seen := one.watched.get(probe)) for name in seen.counters})
+    return sorted({name for one in trials if (seen := one.watched.get(probe)) for name in seen.counters})
 
 
-def _semaphores(found: Sequence[Measured]) -> Iterator[Rule]:
-    for name in counters(found, "innodb"):
+def _semaphores(trials: Sequence[Measured]) -> Iterator[Rule]:
+    for name in counters(trials, "innodb"):
         if not name.startswith(SEEN):
             continue
         place, _, kind = name.removeprefix(SEEN).rpartition("/")
@@ -64,24 +64,24 @@ def _semaphores(found: Sequence[Measured]) -> Iterator[Rule]:
 
 
 def _threads_seen(counter: str) -> Of:
-    def told(one: Measured) -> float | None:
+    def figure(one: Measured) -> float | None:
         return threads_seen(one, counter)
 
-    return told
+    return figure
 
 
 def _absent_is_none(probe: str, counter: str) -> Of:
     """Return what tells the rate of a counter, 0 where the probe watched and did not name it."""
 
-    def told(one: Measured) -> float | None:
+    def figure(one: Measured) -> float | None:
         seen = one.watched.get(probe)
         return None if seen is None or seen.seconds <= 0 else seen.counters.get(counter, 0.0) / seen.seconds
 
-    return told
+    return figure
 
 
-def _spins(found: Sequence[Measured]) -> Iterator[Rule]:
-    for name in counters(found, "innodb"):
+def _spins(trials: Sequence[Measured]) -> Iterator[Rule]:
+    for name in counters(trials, "innodb"):
         head, _, rest = name.partition("/")
         kind, _, what = rest.partition("/")
         if head != "spin" or what not in ("rounds", "os_waits"):
@@ -107,8 +107,8 @@ _KIND = {
 }
 
 
-def _mutexes(found: Sequence[Measured]) -> Iterator[Rule]:
-    for name in counters(found, "mutex"):
+def _mutexes(trials: Sequence[Measured]) -> Iterator[Rule]:
+    for name in counters(trials, "mutex"):
         lock, _, what = name.rpartition("/")
         yield Rule(
             "mutex_os_waits",
@@ -122,8 +122,8 @@ def _mutexes(found: Sequence[Measured]) -> Iterator[Rule]:
         )
 
 
-def _events(found: Sequence[Measured]) -> Iterator[Rule]:
-    for name in counters(found, "waits"):
+def _events(trials: Sequence[Measured]) -> Iterator[Rule]:
+    for name in counters(trials, "waits"):
         if not name.endswith(_SECONDS) or not name.startswith("wait/") or name.startswith("wait/io/table"):
             continue  # what a table handler took holds all other waits of it
         event = name.removesuffix(_SECONDS)
@@ -149,27 +149,26 @@ def short(event: str) -> str:
 
 
 def _mean_wait(event: str) -> More:
-    """Return words for how often a wait was and how long one took."""
     count, seconds = per_second("waits", f"{event}/count"), per_second("waits", f"{event}{_SECONDS}")
 
-    def told(found: Sequence[Measured], baseline: str, other: str) -> str:
+    def describe(trials: Sequence[Measured], baseline: str, other: str) -> str:
         parts = []
         for name in (baseline, other):
-            own = [(count(one) or 0.0, seconds(one) or 0.0) for one in found if one.trial.candidate == name]
+            own = [(count(one) or 0.0, seconds(one) or 0.0) for one in trials if one.trial.candidate == name]
             waits, waited = sum(n for n, _ in own), sum(s for _, s in own)
             if waits > 0:
                 parts.append(f"{number(1e6 * waited / waits)} µs with {visible(name)}")
         return f"a wait took {listed(parts)}" if parts else ""
 
-    return told
+    return describe
 
 
 _SYNCED = ("wait/io/file/innodb/innodb_log_file", "wait/io/file/sql/binlog")
 """Files that stay open: what is done to them beside reading and writing is syncing them."""
 
 
-def _files(found: Sequence[Measured]) -> Iterator[Rule]:
-    for name in counters(found, "waits"):
+def _files(trials: Sequence[Measured]) -> Iterator[Rule]:
+    for name in counters(trials, "waits"):
         if not name.startswith("file/"):
             continue
         event, _, what = name.removeprefix("file/").rpartition("/")
@@ -194,12 +193,12 @@ def _files(found: Sequence[Measured]) -> Iterator[Rule]:
                 quotient(per_second("waits", name), per_second("waits", f"file/{event}/reads"), least=1.0),
                 floor=512,
                 form=size,
-                more=reads_in_words(per_transaction("waits", f"file/{event}/reads"), per_transaction("waits", name)),
+                more=describe_reads(per_transaction("waits", f"file/{event}/reads"), per_transaction("waits", name)),
             )
 
 
-def _statements(found: Sequence[Measured]) -> Iterator[Rule]:
-    names = [name for name in counters(found, "statements") if name.endswith("/rows_examined")]
+def _statements(trials: Sequence[Measured]) -> Iterator[Rule]:
+    names = [name for name in counters(trials, "statements") if name.endswith("/rows_examined")]
     if names:
         yield Rule(
             "rows_examined",

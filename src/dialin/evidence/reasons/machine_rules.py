@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dialin.evidence.reasons import sources
-from dialin.evidence.reasons.read_words import reads_in_words
+from dialin.evidence.reasons.read_phrases import describe_reads
 from dialin.evidence.reasons.rule import Rule, mean_of, per_second, per_transaction, quotient
 from dialin.text import percent, size
 
@@ -51,7 +51,7 @@ RULES: tuple[Rule, ...] = (
         quotient(per_second("process", "read_chars"), per_second("process", "read_calls"), least=1.0),
         floor=512,
         form=size,
-        more=reads_in_words(_calls, _bytes),
+        more=describe_reads(_calls, _bytes),
     ),
     Rule("read_calls", "reads", "calls that read", _EACH, sources.PROC_IO, _calls, floor=0.1),
     Rule(

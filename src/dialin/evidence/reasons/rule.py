@@ -24,14 +24,11 @@ class Rule:
         theme: what it is about; of one theme two reasons are told at the most.
         name: what the sentence begins with.
         unit: behind the figure, such as `a transaction`.
-        source: where the rule comes from.
         of: a trial's figure.
         floor: the figure that some candidate must reach on average, for it to matter at all.
         least: the smallest relative change that matters.
         guard: a second figure that must have moved the same way: what goes on at its own pace changes by the transaction only
             because throughput did, and what follows throughput changes by the second only; neither explains anything.
-        form: writes the figure.
-        more: more words.
     """
 
     code: str
@@ -50,11 +47,11 @@ class Rule:
 def per_second(probe: str, *counters: str, factor: float = 1.0) -> Of:
     """Return what tells the rate of counters, added up; those that are not there count for nothing, but one must be."""
 
-    def told(one: Measured) -> float | None:
+    def figure(one: Measured) -> float | None:
         rates = [rate for rate in (one.rate(probe, counter) for counter in counters) if rate is not None]
         return factor * sum(rates) if rates else None
 
-    return told
+    return figure
 
 
 def per_transaction(probe: str, *counters: str, factor: float = 1.0) -> Of:
@@ -65,62 +62,57 @@ def per_transaction(probe: str, *counters: str, factor: float = 1.0) -> Of:
 def by_transaction(rate: Of) -> Of:
     """Return what tells a rate by the transaction; nothing of a trial without any."""
 
-    def told(one: Measured) -> float | None:
+    def figure(one: Measured) -> float | None:
         spent = rate(one)
         return None if spent is None or one.transactions <= 0 else spent / one.transactions
 
-    return told
+    return figure
 
 
 def quotient(top: Of, bottom: Of, least: float = 0.0) -> Of:
     """Return what tells one rate over another; nothing where the lower one is no more than `least`."""
 
-    def told(one: Measured) -> float | None:
+    def figure(one: Measured) -> float | None:
         above, below = top(one), bottom(one)
         return None if above is None or below is None or below <= least else above / below
 
-    return told
+    return figure
 
 
 def first_of(*ways: Of) -> Of:
     """Return the first of several ways to know a figure that tells something."""
 
-    def told(one: Measured) -> float | None:
+    def figure(one: Measured) -> float | None:
         return next((value for value in (way(one) for way in ways) if value is not None), None)
 
-    return told
+    return figure
 
 
 def mean_of(probe: str, gauge: str) -> Of:
     """Return what tells the mean of a gauge over the measured seconds."""
 
-    def told(one: Measured) -> float | None:
+    def figure(one: Measured) -> float | None:
         seen = one.gauge(probe, gauge)
         return None if seen is None else max(0.0, seen.mean)
 
-    return told
+    return figure
 
 
-def setting(name: str, factor: float = 1.0) -> Of:
-    """Return what tells a variable in force."""
-
-    def told(one: Measured) -> float | None:
-        value = one.setting(name)
-        return None if value is None else value * factor
-
-    return told
+def setting(name: str) -> Of:
+    """Return what reads a variable in force."""
+    return lambda one: one.setting(name)
 
 
-def values_of(of: Of, found: Sequence[Measured]) -> dict[int, float]:
+def values_of(of: Of, trials: Sequence[Measured]) -> dict[int, float]:
     """Return a figure by trial id; trials of which it is not known are left out."""
-    values = ((one.trial.id, of(one)) for one in found)
+    values = ((one.trial.id, of(one)) for one in trials)
     return {number: value for number, value in values if value is not None}
 
 
-def by_candidate(values: Mapping[int, float], found: Sequence[Measured], names: Sequence[str]) -> dict[str, list[float]]:
+def by_candidate(values: Mapping[int, float], trials: Sequence[Measured], names: Sequence[str]) -> dict[str, list[float]]:
     """Return a figure by candidate, in the order of `names`, the values in the order that the trials ran."""
     grouped: dict[str, list[float]] = {name: [] for name in names}
-    for one in found:
+    for one in trials:
         if one.trial.id in values and one.trial.candidate in grouped:
             grouped[one.trial.candidate].append(values[one.trial.id])
     return {name: own for name, own in grouped.items() if own}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dialin.evidence.reasons import known, sources
+from dialin.evidence.reasons import shared_figures, sources
 from dialin.evidence.reasons.rule import Rule, by_transaction, first_of, mean_of, per_second, per_transaction
 from dialin.text import percent, size
 
@@ -48,7 +48,7 @@ RULES: tuple[Rule, ...] = (
         "checkpoint age",
         "of the redo log on average",
         sources.REDO_LOG,
-        known.checkpoint_share,
+        shared_figures.checkpoint_share,
         floor=0.1,
         least=0.1,
         form=percent,
@@ -70,7 +70,7 @@ RULES: tuple[Rule, ...] = (
         "free pages of the emptiest buffer pool instance",
         "of it at the least",
         sources.BUFFER_POOL,
-        known.emptiest_instance,
+        shared_figures.emptiest_instance,
         floor=0.01,
         least=0.2,
         form=percent,
@@ -82,9 +82,9 @@ RULES: tuple[Rule, ...] = (
         "pages written out of the buffer pool",
         _EACH,
         sources.FLUSHING,
-        by_transaction(known.pages_written),
+        by_transaction(shared_figures.pages_written),
         floor=0.01,
-        guard=known.pages_written,
+        guard=shared_figures.pages_written,
     ),
     Rule(
         "dirty_pages",
@@ -92,7 +92,7 @@ RULES: tuple[Rule, ...] = (
         "dirty pages",
         "of the buffer pool on average",
         sources.FLUSHING,
-        known.dirty_share,
+        shared_figures.dirty_share,
         floor=0.02,
         least=0.1,
         form=percent,
@@ -103,7 +103,7 @@ RULES: tuple[Rule, ...] = (
         "searches that the adaptive hash index answered",
         "of all",
         sources.ADAPTIVE_HASH,
-        known.hash_share,
+        shared_figures.hash_share,
         floor=0.05,
         form=percent,
     ),
@@ -113,7 +113,7 @@ RULES: tuple[Rule, ...] = (
         "searches that went down a B-tree",
         _EACH,
         sources.ADAPTIVE_HASH,
-        by_transaction(known.tree_searches),
+        by_transaction(shared_figures.tree_searches),
         floor=0.5,
     ),
     Rule(
@@ -145,10 +145,10 @@ RULES: tuple[Rule, ...] = (
         "growth of the history list",
         "undo logs a second",
         sources.PURGE,
-        known.history_growth,
+        shared_figures.history_growth,
         floor=50,
         least=0.2,
-        guard=by_transaction(known.history_growth),
+        guard=by_transaction(shared_figures.history_growth),
     ),
     Rule(
         "queries_queued",

@@ -5,28 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dialin.evidence.measured import Measured
-from dialin.evidence.reasons.judge import Pair
-from dialin.evidence.reasons.words import GOALS
+from dialin.evidence.reasons.phrases import GOALS
+from dialin.evidence.reasons.significance import Pair
 from dialin.model.record import StudyRecord
 from dialin.model.why import Reason
 
 
-def summary(record: StudyRecord, found: Sequence[Measured], moved: Sequence[Reason], compared: Pair | None) -> str:
-    """Return what moved with the verdict, or that nothing did.
-
-    Args:
-        record: the study.
-        found: its trials that ended well.
-        moved: the reasons of that kind, strongest first.
-        compared: what was compared; None where nothing could be.
-    """
+def summary(record: StudyRecord, trials: Sequence[Measured], moved: Sequence[Reason], compared: Pair | None) -> str:
+    """Return what moved with the verdict, or that nothing did."""
     goal = GOALS[record.spec.goal]
-    if not any(one.watched for one in found):
+    if not any(one.watched for one in trials):
         return "Nothing was watched while load was measured, so no reason can be told."
     if compared is None:
         return "No candidate can be compared with the baseline, so no reason can be told."
     if not moved:
-        if len({one.stratum for one in found}) < 2:
+        if len({one.stratum for one in trials}) < 2:
             return "One block is too little to tell what moved with the verdict and what by itself."
         if compared.differ:
             return f"Nothing that was watched moved with {goal}: what made the difference is not in these figures, or is noise."
@@ -42,7 +35,6 @@ def summary(record: StudyRecord, found: Sequence[Measured], moved: Sequence[Reas
 
 
 def _subject(reason: Reason) -> str:
-    """Return what a reason is about: what stands before its figures."""
     subject = reason.text.partition(": ")[0]
     # The name of a lock or a file keeps its spelling; a sentence's own first word loses its capital.
     return f"{subject[:1].lower()}{subject[1:]}" if subject[1:2].islower() else subject

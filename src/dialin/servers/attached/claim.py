@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
-from typing import Protocol
 
 from dialin.errors import ServerError, UserError
-from dialin.servers.connection import Query, RefusedError
+from dialin.model.query import Query
+from dialin.servers.connection import RefusedError
 
 LOCK = "dialin study"
 """The name of the lock that whoever studies a server, or puts it back, holds there (GET_LOCK)."""
@@ -18,23 +19,11 @@ _NOT_IN_A_CLUSTER = (1105, 1235)
 """What nodes of Galera clusters answer that allow no such locks; there a study is seen by its entry alone."""
 
 
-class ClaimedServer(Protocol):
-    """Where a connection can be opened."""
-
-    def connect(self) -> AbstractContextManager[Query]:
-        """Open one; use it as a context manager."""
-        ...
-
-
 class Claim:
-    """The one connection that holds the lock; it does nothing else.
+    """The one connection that holds the lock; it does nothing else."""
 
-    Args:
-        server: where the lock is.
-    """
-
-    def __init__(self, server: ClaimedServer) -> None:
-        self._server = server
+    def __init__(self, connect: Callable[[], AbstractContextManager[Query]]) -> None:
+        self._connect = connect
         self._open = ExitStack()
         self._query: Query | None = None
         self.connection: int | None = None
@@ -50,7 +39,7 @@ class Claim:
             return
         self.release()
         with ExitStack() as opened:
-            query = opened.enter_context(self._server.connect())
+            query = opened.enter_context(self._connect())
             query(f"SET SESSION wait_timeout = {_LONGEST_IDLE}")
             try:
                 # One that was killed just now is gone within a second.

@@ -31,13 +31,11 @@ SOCKETS = tuple(
 
 _PORT = 3306
 _NO = ("0", "off", "false", "no", "disabled")
-_OPTIONS_TOLD = "See the groups [client] and [dialin] of its option files"
+_WHERE_SET = "See the groups [client] and [dialin] of its option files"
 
 
 @dataclass(slots=True)
 class _Gathered:
-    """What the files said, and what the user should hear about them."""
-
     values: dict[str, str | None] = field(default_factory=dict, repr=False)
     notes: list[str] = field(default_factory=list)
 
@@ -89,7 +87,7 @@ def find_account(
         socket=socket,
         host=host,
         port=port,
-        user=gathered.text("user") or _own_name(environment),
+        user=gathered.text("user") or _system_user(environment),
         password=gathered.text("password") or environment.get("MYSQL_PWD", ""),
         tls=_tls(gathered),
         notes=tuple(gathered.notes),
@@ -183,11 +181,11 @@ def _place(gathered: _Gathered, environment: Mapping[str, str], sockets: Sequenc
 
 def _port(text: str) -> int:
     if not text.isdecimal() or not 0 < int(text) < 65_536:
-        raise UserError(f"{text!r} is not a port", _OPTIONS_TOLD)
+        raise UserError(f"{text!r} is not a port", _WHERE_SET)
     return int(text)
 
 
-def _own_name(environment: Mapping[str, str]) -> str:
+def _system_user(environment: Mapping[str, str]) -> str:
     if os.geteuid() == 0:
         return "root"
     return environment.get("USER") or environment.get("LOGNAME") or pwd.getpwuid(os.geteuid()).pw_name

@@ -10,7 +10,7 @@ from pathlib import Path
 from dialin.errors import UserError
 from dialin.model.setting import Value
 from dialin.servers.account import Account
-from dialin.servers.attached.build import AttachedBuild, differences
+from dialin.servers.attached.attached_build import AttachedBuild, differences
 from dialin.servers.attached.client_options import find_account
 from dialin.servers.attached.server import Attached
 from dialin.text import listed
@@ -21,7 +21,6 @@ class UndoEntry:
     """What one study changes on one server.
 
     Attributes:
-        id: its name.
         owner: the process number of the dialin that wrote it.
         machine: the machine that it runs on; see `servers.origin.machine`.
         attachment: where the account is found, its paths absolute.
@@ -39,7 +38,6 @@ class UndoEntry:
             back, what stood there before is there too.
         restarted: whether dialin restarted the server, so that values which were set at run time before are lost.
         as_started: what differed from `before` just after its last restart; None where that is not known.
-        schema: the schema that dialin makes.
         schema_made: whether the server has made it for dialin.
     """
 
@@ -98,11 +96,7 @@ class UndoEntry:
 
 
 def read(path: Path) -> UndoEntry | None:
-    """Return the entry of a file, or None where there is none.
-
-    Raises:
-        UserError: it is there and cannot be read.
-    """
+    """Return the entry of a file, or None where there is none; raise UserError where it cannot be read."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         return UndoEntry(**{each.name: found[each.name] for each in fields(UndoEntry) if each.name in found})
@@ -122,12 +116,7 @@ def facts(build: AttachedBuild) -> dict[str, str | int]:
 
 
 def check_same_server(entry: UndoEntry, attached: Attached) -> None:
-    """Make sure that the server that answers is the one that was changed.
-
-    Raises:
-        UserError: it is another one.
-        ServerError: it does not answer.
-    """
+    """Raise UserError where the server that answers is not the one that was changed."""
     there = AttachedBuild.of(attached.variables()).facts
     if other := differences(entry.server, there):
         raise UserError(

@@ -14,12 +14,7 @@ _POLL = 0.05
 
 
 class Locks:
-    """The locks of a directory that this process holds, or could.
-
-    Args:
-        directory: where their files are; it must be there when one is taken.
-        clock: for waiting.
-    """
+    """The locks of a directory that this process holds, or could; the directory must exist when one is taken."""
 
     def __init__(self, directory: Path, clock: Clock) -> None:
         self._directory = directory
@@ -27,11 +22,7 @@ class Locks:
         self._held: dict[str, int] = {}
 
     def take(self, name: str, patience: float = 1.0) -> bool:
-        """Take a lock, or keep it where it is held already; False where another process has it all the while.
-
-        Args:
-            name: of the lock.
-            patience: seconds to wait for it; whoever asks whether it is free holds it for a moment.
+        """Take a lock, or keep it where it is held already; False where another process holds it for `patience` seconds.
 
         Raises:
             OSError: its file cannot be made.
@@ -70,11 +61,7 @@ class Locks:
             os.close(descriptor)
 
     def remove(self, name: str) -> None:
-        """Let go of a lock that nobody needs any more, its file included.
-
-        Raises:
-            OSError: the file cannot be removed.
-        """
+        """Let go of a lock that nobody needs any more, its file included."""
         try:
             self._path(name).unlink(missing_ok=True)
         finally:

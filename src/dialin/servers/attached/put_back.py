@@ -7,22 +7,16 @@ from collections.abc import Collection, Mapping
 from dialin.errors import DialinError
 from dialin.model.setting import Value
 from dialin.servers.assign import OnlyAtStartError
-from dialin.servers.attached import schema as schemas
+from dialin.servers.attached import study_schema as schemas
 from dialin.servers.attached.entry import UndoEntry
 from dialin.servers.attached.server import Attached
-from dialin.servers.attached.written import WrittenJournal, is_known, same
+from dialin.servers.attached.undo_journal import WrittenJournal, is_known, same
 from dialin.text import visible
 from dialin.variables import rules
 
 
 def put_back(journal: WrittenJournal, attached: Attached, lines: list[str], restart_command: str | None) -> list[str]:
-    """Put back all that can be.
-
-    Args:
-        journal: what was written down, and where what is done is.
-        attached: the server.
-        lines: what was done is added to them.
-        restart_command: what restarts the server.
+    """Put back all that can be, and add what was done to `lines`.
 
     Returns:
         What could not be put back, a clause each.

@@ -13,11 +13,11 @@ from dialin.text import listed
 LIMIT = 600.0
 """Seconds that a restart command may take."""
 
-_KEPT = 8192
+_TAIL = 8192
 _LINES = 20
 
 
-def words_of(command: str) -> list[str]:
+def split_command(command: str) -> list[str]:
     """Return a restart command in words, as a shell would part it.
 
     Raises:
@@ -41,7 +41,7 @@ def run(command: str) -> str:
         UserError: it cannot be run.
         ServerError: it failed, or did not return in time; what it printed is in the error.
     """
-    words = words_of(command)
+    words = split_command(command)
     # A file, not a pipe: a server that it starts may keep its end open for ever.
     with tempfile.TemporaryFile() as output:
         try:
@@ -59,26 +59,21 @@ def run(command: str) -> str:
             process.wait()
             code = None
         output.seek(0)
-        said = "\n".join(output.read()[-_KEPT:].decode("utf-8", "replace").splitlines()[-_LINES:])
+        printed = "\n".join(output.read()[-_TAIL:].decode("utf-8", "replace").splitlines()[-_LINES:])
     if code is None:
         raise ServerError(
             f"The restart command did not return within {LIMIT:.0f} s: {words[0]}",
             "Give one that returns when the server was started",
-            said,
+            printed,
         )
     if code != 0:
         # Its program alone: an argument may be a secret, and the fault of a trial is written down.
-        raise ServerError(f"The restart command failed with exit code {code}: {words[0]}", "Try it by hand", said)
-    return said
+        raise ServerError(f"The restart command failed with exit code {code}: {words[0]}", "Try it by hand", printed)
+    return printed
 
 
 def not_back(error: ServerError, persisted: Iterable[str]) -> ServerError:
-    """Return the error of a server that does not answer and may not be able to start with what dialin persisted.
-
-    Args:
-        error: what was found.
-        persisted: the variables that dialin persisted.
-    """
+    """Return the error of a server that does not answer and may not be able to start with what dialin persisted."""
     names = sorted(persisted)
     return ServerError(
         f"{error.what.rstrip('.')}. It may be unable to start with what dialin persisted for it ({listed(names)})",

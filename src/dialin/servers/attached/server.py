@@ -11,15 +11,16 @@ from functools import cached_property
 
 from dialin.clock import Clock
 from dialin.errors import DialinError, ServerError, UserError
+from dialin.model.query import Query
 from dialin.model.setting import Value
 from dialin.servers.account import Account
 from dialin.servers.assign import Scope, Wanted, assign, exact_values, is_dynamic, reset_persisted, variable
-from dialin.servers.attached import process, restart, standing
-from dialin.servers.attached.build import AttachedBuild, Facts, check_same
+from dialin.servers.attached import activity, restart, server_process
+from dialin.servers.attached.attached_build import AttachedBuild, Facts, check_same
 from dialin.servers.attached.claim import Claim
 from dialin.servers.attached.journal import Journal
 from dialin.servers.capabilities import Capability, has
-from dialin.servers.connection import Query, connect, global_variables, status
+from dialin.servers.connection import connect, global_variables, status
 from dialin.servers.processes import identity
 from dialin.servers.setter import Setter
 
@@ -33,13 +34,12 @@ _SAME_START = 2.0
 
 
 class Attached:
-    """An attached server.
+    """An attached server; `timeout` is for connecting and for each answer, `patience` for a change, both in seconds.
 
-    Args:
-        account: how it is reached.
-        clock: for waiting.
-        timeout: seconds for connecting and for each answer.
-        patience: seconds that a change may take.
+    Raises:
+        UserError: from any method: a privilege is missing, the server lacks a variable, takes no such value, or takes one only
+            at its start, or another dialin studies it.
+        ServerError: the server does not answer, refuses for another reason, or is not the one whose undo was written down.
     """
 
     def __init__(self, account: Account, clock: Clock, *, timeout: float = 10.0, patience: float = PATIENCE) -> None:
@@ -52,7 +52,7 @@ class Attached:
         self._bound: Facts | None = None
         self.patience = patience
         self.journal: Journal | None = None
-        self.claim = Claim(self)
+        self.claim = Claim(self.connect)
 
     @property
     def account(self) -> Account:
@@ -69,11 +69,7 @@ class Attached:
 
     @contextmanager
     def to_change(self, timeout: float | None = None) -> Iterator[tuple[Query, dict[str, str]]]:
-        """Connect in order to change something; gives all variables, too, as they are.
-
-        Raises:
-            ServerError: it does not answer, or another one does.
-        """
+        """Connect in order to change something; gives all variables, too, as they are."""
         if self._bound is None:
             raise RuntimeError("an attached server is changed only when its undo is written down")
         with self.connect(timeout or self.patience) as query:
@@ -82,11 +78,7 @@ class Attached:
             yield query, now
 
     def variables(self) -> dict[str, str]:
-        """Return every variable that the server reports.
-
-        Raises:
-            ServerError: it does not answer.
-        """
+        """Return every variable that the server reports."""
         with self.connect() as query:
             return global_variables(query)
 
@@ -96,12 +88,7 @@ class Attached:
 
     @cached_property
     def build(self) -> AttachedBuild:
-        """What it runs, read once.
-
-        Raises:
-            ServerError: it does not answer.
-            UserError: it is neither MySQL nor MariaDB.
-        """
+        """What it runs, read once."""
         return AttachedBuild.of(self._first_seen)
 
     # Its process
@@ -118,7 +105,7 @@ class Attached:
 
     def _find_process(self) -> int | None:
         known = {} if self._account.socket is not None else self._first_seen
-        return process.find(self._account, known, self._started)
+        return server_process.find(self._account, known, self._started)
 
     def _started(self) -> float:
         with self.connect() as query:
@@ -132,9 +119,9 @@ class Attached:
             with self.connect(3.0):
                 return False
         except ServerError:
-            return not process.listens(self._account)  # one that takes no more connections is not gone
+            return not server_process.listens(self._account)  # one that takes no more connections is not gone
 
-    def last_words(self) -> str:
+    def exit_reason(self) -> str:
         """Return in one line why it ended, as far as that can be seen from here."""
         lines = self.log_tail().splitlines()
         errors = [line for line in lines if "[ERROR]" in line and "Aborting" not in line]
@@ -142,34 +129,21 @@ class Attached:
 
     def log_tail(self) -> str:
         """Return the last lines of its log, where that is a file of this machine which can be read."""
-        return process.log_tail(self._account, self.__dict__.get("_first_seen", {}))
+        return server_process.log_tail(self._account, self.__dict__.get("_first_seen", {}))
 
     # Looking before touching
 
     def live_reasons(self) -> list[str]:
-        """Return why the server must be taken for one that is in use, a sentence each; it takes a second or two.
-
-        Raises:
-            ServerError: it does not answer.
-            UserError: the account may not see what others do.
-        """
+        """Return why the server must be taken for one that is in use, a sentence each; it takes a second or two."""
         with self.connect() as query:
-            return standing.reasons(query, global_variables(query), self._clock, not_others=self.claim.connection)
+            return activity.reasons(query, global_variables(query), self._clock, not_others=self.claim.connection)
 
     def check_writable(self) -> None:
-        """Make sure that the load can write.
-
-        Raises:
-            UserError: the server is told to take no writes.
-        """
-        standing.check_writable(self.variables())
+        """Raise UserError where the server is set to take no writes."""
+        activity.check_writable(self.variables())
 
     def needs_restart(self, names: Iterable[str]) -> list[str]:
-        """Return the variables that only a start can set. The server is asked, and nothing is changed.
-
-        Raises:
-            UserError: it lacks a variable, or a privilege is missing.
-        """
+        """Return the variables that only a start can set. The server is asked, and nothing is changed."""
         with self.connect() as query:
             return [name for name in map(self._variable, names) if not is_dynamic(query, name)]
 
@@ -177,34 +151,21 @@ class Attached:
         return variable(name, self._first_seen)
 
     def exact_values(self, names: Iterable[str]) -> dict[str, Value | None]:
-        """Return variables as SET takes them back: whole where SHOW cuts them off, None where they are NULL.
-
-        Raises:
-            UserError: the server lacks one.
-            ServerError: it does not answer.
-        """
+        """Return variables as SET takes them back: whole where SHOW cuts them off, None where they are NULL."""
         with self.connect() as query:
             return exact_values(query, names)
 
     # Changing it
 
     def set_global(self, setting: Wanted) -> dict[str, str]:
-        """Set variables of the running server, and wait until they are in force.
+        """Set variables of the running server, None meaning NULL, and wait until they are in force.
 
         Variables that limit each other are set again until nothing changes any more. Where a variable that moved along with an
         earlier setting has not its own value, all begin from what they were before the study, so that what comes of a setting
         does not depend on those before it.
 
-        Args:
-            setting: variables with values; None is NULL.
-
         Returns:
             What is in force of them, read right after the last of them was set; the server may have rounded it.
-
-        Raises:
-            UserError: there is no such variable, it takes no such value, only a start can set it, or a privilege is missing;
-                or another dialin studies the server.
-            ServerError: the server does not answer, is another one than was written down, or refuses for another reason.
         """
         journal = self._must_have_journal()
         wanted = {self._variable(name): value for name, value in setting.items()}
@@ -234,9 +195,6 @@ class Attached:
 
         Returns:
             Why a variable could not be set, by its name.
-
-        Raises:
-            ServerError: the server does not answer, or is another one than was written down.
         """
         with self.to_change() as (query, _):
             return self._setter(query).set_what_can_be(wanted)
@@ -245,15 +203,7 @@ class Attached:
         return Setter(query, self._clock, self.patience, self.log_tail)
 
     def persist_only(self, setting: Wanted) -> None:
-        """Give variables values for the next start (SET PERSIST_ONLY).
-
-        Args:
-            setting: variables with values; None takes out what is persisted.
-
-        Raises:
-            UserError: the server cannot keep values so, takes no such value, or a privilege is missing.
-            ServerError: it does not answer, is another one than was written down, or refuses for another reason.
-        """
+        """Give variables values for the next start (SET PERSIST_ONLY); None removes what is persisted."""
         journal = self._must_have_journal()
         self.check_persists()
         wanted = {self._variable(name): value for name, value in setting.items()}
@@ -268,9 +218,6 @@ class Attached:
 
         Returns:
             By variable, what dialin left there and what is there; empty for nothing.
-
-        Raises:
-            ServerError: the server does not answer.
         """
         if not self._persisted_here:
             return {}
@@ -280,11 +227,7 @@ class Attached:
         return fresh
 
     def check_persists(self) -> None:
-        """Make sure that the server can be told values for its next start.
-
-        Raises:
-            UserError: it cannot.
-        """
+        """Raise UserError where the server cannot be given values for its next start."""
         if not has(self.build, Capability.PERSIST):
             raise UserError(
                 f"{self.build.id} cannot be told over SQL what to start with, as MySQL can from 8.0 on",
@@ -294,23 +237,14 @@ class Attached:
             raise UserError("The server does not load what is persisted: persisted_globals_load is OFF", "Switch it on first")
 
     def persisted(self) -> dict[str, str]:
-        """Return what the next start will be given; nothing where the server cannot keep that.
-
-        Raises:
-            ServerError: it does not answer.
-        """
+        """Return what the next start will be given; nothing where the server cannot keep that."""
         if not has(self.build, Capability.PERSIST):
             return {}
         with self.connect() as query:
             return _persisted(query)
 
     def bring_back_persisted(self, wanted: Mapping[str, str | None]) -> None:
-        """Give variables the values for the next start that they had; None takes them out.
-
-        Raises:
-            UserError: a privilege is missing.
-            ServerError: the server does not answer, is another one than was written down, or refuses.
-        """
+        """Give variables the values for the next start that they had; None takes them out."""
         with self.to_change() as (query, _):
             _persist(query, wanted)
         for name in wanted:
@@ -327,14 +261,14 @@ class Attached:
             ServerError: it failed, or the server was not restarted or does not answer; its output is in the error, and the way
                 out where a value that was persisted may be the reason.
         """
-        restart.words_of(command)
+        restart.split_command(command)
         known, started = self.pid, self._started()
         claimed = self.claim.connection is not None
         if self.journal is not None:
             self.journal.about_to_restart()
         try:
-            said = restart.run(command)
-            self._wait_for_restart(started, known, said)
+            printed = restart.run(command)
+            self._wait_for_restart(started, known, printed)
         except ServerError as error:
             self._process = None
             if not self._persisted_here or not self.is_gone():
@@ -346,21 +280,20 @@ class Attached:
         if claimed:
             self.claim.take()
 
-    def _wait_for_restart(self, started: float, known: int | None, said: str) -> None:
+    def _wait_for_restart(self, started: float, known: int | None, printed: str) -> None:
         self._process = None
         limit = self._clock.monotonic() + self.patience
-        while not self._runs_anew(started, known):
+        while not self._has_restarted(started, known):
             if self._clock.monotonic() > limit:
                 raise ServerError(
                     f"The server did not answer within {self.patience:.0f} s of its restart",
                     "See its log",
-                    self.log_tail() or said,
+                    self.log_tail() or printed,
                 )
             self._clock.sleep(_POLL)
 
-    def _runs_anew(self, started: float, known: int | None) -> bool:
-        """Tell whether the server answers and has another start."""
-        if self._account.socket is not None and not process.listens(self._account):
+    def _has_restarted(self, started: float, known: int | None) -> bool:
+        if self._account.socket is not None and not server_process.listens(self._account):
             return False
         try:
             now = self._started()

@@ -23,13 +23,13 @@ from dialin.model.study import Attachment
 from dialin.paths import replace_text
 from dialin.servers.assign import variable
 from dialin.servers.attached import restart as restarts
-from dialin.servers.attached import schema as schemas
-from dialin.servers.attached.build import AttachedBuild, check_same
+from dialin.servers.attached import study_schema as schemas
+from dialin.servers.attached.attached_build import AttachedBuild, check_same
 from dialin.servers.attached.entry import UndoEntry, check_same_server, read
 from dialin.servers.attached.locks import Locks
 from dialin.servers.attached.put_back import put_back
 from dialin.servers.attached.server import PATIENCE, Attached
-from dialin.servers.attached.written import WrittenJournal
+from dialin.servers.attached.undo_journal import WrittenJournal
 from dialin.servers.origin import machine
 
 SCHEMA = "dialin_sbtest"
@@ -43,9 +43,8 @@ _BEGIN_PATIENCE = 120.0
 class UndoLog:
     """The entries on this machine, a file each.
 
-    Args:
-        directory: where they are kept; made when the first is written.
-        clock: for waiting.
+    Raises:
+        UserError: from any method: an entry cannot be written or removed, or somebody made or replaced its schema.
     """
 
     def __init__(self, directory: Path, clock: Clock | None = None) -> None:
@@ -110,7 +109,7 @@ class UndoLog:
                 already or may not be made, or nothing can be written down; nothing was changed.
             ServerError: the server does not answer.
         """
-        with _in_words(self._directory):
+        with _as_user_errors(self._directory):
             self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
             with self._locks.held(_BEGIN, _BEGIN_PATIENCE) as taken:
                 if not taken:
@@ -143,23 +142,13 @@ class UndoLog:
         return entry
 
     def make_schema(self, entry: UndoEntry, attached: Attached) -> None:
-        """Make the schema of an entry.
-
-        Raises:
-            UserError: it may not be made, or somebody made it meanwhile.
-            ServerError: the server does not answer, is another one, or refuses.
-        """
+        """Make the schema of an entry."""
         if entry.schema is not None:
             with attached.to_change(PATIENCE) as (query, _):
                 schemas.make(query, entry.schema, entry.id, self._journals[entry.id].schema_was_made)
 
     def empty_schema(self, entry: UndoEntry, attached: Attached) -> None:
-        """Drop the tables of an entry's schema, so that its data can be prepared again.
-
-        Raises:
-            UserError: somebody replaced the schema.
-            ServerError: the server does not answer, is another one, or refuses.
-        """
+        """Drop the tables of an entry's schema, so that its data can be prepared again."""
         if entry.schema is not None:
             with attached.to_change(PATIENCE) as (query, _):
                 schemas.empty(query, entry.schema, entry.id)
@@ -197,7 +186,7 @@ class UndoLog:
         """
         attached.journal = None
         try:
-            with _in_words(self._directory):
+            with _as_user_errors(self._directory):
                 return self._undo(entry, attached, restart_command)
         finally:
             self._locks.release(entry.id)
@@ -243,21 +232,13 @@ class UndoLog:
             return True  # the directory is gone or full, and this process began the study
 
     def forget(self, entry: UndoEntry) -> None:
-        """Strike an entry out.
-
-        Raises:
-            UserError: its file cannot be removed.
-        """
+        """Strike an entry out."""
         self._journals.pop(entry.id, None)
         self.remove(entry.id)
 
     def remove(self, name: str) -> None:
-        """Remove the file of an entry, though it may not be readable.
-
-        Raises:
-            UserError: it cannot be removed.
-        """
-        with _in_words(self._directory):
+        """Remove the file of an entry, though it may not be readable."""
+        with _as_user_errors(self._directory):
             self._path(name).unlink(missing_ok=True)
             self._locks.remove(name)
 
@@ -268,7 +249,7 @@ class UndoLog:
         # replace_text makes a file anew; it must be private from its first byte on.
         before = os.umask(0o077)
         try:
-            with _in_words(self._directory):
+            with _as_user_errors(self._directory):
                 self._directory.mkdir(parents=True, exist_ok=True)
                 self._locks.take(entry.id)  # anew where somebody cleared the directory
                 replace_text(self._path(entry.id), json.dumps(asdict(entry)))
@@ -325,7 +306,7 @@ def _describe(
 
 
 @contextmanager
-def _in_words(directory: Path) -> Iterator[None]:
+def _as_user_errors(directory: Path) -> Iterator[None]:
     """Say in words what the file system does not let dialin do."""
     try:
         yield
@@ -337,7 +318,6 @@ def _in_words(directory: Path) -> Iterator[None]:
 
 
 def _sync(directory: Path) -> None:
-    """Have the names in a directory on disk, too."""
     descriptor = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(descriptor)

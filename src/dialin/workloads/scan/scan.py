@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from dialin.errors import ServerError, UserError, WorkloadError
+from dialin.model.query import Query
 from dialin.model.workload import LoadTraits, Runs, WorkloadSpec
 from dialin.servers.account import Account
-from dialin.servers.connection import Query, RefusedError, connect, quoted
+from dialin.servers.connection import RefusedError, connect, quoted
 from dialin.text import size
 from dialin.workloads.base import Target, Workload
 from dialin.workloads.scan import cold, table

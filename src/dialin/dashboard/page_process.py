@@ -1,0 +1,71 @@
+"""Starts the live page as a process of its own beside a study, so that it outlives it: a study that dies is seen to be dead."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO
+
+from dialin.errors import DialinError
+
+_PATIENCE = 60.0
+"""Seconds that the page may take to begin on a busy machine."""
+
+_MOST_READ = 4096
+
+
+def command(directory: Path) -> list[str]:
+    """Return what serves the live page of a study beside it."""
+    # -P: what lies in the directory where the user stands is not taken for a part of Python.
+    return [sys.executable, "-P", "-m", "dialin", "watch", str(directory.absolute()), "--beside"]
+
+
+def start(arguments: Sequence[str], patience: float = _PATIENCE) -> tuple[subprocess.Popen[bytes], str]:
+    """Start the page; return its process and the link that opens it, which it must write within `patience` seconds.
+
+    It gets a session of its own, so that Ctrl-C at the terminal reaches the study alone.
+
+    Raises:
+        DialinError: it does not begin.
+    """
+    try:
+        process = subprocess.Popen(
+            arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+        )
+    except OSError as error:
+        raise _did_not_begin(error.strerror or str(error)) from error
+    said, complained = process.stdout, process.stderr
+    assert said is not None  # noqa: S101 - both are piped
+    assert complained is not None  # noqa: S101
+    with said, complained:
+        link = _first_line(said, patience)
+        if link.startswith("http"):
+            return process, link
+        process.kill()
+        process.wait()
+        last = complained.read(_MOST_READ).decode("utf-8", "replace").strip().rpartition("\n")[2].removeprefix("dialin: ")
+    raise _did_not_begin(last or "it said nothing")
+
+
+def _did_not_begin(why: str) -> DialinError:
+    return DialinError(f"The live page did not begin: {why}", "The study goes on without; try: dialin watch DIR")
+
+
+def hand_over(link: str) -> None:
+    """Tell the process that started this one the link, and let go of its streams: from here on this one stands alone."""
+    print(link, flush=True)  # noqa: T201 - what is started beside a study has nothing else to say
+    with open(os.devnull, "r+b", buffering=0) as nothing:  # noqa: PTH123 - a device
+        for stream in (0, 1, 2):
+            os.dup2(nothing.fileno(), stream)
+
+
+def _first_line(stream: IO[bytes], patience: float) -> str:
+    with selectors.DefaultSelector() as selector:
+        selector.register(stream, selectors.EVENT_READ)
+        if not selector.select(patience):
+            return ""
+    return stream.readline(_MOST_READ).decode("ascii", "replace").strip()

@@ -1,0 +1,125 @@
+"""Serves the page: on loopback unless told, by one quiet process that gives way to everything else on the machine."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import ipaddress
+import logging
+import os
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from dialin.dashboard.guard import Served
+from dialin.errors import UserError
+
+NICENESS = 10
+"""How far the page stands back behind the study."""
+
+_PATIENCE = 2
+"""Seconds that streams may take to close when the page ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the page is served.
+
+    Attributes:
+        is_loopback: whether this machine alone can reach it.
+        is_wildcard: whether every address of the machine serves it.
+    """
+
+    host: str
+    port: int
+    is_loopback: bool
+    is_wildcard: bool
+
+    @property
+    def origin(self) -> str:
+        """What the page's address begins with."""
+        host = socket.getfqdn() if self.is_wildcard else self.host
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
+
+    @property
+    def cookie(self) -> str:
+        """The name of the page's cookie."""
+        return f"dialin_watch_{self.port}"
+
+    @property
+    def served(self) -> Served:
+        """Under which names the page is served."""
+        own = {self.host, socket.gethostname(), socket.getfqdn()} if not self.is_loopback else {self.host}
+        return Served(frozenset(name.lower() for name in own), any_address=self.is_wildcard)
+
+
+def listen(host: str, port: int) -> tuple[socket.socket, Place]:
+    """Begin to listen; port 0 is any free one.
+
+    Raises:
+        UserError: the port is taken, or the host is not this machine.
+    """
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listening = socket.create_server(address[:2], family=family)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise UserError(f"Port {port} of {host} is taken", "Name another --port, or leave it out for a free one") from error
+        if error.errno in (errno.EACCES, errno.EPERM):
+            raise UserError(f"Port {port} of {host} may not be listened on", "Name a --port from 1024 on") from error
+        raise UserError(f"{host} is no name or address of this machine", "Name one with --host, or leave it out") from error
+    bound = ipaddress.ip_address(listening.getsockname()[0].partition("%")[0])
+    return listening, Place(host, listening.getsockname()[1], bound.is_loopback, bound.is_unspecified)
+
+
+class PageServer(uvicorn.Server):
+    """A server that ends at the first signal, though streams are open."""
+
+    def __init__(self, app: ASGIApp, end_streams: Callable[[], None]) -> None:
+        config = uvicorn.Config(
+            app,
+            log_config=None,
+            access_log=False,
+            lifespan="on",
+            loop="asyncio",
+            ws="none",
+            server_header=False,
+            timeout_graceful_shutdown=_PATIENCE,
+        )
+        super().__init__(config)
+        self._end_streams = end_streams
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """End at a signal."""
+        super().handle_exit(sig, frame)
+        self.end()
+
+    def end(self) -> None:
+        """End soon; may be called from a signal's handler."""
+        self.should_exit = True
+        with suppress(RuntimeError):  # its loop has ended
+            asyncio.get_running_loop().call_soon_threadsafe(self._end_streams)
+
+
+def keep_faults(path: Path) -> None:
+    """Let the server's log hold its own faults alone, in a file that is made when there is one; no link ever reaches it."""
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    file = logging.FileHandler(path, delay=True)
+    for name in ("uvicorn", "asyncio"):
+        log = logging.getLogger(name)
+        log.handlers = [file]
+        log.setLevel(logging.ERROR)
+        log.propagate = False
+
+
+def stand_back() -> None:
+    """Let everything else on the machine go first."""
+    with suppress(OSError):
+        os.nice(NICENESS)

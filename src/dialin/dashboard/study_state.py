@@ -1,0 +1,76 @@
+"""How a study stands, from outside: whether it runs, has ended, or died, and what may be done about it. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from dialin.model.progress import Progress, SessionState
+from dialin.model.verdict import Outcome, Verdict
+from dialin.text import visible
+
+_SAFE = "Every finished trial is safe"
+
+
+class State(StrEnum):
+    """How a study stands."""
+
+    READYING = "readying"
+    RUNNING = "running"
+    FINISHED = "finished"
+    STOPPED = "stopped"
+    FAILED = "failed"
+    DEAD = "dead"
+    RESTING = "resting"
+
+
+@dataclass(frozen=True, slots=True)
+class StateText:
+    """A state in a word or two, and in a sentence."""
+
+    name: str
+    sentence: str
+
+
+def state_of(progress: Progress | None, verdict: Verdict | None, *, held: bool) -> State:
+    """Return how a study stands."""
+    if progress is None:
+        return State.READYING if held else State.FINISHED if verdict is not None else State.RESTING
+    if held and progress.session is SessionState.RUNNING:
+        return State.READYING if progress.ends is None else State.RUNNING
+    return {
+        SessionState.RUNNING: State.DEAD,
+        SessionState.FINISHED: State.FINISHED,
+        SessionState.STOPPED: State.STOPPED,
+        SessionState.FAILED: State.FAILED,
+    }[progress.session]
+
+
+def text_of(state: State, progress: Progress | None, verdict: Verdict | None) -> StateText:
+    """Return the text of a state."""
+    if state is State.FINISHED and _is_open(verdict):
+        sentence = "Its minutes are spent and nothing is proven yet. More minutes go on where it stood:"
+        return StateText("Ended, unresolved", sentence)
+    reason = visible(progress.reason if progress else "").rstrip(".")
+    return {
+        State.READYING: StateText("Getting ready", "Data and servers are made ready; the first trial begins when they are."),
+        State.RUNNING: StateText("Running", ""),
+        State.FINISHED: StateText("Finished", "The verdict stands below."),
+        State.STOPPED: StateText("Stopped", f"{_SAFE}. Go on where it stood:"),
+        State.FAILED: StateText("Failed", f"{reason}. {_SAFE}. Mend that, then go on:"),
+        State.DEAD: StateText("Dead", f"Its process was killed, or the machine went down. {_SAFE}. Go on where it stood:"),
+        State.RESTING: StateText("Not running", "It has no verdict yet. Go on where it stood:"),
+    }[state]
+
+
+def resume_command(state: State, verdict: Verdict | None, command: str, minutes: float) -> str:
+    """Return the command that goes on with a study; nothing where it runs, or has its verdict."""
+    if state in (State.READYING, State.RUNNING):
+        return ""
+    if state is not State.FINISHED:
+        return command
+    return f"{command} --minutes {2 * minutes:g}" if _is_open(verdict) else ""
+
+
+def _is_open(verdict: Verdict | None) -> bool:
+    return verdict is None or verdict.verdict is Outcome.UNRESOLVED

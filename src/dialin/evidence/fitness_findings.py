@@ -1,0 +1,114 @@
+"""Facts of a machine → what they do to a measurement, and how to mend it.
+
+What is said is read from the kernel's own documentation, from the servers' sources and manuals, or was measured on builds,
+which are then named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dialin.evidence import fitness_disk, fitness_limits, fitness_machine
+from dialin.evidence.client_limits import FOREIGN
+from dialin.model.fitness import Facts, Finding, LoadFacts, Severity
+from dialin.model.trial import LOST_STOLEN
+from dialin.text import counted, exact_percent, listed, percent, visible
+
+_SOME_LOAD = 0.03
+_SOME_STEAL, _MUCH_STEAL = 0.01, 0.05
+_SOME_WAITING = 0.1
+_SOME_WAITING_FOR_MEMORY = 0.01
+
+
+def findings(facts: Facts, space_needed: int) -> list[Finding]:
+    """Return the findings, the most important first; a study needs so many bytes of disk."""
+    results = [look(facts, space_needed) for look in _LOOKS.values()]
+    order = [Severity.BAD, Severity.NOTICE, Severity.GOOD]
+    return sorted((finding for finding in results if finding), key=lambda finding: order.index(finding.severity))
+
+
+def unknown_subjects(facts: Facts) -> list[str]:
+    """Return the subjects of which this machine tells nothing."""
+    return [subject for subject, look in _LOOKS.items() if look(facts, 0) is None]
+
+
+def other_load(load: LoadFacts, cpus: int) -> Finding | None:
+    """Judge what else runs now."""
+    if load.busy is None:
+        return None
+    names = [f"{visible(busy.name)} ({busy.pid}) {percent(busy.cpus)} of one" for busy in load.busiest]
+    waiting = f", {counted(load.runnable, 'task')} on them or waiting for one" if load.runnable else ""
+    observed = f"{percent(load.busy)} of {counted(cpus, 'CPU')} busy{waiting}"
+    if load.busy < _SOME_LOAD:
+        return Finding.good("other load", observed)
+    return Finding(
+        "other load",
+        observed + (f"; most by {listed(names)}" if names else ""),
+        Severity.BAD if load.busy >= FOREIGN else Severity.NOTICE,
+        "Other programs take CPU from whichever candidate runs at the time. A study warns where they took "
+        f"{exact_percent(FOREIGN)} or more.",
+        "Stop them, or wait until they are done.",
+    )
+
+
+def waiting(load: LoadFacts) -> Finding | None:
+    """Judge whether tasks wait for what a server will need."""
+    waits = {"a CPU": load.waited_cpu, "a disk": load.waited_io, "memory": load.waited_memory}
+    told = {what: share for what, share in waits.items() if share is not None}
+    if not told:
+        return None
+    observed = f"some task waited for {listed([f'{what} {percent(share)}' for what, share in told.items()])} of the time"
+    short = (load.waited_memory or 0.0) >= _SOME_WAITING_FOR_MEMORY
+    if not short and max(told.values()) < _SOME_WAITING:
+        return Finding.good("waiting (PSI)", observed)
+    return Finding(
+        "waiting (PSI)",
+        observed,
+        Severity.NOTICE,
+        "There is a queue before any load of ours, and the server will stand in it.",
+        "Find who waits, and stop it or wait until it is done:",
+        "pidstat -dru 1",
+    )
+
+
+def steal(load: LoadFacts) -> Finding | None:
+    """Judge how much CPU time a hypervisor keeps."""
+    now, since = load.stolen, load.stolen_since_boot
+    if now is None or since is None:
+        return None
+    observed = f"{percent(now)} now, {percent(since)} of the CPU time that was wanted since the start"
+    worst = max(now, since)
+    if worst < _SOME_STEAL:
+        return Finding.good("steal", observed, "An idle machine hardly shows it: only what is wanted can be stolen.")
+    return Finding(
+        "steal",
+        observed,
+        Severity.BAD if worst >= _MUCH_STEAL else Severity.NOTICE,
+        "The hypervisor gives CPU time to others, at the cost of whichever candidate runs. Seconds in which it keeps "
+        f"{exact_percent(LOST_STOLEN)} or more are left out of a verdict; less than that remains as noise.",
+        "Take a machine with CPUs of its own (dedicated, or metal), or measure when the neighbours are quiet.",
+    )
+
+
+_LOOKS: dict[str, Callable[[Facts, int], Finding | None]] = {
+    "CPUs": lambda facts, _: fitness_machine.cpus(facts.cpu),
+    "CPU governor": lambda facts, _: fitness_machine.governor(facts.cpu),
+    "turbo": lambda facts, _: fitness_machine.turbo(facts.cpu),
+    "clock source": lambda facts, _: fitness_machine.clock(facts.cpu),
+    "NUMA": lambda facts, _: fitness_machine.numa(facts.cpu),
+    "memory": lambda facts, _: fitness_machine.memory(facts.memory),
+    "swap": lambda facts, _: fitness_machine.swap(facts.memory, facts.load.swapped),
+    "huge pages": lambda facts, _: fitness_machine.huge_pages(facts.memory),
+    "file system": lambda facts, _: fitness_disk.file_system(facts.disk),
+    "disk": lambda facts, _: fitness_disk.device(facts.disk),
+    "fsync": lambda facts, _: fitness_disk.fsync(facts.disk, facts.load.busy),
+    "free space": lambda facts, needed: fitness_disk.space(facts.disk, needed),
+    "other load": lambda facts, _: other_load(facts.load, facts.cpu.usable),
+    "waiting (PSI)": lambda facts, _: waiting(facts.load),
+    "steal": lambda facts, _: steal(facts.load),
+    "open files": lambda facts, _: fitness_limits.open_files(facts.limits),
+    "asynchronous I/O": lambda facts, _: fitness_limits.aio(facts.limits),
+    "container": lambda facts, _: fitness_limits.container(facts.limits, facts.place, facts.cpu.usable),
+    "hypervisor": lambda facts, _: fitness_limits.hypervisor(facts.place),
+}
+"""What is looked at, by its subject."""

@@ -1,0 +1,226 @@
+"""Limits that were hit: a table, told whether or not candidates differ."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from dialin.evidence import measured
+from dialin.evidence.measured import Measured
+from dialin.evidence.reasons import shared_figures, sources
+from dialin.evidence.reasons.phrases import holding_for, in_unit
+from dialin.evidence.reasons.rule import Of, by_candidate, per_second, per_transaction, quotient, setting, values_of
+from dialin.model.record import StudyRecord
+from dialin.model.why import Chart, Reason, ReasonKind
+from dialin.text import number, percent
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A limit.
+
+    Attributes:
+        code: for scripts and for the table in the docs.
+        of: how near a trial came to it.
+        hit: the figure from which on it was hit.
+        sentence: the words, from the figure of the candidate that came nearest, on average over its trials.
+    """
+
+    code: str
+    name: str
+    unit: str
+    of: Of
+    hit: float
+    sentence: Callable[[float], str]
+    source: str
+
+
+def limits(record: StudyRecord, trials: Sequence[Measured]) -> list[Reason]:
+    """Return the limits that candidates hit on average over their trials."""
+    reasons = (_check(limit, record, trials) for limit in LIMITS)
+    return [reason for reason in reasons if reason is not None]
+
+
+def _check(limit: Limit, record: StudyRecord, trials: Sequence[Measured]) -> Reason | None:
+    grouped = by_candidate(values_of(limit.of, trials), trials, measured.names(trials, record))
+    means = {name: statistics.fmean(values) for name, values in grouped.items()}
+    over = [name for name, mean in means.items() if mean >= limit.hit]
+    if not over:
+        return None
+    worst = max(over, key=means.__getitem__)
+    which = holding_for(over, record)
+    return Reason(
+        code=limit.code,
+        kind=ReasonKind.LIMIT,
+        text=f"{in_unit(limit.sentence(means[worst]), record)}{which}.",
+        source=limit.source,
+        strength=0.0,
+        chart=Chart(title=limit.name, unit=limit.unit, values=grouped),
+    )
+
+
+def _most(probe: str, gauge: str) -> Of:
+    def figure(one: Measured) -> float | None:
+        seen = one.gauge(probe, gauge)
+        return None if seen is None else seen.most
+
+    return figure
+
+
+def _queued(one: Measured) -> float | None:
+    return _most("innodb", "queries_queued")(one) if shared_figures.thread_concurrency(one) else None
+
+
+def _checkpoint_most(one: Measured) -> float | None:
+    age, capacity = _most("innodb", "checkpoint_age")(one), shared_figures.redo_capacity(one)
+    return None if age is None or not capacity else age / capacity
+
+
+def _server_cpu(one: Measured) -> float | None:
+    costs = one.trial.costs
+    if costs is None or costs.server_cpu is None or costs.seconds <= 0:
+        return None
+    return costs.server_cpu / costs.seconds / (one.server_cpus or costs.cpus)
+
+
+def _purge_behind(one: Measured) -> float | None:
+    """Return the growth of the history list by the transaction, where it grew long."""
+    seen, growth = one.gauge("innodb", "history_list"), shared_figures.history_growth(one)
+    if seen is None or growth is None or one.transactions <= 0:
+        return None
+    return growth / one.transactions if seen.last >= _LONG_HISTORY else 0.0
+
+
+_LONG_HISTORY = 5_000.0
+
+LIMITS: tuple[Limit, ...] = (
+    Limit(
+        "connections_refused",
+        "connections refused",
+        "a second",
+        per_second("status", "Connection_errors_max_connections"),
+        1e-9,
+        lambda x: f"Connections were refused for max_connections ({number(x)} a second)",
+        sources.CONNECTIONS,
+    ),
+    Limit(
+        "connections_near_limit",
+        "connections, of max_connections",
+        "share",
+        quotient(_most("status", "Threads_connected"), setting("max_connections")),
+        0.95,
+        lambda x: f"{percent(min(x, 1.0))} of max_connections were in use",  # an administrator may have one more
+        sources.CONNECTIONS,
+    ),
+    Limit(
+        "log_buffer_full",
+        "waits for room in the log buffer",
+        "a second",
+        per_second("status", "Innodb_log_waits"),
+        0.02,
+        lambda x: f"The log buffer was too small: transactions waited for room in it {number(x)} times a second",
+        sources.LOG_BUFFER,
+    ),
+    Limit(
+        "no_free_page",
+        "waits for a free page",
+        "a second",
+        per_second("status", "Innodb_buffer_pool_wait_free"),
+        0.02,
+        lambda x: f"No page of the buffer pool was free {number(x)} times a second: flushing did not keep up",
+        sources.BUFFER_POOL,
+    ),
+    Limit(
+        "redo_log_full",
+        "checkpoint age, of the redo log",
+        "share",
+        _checkpoint_most,
+        0.75,
+        lambda x: (
+            f"{percent(x)} of the redo log were in use, so that pages were flushed for its sake: it is small for this load"
+        ),
+        sources.REDO_LOG,
+    ),
+    Limit(
+        "io_capacity_max_reached",
+        "pages written, of innodb_io_capacity_max",
+        "share",
+        quotient(shared_figures.pages_flushed, setting("innodb_io_capacity_max")),
+        0.85,  # the page cleaner sleeps a second before it writes: at its limit all the time it comes to 0.89 (read on 5.6.24)
+        lambda x: f"Flushing wrote {percent(x)} of what innodb_io_capacity_max allows it",
+        sources.IO_CAPACITY,
+    ),
+    Limit(
+        "table_cache_full",
+        "tables put out of the cache",
+        "a second",
+        per_second("status", "Table_open_cache_overflows"),
+        0.1,
+        lambda x: f"The table cache was full: {number(x)} tables a second were put out of it",
+        sources.TABLE_CACHE,
+    ),
+    Limit(
+        "open_files_near_limit",
+        "open files, of open_files_limit",
+        "share",
+        quotient(_most("status", "Open_files"), setting("open_files_limit")),
+        0.95,
+        lambda x: f"{percent(x)} of open_files_limit were in use",
+        sources.OPEN_FILES,
+    ),
+    Limit(
+        "queries_queued_for_concurrency",
+        "queries queued",
+        "at the most",
+        _queued,
+        1.0,
+        lambda x: f"innodb_thread_concurrency kept up to {number(x)} queries waiting",
+        sources.CONCURRENCY,
+    ),
+    Limit(
+        "purge_behind",
+        "growth of the history list",
+        "undo logs a transaction",
+        _purge_behind,
+        0.5,
+        lambda x: f"Purge did not keep up: the history list grew by {number(x)} for each transaction",
+        sources.PURGE,
+    ),
+    Limit(
+        "temporary_tables_on_disk",
+        "temporary tables on disk, of all",
+        "share",
+        quotient(per_second("status", "Created_tmp_disk_tables"), per_second("status", "Created_tmp_tables"), least=0.1),
+        0.1,
+        lambda x: f"{percent(min(x, 1.0))} of the temporary tables went to disk",
+        sources.TEMPORARY,
+    ),
+    Limit(
+        "sort_buffer_full",
+        "passes that merge sorted runs",
+        "a second",
+        per_transaction("status", "Sort_merge_passes"),
+        0.05,
+        lambda x: f"Sorts did not fit sort_buffer_size: {number(x)} merge passes a transaction",
+        sources.SORTING,
+    ),
+    Limit(
+        "server_cpu_full",
+        "CPU of the server, of what it may use",
+        "share",
+        _server_cpu,
+        0.95,
+        lambda x: f"The server used {percent(min(x, 1.0))} of the CPUs that it may use",
+        sources.PROC_STAT,
+    ),
+    Limit(
+        "memory_short",
+        "some task waited for memory",
+        "share of the time",
+        per_second("machine", "pressure_memory_seconds"),
+        0.01,
+        lambda x: f"Memory was short: some task waited for it {percent(x)} of the time",
+        sources.PRESSURE,
+    ),
+)

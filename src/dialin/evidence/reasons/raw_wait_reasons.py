@@ -1,0 +1,95 @@
+"""What the raw waits say: one trial each, with costly instruments on, so told without an interval."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dialin.evidence.reasons import sources
+from dialin.evidence.reasons.significance import Pair
+from dialin.model.evidence import ALL
+from dialin.model.why import Chart, Reason, ReasonKind, WaitSummary
+from dialin.text import number, percent, visible
+
+CODE = "raw_waits"
+EVENT = "event_waits"
+"""The rule that tells of the same instruments in clean trials, where their builds count them there."""
+
+_MOST = 3
+_LEAST_SECONDS = 0.001
+_LEAST_RATIO = 1.5
+
+
+def raw_reasons(waits: Sequence[WaitSummary], compared: Pair) -> list[Reason]:
+    """Return a reason for each instrument whose waits a second differ by half and more, the most waited for first.
+
+    There is none unless raw waits of both candidates were collected.
+    """
+    if not {compared.baseline, compared.other} <= {one.candidate for one in waits}:
+        return []
+    own = {(one.candidate, one.instrument): one for one in waits if one.operation == ALL}
+    found = []
+    for instrument in dict.fromkeys(one.instrument for one in waits):
+        pair = [own.get((name, instrument)) for name in (compared.baseline, compared.other)]
+        seconds = [_waited(one) if one else 0.0 for one in pair]
+        low, high = sorted(seconds)
+        if high >= _LEAST_SECONDS and high >= _LEAST_RATIO * low:
+            worst = pair[seconds.index(high)]
+            found.append((high, _reason(instrument, seconds, worst, waits, compared)))
+    return [reason for _, reason in sorted(found, key=lambda one: -one[0])[:_MOST]]
+
+
+def with_longest(reason: Reason, waits: Sequence[WaitSummary], compared: Pair) -> Reason:
+    """Return a reason on an event with the share of its ten longest waits, where raw waits tell it."""
+    own = [one for one in _of_event(reason, waits) if one.candidate in (compared.baseline, compared.other)]
+    if not own:
+        return reason
+    worst = max(own, key=_waited)
+    more = f"; the ten longest raw waits are {percent(worst.ten_share)} of all with {visible(worst.candidate)}."
+    return reason.model_copy(update={"text": reason.text.removesuffix(".") + more})
+
+
+def is_explained_by(reason: Reason, moved: Sequence[Reason]) -> bool:
+    """Whether what a reason on raw waits says is told by one on clean trials, which has an interval."""
+    return any(one.code == EVENT and _title(one) == _title(reason) for one in moved)
+
+
+def _titled(name: str) -> str:
+    """Return the title of a chart of an event's waits, the same for clean trials and for raw waits."""
+    return f"{name}, s waited a second"
+
+
+def _title(reason: Reason) -> str:
+    return reason.chart.title if reason.chart else ""
+
+
+def _of_event(reason: Reason, waits: Sequence[WaitSummary]) -> list[WaitSummary]:
+    if reason.code != EVENT:
+        return []
+    return [
+        one for one in waits if one.operation == ALL and _titled(visible(one.instrument.rpartition("/")[2])) == _title(reason)
+    ]
+
+
+def _waited(one: WaitSummary) -> float:
+    return one.per_second * one.mean_ns / 1e9
+
+
+def _reason(
+    instrument: str, seconds: Sequence[float], worst: WaitSummary | None, waits: Sequence[WaitSummary], compared: Pair
+) -> Reason:
+    name = visible(instrument.rpartition("/")[2])
+    here, there = (f"{number(value)} s" if value > 0 else "none" for value in seconds)
+    share = f"; the ten longest waits are {percent(worst.ten_share)} of it" if worst else ""
+    text = (
+        f"{name}: {here} waited a second with {visible(compared.baseline)}, {there} with {visible(compared.other)}{share}. "
+        "These are raw waits of a trial each, collected with their instruments on: there is no interval."
+    )
+    charted = [one for one in waits if one.instrument == instrument and one.operation == ALL]
+    return Reason(
+        code=CODE,
+        kind=ReasonKind.RAW,
+        text=text,
+        source=sources.WAIT_HISTORY,
+        strength=0.0,
+        chart=Chart(title=_titled(name), unit="", values={one.candidate: [_waited(one)] for one in charted}),
+    )

@@ -1,0 +1,242 @@
+"""Judges every rule alike: what moved between two candidates, surely and enough to matter."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dialin.evidence import measured
+from dialin.evidence.measured import Measured
+from dialin.evidence.reasons.phrases import in_unit
+from dialin.evidence.reasons.rule import Rule, by_candidate, values_of
+from dialin.model.record import StudyRecord
+from dialin.model.study import Goal
+from dialin.model.verdict import Estimate
+from dialin.model.why import Chart, Reason, ReasonKind
+from dialin.stats import blocks
+from dialin.text import change, number, percent, size, visible
+
+MOST = 6
+"""Reasons that are told at the most."""
+
+_A_THEME = {"waits": 2, "semaphores": 2}
+"""Reasons of a theme that are told at the most; of others one: a page that is not in memory shows in many figures."""
+
+_TOGETHER = 0.5
+"""The correlation with the goal from which on a figure moved with the verdict."""
+
+_FEWEST = 4
+"""Trials that a correlation takes."""
+
+_STANDSTILL = 0.01
+
+_UNITS = {size: "bytes", percent: "share"}
+"""What a chart is told of a figure that a sentence writes so."""
+
+_TIMES = 3.0
+"""The ratio from which on a rise is told as a factor: a percentage of four digits is not read."""
+
+FAR = 50.0
+"""The ratio from which on two figures are told as they are: next to nothing has no logarithm, and no interval to speak of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """The two candidates that reasons compare.
+
+    Attributes:
+        other: the recommended candidate; where that is the baseline, the one that the goal tells furthest apart from it.
+        differ: whether the goal itself tells them apart.
+    """
+
+    baseline: str
+    other: str
+    differ: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Followed:
+    rule: Rule
+    values: Mapping[int, float]
+    fits: tuple[blocks.Fit, ...]
+
+
+def pair(record: StudyRecord, trials: Sequence[Measured]) -> Pair | None:
+    """Return what is compared; None where no other candidate can be compared with the baseline."""
+    baseline = record.spec.baseline
+    fit = _fit({one.trial.id: one.value for one in trials}, trials, baseline, measured.names(trials, record))
+    if fit is None:
+        return None
+    others = [name for name in fit.names if name != baseline]
+    alpha = 1 - record.spec.confidence
+    verdict = record.verdict
+    if verdict is not None and verdict.recommended_candidate in others:
+        other = verdict.recommended_candidate
+    else:
+        other = max(others, key=lambda name: abs(math.log(fit.ratio(name, baseline, alpha).mean)))
+    judged = next((one.goal_ratio or one.ratio for one in verdict.candidates if one.name == other), None) if verdict else None
+    return Pair(baseline, other, (judged or fit.ratio(other, baseline, alpha)).excludes_one)
+
+
+def find_changes(rules: Sequence[Rule], record: StudyRecord, trials: Sequence[Measured], compared: Pair) -> list[Reason]:
+    """Return what is told of what moved between two candidates, strongest first: of one theme one or two, six in all."""
+    reasons: list[Reason] = []
+    themes: list[str] = []
+    for theme, reason in moved(rules, record, trials, compared):
+        if themes.count(theme) < _A_THEME.get(theme, 1) and len(reasons) < MOST:
+            reasons.append(reason)
+            themes.append(theme)
+    return reasons
+
+
+def moved(rules: Sequence[Rule], record: StudyRecord, trials: Sequence[Measured], compared: Pair) -> list[tuple[str, Reason]]:
+    """Return all that moved between two candidates, each with its theme, strongest first.
+
+    A figure is compared within blocks on the ratio scale, as throughput is. A hundred and more figures are looked at, and by
+    luck alone some of them would seem to move: their intervals are those of Benjamini and Yekutieli for what a search
+    selected (JASA 100, 2005) by Benjamini and Hochberg's procedure, on top of Tukey's for the pairs of candidates. Of the
+    figures that are told no more than the study's error, 5 % by default, are expected to be luck; where no candidate differs in
+    anything, something is told in no more than that share of studies.
+
+    Figures too small to matter, whoever they favour, are not looked at and so not counted. Kept are those whose interval, and
+    that of their guard, leaves out no change, that changed by what matters, and that moved with the goal (a correlation of
+    0.5 at least over trials less their block's mean) where the goal itself tells the two apart. They are ordered by how far
+    they moved at the least.
+    """
+    names = measured.names(trials, record)
+    followed = [one for rule in rules if (one := _follow(rule, trials, names, compared)) is not None]
+    selected = _selected(followed, compared, 1 - record.spec.confidence)
+    goals = {one.trial.id: _natural(one, record.spec.goal) for one in trials if one.value > 0}
+    reasons = []
+    for one, ratio in selected:
+        together = correlation(one.values, goals, trials)
+        if compared.differ and together is not None and abs(together) < _TOGETHER:
+            continue
+        reasons.append((one.rule.theme, _reason(one, ratio, together, trials, record, compared)))
+    return sorted(reasons, key=lambda one: -one[1].strength)
+
+
+def correlation(values: Mapping[int, float], goals: Mapping[int, float], trials: Sequence[Measured]) -> float | None:
+    """Return Pearson's correlation of two figures over trials, both as logarithms less the mean of their block.
+
+    None where there are fewer than four trials, or one of the two does not vary.
+    """
+    used = [one for one in trials if one.trial.id in values and goals.get(one.trial.id, 0.0) > 0]
+    if len(used) < _FEWEST:
+        return None
+    left = _less_block([values[one.trial.id] for one in used], used)
+    right = _less_block([goals[one.trial.id] for one in used], used)
+    size = float(np.linalg.norm(left) * np.linalg.norm(right))
+    return float(np.clip(left @ right / size, -1, 1)) if size > 1e-12 else None
+
+
+def _natural(one: Measured, goal: Goal) -> float:
+    """Return the goal's own measure, above zero: variation and latency are compared as their inverses."""
+    return one.value if goal is Goal.THROUGHPUT else 1 / one.value
+
+
+def _less_block(values: Sequence[float], used: Sequence[Measured]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    some = [value for value in values if value > 0]
+    least = _STANDSTILL * float(np.median(some)) if some else 1.0
+    logs = np.log(np.maximum(np.asarray(values, dtype=float), least))
+    strata = [one.stratum for one in used]
+    means = {stratum: float(np.mean([x for x, s in zip(logs, strata, strict=True) if s == stratum])) for stratum in set(strata)}
+    return np.asarray([x - means[s] for x, s in zip(logs, strata, strict=True)])
+
+
+def _follow(rule: Rule, trials: Sequence[Measured], names: Sequence[str], compared: Pair) -> _Followed | None:
+    """Return what a rule saw, where there is enough of it to matter and the two candidates can be compared by it."""
+    values = values_of(rule.of, trials)
+    means = {name: float(np.mean(own)) for name, own in by_candidate(values, trials, names).items()}
+    if not means or max(means.values()) < rule.floor or max(means.values()) <= 0:
+        return None
+    if not {compared.baseline, compared.other} <= means.keys():
+        return None
+    fits = [_fit(values, trials, compared.baseline, names)]
+    if rule.guard is not None:
+        fits.append(_fit(values_of(rule.guard, trials), trials, compared.baseline, names))
+    usable = tuple(fit for fit in fits if fit is not None and compared.other in fit.names and fit.dof > 0)
+    return _Followed(rule, values, usable) if len(usable) == len(fits) else None
+
+
+def _fit(values: Mapping[int, float], trials: Sequence[Measured], baseline: str, names: Sequence[str]) -> blocks.Fit | None:
+    """Fit a figure over the candidates that chains of common blocks tie to the baseline."""
+    seen = [one.observation(values[one.trial.id]) for one in trials if one.trial.id in values]
+    groups = blocks.components(seen, names)
+    return blocks.fit(seen, next((group for group in groups if baseline in group), ()))
+
+
+def _selected(followed: Sequence[_Followed], compared: Pair, alpha: float) -> list[tuple[_Followed, Estimate]]:
+    """Return what moved, with intervals for what a search selected.
+
+    The largest number R of figures whose intervals at alpha R / m leave out no change is what Benjamini and Hochberg's
+    procedure selects of m; it is found from above.
+    """
+    count = len(followed)
+    changed: list[tuple[_Followed, Estimate]] = []
+    many = count
+    while many:
+        share = max(alpha * many / count, 1e-9)
+        changed = [(one, ratio) for one in followed if (ratio := _moved(one, compared, share)) is not None]
+        if len(changed) >= many:
+            break
+        many = len(changed)
+    return [(one, ratio) for one, ratio in changed if abs(math.log(ratio.mean)) >= math.log1p(one.rule.least)]
+
+
+def _moved(one: _Followed, compared: Pair, alpha: float) -> Estimate | None:
+    ratios = [fit.ratio(compared.other, compared.baseline, alpha) for fit in one.fits]
+    same = len({ratio.mean > 1 for ratio in ratios}) == 1
+    return ratios[0] if same and all(ratio.excludes_one for ratio in ratios) else None
+
+
+def at_least(ratio: Estimate) -> float:
+    """Return by how many doublings or halvings a figure moved at the least; 0 where it may not have moved."""
+    if ratio.low is None or ratio.high is None or ratio.low <= 1 <= ratio.high:
+        return 0.0
+    return abs(math.log2(ratio.low if ratio.low > 1 else ratio.high))
+
+
+def _reason(
+    one: _Followed,
+    ratio: Estimate,
+    together: float | None,
+    trials: Sequence[Measured],
+    record: StudyRecord,
+    compared: Pair,
+) -> Reason:
+    rule = one.rule
+    unit = in_unit(rule.unit, record)
+    values = by_candidate(one.values, trials, measured.names(trials, record))
+    here, there = (float(np.mean(values[name])) for name in (compared.baseline, compared.other))
+    baseline, other = visible(compared.baseline), visible(compared.other)
+    more = rule.more(trials, compared.baseline, compared.other) if rule.more else ""
+    text = (
+        f"{rule.name}: {rule.form(here)} {unit} with {baseline}, {rule.form(there) if there > 0 else 'none'} with {other}"
+        f"{_interval(ratio) if max(here, there) < FAR * min(here, there) else ''}{f'; {more}' if more else ''}."
+    )
+    return Reason(
+        code=rule.code,
+        kind=ReasonKind.MOVED,
+        text=text[0].upper() + text[1:] if not _is_name(rule) else text,
+        source=rule.source,
+        strength=at_least(ratio),
+        correlation=together,
+        chart=Chart(title=f"{rule.name}, {unit}", unit=_UNITS.get(rule.form, ""), values=values),
+    )
+
+
+def _is_name(rule: Rule) -> bool:
+    """Whether a sentence begins with a name that the server spells so."""
+    return rule.code in ("event_waits", "mutex_os_waits")
+
+
+def _interval(ratio: Estimate) -> str:
+    if ratio.low is None or ratio.high is None:
+        return ""
+    if ratio.mean >= _TIMES:
+        return f" ({number(ratio.mean)} times as much; {number(ratio.low)} to {number(ratio.high)})"
+    return f" ({change(ratio.mean)}; {change(ratio.low)} to {change(ratio.high)})"

@@ -1,0 +1,210 @@
+"""Memory and room that was set aside and never used: a table, told whether or not candidates differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from dialin.evidence import measured
+from dialin.evidence.measured import Measured
+from dialin.evidence.reasons import shared_figures, sources
+from dialin.evidence.reasons.phrases import holding_for
+from dialin.evidence.reasons.rule import by_candidate
+from dialin.model.record import StudyRecord
+from dialin.model.why import Chart, Reason, ReasonKind
+from dialin.text import number, percent, size
+
+Use = tuple[float, float]
+"""What was used at the most, and what there was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """Something that is set aside.
+
+    Attributes:
+        code: for scripts and for the table in the docs.
+        used: what a trial used at the most and what there was; None where that is not known, or nothing was set aside.
+        share: the share up to which it counts as never used.
+        sentence: the words, from the use that came closest and from whose it was.
+        about: variables; where there are any, it is told only in a study of one of them: it costs little otherwise.
+    """
+
+    code: str
+    name: str
+    used: Callable[[Measured], Use | None]
+    share: float
+    sentence: Callable[[Use], str]
+    source: str
+    unit: str
+    about: tuple[str, ...] = ()
+
+
+def unused(record: StudyRecord, trials: Sequence[Measured]) -> list[Reason]:
+    """Return what candidates set aside and did not use in any of their trials."""
+    reasons = (_check(capacity, record, trials) for capacity in CAPACITIES)
+    return [reason for reason in reasons if reason is not None]
+
+
+def _check(capacity: Capacity, record: StudyRecord, trials: Sequence[Measured]) -> Reason | None:
+    if capacity.about and not set(capacity.about) & set(record.spec.variables_under_test):
+        return None
+    uses = {one.trial.id: use for one in trials if (use := capacity.used(one)) is not None and use[1] > 0}
+    names = measured.names(trials, record)
+    shares = {number: used / there for number, (used, there) in uses.items()}
+    grouped = by_candidate(shares, trials, names)
+    idle = [name for name, values in grouped.items() if max(values) <= capacity.share]
+    if not idle:
+        return None
+    closest = max(
+        (one.trial.id for one in trials if one.trial.id in uses and one.trial.candidate in idle), key=shares.__getitem__
+    )
+    return Reason(
+        code=capacity.code,
+        kind=ReasonKind.UNUSED,
+        text=f"{capacity.sentence(uses[closest])}{holding_for(idle, record)}.",
+        source=capacity.source,
+        strength=0.0,
+        chart=Chart(
+            title=f"{capacity.name}: used at the most",
+            unit=capacity.unit,
+            values=by_candidate({number: use[0] for number, use in uses.items()}, trials, names),
+        ),
+    )
+
+
+def _change_buffer(one: Measured) -> Use | None:
+    pages, pool = one.gauge("innodb", "ibuf_size_pages"), one.setting("innodb_buffer_pool_size")
+    most = one.setting("innodb_change_buffer_max_size")
+    if pages is None or pool is None or most is None or one.trial.in_force.get("innodb_change_buffering") == "none":
+        return None
+    return pages.most * shared_figures.page_size(one), pool * most / 100
+
+
+def _change_buffer_sentence(use: Use) -> str:
+    return f"The change buffer never used more than {size(use[0])} of the {size(use[1])} that it may take of the buffer pool"
+
+
+def _buffer_pool(one: Measured) -> Use | None:
+    free = one.gauge("status", "Innodb_buffer_pool_pages_free") or one.gauge("innodb", "free_pages")
+    total = one.gauge("status", "Innodb_buffer_pool_pages_total") or one.gauge("innodb", "pool_size_pages")
+    if free is None or total is None or total.most <= 0:
+        return None
+    kept = (one.setting("innodb_lru_scan_depth") or 0.0) * (one.setting("innodb_buffer_pool_instances") or 1.0)
+    idle = max(0.0, free.least - kept)  # the page cleaner keeps that many free, however small the pool is
+    return (total.most - idle) * shared_figures.page_size(one), total.most * shared_figures.page_size(one)
+
+
+def _buffer_pool_sentence(use: Use) -> str:
+    return f"{size(use[1] - use[0])} of the buffer pool's {size(use[1])} were never used ({percent(1 - use[0] / use[1])})"
+
+
+def _query_cache(one: Measured) -> Use | None:
+    there, hits = one.setting("query_cache_size"), one.rise("status", "Qcache_hits")
+    if not there or hits is None or one.trial.in_force.get("query_cache_type", "").upper() in ("OFF", "0"):
+        return None
+    return (0.0 if hits == 0 else there), there
+
+
+def _query_cache_sentence(use: Use) -> str:
+    return f"The query cache of {size(use[1])} never answered a query"
+
+
+def _key_buffer(one: Measured) -> Use | None:
+    there, blocks = one.setting("key_buffer_size"), one.gauge("status", "Key_blocks_used")
+    if there is None or blocks is None or there < _WORTH_TELLING:
+        return None
+    return blocks.most * (one.setting("key_cache_block_size") or 1024), there
+
+
+_WORTH_TELLING = 64 * 2**20
+
+
+def _key_buffer_sentence(use: Use) -> str:
+    if use[0] <= 0:
+        return f"The key buffer of {size(use[1])} was never used"
+    return f"The key buffer never held more than {size(use[0])} of its {size(use[1])}"
+
+
+def _adaptive_hash(one: Measured) -> Use | None:
+    share = shared_figures.hash_share(one)
+    return None if share is None or one.trial.in_force.get("innodb_adaptive_hash_index", "").upper() != "ON" else (share, 1.0)
+
+
+def _adaptive_hash_sentence(use: Use) -> str:
+    return f"The adaptive hash index was on and answered {percent(use[0])} of all searches"
+
+
+def _table_cache(one: Measured) -> Use | None:
+    tables, there = one.gauge("status", "Open_tables"), one.setting("table_open_cache")
+    return None if tables is None or there is None else (tables.most, there)
+
+
+def _table_cache_sentence(use: Use) -> str:
+    return f"The table cache never held more than {number(use[0])} of its {number(use[1])} tables"
+
+
+def _thread_cache(one: Measured) -> Use | None:
+    cached, there = one.gauge("status", "Threads_cached"), one.setting("thread_cache_size")
+    return None if cached is None or not there else (cached.most, there)
+
+
+def _thread_cache_sentence(use: Use) -> str:
+    return f"The thread cache never held more than {number(use[0])} of its {number(use[1])} threads"
+
+
+def _redo_log(one: Measured) -> Use | None:
+    age, there = one.gauge("innodb", "checkpoint_age"), shared_figures.redo_capacity(one)
+    return None if age is None or there is None else (age.most, there)
+
+
+def _redo_log_sentence(use: Use) -> str:
+    return f"The redo log never held more than {size(use[0])} of its {size(use[1])} that were not written to the tables yet"
+
+
+_REDO = ("innodb_redo_log_capacity", "innodb_log_file_size", "innodb_log_files_in_group")
+
+CAPACITIES: tuple[Capacity, ...] = (
+    Capacity(
+        "change_buffer_unused",
+        "change buffer",
+        _change_buffer,
+        0.25,
+        _change_buffer_sentence,
+        sources.CHANGE_BUFFER,
+        "bytes",
+    ),
+    Capacity("buffer_pool_unused", "buffer pool", _buffer_pool, 0.8, _buffer_pool_sentence, sources.BUFFER_POOL, "bytes"),
+    Capacity("query_cache_unused", "query cache", _query_cache, 0.0, _query_cache_sentence, sources.QUERY_CACHE, "bytes"),
+    Capacity("key_buffer_unused", "key buffer", _key_buffer, 0.25, _key_buffer_sentence, sources.KEY_CACHE, "bytes"),
+    Capacity(
+        "adaptive_hash_unused",
+        "adaptive hash index",
+        _adaptive_hash,
+        0.02,
+        _adaptive_hash_sentence,
+        sources.ADAPTIVE_HASH,
+        "share of searches",
+    ),
+    Capacity(
+        "table_cache_unused",
+        "table cache",
+        _table_cache,
+        0.25,
+        _table_cache_sentence,
+        sources.TABLE_CACHE,
+        "tables",
+        ("table_open_cache", "table_open_cache_instances"),
+    ),
+    Capacity(
+        "thread_cache_unused",
+        "thread cache",
+        _thread_cache,
+        0.25,
+        _thread_cache_sentence,
+        sources.THREAD_CACHE,
+        "threads",
+        ("thread_cache_size",),
+    ),
+    Capacity("redo_log_unused", "redo log", _redo_log, 0.25, _redo_log_sentence, sources.REDO_LOG, "bytes", _REDO),
+)

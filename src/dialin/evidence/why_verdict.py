@@ -1,0 +1,46 @@
+"""A study's record → why its verdict came out as it did. Reads what was stored; judges nothing of the verdict itself."""
+
+from __future__ import annotations
+
+from dialin.evidence import measured, waits
+from dialin.evidence.cost import costs
+from dialin.evidence.probe_costs import probe_costs
+from dialin.evidence.reasons import events, machine_rules, server_rules
+from dialin.evidence.reasons.limits_hit import limits
+from dialin.evidence.reasons.raw_wait_reasons import is_explained_by, raw_reasons, with_longest
+from dialin.evidence.reasons.significance import find_changes, pair
+from dialin.evidence.reasons.summary import summary
+from dialin.evidence.reasons.unused_capacity import unused
+from dialin.evidence.scaling import scaling
+from dialin.evidence.semaphores import semaphores
+from dialin.evidence.statements import statement_times, statements
+from dialin.model.record import StudyRecord
+from dialin.model.why import Reason, Why
+
+
+def explain(record: StudyRecord) -> Why:
+    """Return what explains a study's verdict, from what its probes saw; with nothing watched it says so.
+
+    A verdict is not needed: without one the candidate is explained that the trials so far tell furthest from the baseline.
+    """
+    trials = measured.of(record)
+    compared = pair(record, trials)
+    summaries = waits.summaries(record)
+    rules = [*server_rules.RULES, *machine_rules.RULES, *events.rules(trials)]
+    moved: list[Reason] = []
+    raw: list[Reason] = []
+    if compared:
+        moved = [with_longest(one, summaries, compared) for one in find_changes(rules, record, trials, compared)]
+        raw = [one for one in raw_reasons(summaries, compared) if not is_explained_by(one, moved)]
+    return Why(
+        summary=summary(record, trials, moved, compared),
+        reasons=[*moved, *raw, *unused(record, trials), *limits(record, trials)],
+        costs=costs(record),
+        scaling=scaling(record),
+        statements=statements(record),
+        statement_times=statement_times(record),
+        semaphores=semaphores(record),
+        waits=summaries,
+        wait_trials=waits.trials(record),
+        probes=probe_costs(record),
+    )

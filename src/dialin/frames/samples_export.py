@@ -1,0 +1,107 @@
+"""`samples.parquet` and `samples.csv`: every second of every trial, for other programs.
+
+Parquet holds all text as it is. CSV is opened by spreadsheets and shown by terminals, which obey what they find: there the text
+of a cell is made visible, and one that a spreadsheet would take for a formula begins with an apostrophe. Numbers stay numbers.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+import polars as pl
+
+from dialin.errors import UserError
+from dialin.frames import Format, columns, samples
+from dialin.frames.tables import frame
+from dialin.store import lock, requests
+from dialin.store.store import FILE, Store
+from dialin.text import visible
+
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
+_REPLACED = tuple(f".{form}" for form in Format)
+_DIRECTORIES = ("evidence", "waits")
+"""The directories beside a study's database."""
+
+_FORMULA = ("=", "+", "-", "@")
+
+
+def check_place(path: Path, directory: Path) -> None:
+    """Raise UserError where writing samples to a place would replace anything but samples."""
+    if path.is_dir():
+        raise UserError(f"{path} is a directory", "Name a file with --out")
+    if _is_the_study_s(path, directory):
+        raise UserError(f"{path} belongs to the study itself", "Name another file with --out")
+    if os.path.lexists(path) and path.suffix.lower() not in _REPLACED:
+        raise UserError(f"{path} is there already, and is named neither .csv nor .parquet", "Name another file with --out")
+
+
+def _is_the_study_s(path: Path, directory: Path) -> bool:
+    place, home = (Path(os.path.realpath(each)) for each in (path.parent, directory))
+    if place == home:
+        return path.name in (FILE, lock.FILE, requests.FILE) or path.name.startswith(f"{FILE}-")
+    return place.parent == home and place.name in _DIRECTORIES
+
+
+def write(store: Store, path: Path, form: Format) -> int:
+    """Write the samples of a study to a file, which is there whole or not at all, and return how many there are.
+
+    Raises:
+        UserError: it cannot be written.
+    """
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with fresh.open("wb") as stream, _as_os_errors():
+            count = write_csv(store, stream) if form is Format.CSV else _write_parquet(store, stream)
+            stream.flush()
+            os.fsync(stream.fileno())
+        fresh.replace(path)
+    except OSError as error:
+        raise UserError(
+            f"{path} cannot be written: {error.strerror}", "Name another file with --out, or free the disk"
+        ) from error
+    finally:
+        with suppress(OSError):
+            fresh.unlink()
+    return count
+
+
+def write_csv(store: Store, stream: BinaryIO) -> int:
+    """Write the samples of a study as CSV with a header, piece by piece, and return how many there are."""
+    frame(columns.SAMPLES, ()).write_csv(stream)
+    count = 0
+    for piece in samples.pieces(store):
+        _plain(piece).write_csv(stream, include_header=False, datetime_format="%Y-%m-%dT%H:%M:%S%.6fZ")
+        count += piece.height
+    return count
+
+
+def cell(text: str) -> str:
+    """Return text as a cell of a CSV file that no spreadsheet takes for a formula and no terminal obeys."""
+    shown = visible(text)
+    return f"'{shown}" if shown.lstrip().startswith(_FORMULA) and not _NUMBER.fullmatch(shown) else shown
+
+
+def _write_parquet(store: Store, stream: BinaryIO) -> int:
+    found = samples.whole(samples.pieces(store))
+    found.write_parquet(stream, compression="zstd")
+    return found.height
+
+
+def _plain(piece: pl.DataFrame) -> pl.DataFrame:
+    names = piece["candidate"].unique().to_list()
+    return piece.with_columns(pl.col("candidate").replace(dict(zip(names, map(cell, names), strict=True))))
+
+
+@contextmanager
+def _as_os_errors() -> Iterator[None]:
+    """Tell of what files bring about, a full disk above all, as an error of the system."""
+    try:
+        yield
+    except pl.exceptions.PolarsError as error:
+        raise OSError(errno.EIO, str(error)) from error

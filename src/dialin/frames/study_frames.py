@@ -1,0 +1,196 @@
+"""A study, opened to look at: `dialin.open_study`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import polars as pl
+
+from dialin.errors import DialinError, UserError
+from dialin.frames import columns, samples, tables, watched
+from dialin.model.record import StudyRecord
+from dialin.model.study import StudySpec
+from dialin.model.verdict import Verdict
+from dialin.report import verdict_sentences
+from dialin.store import reading
+from dialin.store.store import Store
+from dialin.text import counted, visible
+
+Read = TypeVar("Read")
+
+
+class Study:
+    """A study as polars frames.
+
+    Each frame is read when it is first asked for. Of a study that runs, asking again gives what has come since. A frame is
+    yours: changing it changes neither the study nor what the next one gives. `columns` tells what each column is.
+
+    Raises:
+        UserError: the directory holds no study, or a damaged one.
+
+    Example:
+        >>> import dialin
+        >>> study = dialin.open_study("./pool-instances")  # doctest: +SKIP
+        >>> seconds = study.samples.filter(step="measure", purpose="race", state="done", lost=False)  # doctest: +SKIP
+        >>> seconds.group_by("candidate", "trial").agg(pl.col("tps").mean())  # doctest: +SKIP
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._signature: object = None
+        self._kept: dict[str, Any] = {}
+        self._record()
+
+    @property
+    def headline(self) -> str:
+        """The verdict in one sentence, or how far the study is."""
+        return verdict_sentences.headline(self._record())
+
+    @property
+    def spec(self) -> StudySpec:
+        """The study's question: candidates, load, budget."""
+        return self._record().spec
+
+    @property
+    def result(self) -> Verdict | None:
+        """What `verdict.json` holds; None while there is no verdict."""
+        return self._record().verdict
+
+    @property
+    def host(self) -> dict[str, Any]:
+        """The machine: CPU, memory, disk, kernel."""
+        return dict(self._record().host)
+
+    @property
+    def command(self) -> str:
+        """The command line that began the study."""
+        return self._record().command
+
+    @property
+    def candidates(self) -> pl.DataFrame:
+        """What is compared, a row each; each variable that is studied has a column of its own."""
+        return self._frame("candidates", lambda record: tables.candidates(record.spec, record.trials))
+
+    @property
+    def trials(self) -> pl.DataFrame:
+        """Every trial: when, how long each step took (seconds), its CPU, and why it failed."""
+        return self._frame("trials", lambda record: tables.trials(record.trials))
+
+    @property
+    def samples(self) -> pl.DataFrame:
+        """Every second of every trial, warm-up and failed trials too: throughput, latency, errors, what the host did."""
+
+        def read_all(store: Store) -> pl.DataFrame:
+            return samples.whole(samples.pieces(store))
+
+        return self._once("samples", read_all).clone()
+
+    @property
+    def verdict(self) -> pl.DataFrame:
+        """The candidates' table with intervals; without rows while there is no verdict."""
+        return self._frame("verdict", lambda record: tables.verdict(record.verdict))
+
+    @property
+    def variables(self) -> pl.DataFrame:
+        """Every variable of every trial as the server reported it, beside what was asked for."""
+        return self._frame("variables", lambda record: tables.variables(record.spec, record.trials))
+
+    @property
+    def looks(self) -> pl.DataFrame:
+        """When the data was looked at to decide, and what error each look was allowed."""
+        return self._frame("looks", lambda record: tables.looks(record.looks))
+
+    @property
+    def log(self) -> pl.DataFrame:
+        """What happened when, in words."""
+        return self._frame("log", lambda record: tables.log(record.log))
+
+    @property
+    def counters(self) -> pl.DataFrame:
+        """What probes counted over the measured window of each trial: rise, seconds, and rise a second."""
+        return self._frame("counters", lambda record: watched.counters(record.trials, record.watched))
+
+    @property
+    def gauges(self) -> pl.DataFrame:
+        """Figures that go up and down, over the measured window of each trial."""
+        return self._frame("gauges", lambda record: watched.gauges(record.trials, record.watched))
+
+    @property
+    def evidence(self) -> pl.DataFrame:
+        """What probes saw over time, all of it; `scan_evidence` reads only what is asked for."""
+        return self.scan_evidence().collect()
+
+    @property
+    def waits(self) -> pl.DataFrame:
+        """What the raw waits of each trial for waits come to, by instrument and operation; times in nanoseconds."""
+        return self._frame("waits", lambda record: watched.waits(record.trials, record.waits))
+
+    @property
+    def wait_histograms(self) -> pl.DataFrame:
+        """How many raw waits fell into each power of two of nanoseconds."""
+        return self._frame("wait_histograms", lambda record: watched.wait_histograms(record.trials, record.waits))
+
+    def scan_evidence(self) -> pl.LazyFrame:
+        """Return what probes saw over time, read once it is collected.
+
+        Example:
+            >>> import polars as pl
+            >>> lazy = study.scan_evidence().filter(pl.col("name") == "Innodb_row_lock_waits")  # doctest: +SKIP
+            >>> lazy.collect()  # doctest: +SKIP
+        """
+        return watched.scan_evidence(self._record().trials, self._once("series", lambda store: store.directory_of_series))
+
+    def scan_waits(self) -> pl.LazyFrame:
+        """Return every raw wait, one by one, read once it is collected: there may be millions; see `columns("raw_waits")`."""
+        return watched.scan_waits(self._record().trials, self._once("raw waits", lambda store: store.directory_of_waits))
+
+    @staticmethod
+    def columns(name: str) -> pl.DataFrame:
+        """Return what the columns of a frame are, with their units."""
+        if name not in columns.EVERY:
+            raise UserError(f"There is no frame {name}", f"There are {', '.join(columns.EVERY)}")
+        rows = [(column, columns.kind(told), told.meaning) for column, told in columns.EVERY[name].items()]
+        return pl.DataFrame(rows, schema=["column", "holds", "meaning"], orient="row")
+
+    def __repr__(self) -> str:
+        title = f"Study {visible(self.directory)}"
+        try:
+            record = self._record()
+        except DialinError as error:
+            return f"{title}: {error}"
+        states = Counter(trial.state for trial in record.trials)
+        told = ", ".join(f"{count} {state}" for state, count in states.items())
+        trials = counted(len(record.trials), "trial") + (f" ({told})" if told else "")
+        *frames, _ = columns.EVERY
+        return "\n".join(
+            [
+                f"{title}: {verdict_sentences.outcome(record)}",
+                f"  {verdict_sentences.headline(record)}",
+                f"  {counted(len(record.spec.candidates), 'candidate')}, {trials}, {counted(len(record.looks), 'look')}",
+                f"  frames: {', '.join(frames)}",
+                "  lazy:   scan_evidence(), scan_waits()",
+                '  also:   headline, result, spec, host, command; columns("samples") tells what its columns are',
+            ]
+        )
+
+    def _frame(self, name: str, made: Callable[[StudyRecord], pl.DataFrame]) -> pl.DataFrame:
+        record = self._record()
+        if name not in self._kept:
+            self._kept[name] = made(record)
+        return cast("pl.DataFrame", self._kept[name]).clone()
+
+    def _record(self) -> StudyRecord:
+        return self._once("record", lambda store: store.read(samples=False))
+
+    def _once(self, name: str, ask: Callable[[Store], Read]) -> Read:
+        """Return what a question finds; it is asked again once the study has been written to."""
+        signature = reading.signature(self.directory)
+        if signature != self._signature:
+            self._kept.clear()
+        if name not in self._kept:
+            self._kept[name] = reading.read(self.directory, ask)
+        self._signature = signature
+        return cast("Read", self._kept[name])

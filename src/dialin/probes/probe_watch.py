@@ -1,0 +1,202 @@
+"""Reads the probes of a trial beside its load, each at its own pace, and sums up what they saw.
+
+A probe is read at both ends of every measured window and, where it has a period, in between. One that answers slowly is asked
+less often, so that reading it never takes more than a twentieth of the time; one that fails twice in a row is left alone. What
+a probe does wrong is noted and never costs a trial.
+
+Cost: that of its probes, which is measured and kept with what they saw. Privileges: theirs.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Self
+
+from dialin.clock import Clock
+from dialin.errors import DialinError
+from dialin.model.evidence import Gauge, Points, Watched
+from dialin.probes.probe import Probe, Reading
+
+_SHARE = 0.05
+"""The most of the time that reading a probe may take."""
+
+_TRIES = 2
+_TICK, _NAP = 0.05, 0.5
+"""The least and the most seconds between two looks at what is due; whoever ends a watch waits for a nap to end."""
+
+
+@dataclass(slots=True)
+class _Account:
+    probe: Probe
+    due: float = 0.0
+    failures: int = 0
+    last: tuple[float, Reading] | None = None
+    seconds: float = 0.0
+    counters: dict[str, float] = field(default_factory=dict)
+    gauges: dict[str, _Span] = field(default_factory=dict)
+    notes: dict[str, None] = field(default_factory=dict)
+    readings: int = 0
+    waited: float = 0.0
+    cpu: float = 0.0
+
+
+@dataclass(slots=True)
+class _Span:
+    first: float
+    last: float
+    least: float
+    most: float
+    total: float
+    count: int
+
+    def add(self, value: float) -> None:
+        self.last = value
+        self.least, self.most = min(self.least, value), max(self.most, value)
+        self.total += value
+        self.count += 1
+
+
+class Watch:
+    """Reads probes while a load is measured: a context manager around the load, `window` one around what is measured."""
+
+    def __init__(self, probes: Sequence[Probe], clock: Clock, thread_cpu: Callable[[], float] = time.thread_time) -> None:
+        self._clock = clock
+        self._thread_cpu = thread_cpu
+        self._accounts = [_Account(probe) for probe in probes]
+        self._lock = threading.Lock()
+        self._open = False
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
+        self._names: dict[tuple[str, str], int] = {}
+        self._at, self._which, self._value = array("d"), array("L"), array("d")
+
+    def __enter__(self) -> Self:
+        if any(account.probe.period for account in self._accounts):
+            self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._ended.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    @contextmanager
+    def window(self) -> Iterator[None]:
+        """Watch while this is open; what happens between two windows is nobody's.
+
+        Where an error ends it, probes are not asked again: the server may be in trouble, and nobody will read what they say.
+        """
+        with self._lock:
+            for account in self._accounts:
+                account.last = None
+                self._read(account)
+            self._open = True
+        ended_well = False
+        try:
+            yield
+            ended_well = True
+        finally:
+            with self._lock:
+                self._open = False
+                for account in self._accounts if ended_well else ():
+                    self._read(account)
+
+    def taken(self) -> list[Watched]:
+        """Return what each probe saw in all windows together."""
+        with self._lock:
+            return [
+                Watched(
+                    probe=account.probe.name,
+                    seconds=account.seconds,
+                    counters=dict(account.counters),
+                    gauges={name: _gauge(span) for name, span in account.gauges.items()},
+                    notes=tuple(account.notes),
+                    readings=account.readings,
+                    waited=account.waited,
+                    cpu=account.cpu,
+                )
+                for account in self._accounts
+            ]
+
+    def points(self) -> Points:
+        """Return every figure over time; counters that stood still are left out."""
+        return Points(tuple(self._names), self._at, self._which, self._value)
+
+    def _run(self) -> None:
+        nap = _TICK
+        while not self._ended.is_set():
+            self._clock.sleep(nap)
+            with self._lock:
+                paced = [account for account in self._accounts if self._open and account.probe.period]
+                now = self._clock.monotonic()
+                for account in paced:
+                    if now >= account.due:
+                        self._read(account)
+                # Each look costs as much as a small reading does.
+                due = min((account.due for account in paced if account.failures < _TRIES), default=now + _NAP)
+                nap = min(_NAP, max(_TICK, due - self._clock.monotonic()))
+
+    def _read(self, account: _Account) -> None:
+        """Read a probe once, unless it is left alone, and count what that costs."""
+        if account.failures >= _TRIES:
+            return
+        began, cpu = self._clock.monotonic(), self._thread_cpu()
+        reading = self._read_probe(account)
+        ended = self._clock.monotonic()
+        account.readings += 1
+        account.waited += ended - began
+        account.due = began + max(account.probe.period, (ended - began) / _SHARE)
+        if reading is not None:
+            # Halfway is the best guess of when the server looked.
+            self._take(account, reading, (began + ended) / 2, self._clock.now() - (ended - began) / 2)
+        account.cpu += self._thread_cpu() - cpu
+
+    def _read_probe(self, account: _Account) -> Reading | None:
+        try:
+            reading = account.probe.read()
+        except Exception as error:
+            account.failures += 1
+            why = error.what if isinstance(error, DialinError) else f"a fault of dialin, {error!r}"
+            account.notes[f"{account.probe.name} could not be read: {why}"] = None
+            return None
+        account.failures = 0
+        return reading
+
+    def _take(self, account: _Account, reading: Reading, at: float, noted: float) -> None:
+        """Add a reading, taken `at` (monotonic) or `noted` (epoch), and the rises since the one before it in this window."""
+        account.notes.update(dict.fromkeys(reading.notes))
+        for name, value in reading.gauges.items():
+            if name in account.gauges:
+                account.gauges[name].add(value)
+            else:
+                account.gauges[name] = _Span(value, value, value, value, value, 1)
+            self._note(noted, account.probe.name, name, value)
+        if account.last is not None:
+            before, past = account.last
+            account.seconds += at - before
+            self._add_rises(account, past, reading.counters, at - before, noted)
+        account.last = (at, reading)
+
+    def _add_rises(self, account: _Account, past: Reading, counters: Mapping[str, float], seconds: float, noted: float) -> None:
+        for name, value in counters.items():
+            # One that is new began at nothing; one that fell was reset meanwhile (FLUSH STATUS, a table that was truncated).
+            rise = value - past.counters.get(name, 0.0)
+            rise = value if rise < 0 else rise
+            account.counters[name] = account.counters.get(name, 0.0) + rise
+            if rise > 0 and seconds > 0:
+                self._note(noted, account.probe.name, name, rise / seconds)
+
+    def _note(self, noted: float, probe: str, name: str, value: float) -> None:
+        self._at.append(noted)
+        self._which.append(self._names.setdefault((probe, name), len(self._names)))
+        self._value.append(value)
+
+
+def _gauge(span: _Span) -> Gauge:
+    return Gauge(span.first, span.last, span.least, span.most, span.total / span.count)

@@ -1,0 +1,103 @@
+"""The progress of a study in plain lines, one for each event that is worth one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TextIO
+
+from dialin.model.progress import Standing
+from dialin.model.study import StudySpec
+from dialin.model.trial import Purpose, Sample, Step, Trial, TrialState
+from dialin.model.verdict import Verdict
+from dialin.report.load_units import SECONDS, units
+from dialin.report.verdict_sentences import lost, naming
+from dialin.text import about, ascii_only, change, counted, number, visible
+
+
+class PlainLines:
+    """A watcher that writes lines to a stream: for logs, pipes and dumb terminals.
+
+    A stream that can no longer be written to is left alone, for the study is worth more than its log.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream: TextIO | None = stream
+        self._plain = not (getattr(stream, "encoding", None) or "utf-8").lower().startswith("utf")
+        self._baseline = ""
+        self._names: Mapping[str, str] = {}
+        self._racing = 0
+        self._measured: list[float] = []
+        self._rate = SECONDS.rate
+        self._lost = 0
+
+    def study_began(self, spec: StudySpec, blocks_planned: int, seconds_planned: float) -> None:
+        """Say what is compared and how long it will take."""
+        self._baseline = spec.baseline
+        names = naming(spec)
+        self._names = names.full
+        self._racing = len(names.full)
+        what = f"{len(names.labels)} values of {names.subject}" if names.subject else f"{len(names.labels)} candidates"
+        self._write(f"Study of {what}: {', '.join(names.labels.values())}; the baseline is {names.labels[spec.baseline]}.")
+        self._rate = units(spec.workload).rate
+        self._write(f"Load: {spec.workload.describe()}.")
+        self._write(f"About {counted(blocks_planned, 'block')}, about {about(seconds_planned)}.")
+
+    def message(self, text: str) -> None:
+        """Write the line."""
+        self._write(text)
+
+    def trial_began(self, trial: Trial, seconds_left: float) -> None:
+        """Say which trial begins and what time is left."""
+        self._measured.clear()
+        self._lost = 0
+        self._write(f"{self._where(trial)} begins; about {about(seconds_left)} left.")
+
+    def step_began(self, trial: Trial, step: Step) -> None:
+        """Say nothing."""
+
+    def sampled(self, trial: Trial, sample: Sample) -> None:  # noqa: ARG002
+        """Keep the figure of a measured second for the trial's line; of those that the host lost, only how many."""
+        if sample.step is not Step.MEASURE:
+            return
+        if sample.lost:
+            self._lost += 1
+        else:
+            self._measured.append(sample.tps)
+
+    def trial_ended(self, trial: Trial, standings: Mapping[str, Standing]) -> None:
+        """Say how the trial ended, what of it the host lost, and how its candidate stands."""
+        where = self._where(trial)
+        self._racing = len(self._names) - sum(standing.left for standing in standings.values())
+        if trial.state is not TrialState.DONE:
+            self._write(f"{where} {trial.state}.")
+            return
+        figure = f" with {number(sum(self._measured) / len(self._measured))} {self._rate}" if self._measured else ""
+        standing = None if trial.purpose is Purpose.WAITS else standings.get(trial.candidate)
+        so_far = ""
+        if standing and standing.ratio is not None and trial.candidate != self._baseline:
+            so_far = f"; {change(standing.ratio)} to the baseline after {counted(standing.trials, 'trial')}"
+        gone = f", {lost(self._lost)}" if self._lost else ""
+        out = "; it has left the race" if standing and standing.left else ""
+        self._write(f"{where} ended{figure}{gone}{so_far}{out}.")
+
+    def study_ended(self, verdict: Verdict) -> None:
+        """Say the verdict's sentence."""
+        self._write(f"Verdict: {verdict.headline}")
+
+    def _where(self, trial: Trial) -> str:
+        name = self._names.get(trial.candidate, trial.candidate)
+        if trial.purpose is Purpose.CONFIRM:
+            return f"Block {trial.block}, fresh trial {trial.position}: {name}"
+        if trial.purpose is Purpose.WAITS:
+            return f"Trial {trial.position} for waits: {name}"
+        return f"Block {trial.block}, trial {trial.position} of {max(trial.position, self._racing)}: {name}"
+
+    def _write(self, text: str) -> None:
+        if self._stream is None:
+            return
+        line = visible(text)
+        try:
+            self._stream.write((ascii_only(line) if self._plain else line) + "\n")
+            self._stream.flush()
+        except (OSError, ValueError):
+            self._stream = None

@@ -1,0 +1,267 @@
+"""The analysis of logs in the terminal: first the verdict, the candidates and what matters most; below it everything else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+
+from dialin.model.analysis import Analysis, CandidateAnalysis, CellAnalysis, RunAnalysis
+from dialin.model.study import Goal
+from dialin.model.verdict import CandidateState, Estimate, Note, Outcome
+from dialin.report.analysis_files import print_files
+from dialin.report.run_course import course_cell, start_cell
+from dialin.report.terminal_page import Column, Page
+from dialin.text import NOTHING, change, counted, duration, exact_percent, number, percent, visible
+
+_STYLES = {Outcome.WINNER: "bold green", Outcome.UNRESOLVED: "bold yellow"}
+_RUNS = 40
+"""Runs that a table shows at most; JSON has them all."""
+_CELLS = 40
+"""Cells that a table shows at most; JSON has them all."""
+_FIRST = 3
+"""Findings and caveats on the first screen."""
+_IMPORTANT = (
+    "copy_in_two_candidates",
+    "one_after_the_other",
+    "depends_on_cell",
+    "options_differ",
+    "differ_together",
+    "candidates_differ_in",
+    "more_errors",
+    "course_collapse",
+    "course_dead",
+    "less_steady",
+    "differs_too",
+    "moved_between_runs",
+    "ratios_by_cell",
+    "periodic_dips",
+    "single_runs",
+    "copies",
+)
+"""Codes of notes that come first, the most important one first."""
+_MINOR = ("different_lengths", "long_warm_up", "course_oscillation", "not_randomised")
+"""Codes of notes that come last."""
+_ALIKE = 5e-4
+"""Levels of the baseline that differ by less, relative, are shown as one."""
+_MEASURE = {Goal.STABILITY: "CV to baseline", Goal.LATENCY: "latency to baseline"}
+
+
+def print_analysis(analysis: Analysis, console: Console) -> None:
+    """Print an analysis for people; text from files and their names is shown, never obeyed."""
+    page = Page(console)
+    page.text(visible(analysis.headline), _STYLES.get(analysis.verdict, "bold cyan"))
+    page.text(visible(analysis.reason))
+    page.gap()
+    counting = [run for run in analysis.runs if run.candidate is not None and run.copy_of is None]
+    one_each = len(analysis.candidates) == len(counting)
+    if not one_each and len(analysis.candidates) > 1:
+        winners = [index for index, one in enumerate(analysis.candidates) if one.name in analysis.winners]
+        page.table(_candidate_columns(analysis), bold=winners)
+        page.gap()
+    notes = _by_importance(analysis)
+    for note in notes[:_FIRST]:
+        _print_note(page, analysis, note)
+    if notes:
+        page.gap()
+    if len(analysis.cells) > 1:
+        _print_cells(page, analysis)
+    page.text("Each run, without what was left out at its start", "dim")
+    page.table(_run_columns(analysis, counting[:_RUNS], one_each=one_each))
+    if len(counting) > _RUNS:
+        page.text(f"{len(counting) - _RUNS} more runs are not shown; --json has all.", "dim")
+    page.gap()
+    for note in notes[_FIRST:]:
+        _print_note(page, analysis, note)
+    page.labelled("Read:", _read(analysis, counting))
+    print_files(analysis.files, page)
+    page.labelled("How sure:", _sureness(analysis))
+
+
+def _by_importance(analysis: Analysis) -> list[Note]:
+
+    def place(note: Note) -> int:
+        if note.code in _IMPORTANT:
+            return _IMPORTANT.index(note.code)
+        return len(_IMPORTANT) + (1 + _MINOR.index(note.code) if note.code in _MINOR else 0)
+
+    return sorted([*analysis.findings, *analysis.confounds, *analysis.warnings], key=place)
+
+
+def _print_note(page: Page, analysis: Analysis, note: Note) -> None:
+    if note in analysis.findings:
+        page.labelled("Finding:", f"{visible(note.text)}.", "cyan")
+    else:
+        page.labelled("Caveat:", f"{visible(note.text)}.", "yellow")
+
+
+def _print_cells(page: Page, analysis: Analysis) -> None:
+    others = [one.name for one in analysis.candidates if one.name != analysis.baseline and one.compared]
+    shown = analysis.cells[:_CELLS]
+    keys = [key for key in shown[0].where if len({cell.where[key] for cell in analysis.cells}) > 1]
+    measure = "" if analysis.goal is Goal.THROUGHPUT else f", by {_MEASURE[analysis.goal].partition(' ')[0]}"
+    page.text(f"Each cell: {visible(analysis.baseline)}, and the others against it{measure}", "dim")
+    page.table(
+        [
+            *(Column(visible(key), [visible(cell.where[key]) for cell in shown], left=True) for key in keys),
+            Column(f"{visible(analysis.baseline)} tps", [_cell_tps(cell, analysis.baseline) for cell in shown], rank=2),
+            *(
+                Column(
+                    visible(name),
+                    [_cell_ratio(cell, name, full=True) for cell in shown],
+                    [_cell_ratio(cell, name, full=False) for cell in shown],
+                    rank=3 + index,
+                )
+                for index, name in enumerate(others)
+            ),
+            Column("runs", [_cell_runs(cell) for cell in shown], rank=1),
+        ]
+    )
+    if len(analysis.cells) > _CELLS:
+        page.text(f"{len(analysis.cells) - _CELLS} more cells are not shown; --json has all.", "dim")
+    page.gap()
+
+
+def _cell_tps(cell: CellAnalysis, name: str) -> str:
+    return next((number(one.tps) for one in cell.candidates if one.name == name), NOTHING)
+
+
+def _cell_ratio(cell: CellAnalysis, name: str, *, full: bool) -> str:
+    found = next((one for one in cell.candidates if one.name == name), None)
+    if found is None or found.goal_ratio is None:
+        return NOTHING
+    ratio = found.goal_ratio
+    if full and ratio.low is not None and ratio.high is not None:
+        return f"{change(ratio.mean)} ({change(ratio.low)} to {change(ratio.high)})"
+    return change(ratio.mean)
+
+
+def _cell_runs(cell: CellAnalysis) -> str:
+    fewest, most = (pick(one.runs for one in cell.candidates) for pick in (min, max))
+    return f"{fewest}" if fewest == most else f"{fewest} to {most}"
+
+
+def _candidate_columns(analysis: Analysis) -> list[Column]:
+    rows = analysis.candidates
+    columns = [
+        Column("candidate", [visible(one.name) for one in rows], left=True),
+        _estimates("tps", [one.tps for one in rows], rank=1),
+        *_baseline_column(rows),
+        Column("to baseline", *_ratios(analysis, [one.ratio for one in rows])),
+        _estimates("CV", [one.cv for one in rows], rank=3, share=True),
+        _estimates("stalls/1000 s", [one.stall_seconds_per_1000 for one in rows], rank=4),
+        Column("worst", [number(one.worst_tps) for one in rows], rank=7),
+        _estimates(_latency_title(analysis.runs), [one.latency_ms for one in rows], rank=5),
+        *_errors_column(rows),
+        *([Column("cells", [str(one.cells) for one in rows], rank=6)] if len(analysis.cells) > 1 else []),
+        Column("runs", [_runs_of(one) for one in rows], rank=6),
+        Column("state", [_state_of(one) for one in rows], rank=2, left=True),
+    ]
+    if analysis.goal in _MEASURE:
+        columns.insert(1, Column(_MEASURE[analysis.goal], *_ratios(analysis, [one.goal_ratio for one in rows])))
+        columns = [
+            Column("tps to baseline", one.cells, one.brief, rank=2) if one.title == "to baseline" else one for one in columns
+        ]
+    return columns
+
+
+def _baseline_column(rows: Sequence[CandidateAnalysis]) -> list[Column]:
+    levels = [one.baseline_tps for one in rows if one.baseline_tps is not None]
+    if not levels or max(levels) <= min(levels) * (1 + _ALIKE):
+        return []
+    return [Column("baseline there", [number(one.baseline_tps) for one in rows], rank=2)]
+
+
+def _errors_column(rows: Sequence[CandidateAnalysis]) -> list[Column]:
+    return (
+        [Column("errors/s", [number(one.errors_per_s) for one in rows], rank=8)]
+        if any(one.errors_per_s for one in rows)
+        else []
+    )
+
+
+def _run_columns(analysis: Analysis, runs: list[RunAnalysis], *, one_each: bool) -> list[Column]:
+    names = [run.candidate or "" for run in runs]
+    candidate, ratio = [], []
+    if names != [run.label for run in runs]:
+        candidate = [Column("candidate", [visible(name) for name in names], rank=3, left=True)]
+    if one_each and len(runs) > 1:
+        cells, _ = _ratios(analysis, [one.ratio for one in analysis.candidates])
+        of = {one.name: cell for one, cell in zip(analysis.candidates, cells, strict=True)}
+        ratio = [Column("to baseline", [of[name] for name in names])]
+    others = [
+        Column(visible(key), [visible(run.others.get(key, "")) for run in runs], rank=8, left=True) for key in runs[0].others
+    ]
+    return [
+        Column("run", [visible(run.label) for run in runs], left=True),
+        *candidate,
+        *others,
+        Column("tps", [number(run.tps) for run in runs]),
+        *ratio,
+        Column("CV", [NOTHING if run.cv is None else percent(run.cv) for run in runs], rank=1),
+        Column("stalls", [f"{round(run.stall_seconds, 1):,g} s" if run.stall_seconds else "none" for run in runs], rank=2),
+        Column("worst", [number(run.worst_tps) for run in runs], rank=7),
+        Column(_latency_title(runs), [number(run.latency_ms) for run in runs], rank=6),
+        Column("left out", [start_cell(run) for run in runs], rank=4),
+        Column("measured", [duration(run.seconds - run.warm_up_seconds) for run in runs], rank=9),
+        Column("then", [course_cell(run) for run in runs], rank=5, left=True),
+    ]
+
+
+def _estimates(title: str, estimates: list[Estimate | None], *, rank: int, share: bool = False) -> Column:
+    show = percent if share else number
+    bare = [show(one.mean) if one else NOTHING for one in estimates]
+    full = [
+        f"{text} ({show(one.low)} to {show(one.high)})" if one and one.low is not None and one.high is not None else text
+        for one, text in zip(estimates, bare, strict=True)
+    ]
+    return Column(title, full, bare, rank)
+
+
+def _ratios(analysis: Analysis, ratios: list[Estimate | None]) -> tuple[list[str], list[str]]:
+    """Return the cells of ratios to the baseline, in full and brief; that a difference has no interval is always said."""
+    full, brief = [], []
+    for candidate, ratio in zip(analysis.candidates, ratios, strict=True):
+        if candidate.name == analysis.baseline:
+            full.append("baseline")
+            brief.append("baseline")
+        elif ratio is None:
+            full.append("not compared")
+            brief.append(NOTHING)
+        elif ratio.low is None or ratio.high is None:
+            full.append(f"{change(ratio.mean)} (no interval)")
+            brief.append(full[-1])
+        else:
+            full.append(f"{change(ratio.mean)} ({change(ratio.low)} to {change(ratio.high)})")
+            brief.append(full[-1])
+    return full, brief
+
+
+def _runs_of(candidate: CandidateAnalysis) -> str:
+    if 0 < candidate.compared < candidate.runs:
+        return f"{candidate.compared} of {candidate.runs}"
+    return str(candidate.runs)
+
+
+def _state_of(candidate: CandidateAnalysis) -> str:
+    return "inconclusive" if candidate.state is CandidateState.OPEN else str(candidate.state)
+
+
+def _latency_title(runs: list[RunAnalysis]) -> str:
+    known = {run.percentile for run in runs if run.percentile is not None}
+    return f"p{known.pop()} ms" if len(known) == 1 else "latency ms"
+
+
+def _read(analysis: Analysis, counting: list[RunAnalysis]) -> str:
+    copies = sum(run.copy_of is not None for run in analysis.runs)
+    of = f" of {counted(len(analysis.candidates), 'candidate')}"
+    beside = f", and {copies} {'copy' if copies == 1 else 'copies'}" if copies else ""
+    return f"{counted(len(counting), 'run')}{of}{beside}, {duration(sum(run.seconds for run in counting))} in all."
+
+
+def _sureness(analysis: Analysis) -> str:
+    text = f"The intervals of all candidates hold together at {exact_percent(analysis.confidence)} confidence, "
+    text += "as far as differences between runs are chance and repeats are separate starts of the server"
+    if analysis.run_noise is not None:
+        text += f"; the standard deviation of one run is {percent(analysis.run_noise)}"
+    return f"{text}. The smallest difference that matters is {exact_percent(analysis.worthwhile)}."

@@ -1,0 +1,88 @@
+"""The sentences about a verdict's reasons that every form of the report shares; what evidence found, put in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dialin.model.measure import measure
+from dialin.model.record import StudyRecord
+from dialin.model.why import Reason, ReasonKind, Why
+from dialin.text import counted, percent, visible
+
+SHOWN = 3
+"""How many reasons are shown at once; the others are folded away, or a command further."""
+
+KINDS = {
+    ReasonKind.MOVED: "moved with the verdict",
+    ReasonKind.RAW: "raw waits, a trial each",
+    ReasonKind.UNUSED: "room hardly used",
+    ReasonKind.LIMIT: "limit hit",
+}
+"""What a kind of reason is called beside one."""
+
+UNKNOWN = (
+    "Nothing is known of why: nothing was watched while the load was measured. Probes were off (--no-probes), or no trial "
+    "completed yet."
+)
+"""What stands where no probe watched."""
+
+MOVED_NOTE = "What moved together is a correlation: it may be the cause, an effect, or beside the point."
+"""What is to be known of every reason that moved with the verdict."""
+
+
+def is_known(why: Why | None) -> bool:
+    """Return whether anything at all was seen that could explain a verdict."""
+    return why is not None and any(
+        (why.reasons, why.costs, why.scaling, why.statements, why.waits, why.wait_trials, why.probes)
+    )
+
+
+def summary(why: Why | None) -> str:
+    """Return what moved with the verdict in one sentence; that nothing was watched, where it is so."""
+    return visible(why.summary) if why is not None and is_known(why) else UNKNOWN
+
+
+def remark(reason: Reason, record: StudyRecord) -> str:
+    """Return what is to be known beside a reason: how closely its figure went with the goal's, and where the rule is from."""
+    parts = []
+    if reason.correlation is not None:
+        noun = measure(record.spec.goal, record.spec.workload.percentile).noun
+        parts.append(f"Correlation with {noun}, trial by trial: {reason.correlation:+.2f}".replace("-", "−"))
+    parts.append(f"Source: {visible(reason.source).rstrip('.')}")
+    return ". ".join(parts) + "."
+
+
+def kinds_of(reasons: Sequence[Reason]) -> str:
+    """Return how many reasons there are of each kind: `2 moved with the verdict, 1 limit hit`."""
+    counts = {kind: sum(reason.kind is kind for reason in reasons) for kind in ReasonKind}
+    return ", ".join(f"{count} {KINDS[kind]}" for kind, count in counts.items() if count)
+
+
+def watching(why: Why) -> str:
+    """Return what watching cost: the share of time in which the server was asked, by probe, and what dialin itself used."""
+    if not why.probes:
+        return "No probe watched."
+    costly = sorted(why.probes, key=lambda probe: probe.waited_ms_per_s, reverse=True)
+    each = ", ".join(f"{visible(probe.probe)} {_share(probe.waited_ms_per_s)}" for probe in costly)
+    waited, own = sum(probe.waited_ms_per_s for probe in costly), sum(probe.cpu_ms_per_s for probe in costly)
+    used = f"dialin itself used {_share(own)} of a CPU for it"
+    return f"Watching cost at most {_share(waited)} of the server's time: {each}. {used}."
+
+
+def unread(why: Why) -> list[str]:
+    """Return what probes could not read, a sentence each, those of several probes once."""
+    told: dict[str, list[str]] = {}
+    for probe in why.probes:
+        for note in probe.notes:
+            told.setdefault(visible(note), []).append(visible(probe.probe))
+    return [f"{', '.join(names)}: {note}" for note, names in told.items()]
+
+
+def more(count: int, noun: str) -> str:
+    """Return what stands where more was left out: `2 more reasons`."""
+    return f"{count:,} more {counted(count, noun).split(' ', 1)[1]}"
+
+
+def _share(milliseconds_per_second: float) -> str:
+    share = milliseconds_per_second / 1000
+    return "<0.1 %" if 0 < share < 0.0005 else percent(share)

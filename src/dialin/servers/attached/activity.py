@@ -1,0 +1,108 @@
+"""Signs that a server is in use: replicas, replication of its own, clusters, other clients.
+
+All but Galera is read from the list of processes, so that PROCESS is the only privilege that this takes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from dialin.clock import Clock
+from dialin.errors import UserError
+from dialin.model.query import Query
+from dialin.servers.assign import ACCESS_DENIED
+from dialin.servers.connection import RefusedError, status
+from dialin.servers.sessions import ServerSession, sessions
+from dialin.text import counted, listed, visible
+
+WATCHED = 1.5
+"""Seconds between two looks at how many statements a server was sent."""
+
+_MOST_NAMED = 3
+
+
+def reasons(query: Query, variables: Mapping[str, str], clock: Clock, *, not_others: int | None = None) -> list[str]:
+    """Return why a server must be taken for one that is in use, a sentence each without its full stop; none where it is idle.
+
+    It takes `WATCHED` seconds. A connection that did nothing and ends in the meantime uses nothing: it may be one that dialin
+    itself has just closed, which a busy server lists for a moment longer.
+
+    Raises:
+        UserError: the account may not see what others do.
+    """
+    check_sees_others(query)
+    own = (int(query("SELECT CONNECTION_ID()")[0][0]), not_others)
+    before = {session.id: session for session in sessions(query) if session.id not in own}
+    asked = _questions(query)
+    clock.sleep(WATCHED)
+    sent = _questions(query) - asked - 1  # this second look is a statement itself
+    after = {session.id: session for session in sessions(query) if session.id not in own}
+    ended = [number for number in before.keys() - after.keys() if before[number].is_idle]
+    connections = [session for number, session in (before | after).items() if number not in ended]
+    # Each of them ended by a last command.
+    return [*_replication(connections), *_clusters(query, variables), *_clients(connections, max(0, sent - len(ended)))]
+
+
+def check_sees_others(query: Query) -> None:
+    """Raise UserError where the account lacks PROCESS: the list of processes then leaves out those of others, silently."""
+    try:
+        query("SHOW ENGINE INNODB STATUS")
+    except RefusedError as error:
+        if error.number != ACCESS_DENIED:
+            raise
+        raise UserError(
+            "The account cannot see whether others use the server", "Grant it PROCESS; docs/attached.md has all privileges"
+        ) from None
+
+
+def check_writable(variables: Mapping[str, str]) -> None:
+    """Raise UserError where the server is set to take no writes."""
+    for name in ("super_read_only", "read_only", "innodb_read_only"):
+        if variables.get(name, "OFF").upper() not in ("OFF", "0"):
+            raise UserError(
+                f"The server takes no writes: {name} is {variables[name]}",
+                "It may be a replica; study another server, or a sandbox with --server",
+            )
+
+
+def _questions(query: Query) -> int:
+    return int(status(query, "Questions") or 0)
+
+
+def _replication(connections: Sequence[ServerSession]) -> list[str]:
+    found = []
+    replicas = [session for session in connections if session.command.startswith("Binlog Dump")]
+    if replicas:
+        found.append(f"{counted(len(replicas), 'replica')} of it read its binary log ({_names(replicas)})")
+    if any(session.user == "system user" and session.command != "Daemon" for session in connections):
+        found.append("it is a replica, and its replication runs")
+    return found
+
+
+def _clusters(query: Query, variables: Mapping[str, str]) -> list[str]:
+    found = []
+    if group := variables.get("group_replication_group_name"):
+        found.append(f"it is set up as a member of the replication group {visible(group)}")
+    if (status(query, "wsrep_connected") or "OFF").upper() == "ON":
+        found.append(f"it is a node of the Galera cluster {visible(variables.get('wsrep_cluster_name', ''))}")
+    return found
+
+
+def _clients(connections: Sequence[ServerSession], sent: int) -> list[str]:
+    clients = [session for session in connections if session.is_client]
+    found = []
+    if clients:
+        busy = sum(not session.is_idle for session in clients)
+        what = f"{busy} of them at work" if busy else "idle at the moment"
+        found.append(f"{counted(len(clients), 'other connection')} to it: {_names(clients)}; {what}")
+    if sent:
+        found.append(f"others sent it {counted(sent, 'statement')} within {WATCHED:g} s")
+    return found
+
+
+def _names(connections: Sequence[ServerSession]) -> str:
+    names = Counter(f"{visible(session.user)} from {visible(session.host) or 'nowhere'}" for session in connections)
+    told = [f"{name} ({count})" if count > 1 else name for name, count in names.most_common(_MOST_NAMED)]
+    rest = len(names) - len(told)
+    return listed([*told, f"{rest} more"] if rest else told)

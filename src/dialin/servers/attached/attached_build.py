@@ -1,0 +1,84 @@
+"""Which server dialin is attached to, and what it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from dialin.errors import ServerError, UserError
+from dialin.model.build import Flavour, Version
+from dialin.text import visible
+
+Facts = Mapping[str, str | int]
+"""What tells a server from others: `build`, `hostname`, `port`, `datadir` and `uuid`."""
+
+_IDENTITY = ("hostname", "port", "datadir", "uuid")
+
+
+@dataclass(frozen=True, slots=True)
+class AttachedBuild:
+    """What an attached server runs, and which server it is."""
+
+    flavour: Flavour
+    version: Version
+    version_text: str = field(default="", compare=False)
+    hostname: str = ""
+    port: int = 0
+    datadir: str = ""
+    uuid: str = ""
+
+    @classmethod
+    def of(cls, variables: Mapping[str, str]) -> AttachedBuild:
+        """Read it from a server's variables; MariaDB is never taken for MySQL, whatever version it pretends to be."""
+        text = variables.get("version", "")
+        numbers = text.partition("-")[0].split(".")
+        if not numbers or not all(number.isdecimal() for number in numbers):
+            raise UserError(f"The server says that its version is {text!r}", "dialin studies MySQL and MariaDB")
+        words = f"{text} {variables.get('version_comment', '')}".lower()
+        is_mariadb = "mariadb" in words or "aria_pagecache_buffer_size" in variables
+        return cls(
+            Flavour.MARIADB if is_mariadb else Flavour.MYSQL,
+            tuple(int(number) for number in numbers),
+            text,
+            variables.get("hostname", ""),
+            int(variables.get("port", "0")),
+            variables.get("datadir", ""),
+            variables.get("server_uuid", ""),
+        )
+
+    @property
+    def id(self) -> str:
+        """The build's name in full, e.g. `mysql@9.7.4`."""
+        return f"{self.flavour}@{'.'.join(map(str, self.version))}"
+
+    @property
+    def facts(self) -> dict[str, str | int]:
+        """What tells the server from others."""
+        return {
+            "build": self.id,
+            "hostname": self.hostname,
+            "port": self.port,
+            "datadir": self.datadir,
+            "uuid": self.uuid,
+        }
+
+
+def differences(expected: Facts, actual: Facts) -> list[str]:
+    """Return by what one server is not the other; the build is none of it, for a server may be upgraded."""
+    return [name for name in _IDENTITY if expected[name] != actual[name]]
+
+
+def check_same(expected: Facts, variables: Mapping[str, str]) -> None:
+    """Raise ServerError where the server that answers is not the one whose undo was written down."""
+    actual = AttachedBuild.of(variables).facts
+    if other := differences(expected, actual):
+        raise ServerError(
+            f"Another server answers: {_named(actual, other)}, and what undoes the study was written down for "
+            f"{_named(expected, other)}",
+            "Nothing was changed on it. See what the address leads to: a proxy, a virtual address, a failover",
+        )
+
+
+def _named(facts: Facts, other: Sequence[str]) -> str:
+    more = [f"{name} {facts[name] or 'none'}" for name in other if name not in ("hostname", "port")]
+    return visible(" ".join([f"{facts['hostname']}:{facts['port']}", *([f"({', '.join(more)})"] if more else [])]))

@@ -1,0 +1,96 @@
+"""The schema that dialin makes on an attached server, and how it knows it for its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dialin.errors import UserError
+from dialin.model.query import Query
+from dialin.servers.connection import RefusedError
+
+MARK = "dialin_made_this"
+"""A table that says which entry of the undo log a schema belongs to."""
+
+_DENIED = (1044, 1142, 1227)
+_EXISTS = 1007
+
+
+def check_absent(query: Query, name: str) -> None:
+    """Raise UserError where a schema of that name exists."""
+    if exists(query, name):
+        raise UserError(
+            f"The schema {name} is there already, and dialin did not make it for this study",
+            "Drop or rename it if nobody needs it, or give a schema with the workload's tables as --database",
+        )
+
+
+def exists(query: Query, name: str) -> bool:
+    """Tell whether a schema is there."""
+    return bool(query("SELECT 1 FROM information_schema.schemata WHERE schema_name = %s", (name,)))
+
+
+def make(query: Query, name: str, owner: str, was_made: Callable[[], None]) -> None:
+    """Make a schema and mark it as the owner's (an undo entry); `was_made` is called as soon as it exists, to write that down.
+
+    Raises:
+        UserError: it may not be made, or is there already.
+        RefusedError: the server refused for another reason.
+    """
+    try:
+        query(f"CREATE DATABASE `{name}`")
+        was_made()
+        query(f"CREATE TABLE `{name}`.`{MARK}` (entry VARCHAR(64) PRIMARY KEY)")
+        query(f"INSERT INTO `{name}`.`{MARK}` VALUES (%s)", (owner,))  # noqa: S608 - the name is dialin's own
+    except RefusedError as error:
+        if error.number in _DENIED:
+            raise UserError(f"The account may not make the schema {name}", f"GRANT ALL ON `{name}`.* to it") from None
+        if error.number == _EXISTS:
+            raise UserError(f"The schema {name} is there already", "Somebody made it just now; try again") from None
+        raise
+
+
+def empty(query: Query, name: str, owner: str) -> None:
+    """Drop the tables of a schema that `make` made, so that its data can be prepared again.
+
+    Raises:
+        UserError: it is not marked as dialin's own any more.
+        RefusedError: the server refused.
+    """
+    tables = _tables(query, name)
+    if not _is_marked(query, name, tables, owner):
+        raise UserError(f"The schema {name} is not the one that dialin made", "See who replaced it", resumable=True)
+    query("SET SESSION foreign_key_checks = 0")
+    for table in tables:
+        if table != MARK:
+            query(f"DROP TABLE `{name}`.`{table.replace('`', '``')}`")
+
+
+def drop(query: Query, name: str, owner: str, *, made: bool) -> str | None:
+    """Drop a schema that `make` made, an empty one only where `made` says that dialin wrote it down as its own.
+
+    Returns:
+        What was done or not, in a few words; None where there is no such schema.
+
+    Raises:
+        RefusedError: the server refused.
+    """
+    if not exists(query, name):
+        return None
+    tables = _tables(query, name)
+    if not (_is_marked(query, name, tables, owner) if tables else made):
+        return f"schema {name}: left alone, for dialin did not make it"
+    query(f"DROP DATABASE `{name}`")
+    return f"schema {name}: dropped"
+
+
+def _tables(query: Query, name: str) -> list[str]:
+    found = query("SELECT table_name FROM information_schema.tables WHERE table_schema = %s", (name,))
+    return [str(table) for (table,) in found]
+
+
+def _is_marked(query: Query, name: str, tables: list[str], owner: str) -> bool:
+    if MARK not in tables:
+        return False
+    marks = query(f"SELECT entry FROM `{name}`.`{MARK}`")  # noqa: S608 - the name is dialin's own
+    # A mark without a row: dialin died between making the table and writing into it.
+    return [str(mark) for (mark,) in marks] in ([owner], [] if tables == [MARK] else [owner])

@@ -1,0 +1,101 @@
+"""The journal of one study on one server: its entry in the undo log, kept up to date."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+
+from dialin.model.setting import Value, same_value
+from dialin.servers.assign import Wanted
+from dialin.servers.attached.entry import UndoEntry
+from dialin.text import listed
+from dialin.variables import rules
+
+
+class WrittenJournal:
+    """Writes down what is about to be changed on one server; see `journal.Journal`."""
+
+    def __init__(self, entry: UndoEntry, write: Callable[[UndoEntry], None]) -> None:
+        self.entry = entry
+        self._write = write
+
+    def _save(self, **changes: object) -> None:
+        self.entry = replace(self.entry, **changes)  # type: ignore[arg-type]
+        self._write(self.entry)
+
+    def _must_cover(self, names: Collection[str], covered: Collection[str]) -> None:
+        if missing := [name for name in names if name not in covered]:
+            raise ValueError(f"what {listed(missing)} was before is not written down")
+
+    def about_to_set(self, wanted: Wanted, now: Mapping[str, str]) -> None:
+        """See `journal.Journal`."""
+        entry = self.entry
+        self._must_cover(wanted, entry.exact)
+        others = {name: value for name, value in entry.differing(now).items() if not is_known(entry, name, value)}
+        self._save(given=_joined(entry.given, wanted), pending=sorted({*entry.pending, *wanted}), others=others)
+
+    def was_set(self, in_force: Mapping[str, str]) -> None:
+        """See `journal.Journal`."""
+        changed = {name: value for name, value in in_force.items() if not rules.is_identity(name)}
+        moved = sorted({*self.entry.moved, *(name for name in changed if name not in self.entry.exact)})
+        # Of values that were given before nothing is kept: one that comes back was set by somebody else.
+        asked = {name: self.entry.given[name][-1:] for name in self.entry.pending if name in changed}
+        given = _joined({**self.entry.given, **{name: [] for name in changed}, **asked}, changed)
+        self._save(given=given, moved=moved, pending=[], others={})
+
+    def before(self, wanted: Wanted) -> Wanted:
+        """See `journal.Journal`."""
+        return {name: self.entry.exact[name] for name in wanted}
+
+    def moved(self) -> Wanted:
+        """See `journal.Journal`."""
+        return {name: self.entry.before[name] for name in self.entry.moved if name in self.entry.before}
+
+    def about_to_persist(self, wanted: Wanted) -> None:
+        """See `journal.Journal`."""
+        self._must_cover(wanted, self.entry.persisted)
+        self._save(
+            given=_joined(self.entry.given, wanted),
+            at_start=sorted({*self.entry.at_start, *wanted}),
+            persisted_here=_joined(self.entry.persisted_here, wanted),
+        )
+
+    def was_persisted(self, wanted: Wanted, persisted: Mapping[str, str]) -> None:
+        """See `journal.Journal`."""
+        self._save(persisted_here={**self.entry.persisted_here, **{name: [persisted.get(name, "")] for name in wanted}})
+
+    def persisted_by_others(self, persisted: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+        """See `journal.Journal`."""
+        return {
+            name: (values[-1], persisted.get(name, ""))
+            for name, values in self.entry.persisted_here.items()
+            if not any(same(value, persisted.get(name, "")) for value in values)
+        }
+
+    def about_to_restart(self) -> None:
+        """See `journal.Journal`."""
+        self._save(restarted=True, as_started=None)
+
+    def was_restarted(self, now: Mapping[str, str]) -> None:
+        """See `journal.Journal`."""
+        self._save(as_started=self.entry.differing(now))
+
+    def schema_was_made(self) -> None:
+        """Note that the schema is there, and is dialin's."""
+        self._save(schema_made=True)
+
+
+def is_known(entry: UndoEntry, name: str, value: str) -> bool:
+    """Tell whether a value is known to have come of what dialin did: it gave it, or its restart left it."""
+    given = any(same(each, value) for each in entry.given.get(name, []))
+    return given or (entry.as_started is not None and entry.as_started.get(name) == value)
+
+
+def same(left: str, right: str) -> bool:
+    """Tell whether two values that a server shows are one."""
+    return left == right or same_value(left, right)
+
+
+def _joined(given: Mapping[str, list[str]], more: Mapping[str, Value | None]) -> dict[str, list[str]]:
+    shown = {name: "" if value is None else str(value) for name, value in more.items()}
+    return {**given, **{name: list(dict.fromkeys([*given.get(name, []), value])) for name, value in shown.items()}}

@@ -1,0 +1,178 @@
+"""A trial's measured seconds in figures, and the one that the study's goal looks at."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from dialin.model.study import Goal
+from dialin.model.trial import Sample, Step, Trial, TrialState
+from dialin.model.verdict import DecidedBy, Estimate
+from dialin.stats.blocks import Observation
+from dialin.stats.correlation import effective_seconds
+from dialin.stats.steady import Shape, examine
+from dialin.stats.throughput import TrialSpeed
+from dialin.stats.window import Window, window
+
+_STEADIEST = 0.001
+"""The coefficient of variation below which a trial is as steady as can be: a driver's own clock is no better."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """One trial, summed up.
+
+    Attributes:
+        window: of every measured second but those that the host lost.
+        typical: the typical speed, transactions per second; see `stats.window.Window`.
+        shape: what the seconds looked like; of several numbers of threads, the first that was not steady.
+        effective: how many independent seconds they are worth.
+        latency: the mean of their percentiles of latency, each weighed by its transactions, milliseconds; None without any.
+        errors: errors per second that the driver ignored.
+        lost: measured seconds that the host lost; of runs that it spoiled, what they took.
+        seconds: of load that count.
+    """
+
+    window: Window
+    typical: float
+    shape: Shape
+    effective: float
+    latency: float | None
+    errors: float
+    lost: int
+    seconds: float
+
+
+def figures(samples: Sequence[Sample], *, rate: int = 0) -> Figures | None:
+    """Sum up a trial whose load asked for so many transactions per second (0: no limit); None where no second of it counts.
+
+    Where it measured several numbers of threads, each is judged by itself, and the seconds of all are put on one level: that
+    of the geometric mean of their throughputs. What a candidate gains at 1 thread and at 64 then counts alike, as a ratio, and
+    each second keeps its distance from its level. Typical speed and latency are geometric means as well. Where nothing was
+    done at one of them, the trial did nothing.
+    """
+    measured = [sample for sample in samples if sample.step is Step.MEASURE]
+    levels = list(by_threads(measured, rate=rate).values())
+    if not levels:
+        return None
+    windows = [window(level.tps) for level in levels]
+    together = _geometric_mean([one.mean for one in windows])
+    scales = [together / one.mean if one.mean > 0 else 0.0 for one in windows]
+    tps = [value * scale for level, scale in zip(levels, scales, strict=True) for value in level.tps]
+    latencies = [level.latency for level in levels if level.latency]
+    counted = [sample for level in levels for sample in level.counted]
+    return Figures(
+        window=window(tps) if len(levels) > 1 else windows[0],
+        typical=_geometric_mean([one.typical for one in windows]) if together else 0.0,
+        shape=next((level.shape for level in levels if not level.shape.steady), levels[0].shape),
+        effective=sum(effective_seconds(level.tps) for level in levels),
+        latency=statistics.geometric_mean(latencies) if len(latencies) == len(levels) else None,
+        errors=sum(sample.errors for sample in counted) / len(counted),
+        lost=round(sum(sample.seconds for sample in measured if sample.lost)),
+        seconds=sum(sample.seconds for sample in counted),
+    )
+
+
+def _geometric_mean(speeds: Sequence[float]) -> float:
+    if len(speeds) == 1:
+        return speeds[0]
+    return statistics.geometric_mean(speeds) if min(speeds) > 0 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """What was measured at one number of threads.
+
+    Attributes:
+        counted: every measured sample but those that the host lost.
+    """
+
+    counted: Sequence[Sample]
+    shape: Shape
+
+    @property
+    def tps(self) -> list[float]:
+        """Transactions per second of each sample."""
+        return [sample.tps for sample in self.counted]
+
+    @property
+    def throughput(self) -> float:
+        """Transactions per second over all samples."""
+        return statistics.fmean(self.tps)
+
+    @property
+    def latency(self) -> float | None:
+        """The mean of their percentiles, each weighed by its transactions, milliseconds; None without any."""
+        total = sum(self.tps)
+        return sum(sample.latency_ms * sample.tps for sample in self.counted) / total if total > 0 else None
+
+
+def steadiness(sample: Sample, rate: int) -> float:
+    """Return the figure of a second by which it is told whether seconds are steady.
+
+    That is throughput; but a rate that is reached keeps throughput still, whatever the server does, and latency tells then.
+    """
+    return sample.latency_ms if rate else sample.tps
+
+
+def by_threads(samples: Iterable[Sample], *, rate: int = 0) -> dict[int, Level]:
+    """Return what was measured by how many connections worked; each number of them is judged by itself."""
+    grouped: dict[int, list[Sample]] = {}
+    for sample in samples:
+        if sample.step is Step.MEASURE and not sample.lost:
+            grouped.setdefault(sample.threads, []).append(sample)
+    return {
+        threads: Level(counted, examine([steadiness(sample, rate) for sample in counted], latency=rate > 0))
+        for threads, counted in grouped.items()
+    }
+
+
+FIGURE_OF = {
+    Goal.THROUGHPUT: DecidedBy.THROUGHPUT,
+    Goal.STABILITY: DecidedBy.VARIATION,
+    Goal.LATENCY: DecidedBy.LATENCY,
+}
+"""What each goal is about; throughput may be decided by typical speed, see `stats.throughput`."""
+
+
+def value(measured: Figures, decided_by: DecidedBy) -> float:
+    """Return the figure that candidates are compared by: the higher the better, 0 where nothing was done."""
+    match decided_by:
+        case DecidedBy.THROUGHPUT:
+            return measured.window.mean
+        case DecidedBy.TYPICAL_SPEED:
+            return measured.typical
+        case DecidedBy.LATENCY:
+            return 1 / measured.latency if measured.latency else 0.0
+        case DecidedBy.VARIATION:
+            return 0.0 if measured.latency is None else 1 / max(measured.window.cv, _STEADIEST)
+
+
+def natural(ratio: Estimate | None, goal: Goal) -> Estimate | None:
+    """Return the ratio of a goal's own measure: variation and latency are compared as their inverses, the higher the better."""
+    if ratio is None or goal is Goal.THROUGHPUT:
+        return ratio
+    return Estimate(
+        mean=1 / ratio.mean,
+        low=1 / ratio.high if ratio.high is not None else None,
+        high=1 / ratio.low if ratio.low is not None else None,
+    )
+
+
+def observations(trials: Iterable[Trial], by_trial: Mapping[int, Figures], decided_by: DecidedBy) -> list[Observation]:
+    """Return one figure of each completed trial; what ran close together in time is one stratum."""
+    return [
+        Observation(trial.stratum, trial.candidate, value(by_trial[trial.id], decided_by))
+        for trial in trials
+        if trial.state is TrialState.DONE and trial.id in by_trial
+    ]
+
+
+def trial_speeds(trials: Iterable[Trial], by_trial: Mapping[int, Figures]) -> list[TrialSpeed]:
+    """Return throughput and typical speed of each completed trial; see `observations`."""
+    return [
+        TrialSpeed(trial.stratum, trial.candidate, by_trial[trial.id].window.mean, by_trial[trial.id].typical)
+        for trial in trials
+        if trial.state is TrialState.DONE and trial.id in by_trial
+    ]

@@ -1,0 +1,117 @@
+"""One trial's measured seconds, summed up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Series = Sequence[float] | NDArray[np.float64]
+"""Figures in the order of time. A log of weeks is an array: as a list of numbers it would take four times its memory."""
+OUTLIER = 0.4
+"""Seconds further than this from the median, relative to it, count as lying at that distance."""
+_FLOOR = 0.6
+"""The share of the median to which seconds of a brief stretch are lifted for the typical speed."""
+_STALL = 0.5
+"""The share of the median below which a second is a stall."""
+_DEAD = 0.1
+"""The share of the window's high level below which a second is a stall."""
+_HIGH = 90
+"""The percentile of the seconds that is the window's high level: a speed that it kept for a tenth of the time."""
+_LONGEST_BRIEF, _SHORTEST_BRIEF = 10, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The measured seconds of one trial in figures; rates are transactions per second.
+
+    Attributes:
+        mean: their plain mean, transactions / seconds: the throughput.
+        typical: the typical speed: the mean after seconds below 60 % of the median were lifted to it, so that a few stalled
+            seconds do not hide what the server does otherwise. Only brief stretches are lifted (see `brief`). It is not
+            throughput; `stalls` and `worst` show the stalls.
+        cv: coefficient of variation: the standard deviation over the mean; 0 for a single second or a mean of zero.
+        stalls: seconds below half the median, below a tenth of the high level, or in which nothing was done (see `window`).
+        stall_lengths: the same, as the length of each stall in seconds.
+    """
+
+    seconds: int
+    mean: float
+    typical: float
+    median: float
+    cv: float
+    worst: float
+    stalls: int
+    stall_lengths: tuple[int, ...]
+
+
+def relative(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return figures over their median, those further than 40 % from it as lying at that distance: a stall is no trend."""
+    clipped: NDArray[np.float64] = np.clip(x / float(np.median(x)), 1 - OUTLIER, 1 + OUTLIER)
+    return clipped
+
+
+def window(tps: Series) -> Window:
+    """Sum up the measured seconds of one trial.
+
+    A second is a stall when it is below half the median. That alone finds no stall in a window which is dead for most of its
+    length: there the median itself is the speed of a dead server. So a second is a stall too when it is below a tenth of the
+    90th percentile, a speed that the window kept for a tenth of its time. On published logs of healthy runs the second rule
+    adds nothing, because their 90th percentile is at most 1.2 times their median: half the median is always higher than a
+    tenth of it. It begins to count once the median is below a fifth of the 90th percentile.
+
+    The typical speed lifts brief stretches only. A stretch that is longer is part of what the server did, not an interruption
+    of it: lifted to 60 % of the median, a server that is dead for the last third of a run would seem to work there.
+
+    Args:
+        tps: transactions per second, one figure for each second.
+
+    Raises:
+        ValueError: there is no second, or a figure is negative or not a number.
+    """
+    x = np.asarray(tps, dtype=float)
+    if x.size == 0:
+        raise ValueError("a window needs at least one measured second")
+    if not np.isfinite(x).all() or (x < 0).any():
+        raise ValueError("transactions a second must be numbers, zero or more")
+    mean, median = float(x.mean()), float(np.median(x))
+    varies = x.size > 1 and mean > 0
+    high = float(np.percentile(x, _HIGH, method="lower"))
+    begins, ends = stretches((x < _STALL * median) | (x < _DEAD * high) | (x == 0))
+    lengths = tuple((ends - begins).tolist())
+    return Window(
+        seconds=x.size,
+        mean=mean,
+        typical=float(_lifted(x, _FLOOR * median).mean()),
+        median=median,
+        cv=float(x.std(ddof=1)) / mean if varies else 0.0,
+        worst=float(x.min()),
+        stalls=sum(lengths),
+        stall_lengths=lengths,
+    )
+
+
+def brief(seconds: int) -> int:
+    """Return the length up to which a stretch of slow seconds interrupts a window; a longer one is a level of its own.
+
+    A sixth of the window, between 3 and 10 seconds. In the published logs of healthy runs every stretch below 60 % of the
+    median lasts 1 to 3 s. What lasts longer than 10 s is no interruption to those who wait for an answer.
+    """
+    return min(_LONGEST_BRIEF, max(_SHORTEST_BRIEF, seconds // 6))
+
+
+def stretches(low: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return where each unbroken stretch of true values begins, and where it ends (the first index after it)."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], low, [False]]).astype(np.int8)))
+    return edges[::2], edges[1::2]
+
+
+def _lifted(x: NDArray[np.float64], floor: float) -> NDArray[np.float64]:
+    """Return the seconds with those of brief stretches below the floor lifted to it."""
+    lifted = np.maximum(x, floor)
+    for begin, end in zip(*stretches(x < floor), strict=True):
+        if end - begin > brief(x.size):
+            lifted[begin:end] = x[begin:end]
+    return lifted

@@ -1,0 +1,111 @@
+"""The words that enumerations and sets take, asked for by number in a server's help mode."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from dialin.variables import rules
+from dialin.variables.catalogue import Kind, Variable
+from dialin.variables.help_mode import Asking, Reply
+
+_MOST_WORDS = 64
+_SWITCHES = re.compile(r"[a-z_]+=(?:on|off)(?:,[a-z_]+=(?:on|off))*")
+_WORDS = re.compile(r"(?:[A-Za-z][\w-]*(?:,[A-Za-z][\w-]*)*)?")
+_NAMING = ("character_set_", "collation_", "lc_", "init_")
+"""What takes the name of something else, or statements: servers end at a number there."""
+
+_NOT_USED = "NOT_USED"
+"""What servers call the digits of sql_mode that stand for nothing any more; older ones call them ","."""
+
+_NO_DEFAULT = "(No default value)"
+
+
+def with_choices(variables: Mapping[str, Variable], ask: Asking, plain: Reply) -> dict[str, Variable]:
+    """Return the enumerations and sets with their words, and text as text."""
+    found: dict[str, Variable] = {}
+    unknown = []
+    for name, variable in variables.items():
+        default = variable.default or ""
+        if variable.choices and name not in rules.CHOICES:
+            continue
+        if _is_set(variable) and _SWITCHES.fullmatch(default):
+            words = tuple(part.partition("=")[0] for part in default.split(","))
+            found[name] = replace(variable, kind=Kind.SET, choices=words)
+        elif name in ask.options and may_be_choices(variable, plain.options[ask.options[name]]):
+            unknown.append(name)
+    first = ask(dict.fromkeys(unknown, 0))
+    for name, answer in first.items():
+        told = variables[name]
+        if told.kind is Kind.UNKNOWN and answer.printed == "0" and told.default not in ("ON", "OFF"):
+            found[name] = replace(told, kind=Kind.STRING)
+    worded = {name: answer.printed for name, answer in first.items() if _is_word(answer.printed)}
+    # 3 is the fourth word of an enumeration, and the first two of a set.
+    third = ask(dict.fromkeys(worded, 3))
+    sets = {name: worded[name] for name, answer in third.items() if "," in answer.printed}
+    sets |= {name: "" for name, answer in first.items() if answer.printed == "" and _is_set(variables[name])}
+    enumerated = _enumerated({name: word for name, word in worded.items() if name not in sets}, ask)
+    for kind, told_words in ((Kind.ENUMERATION, enumerated), (Kind.SET, _members(sets, ask))):
+        for name, words in told_words.items():
+            if _hold_default(words, variables[name].default or ""):
+                found[name] = replace(variables[name], kind=kind, choices=words)
+    return found
+
+
+def _hold_default(words: Sequence[str], default: str) -> bool:
+    """Tell whether a default is made of words; if not they are not all, as of text that a number is the beginning of."""
+    there = {word.strip().lower() for word in words}
+    return all(part.strip().lower() in there for part in default.split(",") if part)
+
+
+def may_be_choices(variable: Variable, takes: str) -> bool:
+    """Tell whether text may be an enumeration or a set: its default is made of words, and no word of it names something."""
+    kinds = (Kind.UNKNOWN, Kind.STRING, Kind.ENUMERATION, Kind.SET)
+    if variable.kind not in kinds or "name" not in takes or rules.identifies_instance(variable.name):
+        return False
+    default = variable.default or ""
+    return bool(_WORDS.fullmatch(default) or _SWITCHES.fullmatch(default)) and not variable.name.startswith(_NAMING)
+
+
+def _is_word(printed: str) -> bool:
+    return bool(printed) and printed != _NO_DEFAULT and not printed.lstrip("-").isdecimal()
+
+
+def _is_set(variable: Variable) -> bool:
+    return variable.kind in (Kind.UNKNOWN, Kind.SET)
+
+
+def _enumerated(first: Mapping[str, str], ask: Asking) -> dict[str, tuple[str, ...]]:
+    """Return the words of enumerations, asked for by number until one is refused, repeated, or taken for text."""
+    words = {name: [word] for name, word in first.items()}
+    going = list(words)
+    for number in range(1, _MOST_WORDS):
+        answers = ask(dict.fromkeys(going, number))
+        going = [name for name, answer in answers.items() if _is_word(answer.printed) and answer.printed not in words[name]]
+        for name in going:
+            words[name].append(answers[name].printed)
+        if not going:
+            break
+    return {name: tuple(found) for name, found in words.items() if len(found) > 1}
+
+
+def _members(first: Mapping[str, str], ask: Asking) -> dict[str, tuple[str, ...]]:
+    """Return the words of sets, each asked for by its own binary digit; a word for none of them is first."""
+    told = {name: [word] if word else [] for name, word in first.items()}
+    going = list(told)
+    for digit in range(_MOST_WORDS - 1):
+        answers = ask(dict.fromkeys(going, 2**digit))
+        going = [name for name, answer in answers.items() if _is_word(answer.printed) and answer.printed not in told[name]]
+        for name in going:
+            told[name].append(answers[name].printed)
+        if not going:
+            break
+    return {name: words for name, printed in told.items() if (words := _own_words(printed))}
+
+
+def _own_words(printed: list[str]) -> tuple[str, ...]:
+    """Return the word of each digit: some, such as TRADITIONAL of sql_mode, are printed with others that they stand for."""
+    alone = {text for text in printed if "," not in text}
+    words = (next((part for part in text.split(",") if part and (part == text or part not in alone)), "") for text in printed)
+    return tuple(word for word in words if word and not word.startswith(_NOT_USED))

@@ -1,0 +1,326 @@
+"""What is known of a variable, in words: what builds tell of it, build beside build, and what our rules add."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from dialin.model.build import BuildReference, Flavour
+from dialin.model.setting import as_number
+from dialin.variables import memory, owned, rules, set_global
+from dialin.variables.aliases import OPTION_OF, one_name
+from dialin.variables.behaviour import Behaviour
+from dialin.variables.catalogue import Catalogue, Kind, Variable
+from dialin.variables.size_units import BYTES, unit_of, with_letter
+
+_FLAVOURS = {Flavour.MYSQL: "MySQL", Flavour.MARIADB: "MariaDB"}
+_KINDS = {
+    Kind.INTEGER: "a whole number",
+    Kind.NUMERIC: "a number",
+    Kind.BOOLEAN: "ON or OFF",
+    Kind.ENUMERATION: "one of several words",
+    Kind.SET: "several words of a set",
+    Kind.STRING: "text",
+    Kind.UNKNOWN: "not told",
+}
+_NUMBERS = (Kind.INTEGER, Kind.NUMERIC)
+_ENDLESS = 2**63 - 2**21
+"""A maximum this large or larger is the type's, not the variable's: nobody asks for more."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainLine:
+    """One thing that is known of a variable.
+
+    Attributes:
+        source: where it is said, where it is a rule of ours.
+    """
+
+    label: str
+    text: str
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """One variable, explained.
+
+    Attributes:
+        builds: what each build tells that has it, by build id, MySQL first, older versions first.
+        lacking: the builds that lack it.
+        rules: what our own rules say, as data.
+    """
+
+    name: str
+    builds: Mapping[str, Variable]
+    lacking: tuple[str, ...]
+    lines: tuple[ExplainLine, ...]
+    rules: Mapping[str, Any]
+
+    def facts(self) -> dict[str, Any]:
+        """Return all of it as data that JSON can hold."""
+        return {
+            "variable": self.name,
+            "unit": unit_of(self.name),
+            "builds": {build: facts(variable) for build, variable in self.builds.items()},
+            "lacking": list(self.lacking),
+            **self.rules,
+        }
+
+
+def facts(variable: Variable) -> dict[str, Any]:
+    """Return what a build tells of a variable, as data that JSON can hold."""
+    return {**asdict(variable), "kind": variable.kind.value, "choices": list(variable.choices)}
+
+
+def matching(pattern: str | None, catalogue: Catalogue) -> list[Variable]:
+    """Return the variables whose names hold a text, or fit a pattern with `*` and `?`; all of them where there is none."""
+    wanted = (pattern or "").strip().lower().replace("-", "_")
+    if not any(character in wanted for character in "*?["):
+        wanted = f"*{wanted}*"
+    return [variable for name, variable in sorted(catalogue.variables.items()) if fnmatch.fnmatchcase(name, wanted)]
+
+
+def explain(name: str, catalogues: Iterable[Catalogue]) -> Explanation:
+    """Explain a variable."""
+    ordered = sorted(catalogues, key=_age)
+    builds = {each.build_id: each.variables[name] for each in ordered if name in each.variables}
+    known = {other for each in ordered for other in each.variables}
+    behaviour = (
+        ("Type", {build: _KINDS[variable.kind] for build, variable in builds.items()}),
+        ("Range", {build: range_of(variable) for build, variable in builds.items()}),
+        ("Default", {build: default_of(variable) for build, variable in builds.items()}),
+        ("Set", {build: _changed(variable) for build, variable in builds.items()}),
+        ("In force", {build: _limits(variable) for build, variable in builds.items()}),
+    )
+    lines = [ExplainLine(label, text) for label, by_build in behaviour if (text := _together(by_build))]
+    if (unit := unit_of(name)) and any(variable.kind in _NUMBERS for variable in builds.values()):
+        lines.insert(1, ExplainLine("Unit", unit))
+    if others := _other_names(name, known):
+        lines.append(ExplainLine("Same as", ", ".join(others)))
+    having = [each for each in ordered if name in each.variables]
+    lines += _rules_of(name, having)
+    lines += [ExplainLine("Builds", text) for text in _presence(name, ordered)]
+    lacking = tuple(each.build_id for each in ordered if name not in each.variables)
+    return Explanation(name, builds, lacking, tuple(lines), _rules_as_data(name, known, having))
+
+
+def range_of(variable: Variable, *, short: bool = False) -> str:
+    """Return what a variable takes, such as `8192 to 2147479552 (8K to just under 2G)`, or in short; empty where unknown."""
+    if variable.kind is Kind.BOOLEAN:
+        return "ON, OFF"
+    if variable.choices:
+        return ", ".join(variable.choices)
+    low, high = variable.minimum, variable.maximum
+    if variable.kind not in _NUMBERS or low is None or high is None:
+        return ""
+    plain = f"{_plain(low)} to {_plain(high)}"
+    if unit_of(variable.name) != BYTES:
+        return plain
+    lettered = f"{with_letter(low)} to {with_letter(high)}"
+    return lettered if short or lettered == plain else f"{plain} ({lettered})"
+
+
+def default_of(variable: Variable) -> str:
+    """Return a variable's default, sizes with a letter; `of the sandbox` where it is a place that dialin chose."""
+    value = variable.default
+    if value is None:
+        return ""
+    if value.startswith("/") and rules.identifies_instance(variable.name):
+        return "of the sandbox"
+    number = as_number(value)
+    if isinstance(number, int) and number > 0 and unit_of(variable.name) == BYTES:
+        return with_letter(number)
+    return value or "empty"
+
+
+def when_changed(variable: Variable) -> str:
+    """Return in a word how a variable is changed: `dynamic`, `restart`, `fixed`, or nothing where that is not known."""
+    if variable.dynamic:
+        return "dynamic"
+    if not variable.at_start:
+        return "fixed" if variable.dynamic is False else ""
+    return "restart" if variable.dynamic is False else ""
+
+
+def _changed(variable: Variable) -> str:
+    words = {
+        ("dynamic", True): "at the start, or while the server runs (SET GLOBAL)",
+        ("dynamic", False): "while the server runs only (SET GLOBAL); no option of a start",
+        ("restart", True): "at the start only: a change needs a restart",
+        ("fixed", False): "by nobody: it only tells something",
+        ("", True): "at the start",
+    }
+    return words.get((when_changed(variable), variable.at_start), "in a session only")
+
+
+def _limits(variable: Variable) -> str:
+    low, high = variable.minimum, variable.maximum
+    parts = []
+    if variable.block:
+        parts.append(f"rounded down to a multiple of {variable.block}")
+    # Below zero builds differ: -1 is the largest number of all to some, and others do not start.
+    if low is not None and low > 0 and variable.kind in _NUMBERS:
+        parts.append(f"less than {_plain(low)} becomes {_plain(low)}")
+    if high is not None and high < _ENDLESS and variable.kind in _NUMBERS:
+        parts.append(f"more than {_plain(high)} becomes {_plain(high)}")
+    return "; ".join(parts)
+
+
+def _together(by_build: Mapping[str, str]) -> str:
+    """Return what builds tell, once for all that tell the same; a line for each where they differ."""
+    groups: dict[str, list[str]] = {}
+    for build, text in by_build.items():
+        groups.setdefault(text, []).append(build)
+    if len(groups) == 1:
+        return next(iter(groups))
+    return "\n".join(f"{text or 'not told'} [{_named(builds, by_build)}]" for text, builds in groups.items())
+
+
+def _named(builds: Sequence[str], among: Iterable[str]) -> str:
+    """Return builds in short: a flavour alone where all of it are meant, else with versions."""
+    parts = []
+    for flavour, title in _FLAVOURS.items():
+        meant = [version for build in builds if (version := _version(build, flavour))]
+        there = [version for build in among if (version := _version(build, flavour))]
+        if meant:
+            parts.append(title if meant == there and len(there) > 1 else f"{title} {', '.join(meant)}")
+    return "; ".join(parts)
+
+
+def _version(build: str, flavour: Flavour) -> str:
+    name, _, version = build.partition("@")
+    return version if name == flavour else ""
+
+
+def _other_names(name: str, known: Iterable[str]) -> list[str]:
+    others = {other for other in known if other != name and one_name(other) == one_name(name)}
+    return sorted(others | ({OPTION_OF[name]} if name in OPTION_OF else set()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """A rule of ours, with those of the explained builds that it is about."""
+
+    behaviour: Behaviour
+    builds: tuple[str, ...]
+    of: tuple[str, ...] = ()
+
+    def data(self) -> dict[str, Any]:
+        return {"text": self.behaviour.text, "source": self.behaviour.source, "builds": list(self.builds)}
+
+
+def _about(rules_: Iterable[Behaviour], having: Sequence[Catalogue], of: tuple[str, ...] = ()) -> list[_Rule]:
+    """Return the rules that are about one of the builds, each with what it derives a variable from that these builds have."""
+    found = []
+    for behaviour in rules_:
+        there = [each for each in having if behaviour.is_of(each.build_id)]
+        known = tuple(name for name in of if any(name in each.variables for each in there))
+        if there and (known or not of):
+            found.append(_Rule(behaviour, tuple(each.build_id for each in there), known))
+    return found
+
+
+def _traps(name: str, having: Sequence[Catalogue]) -> list[_Rule]:
+    return _about(rules.TRAPS.get(name, ()), having)
+
+
+def _moves_with(name: str, having: Sequence[Catalogue]) -> list[_Rule]:
+    rule = rules.FOLLOWS.get(name)
+    if rule is None:
+        return []
+    return _about(rule.behaviours, [each for each in having if any(other in each.variables for other in rule.of)], rule.of)
+
+
+def _moves(name: str, having: Sequence[Catalogue]) -> list[tuple[str, _Rule]]:
+    return [
+        (other, found)
+        for other, rule in rules.FOLLOWS.items()
+        if name in rule.of
+        for found in _about(rule.behaviours, [each for each in having if other in each.variables])
+    ]
+
+
+def _rules_of(name: str, having: Sequence[Catalogue]) -> list[ExplainLine]:
+    among = [each.build_id for each in having]
+
+    def line(label: str, rule: _Rule, before: str = "") -> ExplainLine:
+        where = f" [{_named(rule.builds, among)}]" if len(rule.builds) < len(among) else ""
+        return ExplainLine(label, f"{before}{rule.behaviour.text}{where}", rule.behaviour.source)
+
+    lines = [line("Beware", rule) for rule in _traps(name, having)]
+    lines += [line("Moves with", rule, f"{', '.join(rule.of)}: ") for rule in _moves_with(name, having)]
+    lines += [line("Moves", rule, f"{other}: ") for other, rule in _moves(name, having)]
+    if cost := memory.MEMORY.get(name):
+        lines.append(ExplainLine("Memory", cost.text, cost.source))
+    lines += [
+        ExplainLine("Durability", f"with a weaker value {rule.loses}", rule.source)
+        for rule in rules.WEAKER
+        if rule.variable == name
+    ]
+    if reason := rules.inert(name):
+        lines.append(ExplainLine("Effect", f"none on throughput: {reason}", rules.inert_source(name)))
+    if name in rules.SHAPES_DATA:
+        lines.append(ExplainLine("Data", "it decides what data looks like: dialin prepares data anew for each value"))
+    live = any(each.variables[name].dynamic for each in having if name in each.variables)
+    if live and (start := set_global.rule_of(name)):
+        text = f"each starts a server, though it can be set in a running one: it {start.why}"
+        lines.append(ExplainLine("Trials", text, start.source))
+    if why := owned.reason(name):
+        lines.append(ExplainLine("Sandbox", f"cannot be chosen: {why}"))
+    return lines
+
+
+def _rules_as_data(name: str, known: Iterable[str], having: Sequence[Catalogue]) -> dict[str, Any]:
+    cost = memory.MEMORY.get(name)
+    return {
+        "same_as": _other_names(name, known),
+        "derived": [{"of": list(rule.of), **rule.data()} for rule in _moves_with(name, having)],
+        "moves": [{"variable": other, **rule.data()} for other, rule in _moves(name, having)],
+        "traps": [rule.data() for rule in _traps(name, having)],
+        "memory": {"allotted": cost.allotted.value, "text": cost.text, "source": cost.source} if cost else None,
+        "durability": next(
+            ({"loses": rule.loses, "source": rule.source} for rule in rules.WEAKER if rule.variable == name), None
+        ),
+        "inert": rules.inert(name),
+        "shapes_data": name in rules.SHAPES_DATA,
+        "at_start_only": {"why": start.why, "source": start.source} if (start := set_global.rule_of(name)) else None,
+        "not_in_a_sandbox": owned.reason(name),
+    }
+
+
+def _age(catalogue: Catalogue) -> tuple[bool, tuple[int, ...]]:
+    reference = BuildReference.parse(catalogue.build_id)
+    return reference.flavour is not Flavour.MYSQL, reference.version
+
+
+def _presence(name: str, ordered: Sequence[Catalogue]) -> list[str]:
+    """Return by flavour since and until which of the builds here the variable is there."""
+    found = []
+    for flavour, title in _FLAVOURS.items():
+        here = [each for each in ordered if _version(each.build_id, flavour)]
+        if here:
+            having = [name in each.variables for each in here]
+            found.append(f"{title}: {_span([_version(each.build_id, flavour) for each in here], having)}")
+    return found
+
+
+def _span(versions: Sequence[str], having: Sequence[bool]) -> str:
+    there = [version for version, has in zip(versions, having, strict=True) if has]
+    absent = ", ".join(version for version, has in zip(versions, having, strict=True) if not has)
+    if not there:
+        return f"not in {absent}"
+    if not absent:
+        return f"in {', '.join(there)}"
+    first, last = having.index(True), len(having) - 1 - having[::-1].index(True)
+    if not all(having[first : last + 1]):
+        return f"in {', '.join(there)}; not in {absent}"
+    since = f"since {versions[first]}" if first > 0 else ""
+    until = f"until {versions[last]}" if last < len(versions) - 1 else ""
+    return f"{' '.join(filter(None, (since, until)))} of the builds here; not in {absent}"
+
+
+def _plain(number: float) -> str:
+    return str(int(number)) if number == int(number) else str(number)

@@ -1,0 +1,159 @@
+"""What `mysqld --verbose --help` tells of options beyond the server's own tables: kinds, ranges, blocks, words.
+
+A number that is out of range is brought into it with a warning, so asking for too little and too much tells the range, and
+asking for a number whose binary digits are all ones tells what it is rounded down to. An enumeration takes the numbers of its
+words and prints the words (`words`). What a server printed is read in `help_mode`; here is only what to ask and what it means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+
+from dialin.model.setting import as_number
+from dialin.variables import rules
+from dialin.variables.aliases import OPTION_OF
+from dialin.variables.catalogue import Catalogue, Kind, Variable, settled
+from dialin.variables.choices import may_be_choices, with_choices
+from dialin.variables.help_mode import Ask, Asking
+
+_HUGE = 2**63 - 1
+"""The largest number that every variable's parser reads; signed ones refuse 2^64-1 and some builds then print nothing."""
+
+_UNSIGNED = 2**64 - 1
+_LEAST = -(2**63)
+_MODEST = 2**24
+"""Blocks are looked for below 16M where the range allows, so that no probe has a server allot much."""
+
+_POWERS = (*(2**power for power in range(1, 24)), 10, 100, 1000)
+
+_Step = Callable[[Mapping[str, Variable], Asking], dict[str, Variable]]
+"""Asks one thing of variables, and returns those of which it learned something."""
+
+
+def completed(catalogue: Catalogue, ask: Ask) -> Catalogue:
+    """Return a catalogue with what its build's help mode tells beyond it; what the server's tables told stands.
+
+    Where an answer did not come in time nothing is made of the others about the same words or range, and the catalogue is
+    marked as not complete.
+    """
+    plain = ask({})
+    if not plain.complete:
+        return replace(catalogue, complete=plain.answered)
+    options = {name: option for name in catalogue.variables if (option := _option(name, plain.options))}
+    found = {
+        name: replace(told, at_start=told.at_start and (name in options or name.removeprefix("skip_") in plain.options))
+        for name, told in catalogue.variables.items()
+    }
+    # MariaDB's table tells of all its variables whether they are dynamic, and then everything else too.
+    asked = {
+        name: _kind_of(told, plain.options.get(options.get(name, ""))) for name, told in found.items() if told.dynamic is None
+    }
+    complete = True
+    steps: tuple[_Step, ...] = (lambda told, asking: with_choices(told, asking, plain), _with_ranges, _with_blocks)
+    for step in steps:
+        asking = Asking(ask, options)
+        asked |= {name: variable for name, variable in step(asked, asking).items() if name not in asking.unanswered}
+        complete = complete and not asking.unanswered
+    known = {name: settled(variable) for name, variable in (found | asked).items()}
+    return replace(catalogue, variables=known, complete=complete)
+
+
+def _option(name: str, options: Mapping[str, str]) -> str | None:
+    return next((option for option in (name, OPTION_OF.get(name, "")) if option in options), None)
+
+
+def _kind_of(variable: Variable, takes: str | None) -> Variable:
+    """Return a variable with the kind that its option has (None where it has no option), where nothing was told of it."""
+    default = variable.default or ""
+    if variable.kind is not Kind.UNKNOWN:
+        return variable
+    if takes and "#" in takes and as_number(default) is not None:
+        return replace(variable, kind=Kind.NUMERIC if "." in default else Kind.INTEGER)
+    is_truth = default in ("ON", "OFF")
+    if is_truth and (takes == "" or (takes is None and variable.name not in rules.SEVERAL_VALUES)):
+        return replace(variable, kind=Kind.BOOLEAN)
+    # Before 8.0 log_bin reads OFF and takes the name of a file.
+    if takes and "name" in takes and not is_truth and not may_be_choices(variable, takes):
+        return replace(variable, kind=Kind.STRING)
+    return variable
+
+
+def _with_ranges(variables: Mapping[str, Variable], ask: Asking) -> dict[str, Variable]:
+    unknown = {
+        name: variable
+        for name, variable in variables.items()
+        if variable.kind in (Kind.INTEGER, Kind.NUMERIC) and variable.minimum is None and variable.maximum is None
+    }
+    low, high = _minima(unknown, ask), _maxima(unknown, ask)
+    return {
+        name: replace(variable, minimum=low[name], maximum=high[name])
+        for name, variable in unknown.items()
+        if name in low and name in high and low[name] <= high[name]
+    }
+
+
+def _minima(names: Iterable[str], ask: Asking) -> dict[str, int | float]:
+    # A zero that the server took and prints otherwise has it choose (back_log), and is in range.
+    found = {name: answer.range_end or 0 for name, answer in ask(dict.fromkeys(names, 0)).items()}
+    below = ask(dict.fromkeys((name for name, least in found.items() if least == 0), -1))
+    # Elsewhere -1 is read as the largest number of all, and nothing is below zero.
+    signed = [name for name, answer in below.items() if answer.limit is None and answer.printed.startswith("-")]
+    least = ask(dict.fromkeys(signed, _LEAST))
+    negative = {name: answer.number for name, answer in least.items() if answer.number is not None}
+    return found | {name: negative.get(name, -1) for name in signed}
+
+
+def _maxima(names: Iterable[str], ask: Asking) -> dict[str, int | float]:
+    told = ask(dict.fromkeys(names, _HUGE))
+    found = {name: end for name, answer in told.items() if (end := answer.range_end) is not None}
+    open_ended = [name for name in told if name not in found]
+    # 5.5 reads no number so large, and takes -1 for it.
+    beyond = ask(dict.fromkeys(open_ended, _UNSIGNED)), ask(dict.fromkeys(open_ended, -1))
+    for name in open_ended:
+        numbers = [answers[name].number for answers in beyond if name in answers]
+        found[name] = max((number for number in numbers if number is not None and number > _HUGE), default=_HUGE)
+    return found
+
+
+def _with_blocks(variables: Mapping[str, Variable], ask: Asking) -> dict[str, Variable]:
+    """Return the whole numbers that are rounded down, with what they are rounded down to a multiple of."""
+    asked = {
+        name: probes
+        for name, variable in variables.items()
+        if variable.kind is Kind.INTEGER and variable.block is None and (probes := _block_probes(variable))
+    }
+    answers = [ask({name: probes[turn] for name, probes in asked.items() if turn < len(probes)}) for turn in (0, 1)]
+    found = {}
+    for name, probes in asked.items():
+        pairs = [(value, given[name].number) for value, given in zip(probes, answers, strict=False) if name in given]
+        if len(pairs) == len(probes) and (block := _block(pairs)):
+            found[name] = replace(variables[name], block=block)
+    return found
+
+
+def _block_probes(variable: Variable) -> list[int]:
+    """Return numbers within a variable's range that rounding would show on: all binary digits ones, and nearly so."""
+    low, high = variable.minimum, variable.maximum
+    if low is None or high is None:
+        return []
+    least = max(0, int(low))
+    most = min(int(high), max(_MODEST, 4 * least))
+    shapes = ((1, 1), (3, 4))
+    candidates = (
+        max(
+            (part * 2**power // whole - 1 for power in range(2, 63) if least <= part * 2**power // whole - 1 <= most), default=0
+        )
+        for part, whole in shapes
+    )
+    return [value for value in candidates if value]
+
+
+def _block(pairs: Iterable[tuple[int, int | float | None]]) -> int | None:
+    told = list(pairs)
+    if all(value == got for value, got in told):
+        return None
+    least = min(value for value, _ in told)
+    return next(
+        (block for block in _POWERS if block <= least and all(value - value % block == got for value, got in told)), None
+    )

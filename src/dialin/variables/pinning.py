@@ -1,0 +1,57 @@
+"""Keeping still what differs between candidates though nobody asked: which values hold it for all of them alike."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from dialin.model.setting import Value, as_number
+from dialin.variables import rules
+from dialin.variables.size_units import with_letter
+
+POOL = "innodb_buffer_pool_size"
+CHUNK = "innodb_buffer_pool_chunk_size"
+INSTANCES = "innodb_buffer_pool_instances"
+
+_MIB = 2**20
+_MOST_GROWTH = 0.1
+_MOST_CHUNKS = 1000
+
+
+def proposal(name: str, in_force: Mapping[str, Mapping[str, str]]) -> dict[str, Value]:
+    """Return what to set for all candidates alike, so that a variable differs no longer.
+
+    Returns:
+        Variables with values; nothing where it cannot be held still.
+    """
+    if name in (POOL, CHUNK):
+        return _pool(in_force)
+    rule = rules.FOLLOWS.get(name)
+    numbers = [number for values in in_force.values() if (number := as_number(values.get(name, ""))) is not None]
+    if rule is None or rule.hold is None or len(numbers) < len(in_force):
+        return {}
+    return {name: rule.hold(numbers)}
+
+
+def _pool(in_force: Mapping[str, Mapping[str, str]]) -> dict[str, Value]:
+    """Return a size of the pool, and of its chunks, that every number of instances divides.
+
+    The server makes the pool a whole number of chunks in every instance (manual, Configuring InnoDB Buffer Pool Size). As many
+    chunks as the least common multiple of all numbers of instances fit every candidate; the pool grows to the next size, in
+    MiB, for which there are such. Nothing where that is a tenth more, or more chunks than the manual advises.
+    """
+    instances = [_whole(values.get(INSTANCES)) for values in in_force.values()]
+    sizes = [_whole(values.get(POOL)) for values in in_force.values()]
+    if not all(instances) or not all(sizes):
+        return {}
+    parts = math.lcm(*instances)
+    asked = min(sizes)
+    chunk = math.ceil(asked / parts / _MIB) * _MIB
+    if parts > _MOST_CHUNKS or chunk * parts > asked * (1 + _MOST_GROWTH):
+        return {}
+    return {POOL: with_letter(chunk * parts), CHUNK: with_letter(chunk)}
+
+
+def _whole(text: str | None) -> int:
+    number = as_number(text or "")
+    return number if isinstance(number, int) and number > 0 else 0

@@ -1,0 +1,88 @@
+import io
+from dataclasses import replace
+
+import pytest
+
+from dialin.model.trial import Purpose
+from dialin.report import trial_series
+from dialin.report.screen import PlainLines
+from dialin.text import number
+from fixtures import example_studies
+from fixtures.event_replay import drive
+
+
+def told(record):
+    stream = io.StringIO()
+    drive(record, PlainLines(stream))
+    return stream.getvalue().splitlines()
+
+
+def test_each_event_is_one_line_and_a_second_is_none():
+    record = example_studies.no_difference()
+    lines = told(record)
+    assert len(lines) == 3 + 1 + 2 * len(record.trials) + 1
+    assert lines[0] == "Study of 3 values of innodb_buffer_pool_instances: 1, 4, 16; the baseline is 1."
+    assert lines[2] == "About 6 blocks, about 27 min."
+    assert lines[-1] == f"Verdict: {record.verdict.headline}"
+
+
+def test_a_trial_is_told_with_its_figure_and_how_its_candidate_stands():
+    lines = told(example_studies.no_difference())
+    began = next(line for line in lines if line.startswith("Block 2, trial 2 of 3"))
+    assert began.endswith("left.")
+    ended = [line for line in lines if "ended with" in line and "= 16" in line]
+    assert ended[-1].startswith("Block 6, trial")
+    assert ended[-1].endswith("+0.8 % to the baseline after 6 trials.")
+
+
+def test_a_failed_trial_is_said_to_have_failed():
+    assert sum(line.endswith("pool 900G failed.") for line in told(example_studies.failed_candidate())) == 4
+
+
+def test_hostile_names_cannot_break_a_line_or_act():
+    text = "\n".join(told(example_studies.hostile()))
+    assert "\x1b" not in text
+    assert "\\x1b[31m" in text
+
+
+def test_a_log_in_ascii_loses_characters_and_not_the_study():
+    raw = io.BytesIO()
+    stream = io.TextIOWrapper(raw, encoding="ascii")
+    drive(example_studies.winner(), PlainLines(stream))
+    assert b"Verdict:" in raw.getvalue()
+
+
+@pytest.mark.parametrize("error", [BrokenPipeError, ValueError])
+def test_a_reader_that_went_away_does_not_end_the_study(error):
+    class Gone(io.StringIO):
+        def write(self, text):
+            raise error
+
+    drive(example_studies.no_difference(), PlainLines(Gone()))
+
+
+def test_a_trial_tells_what_the_host_lost_of_it_and_its_figure_leaves_that_out():
+    record = example_studies.safe_choice()
+    trial = next(one for one in trial_series.all_series(record) if one.lost_seconds == 3)
+    line = next(line for line in told(record) if "3 s lost to the host" in line)
+    assert f"ended with {number(trial.mean)} transactions/s, 3 s lost to the host" in line
+
+
+def test_trials_are_counted_among_those_still_in_the_race_and_fresh_ones_are_called_so():
+    lines = told(example_studies.safe_choice())
+    last = [line for line in lines if line.startswith("Block 7, trial 1 of") and "begins" in line]
+    assert last[0].startswith("Block 7, trial 1 of 3: ")
+    assert "Block 8, fresh trial 1: innodb_buffer_pool_instances = 16 begins" in "\n".join(lines)
+
+
+def test_a_candidate_that_leaves_the_race_with_its_trial_is_said_to_have_left():
+    assert any(line.endswith("it has left the race.") for line in told(example_studies.safe_choice()))
+
+
+def test_a_trial_that_collects_waits_is_called_so_and_is_not_compared():
+    record = example_studies.no_difference()
+    last = replace(record.trials[-1], purpose=Purpose.WAITS, candidate="16")
+    lines = told(replace(record, trials=[*record.trials[:-1], last]))
+    ended = next(line for line in lines if "for waits" in line and "ended" in line)
+    assert ended.startswith(f"Trial {last.position} for waits: innodb_buffer_pool_instances = 16 ended with")
+    assert "to the baseline" not in ended

@@ -1,0 +1,143 @@
+import pytest
+
+from dialin.model.study import Candidate
+from dialin.model.verdict import Confirmation, Estimate
+from dialin.report import verdict_sentences
+from fixtures import example_studies
+
+
+def test_the_values_of_a_sweep_are_called_by_the_value_in_tables_and_in_full_in_sentences():
+    names = verdict_sentences.naming(example_studies.winner().spec)
+    assert names.subject == "innodb_buffer_pool_instances"
+    assert names.labels["16"] == "16"
+    assert names.full["16"] == "innodb_buffer_pool_instances = 16"
+
+
+def test_candidates_with_names_of_their_own_keep_them():
+    names = verdict_sentences.naming(example_studies.failed_candidate().spec)
+    assert names.subject == ""
+    assert names.full["pool 8G"] == "pool 8G"
+
+
+def test_a_sweep_over_builds_is_still_a_sweep_of_its_variable():
+    spec = example_studies.winner().spec
+    both = tuple(
+        Candidate(name=f"{value} on {server}", setting={"innodb_buffer_pool_instances": value}, server=server)
+        for value in (1, 4)
+        for server in ("mysql@8.0", "mysql@9.7")
+    )
+    names = verdict_sentences.naming(spec.model_copy(update={"candidates": both, "baseline": both[0].name}))
+    assert names.full["4 on mysql@9.7"] == "innodb_buffer_pool_instances = 4 on mysql@9.7"
+
+
+@pytest.mark.parametrize(
+    ("estimate", "shown"),
+    [
+        (Estimate(mean=1.053, low=1.041, high=1.064), "+5.3 % (+4.1 % to +6.4 %)"),
+        (Estimate(mean=1.053, low=None, high=None), "+5.3 %"),
+        (None, "–"),
+    ],
+)
+def test_a_figure_without_an_interval_claims_none(estimate, shown):
+    assert verdict_sentences.change_with_interval(estimate) == shown
+
+
+def test_the_gain_names_the_baseline_the_interval_and_the_confidence():
+    record = example_studies.winner()
+    told = verdict_sentences.gain(record, record.verdict)
+    assert told.startswith("+25.2 % throughput against the baseline, innodb_buffer_pool_instances = 1; between +21.4 %")
+    assert told.endswith("at 95 % confidence.")
+
+
+def test_keeping_the_baseline_gains_nothing_and_says_so():
+    record = example_studies.no_difference()
+    assert verdict_sentences.gain(record, record.verdict) == "The baseline is recommended, so nothing changes."
+
+
+def test_a_gain_without_an_interval_says_so():
+    record = example_studies.unresolved()
+    verdict = record.verdict.model_copy(update={"recommended_candidate": "4"})
+    assert verdict_sentences.gain(record, verdict).endswith("there is no interval yet.")
+
+
+def test_a_study_without_a_verdict_says_how_to_go_on():
+    record = example_studies.unfinished()
+    assert verdict_sentences.headline(record) == "No verdict yet: 6 trials of 3 candidates ended well so far."
+    assert verdict_sentences.reason(record).endswith(f"dialin resume {record.directory}")
+
+
+def test_a_candidate_that_gives_up_durability_never_stands_in_a_table_without_the_word():
+    verdict = example_studies.weaker_durability().verdict
+    assert verdict_sentences.state_of(verdict.candidates[1], verdict) == "wins, weaker durability"
+
+
+def test_the_winning_build_is_named_where_no_variable_changes():
+    assert verdict_sentences.no_change(example_studies.builds()).endswith("the build mysql@9.7.4.")
+
+
+def confirmed(low, high, record=None, blocks=6):
+    verdict = (record or example_studies.winner()).verdict
+    ratio = Estimate(mean=1.098 if low is None else (low + high) / 2, low=low, high=high)
+    return verdict_sentences.confirmation(
+        verdict.model_copy(update={"confirmed": Confirmation(candidate="16", ratio=ratio, blocks=blocks)})
+    )
+
+
+def test_fresh_trials_confirm_only_a_whole_interval_on_the_better_side():
+    assert (
+        confirmed(1.081, 1.115) == "Fresh trials (6 blocks) confirm +9.8 % (+8.1 % to +11.5 %) throughput against the baseline."
+    )
+    assert confirmed(0.98, 1.02).startswith("Fresh trials (6 blocks) do not confirm a gain: 0.0 % (−2.0 % to +2.0 %)")
+    assert confirmed(0.9, 0.94).startswith("Fresh trials (6 blocks) contradict it: −8.0 %")
+    assert confirmed(None, None, blocks=1).startswith("Fresh trials (1 block) show +9.8 % throughput")
+    assert verdict_sentences.confirmation(example_studies.winner().verdict) == ""
+
+
+def test_where_lower_is_better_fresh_trials_confirm_what_is_lower():
+    text = confirmed(0.6, 0.8, example_studies.by_stability())
+    assert text.startswith("Fresh trials (6 blocks) confirm −30.0 % (−40.0 % to −20.0 %) variation (CV), lower is better,")
+    assert "contradict" in confirmed(1.2, 1.4, example_studies.by_latency())
+
+
+def test_a_gain_by_another_goal_names_its_measure_its_direction_and_throughput_beside_it():
+    record = example_studies.by_stability()
+    text = verdict_sentences.gain(record, record.verdict)
+    assert text.startswith("−89.8 % variation (CV), lower is better, against the baseline, innodb_buffer_pool_instances = 1;")
+    assert text.endswith("Throughput: +11.2 % (+7.4 % to +15.1 %).")
+
+
+def test_the_goal_is_told_with_or_without_a_verdict():
+    assert verdict_sentences.goal(example_studies.unfinished()) == "throughput; higher is better."
+    assert verdict_sentences.goal(example_studies.by_latency()) == "latency, by its p99; lower is better."
+
+
+def test_a_safe_choice_says_how_probable_it_is_and_that_it_is_no_proof():
+    text = verdict_sentences.sureness(example_studies.safe_choice().verdict)
+    assert text.startswith("97 % probability that what is recommended is within 1 % of the best; it was not shown to beat")
+    assert "probability" not in verdict_sentences.sureness(example_studies.winner().verdict)
+
+
+def test_who_left_is_told_by_block():
+    record = example_studies.safe_choice()
+    gone = [one.model_copy(update={"left_after": 3 if one.name in "24" else None}) for one in record.verdict.candidates]
+    verdict = record.verdict.model_copy(update={"candidates": gone})
+    assert verdict_sentences.left(verdict, verdict_sentences.naming(record.spec).labels) == "2 and 4 after block 3"
+    assert verdict_sentences.left(example_studies.winner().verdict, {}) == ""
+
+
+def test_a_state_says_when_a_candidate_left():
+    verdict = example_studies.safe_choice().verdict
+    assert verdict_sentences.state_of(verdict.candidates[2], verdict) == "behind, left after block 4"
+
+
+def test_an_a_a_study_is_called_one():
+    assert verdict_sentences.compared(example_studies.a_a()).startswith(
+        "An A/A study: 4 names of one setting of innodb_buffer_pool_instances on"
+    )
+
+
+def test_what_was_foreseen_is_told_beside_what_can_be_told_apart_or_alone():
+    verdict = example_studies.safe_choice().verdict
+    assert "1.2 % or more can be told apart (1.5 % was foreseen before the study began)" in verdict_sentences.sureness(verdict)
+    alone = verdict_sentences.sureness(verdict.model_copy(update={"detectable": None}))
+    assert "what can be told apart is not known yet (1.5 % was foreseen before the study began)" in alone

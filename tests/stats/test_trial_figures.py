@@ -1,0 +1,93 @@
+"""What a trial comes to, one that measured several numbers of threads above all."""
+
+import math
+import random
+from statistics import fmean
+
+import pytest
+
+from dialin.model.trial import Sample, Step
+from dialin.model.verdict import DecidedBy
+from dialin.stats import trial_figures as module
+from dialin.stats.trial_figures import figures, value
+from dialin.stats.window import window
+
+
+def seconds(threads, tps, latency=1.0, count=10, **others):
+    return [
+        Sample(n, 0.0, Step.MEASURE, tps * (1 + 0.01 * (-1) ** n), 0, 0, 0, latency, 0, 0, threads=threads, **others)
+        for n in range(count)
+    ]
+
+
+def test_several_numbers_of_threads_count_alike_as_ratios():
+    slow = figures([*seconds(1, 100), *seconds(64, 10_000)])
+    fast = figures([*seconds(64, 10_000), *seconds(1, 120)])
+    assert value(slow, DecidedBy.THROUGHPUT) == pytest.approx(1000, rel=0.01)
+    assert value(fast, DecidedBy.THROUGHPUT) / value(slow, DecidedBy.THROUGHPUT) == pytest.approx(1.2**0.5)
+
+
+def test_the_distance_between_levels_is_no_variation():
+    assert figures([*seconds(1, 100), *seconds(64, 10_000)]).window.cv == pytest.approx(
+        figures(seconds(1, 100)).window.cv, rel=0.1
+    )
+
+
+def test_a_level_that_was_measured_for_longer_weighs_no_more():
+    short = figures([*seconds(1, 100, latency=2), *seconds(64, 5000, latency=100)])
+    longer = figures([*seconds(1, 100, latency=2), *seconds(64, 5000, latency=100, count=20)])
+    assert longer.latency == pytest.approx(short.latency) == pytest.approx(200**0.5)
+
+
+def test_a_trial_that_did_nothing_at_one_number_of_threads_did_nothing():
+    found = figures([*seconds(1, 0), *seconds(64, 10_000)])
+    assert value(found, DecidedBy.THROUGHPUT) == 0
+    assert value(found, DecidedBy.LATENCY) == 0
+
+
+def test_every_measured_second_counts_also_those_before_a_level_settled():
+    chance = random.Random(1)
+    cold = [1000 * (1 - 0.5 * math.exp(-n / 4)) * chance.gauss(1, 0.01) for n in range(90)]
+    warm = [100 * chance.gauss(1, 0.01) for _ in range(90)]
+    kept = [
+        Sample(n, 0.0, Step.MEASURE, tps, 0, 0, 0, 1.0, 0, 0, threads=threads)
+        for threads, series in ((1, warm), (64, cold))
+        for n, tps in enumerate(series)
+    ]
+    found = figures(kept)
+    assert found.seconds == found.window.seconds == 180
+    assert found.window.mean == pytest.approx((fmean(warm) * fmean(cold)) ** 0.5)
+
+
+def test_what_the_host_lost_is_left_out_of_its_level():
+    found = figures([*seconds(1, 100), *seconds(64, 10_000), *seconds(64, 10, gap=0.9)])
+    assert value(found, DecidedBy.THROUGHPUT) == pytest.approx(1000, rel=0.01)
+    assert found.lost == 10
+
+
+def test_at_a_rate_latency_shows_where_seconds_have_settled():
+    falling = [20.0] * 25 + [10.0] * 75
+    chance = random.Random(1)
+    samples = [
+        Sample(n, 0.0, Step.MEASURE, 100.0, 0, 0, 0, latency * chance.gauss(1, 0.02), 0, 0) for n, latency in enumerate(falling)
+    ]
+    assert figures(samples).shape.begin == 0
+    assert figures(samples, rate=100).shape.begin == 25
+    assert figures(samples, rate=100).window.seconds == 100
+
+
+def test_throughput_is_transactions_divided_by_seconds_and_no_stall_is_forgiven():
+    stalled = [*seconds(16, 1000, count=54), *seconds(16, 0, count=6)]
+    assert value(figures(stalled), DecidedBy.THROUGHPUT) == pytest.approx(900, rel=0.01)
+    assert value(figures(stalled), DecidedBy.TYPICAL_SPEED) == pytest.approx(960, rel=0.01)
+
+
+def test_a_level_is_reckoned_as_often_for_an_hour_as_for_ten_seconds(monkeypatch):
+    taken = []
+    monkeypatch.setattr(module, "window", lambda tps: taken.append(len(tps)) or window(tps))
+    counts = []
+    for count in (10, 3600):
+        taken.clear()
+        figures([*seconds(1, 100, count=count), *seconds(64, 10_000, count=count)])
+        counts.append(len(taken))
+    assert counts[0] == counts[1]

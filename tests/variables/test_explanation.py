@@ -1,0 +1,192 @@
+import json
+
+import pytest
+
+from dialin.variables import explanation
+from dialin.variables.catalogue import Catalogue, Kind, Variable
+
+
+def number(name, low, high, default, **more):
+    return Variable(name, Kind.INTEGER, low, high, default=str(default), **{"dynamic": True, **more})
+
+
+def built(build, *variables):
+    return Catalogue(build, {variable.name: variable for variable in variables})
+
+
+def lines(name, *catalogues):
+    found = {}
+    for line in explanation.explain(name, catalogues).lines:
+        found.setdefault(line.label, []).extend(line.text.split("\n"))
+    return found
+
+
+BUFFER = number("read_buffer_size", 8192, 2147479552, 131072, block=4096)
+
+
+def test_range_unit_default_and_rounding_are_in_words():
+    told = lines("read_buffer_size", built("mysql@9.7.4", BUFFER))
+    assert told["Unit"] == ["bytes"]
+    assert told["Range"] == ["8192 to 2147479552 (8K to just under 2G)"]
+    assert told["Default"] == ["128K"]
+    assert told["In force"] == [
+        "rounded down to a multiple of 4096; less than 8192 becomes 8192; more than 2147479552 becomes 2147479552"
+    ]
+    assert "MyISAM" in told["Memory"][0]
+
+
+def test_what_the_type_alone_limits_is_no_limit_and_below_zero_nothing_is_claimed():
+    told = lines("max_seeks_for_key", built("mysql@5.6.24", number("max_seeks_for_key", 0, 2**64 - 1, 100)))
+    assert "In force" not in told
+
+
+@pytest.mark.parametrize(
+    ("dynamic", "at_start", "word", "phrase"),
+    [
+        (True, True, "dynamic", "while the server runs"),
+        (False, True, "restart", "needs a restart"),
+        (False, False, "fixed", "only tells"),
+        (True, False, "dynamic", "no option of a start"),
+        (None, False, "", "session"),
+        (None, True, "", "at the start"),
+    ],
+)
+def test_how_it_is_changed_is_told(dynamic, at_start, word, phrase):
+    variable = number("some_limit", 1, 2, 1, dynamic=dynamic, at_start=at_start)
+    assert explanation.when_changed(variable) == word
+    assert phrase in lines("some_limit", built("mysql@9.7.4", variable))["Set"][0]
+
+
+def test_builds_that_differ_are_told_apart_and_those_that_agree_together():
+    def instances(low, default):
+        return number("innodb_buffer_pool_instances", low, 64, default, dynamic=False)
+
+    told = lines(
+        "innodb_buffer_pool_instances",
+        built("mariadb@10.2.11", instances(0, 1)),
+        built("mysql@9.7.4", instances(0, 1)),
+        built("mysql@5.5.9", instances(1, 1)),
+        built("mariadb@10.1.23", instances(0, 8)),
+    )
+    assert told["Set"] == ["at the start only: a change needs a restart"]
+    assert told["Range"] == ["1 to 64 [MySQL 5.5.9]", "0 to 64 [MySQL 9.7.4; MariaDB]"]
+    assert told["Default"] == ["1 [MySQL; MariaDB 10.2.11]", "8 [MariaDB 10.1.23]"]
+
+
+@pytest.mark.parametrize(
+    ("having", "text"),
+    [
+        ("1111", "MySQL: in 5.5.9, 5.6.24, 8.0.33, 9.7.4"),
+        ("0111", "MySQL: since 5.6.24 of the builds here; not in 5.5.9"),
+        ("1100", "MySQL: until 5.6.24 of the builds here; not in 8.0.33, 9.7.4"),
+        ("0110", "MySQL: since 5.6.24 until 8.0.33 of the builds here; not in 5.5.9, 9.7.4"),
+        ("1011", "MySQL: in 5.5.9, 8.0.33, 9.7.4; not in 5.6.24"),
+        ("0000", "MySQL: not in 5.5.9, 5.6.24, 8.0.33, 9.7.4"),
+    ],
+)
+def test_since_and_until_are_of_the_builds_here(having, text):
+    builds = [
+        built(f"mysql@{version}", *([BUFFER] if has == "1" else []))
+        for version, has in zip(("5.5.9", "5.6.24", "8.0.33", "9.7.4"), having, strict=True)
+    ]
+    told = lines("read_buffer_size", *reversed(builds), built("mariadb@10.11.5", BUFFER))
+    assert told["Builds"] == [text, "MariaDB: in 10.11.5"]
+
+
+def test_what_moves_with_it_is_told_both_ways_where_the_builds_have_it():
+    capacity, most = number("innodb_io_capacity", 100, 9, 200), number("innodb_io_capacity_max", 100, 9, 2000)
+    told = lines("innodb_io_capacity", built("mysql@9.7.4", capacity, most))
+    assert told["Moves"][0].startswith("innodb_io_capacity_max: it is twice")
+    assert told["Moves with"][0].startswith("innodb_io_capacity_max: ")
+    assert not {"Moves", "Moves with"} & lines("innodb_io_capacity", built("mysql@5.5.9", capacity)).keys()
+
+
+def instances(build, *more):
+    pool = (number(name, 0, 64, 1) for name in ("innodb_buffer_pool_instances", "innodb_buffer_pool_size", *more))
+    return built(build, *pool)
+
+
+def told_of(build):
+    found = lines("innodb_buffer_pool_instances", instances(build))
+    return " ".join(text for label in ("Beware", "Moves with", "Moves") for text in found.get(label, []))
+
+
+def test_rules_about_other_builds_are_not_told():
+    assert "SIGFPE" in told_of("mysql@9.7.4")
+    assert "SIGFPE" not in told_of("mysql@5.5.9") + told_of("mysql@8.0.33") + told_of("mariadb@10.2.11")
+    assert "from there on 8" in told_of("mysql@5.6.24")
+    assert "from there on 8" not in told_of("mysql@5.5.9") + told_of("mysql@9.7.4")
+    assert "0 leaves the number to the server" in told_of("mysql@8.0.33")
+    assert "1000 MiB" in told_of("mysql@5.5.9")
+    cached = number("table_open_cache_instances", 1, 64, 4), number("table_open_cache", 10, 2**20, 2000)
+    assert lines("table_open_cache_instances", built("mysql@9.7.4", *cached)).keys().isdisjoint({"Beware", "Moves with"})
+    here = lines("table_open_cache_instances", built("mariadb@10.11.5", *cached))
+    assert "limit of open files" in here["Beware"][0]
+    assert here["Moves with"][0].startswith("table_open_cache: "), "not of what the build lacks"
+
+
+def test_a_rule_about_some_of_the_builds_says_which():
+    told = lines("innodb_buffer_pool_instances", instances("mysql@9.7.4"), instances("mysql@8.0.33"))
+    assert next(text for text in told["Beware"] if "SIGFPE" in text).endswith("[MySQL 9.7.4]")
+    assert "[" not in lines("innodb_buffer_pool_instances", instances("mysql@9.7.4"))["Beware"][0]
+
+
+def test_what_moves_or_is_moved_is_told_of_builds_that_have_both():
+    told = lines(
+        "innodb_buffer_pool_size", instances("mysql@9.7.4", "innodb_buffer_pool_chunk_size"), instances("mysql@5.6.24")
+    )
+    assert told["Moves with"][0].startswith("innodb_buffer_pool_instances, innodb_buffer_pool_chunk_size: the pool is made of")
+    assert told["Moves with"][0].endswith("[MySQL 9.7.4]")
+    data = explanation.explain("innodb_buffer_pool_size", [instances("mysql@9.7.4")]).facts()
+    assert [rule["of"] for rule in data["derived"]] == [["innodb_buffer_pool_instances"]]
+    assert data["moves"][0]["builds"] == ["mysql@9.7.4"]
+
+
+def test_other_names_durability_data_and_what_dialin_owns_are_told():
+    mode = Variable("tx_isolation", Kind.ENUMERATION, choices=("READ-COMMITTED",), default="READ-COMMITTED", dynamic=True)
+    assert lines("tx_isolation", built("mysql@5.6.24", mode))["Same as"] == ["transaction_isolation"]
+    flush = number("innodb_flush_log_at_trx_commit", 0, 2, 1)
+    told = lines(flush.name, built("mysql@9.7.4", flush))
+    assert "crash" in told["Durability"][0]
+    assert told["Beware"] == ["3, which MariaDB has, becomes 2"]
+    place = Variable("datadir", Kind.STRING, default="/home/x/.cache/dialin/sandboxes/1/data/", dynamic=False)
+    told = lines("datadir", built("mysql@9.7.4", place))
+    assert "cannot be chosen" in told["Sandbox"][0]
+    assert told["Default"] == ["of the sandbox"]
+    page = number("innodb_page_size", 4096, 65536, 16384, dynamic=False)
+    assert "for each value" in lines("innodb_page_size", built("mysql@9.7.4", page))["Data"][0]
+
+
+def test_all_of_it_is_data_too(mysql, mariadb):
+    for name in ("innodb_buffer_pool_instances", "read_buffer_size", "innodb_flush_log_at_trx_commit", "datadir"):
+        told = json.loads(json.dumps(explanation.explain(name, [mysql, mariadb]).facts()))
+        assert told["variable"] == name
+        assert told["builds"]["mysql@9.7.4"]["default"] == mysql.variables[name].default
+    told = explanation.explain("innodb_buffer_pool_instances", [mysql, mariadb]).facts()
+    assert told["lacking"] == ["mariadb@10.11.19"]
+    assert {moved["variable"] for moved in told["moves"]} >= {"innodb_buffer_pool_size"}
+    assert told["memory"]["allotted"] == "none"
+
+
+def test_every_variable_of_real_builds_can_be_explained(mysql, mariadb):
+    for name in mysql.variables.keys() | mariadb.variables.keys():
+        told = explanation.explain(name, [mysql, mariadb])
+        assert all(line.text for line in told.lines)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("io_capacity", ["innodb_io_capacity", "innodb_io_capacity_max"]),
+        ("innodb_*instances", ["innodb_buffer_pool_instances"]),
+        ("IO-Capacity", ["innodb_io_capacity", "innodb_io_capacity_max"]),
+        ("sync_binlo?", ["sync_binlog"]),
+        ("nonsense", []),
+    ],
+)
+def test_names_are_found_by_a_part_or_a_pattern(mysql, pattern, expected):
+    assert [variable.name for variable in explanation.matching(pattern, mysql)] == expected
+
+
+def test_without_a_pattern_all_are_found(mysql):
+    assert len(explanation.matching(None, mysql)) == len(mysql.variables)
