@@ -66,6 +66,9 @@ class Watcher(Protocol):
     def study_began(self, spec: StudySpec, blocks_planned: int, seconds_planned: float) -> None:
         """The study starts, or goes on after a resume."""
 
+    def candidates_entered(self, spec: StudySpec) -> None:
+        """Candidates entered the study; `spec` has them all."""
+
     def message(self, text: str) -> None:
         """Something happened that is worth a line: data is prepared, a trial failed, a look was taken."""
 

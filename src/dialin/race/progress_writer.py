@@ -56,6 +56,10 @@ class ProgressWriter:
         self._watcher.study_began(spec, blocks_planned, seconds_planned)
         self._keep(blocks=blocks_planned, ends=self._clock.now() + seconds_planned)
 
+    def candidates_entered(self, spec: StudySpec) -> None:
+        """Pass it on; the store has them already."""
+        self._watcher.candidates_entered(spec)
+
     def message(self, text: str) -> None:
         """Tell it; the store's log has it already."""
         self._watcher.message(text)

@@ -167,6 +167,8 @@ class Runner:
         order = block_order(self._spec.seed, number, before, later)
         block = Block(number, purpose, tuple(name for name in order if name in names))
         self._state.begin_block(block, entering)
+        if entering:
+            self._watcher.candidates_entered(self._spec)
         return block
 
     def _run_block(self, block: Block) -> bool:

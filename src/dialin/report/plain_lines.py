@@ -42,6 +42,10 @@ class PlainLines:
         self._write(f"Load: {spec.workload.describe()}.")
         self._write(f"About {counted(blocks_planned, 'block')}, about {about(seconds_planned)}.")
 
+    def candidates_entered(self, spec: StudySpec) -> None:
+        """Call them as the others are called; the study says itself that they enter."""
+        self._names = naming(spec).full
+
     def message(self, text: str) -> None:
         """Write the line."""
         self._write(text)

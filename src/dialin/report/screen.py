@@ -73,6 +73,11 @@ class LiveScreen:
         with self._lock:
             self._board.begin(spec, blocks_planned, seconds_planned, self._clock.now())
 
+    def candidates_entered(self, spec: StudySpec) -> None:
+        """Show the candidates beside the others."""
+        with self._lock:
+            self._board.spec = spec
+
     def message(self, text: str) -> None:
         """Show a line among the last few."""
         with self._lock:

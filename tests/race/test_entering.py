@@ -1,0 +1,130 @@
+"""Candidates that enter a study while it runs."""
+
+import pytest
+
+from dialin.errors import UserError
+from dialin.model.study import Candidate
+from dialin.model.trial import TrialState
+from dialin.verdict.effective_settings import EffectiveSettings
+from fixtures.proposers import AddsOne
+from fixtures.silent_watcher import Silent
+from fixtures.simulated_runs import FORCED, Killed, raced, shorter
+from fixtures.simulated_trials import SimulatedTrials
+
+EIGHT = Candidate(name="8", setting={"innodb_buffer_pool_instances": 8}, server="mysql@9.7.4")
+LEVELS = {"1": 1000, "4": 1003, "16": 1002, "8": 1300}
+SEEN = EffectiveSettings({"innodb_buffer_pool_instances": "8"}, {"innodb_buffer_pool_instances": "8"})
+
+
+def admit(spec, candidate):
+    return candidate, SEEN
+
+
+def trials(**others):
+    return SimulatedTrials(LEVELS, noise=0.02, in_force={**FORCED, "8": SEEN.in_force}, **others)
+
+
+class Listening(Silent):
+    def __init__(self):
+        self.entered = []
+
+    def candidates_entered(self, spec):
+        self.entered.append([one.name for one in spec.candidates])
+
+
+@pytest.fixture
+def long(spec):
+    return shorter(spec, minutes=12)
+
+
+@pytest.fixture
+def entering(study, long):
+    """Run a study that the candidate 8 enters in a block."""
+
+    def run(made, block=3, **others):
+        return study(made, long, proposer=AddsOne(EIGHT, block), **{"admit": admit, **others})
+
+    return run
+
+
+def orders(record):
+    return [block.order for block in record.blocks]
+
+
+def test_a_candidate_enters_with_a_block_and_is_measured_from_then_on(entering):
+    watcher = Listening()
+    verdict, record = entering(trials(), watcher=watcher)
+    assert [one.name for one in record.spec.candidates] == ["1", "4", "16", "8"]
+    assert [one.born for one in record.spec.candidates] == [1, 1, 1, 3]
+    assert "8" not in raced(record, 1) + raced(record, 2)
+    assert "8" in raced(record, 3)
+    assert verdict.winners == ["8"]
+    assert watcher.entered == [["1", "4", "16", "8"]]
+    assert any(line.text == "8 enters with block 3: innodb_buffer_pool_instances=8" for line in record.log)
+
+
+@pytest.mark.parametrize("block", [2, 3])
+def test_one_that_enters_reshuffles_no_block_that_ran_and_reverses_the_others_in_a_pair(study, entering, long, block):
+    _, without = study(trials(), long, directory="without")
+    _, record = entering(trials(), block)
+    assert orders(record)[: block - 1] == orders(without)[: block - 1]
+    assert [name for name in orders(record)[1] if name != "8"] == list(orders(record)[0][::-1])
+
+
+@pytest.mark.parametrize("killed", range(1, 12))
+def test_a_study_that_is_killed_in_any_trial_goes_on_in_the_order_that_it_would_have_had(entering, study, long, killed):
+    def kill(trial):
+        if trial.id == killed:
+            raise Killed
+
+    _, whole = entering(trials(), directory="whole")
+    try:
+        entering(trials(before=kill))
+    except Killed:
+        _, record = entering(trials())
+    else:
+        pytest.skip("the study ended before")
+    shared = min(len(whole.blocks), len(record.blocks))
+    assert orders(record)[: min(shared, 4)] == orders(whole)[: min(shared, 4)]
+    done = [(t.block, t.candidate) for t in record.trials if t.state is TrialState.DONE]
+    assert len(done) == len(set(done)), "no finished trial is repeated"
+    assert [one.born for one in record.spec.candidates] == [1, 1, 1, 3]
+
+
+def test_one_that_cannot_enter_is_said_once_and_the_race_goes_on_without_it(entering):
+    def refuse(spec, candidate):
+        raise UserError("innodb_buffer_pool_instances=8 does not fit", "Propose another one")
+
+    _, record = entering(trials(), admit=refuse)
+    assert [one.name for one in record.spec.candidates] == ["1", "4", "16"]
+    (line,) = [line.text for line in record.log if "does not enter" in line.text]
+    assert line == "8 does not enter: innodb_buffer_pool_instances=8 does not fit"
+    assert len(record.blocks) >= 3
+
+
+def test_a_proposer_that_insists_on_what_cannot_enter_ends_the_race_with_a_verdict(study, long):
+    class Insists(AddsOne):
+        def propose(self, history, room):
+            return (*history.in_the_race, EIGHT) if room.block >= 3 else history.in_the_race
+
+    def refuse(spec, candidate):
+        raise UserError("no", "")
+
+    verdict, record = study(trials(), long, proposer=Insists(EIGHT, 3), admit=refuse)
+    assert len(record.blocks) == 2
+    assert verdict is not None
+
+
+def test_a_proposer_knows_what_is_out_of_the_race_and_what_the_budget_holds(study, long):
+    asked = []
+
+    class Noting(AddsOne):
+        def propose(self, history, room):
+            asked.append((room.block, room.trials, set(history.out), len(history.trials), len(history.figures)))
+            return super().propose(history, room)
+
+    study(trials(), long, proposer=Noting(EIGHT, 99))
+    assert [block for block, *_ in asked] == list(range(1, len(asked) + 1))
+    held = [trials for _, trials, *_ in asked][1:]  # before the first trial its length is an estimate
+    assert held == sorted(held, reverse=True)
+    assert all(measured == figures for *_, measured, figures in asked)
