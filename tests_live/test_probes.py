@@ -16,6 +16,7 @@ from dialin.probes.wait_summary import WaitSummaryProbe
 from dialin.servers.account import Account
 from dialin.servers.capabilities import Capability, has
 from dialin.servers.connection import connect
+from dialin.testing.probe_conformance import ProbeConformance
 from dialin.trials.probing import ProbeConnection, data_directory, probes_of
 from dialin.trials.tools import Tools
 from dialin.workloads.base import Target
@@ -68,18 +69,21 @@ def test_the_servers_counters_move_with_the_load(watched):
     assert SECONDS - 1 <= status.counters["Uptime"] <= status.seconds + 1
 
 
-def test_no_counter_falls(sandbox, watched):
-    """What goes down under load and is called a counter would be taken for one that was reset."""
-    with ProbeConnection(sandbox) as session:
-        for kind in (StatusProbe, MetricsProbe):
-            probe = kind(session)
-            # A connection that ends just then takes its counts away for a moment (5.6), so what falls must fall each time.
-            assert not set.intersection(*(fallen(probe) for _ in range(3)))
+PROBES = ("process", "machine", "status", "innodb", "metrics", "mutex", "statements", "waits")
 
 
-def fallen(probe):
-    before, after = probe.read().counters, probe.read().counters
-    return {name for name, value in before.items() if after.get(name, value) < value}
+class TestEachProbe(ProbeConformance):
+    @pytest.fixture(autouse=True, params=PROBES)
+    def _connected(self, request, sandbox):
+        with ProbeConnection(sandbox) as session:
+            self.probes = lambda: probes_of(session, sandbox.pid, lambda: 0.0, data_directory(session))
+            self.named = request.param
+            yield
+
+    def make_probe(self):
+        found = {probe.name: probe for probe in self.probes()}
+        assert tuple(found) == PROBES
+        return found[self.named]
 
 
 def test_metrics_are_told_where_the_build_has_them(sandbox, watched):

@@ -1,0 +1,106 @@
+"""What every proposer promises to a study, as tests: whoever writes one inherits the class, and its tests are there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from dialin.model.study import Candidate, StudySpec
+from dialin.model.trial import Purpose, Sample, Step, Trial, TrialState
+from dialin.model.workload import WorkloadSpec
+from dialin.search.proposer import History, Proposer, Room
+from dialin.stats.trial_figures import figures
+
+_SECONDS = 8
+
+
+class ProposerConformance:
+    """Tests of a proposer without a server.
+
+    A subclass whose name begins with `Test` returns from `make_proposer` one that has been asked nothing yet, and from
+    `make_spec` a study that it can be asked about, if it needs another than two values of `innodb_io_capacity`.
+    """
+
+    blocks = 8
+    """The number of blocks that it is asked for."""
+
+    def make_proposer(self) -> Proposer:
+        """Return a proposer; a new object at each call, always of the same options."""
+        raise NotImplementedError
+
+    def make_spec(self) -> StudySpec:
+        """Return the study as it begins."""
+        pair = tuple(Candidate(name=str(n), setting={"innodb_io_capacity": n}, server="mysql@9.7") for n in (200, 400))
+        return StudySpec(candidates=pair, baseline="200", space=("innodb_io_capacity",), workload=WorkloadSpec(kind="sysbench"))
+
+    def test_it_proposes_the_same_after_a_study_was_killed(self) -> None:
+        """A proposer that is new in the middle of a study names the candidates that the first one would have named."""
+        proposer = self.make_proposer()
+        for history, room in self._course(proposer):
+            assert self.make_proposer().propose(history, room) == proposer.propose(history, room)
+
+    def test_a_block_holds_each_candidate_once(self) -> None:
+        """A name stands for one setting, in all blocks."""
+        proposer = self.make_proposer()
+        settings: dict[str, object] = {}
+        for history, room in self._course(proposer):
+            block = proposer.propose(history, room)
+            assert len({candidate.name for candidate in block}) == len(block)
+            for candidate in block:
+                assert settings.setdefault(candidate.name, candidate.setting) == candidate.setting
+
+    def test_it_sets_variables_of_the_space_only(self) -> None:
+        """The undo of an attached server covers the study's own candidates and its space, and nothing else."""
+        spec = self.make_spec()
+        allowed = {*spec.space, *(name for candidate in spec.candidates for name in candidate.setting)}
+        proposer = self.make_proposer()
+        for history, room in self._course(proposer):
+            assert {name for candidate in proposer.propose(history, room) for name in candidate.setting} <= allowed
+
+    def test_a_candidate_that_left_the_race_does_not_come_back(self) -> None:
+        """What was decided stays decided."""
+        proposer = self.make_proposer()
+        for history, room in self._course(proposer):
+            out = {candidate.name for candidate in history.spec.candidates[1:2]}
+            assert not out & {candidate.name for candidate in proposer.propose(replace(history, out=out), room)}
+
+    def test_a_candidate_that_was_refused_is_not_proposed_again(self) -> None:
+        """A study asks a proposer again until all that it names can run."""
+        proposer = self.make_proposer()
+        for history, room in self._course(proposer):
+            known = {candidate.name for candidate in history.spec.candidates}
+            refused: dict[str, str] = {}
+            for _ in range(100):
+                entering = [one for one in proposer.propose(replace(history, refused=refused), room) if one.name not in known]
+                if not entering:
+                    break
+                assert not refused.keys() & {candidate.name for candidate in entering}
+                refused.update({candidate.name: "refused by a test" for candidate in entering})
+            else:
+                raise AssertionError("it names new candidates for ever")
+
+    def _course(self, proposer: Proposer) -> list[tuple[History, Room]]:
+        """Return what it is asked, block by block, where all that it names enters and runs."""
+        history, asked = History(self.make_spec()), []
+        for number in range(1, self.blocks + 1):
+            room = Room(number, 100)
+            asked.append((history, room))
+            history = _after(history, number, proposer.propose(history, room))
+        return asked
+
+
+def _after(history: History, block: int, candidates: Sequence[Candidate]) -> History:
+    named = {candidate.name: candidate for candidate in candidates}
+    known = {candidate.name for candidate in history.spec.candidates}
+    entering = [one.model_copy(update={"born": block}) for name, one in named.items() if name not in known]
+    spec, trials, measured = history.spec.with_candidates(entering), list(history.trials), dict(history.figures)
+    for position, name in enumerate(named, 1):
+        trial = Trial(len(trials) + 1, 1, block, position, name, TrialState.DONE, 0.0, purpose=Purpose.RACE)
+        trials.append(trial)
+        if found := figures([_second(number, 1000.0 + 10 * position + number % 3) for number in range(_SECONDS)]):
+            measured[trial.id] = found
+    return replace(history, spec=spec, trials=trials, figures=measured)
+
+
+def _second(number: int, tps: float) -> Sample:
+    return Sample(number, float(number), Step.MEASURE, tps, 14 * tps, 4 * tps, 2 * tps, 5.0, 0.0, 0.0)

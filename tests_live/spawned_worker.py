@@ -1,0 +1,66 @@
+"""A worker in a process of its own, which is not forked from the one that asks: all that passes between them is pickled."""
+
+import multiprocessing
+import signal
+from contextlib import contextmanager
+
+from dialin.errors import DialinError
+from dialin.fleet.local_worker import local_worker
+from dialin.preflight.sandboxes import resume_sandboxed
+from dialin.question.plan import plan
+from dialin.trials.tools import Tools
+from dialin.workloads import kinds
+
+
+class SpawnedWorker:
+    """The side that asks."""
+
+    def __init__(self, connection, process):
+        self.process = process
+        self._connection = connection
+
+    def run_block(self, request):
+        self._connection.send(request)
+        ended = False
+        try:
+            while (event := self._connection.recv()) is not None:
+                if isinstance(event, DialinError):
+                    raise event
+                yield event
+            ended = True
+        finally:
+            if not ended and self.process.is_alive():
+                self.process.terminate()
+                self.process.join()
+
+
+def _serve(connection, spec, seen, begun_on, directory):
+    """The side that runs blocks: it has tools, sites and probes of its own, and no store."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    tools, workload = Tools.open(lambda line: None), kinds.make_workload(spec.workload)
+    ready = resume_sandboxed(spec, plan(spec), tools, workload, seen)
+    try:
+        with local_worker(ready, begun_on, directory, tools, lambda line: None) as worker:
+            while (request := connection.recv()) is not None:
+                for event in worker.run_block(request):
+                    connection.send(event)
+                connection.send(None)
+    except DialinError as error:
+        connection.send(error)
+    except KeyboardInterrupt:
+        pass
+
+
+@contextmanager
+def spawned_worker(ready, begun_on, directory):
+    """A worker for a study on sandboxes."""
+    context = multiprocessing.get_context("spawn")
+    connection, other = context.Pipe()
+    process = context.Process(target=_serve, args=(other, ready.spec, dict(ready.seen), dict(begun_on), directory))
+    process.start()
+    try:
+        yield SpawnedWorker(connection, process)
+    finally:
+        if process.is_alive():
+            connection.send(None)
+        process.join()
