@@ -24,7 +24,7 @@ from dialin.model.verdict import CandidateState, Estimate, Outcome
 from dialin.question.plan import block_order
 from dialin.stats.blocks import fit
 from dialin.stats.decide import Decision, Rules, leaves
-from dialin.stats.intervals import stall_share, typical
+from dialin.stats.intervals import stall_seconds_per_1000, typical
 from dialin.stats.looks import FIRST_CUT, FIRST_LOOK, allowance
 from dialin.stats.safety import Failures, unsafe
 from dialin.stats.throughput import by_mean, decide_throughput
@@ -188,7 +188,7 @@ def misses(found: Decision, true: Mapping[str, float], baseline: str, machine: M
         count("throughput", found.levels[name], 1000 * math.exp(level + float(np.mean(machine.drifts[name]))))
         count("variation", typical([w.cv for w in own], alpha), usual.cv)
         lengths = [length for w in own for length in w.stall_lengths]
-        count("stalls", stall_share(lengths, sum(w.seconds for w in own), longest, alpha), usual.stalled)
+        count("stalls", stall_seconds_per_1000(lengths, sum(w.seconds for w in own), longest, alpha), 1000 * usual.stalled)
     return counted
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dialin.stats import intervals
-from dialin.stats.intervals import stall_share, typical
+from dialin.stats.intervals import stall_seconds_per_1000, typical
 
 ALPHA = 0.05
 
@@ -77,31 +77,32 @@ LONG = 10.0
 
 @pytest.mark.parametrize("count", [1, 4, 30])
 def test_stalls_of_one_length_have_the_exact_interval_of_a_poisson_count(count):
-    found = stall_share([LONG] * count, 50_000, LONG, ALPHA)
+    found = stall_seconds_per_1000([LONG] * count, 50_000, LONG, ALPHA)
     low, high = scipy.stats.chi2.ppf(ALPHA / 2, 2 * count) / 2, scipy.stats.chi2.isf(ALPHA / 2, 2 * count + 2) / 2
-    assert found.mean == pytest.approx(LONG * count / 50_000)
-    assert (found.low, found.high) == (pytest.approx(LONG * low / 50_000), pytest.approx(LONG * high / 50_000))
+    unit = 1000 * LONG / 50_000
+    assert found.mean == pytest.approx(unit * count)
+    assert (found.low, found.high) == (pytest.approx(unit * low), pytest.approx(unit * high))
 
 
 def test_where_no_stall_was_seen_the_rule_of_three_holds_for_the_longest_one():
-    found = stall_share([], 6000, 0, 0.10)
+    found = stall_seconds_per_1000([], 6000, 0, 0.10)
     assert (found.mean, found.low) == (0, 0)
-    assert found.high == pytest.approx(-math.log(0.05) * intervals._LONGEST_STALL / 6000)
-    assert stall_share([], 6000, 60, 0.10).high == pytest.approx(-math.log(0.05) * 60 / 6000)
+    assert found.high == pytest.approx(-math.log(0.05) * intervals._LONGEST_STALL / 6)
+    assert stall_seconds_per_1000([], 6000, 60, 0.10).high == pytest.approx(-math.log(0.05) * 60 / 6)
 
 
-def test_a_share_is_never_more_than_the_whole():
-    assert stall_share([30.0], 31, 30, ALPHA).high == 1
+def test_stalls_never_take_more_than_all_seconds():
+    assert stall_seconds_per_1000([30.0], 31, 30, ALPHA).high == 1000
     with pytest.raises(ValueError, match="measured seconds"):
-        stall_share([], 0, 0, ALPHA)
+        stall_seconds_per_1000([], 0, 0, ALPHA)
 
 
 @pytest.mark.parametrize(("an_hour", "seconds"), [(6, 400), (6, 3600), (60, 400), (60, 3600)])
 def test_stalls_that_come_as_they_like_lie_within_as_often_as_promised(an_hour, seconds):
     rng, studies, lengths = np.random.default_rng(an_hour + seconds), 400, np.arange(3, 9)
-    truth, covered = an_hour / 3600 * lengths.mean(), 0
+    truth, covered = 1000 * an_hour / 3600 * lengths.mean(), 0
     for _ in range(studies):
         stalls = rng.choice(lengths, size=rng.poisson(an_hour * seconds / 3600))
-        found = stall_share(stalls.tolist(), seconds, float(lengths.max()), ALPHA)
+        found = stall_seconds_per_1000(stalls.tolist(), seconds, float(lengths.max()), ALPHA)
         covered += found.low <= truth <= found.high
     assert covered >= least(0.95, studies)

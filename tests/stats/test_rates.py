@@ -10,7 +10,7 @@ import scipy.stats
 from dialin.model.verdict import CandidateState, Outcome
 from dialin.stats.blocks import Observation, fit, levels
 from dialin.stats.decide import Rules, decide
-from dialin.stats.intervals import stall_share, typical
+from dialin.stats.intervals import stall_seconds_per_1000, typical
 from dialin.stats.looks import FIRST_LOOK, allowance
 from dialin.stats.throughput import by_mean
 from dialin.stats.window import window
@@ -205,7 +205,7 @@ def test_variations_and_stalls_are_covered(measured):
             usual = truth(machine, name)
             variations.append((typical([one.cv for one in own], ALPHA), usual.cv))
             lengths = [length for one in own for length in one.stall_lengths]
-            stalls.append((stall_share(lengths, sum(one.seconds for one in own), 8, ALPHA), usual.stalled))
+            stalls.append((stall_seconds_per_1000(lengths, sum(one.seconds for one in own), 8, ALPHA), 1000 * usual.stalled))
     assert covered(variations) >= 0.92
     assert covered(stalls) >= 0.93
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-
-import numpy as np
 
 from dialin.errors import UserError
 from dialin.logs import cells, course_notes, factors, notes, sentences
@@ -18,9 +15,8 @@ from dialin.logs.run_figures import RunFigures, figures
 from dialin.model.analysis import Analysis, CandidateAnalysis, FileEntry, RunAnalysis
 from dialin.model.study import WORTHWHILE, Goal
 from dialin.model.verdict import CandidateState, Estimate, Note
-from dialin.stats.blocks import WIDEST, Observation
-from dialin.stats.intervals import stall_share, typical
-from dialin.stats.quantiles import t_quantile
+from dialin.stats.blocks import Observation, levels
+from dialin.stats.intervals import stall_seconds_per_1000, typical
 from dialin.stats.runs import Comparison, compare, rank_candidates
 from dialin.text import listed
 
@@ -230,7 +226,7 @@ def _candidate(
         ratio=throughput.ratio(name, baseline, alpha),
         goal_ratio=goal_ratio(better, goal),
         cv=typical([run.cv for run in runs if run.cv is not None], each) if compared.alike else None,
-        stall_seconds_per_1000=_times(stall_share(stalls, seconds, longest, each), 1000) if compared.alike else None,
+        stall_seconds_per_1000=stall_seconds_per_1000(stalls, seconds, longest, each) if compared.alike else None,
         worst_tps=min((run.worst_tps for run in runs if run.worst_tps is not None), default=None),
         latency_ms=typical([run.latency_ms or 0.0 for run in runs], each) if compared.latency else None,
         errors_per_s=sum(run.errors_per_s for run in runs) / len(runs),
@@ -246,15 +242,8 @@ def _level(runs: Sequence[RunAnalysis], level: float | None, alpha: float) -> Es
     by: dict[tuple[str, ...], list[float]] = {}
     for run in runs:
         by.setdefault(_cell(run), []).append(run.tps)
+    if len(by) == 1 and min(run.tps for run in runs) > 0:
+        (found,) = levels(_observations(runs, Goal.THROUGHPUT), [runs[0].candidate or ""], alpha).values()
+        return found
     mean = geometric_mean([geometric_mean(own) for own in by.values()]) if level is None else level
-    if len(by) > 1 or len(runs) < 2 or min(run.tps for run in runs) <= 0:
-        return Estimate(mean=mean, low=None, high=None)
-    logs = np.log([run.tps for run in runs])
-    half = min(t_quantile(logs.size - 1, alpha) * float(logs.std(ddof=1)) / math.sqrt(logs.size), WIDEST)
-    return Estimate(mean=mean, low=mean * math.exp(-half), high=mean * math.exp(half))
-
-
-def _times(share: Estimate, by: float) -> Estimate:
-    if share.low is None or share.high is None:
-        return Estimate(mean=by * share.mean, low=None, high=None)
-    return Estimate(mean=by * share.mean, low=by * share.low, high=by * share.high)
+    return Estimate(mean=mean, low=None, high=None)

@@ -13,7 +13,7 @@ from dialin.logs.run_figures import RunFigures
 from dialin.model.analysis import RunAnalysis
 from dialin.model.study import WORTHWHILE, Goal
 from dialin.model.verdict import Note
-from dialin.stats.intervals import stall_share
+from dialin.stats.intervals import stall_seconds_per_1000
 from dialin.stats.runs import Comparison, all_below, spread
 from dialin.text import counted, duration, listed, number, percent
 
@@ -204,7 +204,7 @@ def _stalled(rough: Sequence[RunFigures], calm: Sequence[RunFigures], alpha: flo
     """Return the share of stalled seconds of two candidates in a cell, and whether their intervals are apart."""
     longest = max((length for one in (*rough, *calm) for length in one.stalls), default=0.0)
     one, two = (
-        stall_share(
+        stall_seconds_per_1000(
             [length for each in runs for length in each.stalls], sum(_measured(each.run) for each in runs), longest, alpha
         )
         for runs in (rough, calm)

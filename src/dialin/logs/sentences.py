@@ -91,7 +91,7 @@ def is_by_cell(standings: Standings, cells: Cells) -> bool:
 def _open(standings: Standings, cells: Cells) -> tuple[str, list[str]]:
     """Return the leader and the candidates that were not shown to be worse, where all of them were repeated."""
     still_open = [name for name, state in standings.states.items() if state is not CandidateState.LOSES]
-    best = max(still_open, key=cells.comparison.rank)
+    best = max(still_open, key=cells.comparison.ranks.__getitem__)
     return best, [name for name in still_open if name != best]
 
 

@@ -81,13 +81,13 @@ class Fit:
         if i == j:
             return Estimate(mean=1.0, low=1.0, high=1.0)
         if self.sd is None:
-            return _estimate(difference, None)
+            return estimate_of_logs(difference, None)
         variance = self.covariance[i][i] + self.covariance[j][j] - 2 * self.covariance[i][j]
         squared = self.sd**2 * variance
         if dof := self.paired_dof[i][j]:
             squared = max(squared, (_PRIOR_DOF * squared + dof * self.paired_errors[i][j] ** 2) / (_PRIOR_DOF + dof))
         half = tukey_quantile(len(self.names), self.dof, alpha) * math.sqrt(squared)
-        return _estimate(difference, half)
+        return estimate_of_logs(difference, half)
 
 
 def fit(observations: Iterable[Observation], names: Sequence[str]) -> Fit | None:
@@ -202,10 +202,10 @@ def levels(observations: Iterable[Observation], names: Sequence[str], alpha: flo
     residuals = logs - means[candidates]
     dof = len(used) - len(present)
     if dof == 0:
-        return {name: _estimate(float(mean), None) for name, mean in zip(present, means, strict=True)}
+        return {name: estimate_of_logs(float(mean), None) for name, mean in zip(present, means, strict=True)}
     sd = math.sqrt(float(residuals @ residuals) / dof)
     halves = t_quantile(dof, alpha / len(present)) * sd / np.sqrt(number)
-    return {name: _estimate(float(m), float(half)) for name, m, half in zip(present, means, halves, strict=True)}
+    return {name: estimate_of_logs(float(m), float(half)) for name, m, half in zip(present, means, halves, strict=True)}
 
 
 def _of(observations: Iterable[Observation], names: Sequence[str]) -> list[Observation]:
@@ -264,7 +264,8 @@ def _paired(
     return errors, dof
 
 
-def _estimate(log_mean: float, half: float | None) -> Estimate:
+def estimate_of_logs(log_mean: float, half: float | None) -> Estimate:
+    """Return an estimate from the log scale, its interval cut at `WIDEST` to each side; None for no interval."""
     if half is None:
         return Estimate(mean=math.exp(log_mean), low=None, high=None)
     half = min(half, WIDEST)

@@ -10,7 +10,7 @@ from dialin.model.verdict import CandidateState, DecidedBy, Estimate, Outcome
 from dialin.stats.blocks import Fit, Observation, components, fit, levels
 from dialin.stats.forecast import detectable
 from dialin.stats.posterior import Chances, chances
-from dialin.stats.standings import outcome_of, state_of
+from dialin.stats.standings import leader_of, outcome_of, state_of
 
 _GIVEN_UP = 0.5
 """A candidate leaves the race when its chance falls below this share of the accepted error: 2.5 % at a confidence of 95 %."""
@@ -119,7 +119,7 @@ def decide(
         outcome, choice = Outcome.NO_WORTHWHILE_DIFFERENCE, baseline if baseline in present else present[0]
         states |= dict.fromkeys(present, CandidateState.TIES)
     elif fitted is not None and fitted.dof > 0:
-        leader = _leader(fitted, baseline)
+        leader = leader_of(dict(zip(fitted.names, fitted.effects, strict=True)), fitted.names, baseline)
         states |= _standings(fitted, leader, group, alpha, rules.worthwhile)
         outcome, winners, states = outcome_of(states, leader)
         choice = _of_shown(outcome, winners, leader, baseline, measured=baseline in present)
@@ -276,14 +276,6 @@ def _all_one(names: Sequence[str], present: Sequence[str], group: Mapping[str, f
     """Tell whether there is nothing to compare: all candidates are one setting, or all of several that have trials."""
     compared = present if len(present) > 1 else names
     return bool(present) and len({group[name] for name in compared}) == 1
-
-
-def _leader(fitted: Fit, baseline: str) -> str:
-
-    def rank(index: int) -> tuple[float, bool]:
-        return round(fitted.effects[index], 9), fitted.names[index] == baseline
-
-    return fitted.names[max(range(len(fitted.names)), key=rank)]
 
 
 def _standings(

@@ -53,8 +53,8 @@ def _outside(count: int, alpha: float) -> int | None:
     return max(within) if within else None
 
 
-def stall_share(stalls: Sequence[float], seconds: float, longest: float, alpha: float) -> Estimate:
-    """Return the share of seconds in which a server stalled, with an interval.
+def stall_seconds_per_1000(stalls: Sequence[float], seconds: float, longest: float, alpha: float) -> Estimate:
+    """Return in how many of 1000 seconds a server stalled, with an interval.
 
     Stalls come as they like, and each has a length: a compound Poisson process. The interval is that of Fay and Feuer for a
     weighted sum of Poisson counts (Statistics in Medicine 16, 1997), conservative, with the length of a stall as its weight.
@@ -76,7 +76,7 @@ def stall_share(stalls: Sequence[float], seconds: float, longest: float, alpha: 
     low = squares / (2 * total) * _chi2(alpha / 2, 2 * total**2 / squares) if total else 0.0
     spread = squares + most**2
     high = spread / (2 * (total + most)) * _chi2(1 - alpha / 2, 2 * (total + most) ** 2 / spread)
-    return Estimate(mean=total / seconds, low=low / seconds, high=min(high / seconds, 1.0))
+    return Estimate(mean=1000 * total / seconds, low=1000 * low / seconds, high=min(1000 * high / seconds, 1000.0))
 
 
 def _chi2(probability: float, dof: float) -> float:

@@ -19,15 +19,13 @@ from numpy.typing import NDArray
 from scipy.special import fdtrc
 
 from dialin.model.verdict import CandidateState, Estimate, Outcome
-from dialin.stats.blocks import WIDEST, Observation, components, fit, log_values
+from dialin.stats.blocks import WIDEST, Observation, components, estimate_of_logs, fit, log_values
 from dialin.stats.quantiles import tukey_quantile
-from dialin.stats.standings import outcome_of, state_of
+from dialin.stats.standings import ROUNDING, leader_of, outcome_of, state_of
 from dialin.stats.window import Series
 
 _Array = NDArray[np.float64]
 
-_ROUNDING = 1e-9
-"""Differences smaller than this are the arithmetic's, not the server's."""
 _INTERACTION = 0.05
 """The error at which cells are taken to differ in the ratio of two candidates."""
 
@@ -57,6 +55,7 @@ class Comparison:
         repeated: those of them with two runs and more in one cell; for no other one is there an interval.
         met: of each candidate, how many runs share a cell with another candidate.
         cells: the cells in which two candidates and more ran.
+        ranks: of each of `names`, its figure on the log scale by least squares, less the mean of all.
         sd: standard deviation of one run among those of its candidate in its cell, on the log scale; None where nothing was
             repeated.
     """
@@ -65,10 +64,10 @@ class Comparison:
     repeated: tuple[str, ...]
     met: Mapping[str, int]
     cells: tuple[Hashable, ...]
+    ranks: Mapping[str, float]
     sd: float | None
     _groups: _Groups
     _noise: Mapping[str, RunNoise]
-    _effects: Mapping[str, float]
 
     def shared(self, a: str, b: str) -> tuple[Hashable, ...]:
         """Return the cells in which both candidates ran."""
@@ -94,7 +93,7 @@ class Comparison:
             The ratio; without an interval where one of the two was not repeated; None where they share no cell.
         """
         if a == b:
-            return Estimate(mean=1.0, low=1.0, high=1.0) if a in self._effects else None
+            return Estimate(mean=1.0, low=1.0, high=1.0) if a in self.ranks else None
         weights = self._weights(a, b)
         if not weights:
             return None
@@ -102,7 +101,7 @@ class Comparison:
         if a not in self.repeated or b not in self.repeated:
             return Estimate(mean=math.exp(mean), low=None, high=None)
         errors = {name: sum(share / math.sqrt(self._count(cell, name)) for cell, share in weights.items()) for name in (a, b)}
-        return _estimate(mean, _half_width(self._noise, (a, b), errors, alpha))
+        return estimate_of_logs(mean, _half_width(self._noise, (a, b), errors, alpha))
 
     def cell_ratio(self, cell: Hashable, a: str, b: str, alpha: float) -> Estimate | None:
         """Return the same within one cell, by the noise of that cell alone; alpha is that of the one cell."""
@@ -114,7 +113,7 @@ class Comparison:
         if a == b or a not in noise or b not in noise:
             return Estimate(mean=math.exp(mean), low=1.0 if a == b else None, high=1.0 if a == b else None)
         errors = {name: 1 / math.sqrt(self._count(cell, name)) for name in (a, b)}
-        return _estimate(mean, _half_width(noise, (a, b), errors, alpha))
+        return estimate_of_logs(mean, _half_width(noise, (a, b), errors, alpha))
 
     def repeated_cells(self) -> tuple[Hashable, ...]:
         """Return the cells in which two candidates and more were repeated."""
@@ -145,7 +144,7 @@ class Comparison:
             ]
         )
         ratios = np.array([self._mean(cell, a) - self._mean(cell, b) for cell in cells])
-        precision = 1 / np.maximum(variances, _ROUNDING**2)
+        precision = 1 / np.maximum(variances, ROUNDING**2)
         squares = precision @ (ratios - precision @ ratios / precision.sum()) ** 2
         return float(fdtrc(len(cells) - 1, one.dof + two.dof, squares / (len(cells) - 1)))
 
@@ -157,10 +156,6 @@ class Comparison:
     def agrees_in_sign(self, a: str, b: str) -> bool:
         """Return whether the same one of two candidates has the higher figure in every cell that they share."""
         return len({self._mean(cell, a) > self._mean(cell, b) for cell in self.shared(a, b)}) <= 1
-
-    def rank(self, name: str) -> float:
-        """Return the place of a candidate among those that can be compared: the higher the better, by least squares."""
-        return self._effects[name]
 
     def _weights(self, a: str, b: str) -> dict[Hashable, float]:
         """Return the share of each common cell in the ratio of two candidates, by the harmonic mean of their runs there."""
@@ -189,10 +184,10 @@ def compare(observations: Sequence[Observation], names: Sequence[str]) -> Compar
         repeated=repeated,
         met={name: sum(seen.candidate == name for seen in met) for name in names},
         cells=tuple(dict.fromkeys(seen.stratum for seen in met)),
+        ranks=dict(zip(fitted.names, fitted.effects, strict=True)) if fitted else {},
         sd=math.sqrt(_pooled(noise).variance) if noise else None,
         _groups=groups,
         _noise={name: noise[name] for name in repeated},
-        _effects=dict(zip(fitted.names, fitted.effects, strict=True)) if fitted else {},
     )
 
 
@@ -227,10 +222,10 @@ def rank_candidates(
     they are never equal.
     """
     states = dict.fromkeys(names, CandidateState.OPEN)
-    leader = _leader(comparison, comparison.names, baseline)
-    best = _leader(comparison, comparison.repeated, baseline)
-    if best is None:
+    leader = leader_of(comparison.ranks, comparison.names, baseline) if comparison.names else None
+    if not comparison.repeated:
         return Standings(Outcome.UNRESOLVED, (), states, leader)
+    best = leader_of(comparison.ranks, comparison.repeated, baseline)
     for name in comparison.repeated:
         ratio = comparison.ratio(name, best, alpha)
         if name == best or ratio is None or frozenset({name, best}) in barred:
@@ -307,11 +302,3 @@ def _half_width(noise: Mapping[str, RunNoise], pair: tuple[str, str], errors: Ma
     worth = total**2 / sum(part**2 / noise[name].dof for part, name in zip(parts, pair, strict=True))
     own = tukey_quantile(len(noise), max(1, int(worth)), alpha) * math.sqrt(total)
     return min(max(even, own), WIDEST)
-
-
-def _estimate(mean: float, half: float) -> Estimate:
-    return Estimate(mean=math.exp(mean), low=math.exp(mean - half), high=math.exp(mean + half))
-
-
-def _leader(comparison: Comparison, names: Sequence[str], baseline: str) -> str | None:
-    return max(names, key=lambda name: (round(comparison.rank(name), 9), name == baseline)) if names else None

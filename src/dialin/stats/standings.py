@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from dialin.model.verdict import CandidateState, Estimate, Outcome
 
-_ROUNDING = 1e-9
+ROUNDING = 1e-9
 """Differences smaller than this are the arithmetic's, not the server's."""
+
+
+def leader_of(figures: Mapping[str, float], names: Collection[str], baseline: str) -> str:
+    """Return the best of some candidates by figures of which more is better; the baseline goes before its equals.
+
+    Raises:
+        ValueError: there are no candidates.
+    """
+    return max(names, key=lambda name: (round(figures[name] / ROUNDING), name == baseline))
 
 
 def state_of(ratio: Estimate, worthwhile: float) -> CandidateState:
@@ -18,7 +27,7 @@ def state_of(ratio: Estimate, worthwhile: float) -> CandidateState:
     """
     if ratio.low is None or ratio.high is None:
         return CandidateState.OPEN
-    band = (1 + worthwhile) * (1 + _ROUNDING)
+    band = (1 + worthwhile) * (1 + ROUNDING)
     if ratio.low >= 1 / band and ratio.high <= band:
         return CandidateState.TIES
     return CandidateState.LOSES if ratio.high < 1 else CandidateState.OPEN

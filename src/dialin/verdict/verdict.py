@@ -26,7 +26,7 @@ from dialin.question.plan import plan
 from dialin.stats.blocks import fit
 from dialin.stats.decide import Decision
 from dialin.stats.forecast import detectable
-from dialin.stats.intervals import stall_share, typical
+from dialin.stats.intervals import stall_seconds_per_1000, typical
 from dialin.stats.pareto import front
 from dialin.stats.safety import Failures
 from dialin.stats.trial_figures import FIGURE_OF, Figures, figures, natural, observations
@@ -274,8 +274,7 @@ def _stalls(case: _Case, own: Sequence[Figures], alpha: float) -> Estimate | Non
         return None
     longest = max(length for found in case.found.values() for length in (0, *found.window.stall_lengths))
     lengths = [length for found in own for length in found.window.stall_lengths]
-    share = stall_share(lengths, sum(found.window.seconds for found in own), longest, alpha)
-    return Estimate(mean=1000 * share.mean, low=1000 * (share.low or 0.0), high=1000 * (share.high or 0.0))
+    return stall_seconds_per_1000(lengths, sum(found.window.seconds for found in own), longest, alpha)
 
 
 def _speeds(speed: Decision) -> dict[str, Estimate | None]:
