@@ -15,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from dialin.logs.analysis import Request, analyze
+from dialin.logs.analyze_runs import Request, analyze
 from dialin.logs.assignment import AssignmentRule
-from dialin.logs.reading import Folder as Logs
-from dialin.logs.reading import Run, load
+from dialin.logs.log_folder import Folder as Logs
+from dialin.logs.log_folder import Run, load
 from dialin.logs.sibling_files import parse_options, read_options
 from dialin.model.analysis import Analysis
 from dialin.model.verdict import Outcome

@@ -18,7 +18,7 @@ from dialin.model.study import Candidate, StudySpec
 from dialin.question.plan import plan
 from dialin.race.runner import Runner
 from dialin.store.store import Store
-from dialin.testing.clock import FakeClock
+from dialin.testing.fake_clock import FakeClock
 from dialin.trials.events import Event, Sampled, TrialBegan
 from fixtures.silent_watcher import Silent
 from fixtures.simulated_trials import SimulatedTrials

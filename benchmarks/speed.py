@@ -22,7 +22,7 @@ import numpy as np
 from dialin.model.record import StudyRecord
 from dialin.model.study import Candidate, StudySpec
 from dialin.model.trial import Sample, Step, Trial, TrialState
-from dialin.verdict.verdict import reach_verdict
+from dialin.verdict.reach_verdict import reach_verdict
 
 CANDIDATES, BLOCKS, SECONDS = 7, 10, 10_000
 

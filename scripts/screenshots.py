@@ -31,7 +31,7 @@ from dialin.model.trial import Step, TrialState
 from dialin.report import files
 from dialin.store.lock import sole_runner
 from dialin.store.store import Store
-from dialin.verdict.verdict import figures_of, standings
+from dialin.verdict.reach_verdict import figures_of, standings
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = ROOT / "docs" / "example" / "study.tar.xz"

@@ -3,7 +3,7 @@ from hypothesis import settings
 
 from dialin.model.study import Candidate, StudySpec
 from dialin.paths import Home
-from dialin.testing.clock import FakeClock
+from dialin.testing.fake_clock import FakeClock
 from fixtures.loads import load
 
 # No test passes or fails on an absolute time: machines are noisy. Examples are the same on every run.

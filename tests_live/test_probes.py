@@ -10,7 +10,7 @@ from dialin.probes.innodb_mutex import InnodbMutexProbe
 from dialin.probes.innodb_status import InnodbStatusProbe
 from dialin.probes.metrics import MetricsProbe
 from dialin.probes.probe_watch import Watch
-from dialin.probes.statements import StatementProbe
+from dialin.probes.statement_digests import StatementProbe
 from dialin.probes.status import StatusProbe
 from dialin.probes.wait_summary import WaitSummaryProbe
 from dialin.servers.account import Account

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from dialin.evidence import measured, waits
-from dialin.evidence.reasons import events, machine_rules, server_rules
+from dialin.evidence.reasons import machine_rules, server_rules, wait_rules
 from dialin.evidence.reasons.all_rules import every
 from dialin.evidence.reasons.limits_hit import limits
 from dialin.evidence.reasons.raw_wait_reasons import raw_reasons
@@ -160,7 +160,7 @@ def fired(name: str) -> dict[str, list[Reason]]:
     found = measured.of(record)
     compared = pair(record, found)
     assert compared is not None
-    rules = [*server_rules.RULES, *machine_rules.RULES, *events.rules(found)]
+    rules = [*server_rules.RULES, *machine_rules.RULES, *wait_rules.rules(found)]
     reasons = [reason for _, reason in moved(rules, record, found, compared)]
     reasons += [*raw_reasons(waits.summaries(record), compared), *unused(record, found), *limits(record, found)]
     by_rule: dict[str, list[Reason]] = {}

@@ -15,7 +15,7 @@ from dialin.model.evidence import Watched
 from dialin.model.record import StudyRecord
 from dialin.probes.probe import Reading
 from dialin.probes.probe_watch import Watch
-from dialin.testing.clock import FakeClock
+from dialin.testing.fake_clock import FakeClock
 from fixtures.example_evidence import levels, nothing_moved, waits_moved
 from fixtures.study_builder import HOSTILE
 

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 import dialin
 from dialin.errors import UserError
 from dialin.frames import Format, columns, samples, samples_export
-from dialin.store import reading
+from dialin.store import read_only
 from fixtures import example_studies
 
 
 def written(directory, path, form):
-    return reading.read(directory, lambda store: samples_export.write(store, path, form))
+    return read_only.read(directory, lambda store: samples_export.write(store, path, form))
 
 
 def test_parquet_holds_what_the_frame_holds(kept, record, tmp_path):
@@ -30,7 +30,7 @@ def test_parquet_holds_what_the_frame_holds(kept, record, tmp_path):
 
 def test_the_study_s_own_directories_are_no_place_for_samples(kept):
     directory = kept(example_studies.unresolved())
-    for place in reading.read(directory, lambda store: (store.directory_of_series, store.directory_of_waits)):
+    for place in read_only.read(directory, lambda store: (store.directory_of_series, store.directory_of_waits)):
         with pytest.raises(UserError, match="belongs to the study itself"):
             samples_export.check_place(place / "trial-1.parquet", directory)
     samples_export.check_place(directory / "mine" / "trial-1.parquet", directory)
@@ -61,7 +61,7 @@ def test_a_study_without_a_second_is_a_table_without_rows(kept, tmp_path):
 def test_samples_that_come_in_many_pieces_are_all_there_once(kept):
     record = example_studies.winner()
     directory = kept(record)
-    parts = reading.read(directory, lambda store: list(samples.pieces(store, rows=333)))
+    parts = read_only.read(directory, lambda store: list(samples.pieces(store, rows=333)))
     assert len(parts) > 5
     assert samples.whole(parts).equals(dialin.open_study(directory).samples)
 

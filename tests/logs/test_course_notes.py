@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dialin.logs import course_notes
-from dialin.logs.reading import Run
+from dialin.logs.log_folder import Run
 from dialin.logs.run_figures import figures
 from dialin.model.course import Course
 from dialin.report.run_course import course_cell, start_cell

@@ -9,7 +9,7 @@ from dialin.errors import ServerError
 from dialin.model.evidence import Gauge
 from dialin.probes.probe import Reading
 from dialin.probes.probe_watch import Watch
-from dialin.testing.clock import FakeClock
+from dialin.testing.fake_clock import FakeClock
 
 
 class StopClock(FakeClock):

@@ -11,7 +11,7 @@ from dialin.preflight import machine_noise
 from dialin.question.plan import WAIT_TRIALS, plan
 from dialin.race.runner import MAY_OVERRUN
 from dialin.trials.events import Evidence
-from dialin.verdict.verdict import reach_verdict
+from dialin.verdict.reach_verdict import reach_verdict
 from fixtures.simulated_runs import FORCED, Killed
 from fixtures.simulated_trials import SimulatedTrials
 

@@ -25,8 +25,8 @@ from dialin.report.plain_lines import PlainLines
 from dialin.report.screen import LiveScreen, draw
 from dialin.report.terminal import print_verdict
 from dialin.report.terminal_why import print_why
-from dialin.store import reading
-from dialin.testing.clock import FakeClock
+from dialin.store import read_only
+from dialin.testing.fake_clock import FakeClock
 from dialin.variables import optionfile as servers_own
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 from fixtures import example_reasons, example_studies, stored_study
@@ -282,7 +282,7 @@ def test_sql_holds_it_in_comments_and_quotes_alone():
 def test_csv_holds_it_in_one_cell(tmp_path):
     stored_study.keep(record(), tmp_path)
     stream = io.BytesIO()
-    reading.read(tmp_path, lambda store: samples_export.write_csv(store, stream))
+    read_only.read(tmp_path, lambda store: samples_export.write_csv(store, stream))
     text = stream.getvalue().decode()
     assert not ACTING.search(text)
     rows = list(csv.reader(io.StringIO(text)))

@@ -7,7 +7,7 @@ from dialin.model.trial import Step, Trial, TrialState
 from dialin.question.plan import plan
 from dialin.store.store import Store
 from dialin.trials.hang_detector import FAILING_PATIENCE, STALL_PATIENCE, HangDetector
-from dialin.trials.trial import TrialContext, run
+from dialin.trials.trial_steps import TrialContext, run
 from dialin.workloads.base import Second
 from fixtures.recorded import recorded
 from trials.test_trial_hiccups import FakeLoad, FakeProbe, FakeStage

@@ -10,7 +10,7 @@ from dialin.model.trial import Step, Trial, TrialState
 from dialin.probes.hiccups import Hiccups
 from dialin.question.plan import LONGEST, plan
 from dialin.store.store import Store
-from dialin.trials.trial import TrialContext, is_loading_pool, run
+from dialin.trials.trial_steps import TrialContext, is_loading_pool, run
 from dialin.verdict.changed_during_trial import ChangeDetector
 from dialin.workloads.base import Second
 from fixtures.recorded import recorded

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dialin.model.study import Goal
 from dialin.model.trial import Purpose
-from dialin.verdict.verdict import reach_verdict
+from dialin.verdict.reach_verdict import reach_verdict
 from fixtures.study_builder import VARIABLE, Plan, Shape, build
 
 ALPHA = 0.02

@@ -61,10 +61,10 @@ def analyze(
     """
     from rich.console import Console
 
-    from dialin.logs.analysis import Request
-    from dialin.logs.analysis import analyze as judge
+    from dialin.logs.analyze_runs import Request
+    from dialin.logs.analyze_runs import analyze as judge
     from dialin.logs.assignment import AssignmentRule
-    from dialin.logs.reading import load
+    from dialin.logs.log_folder import load
     from dialin.logs.sibling_files import read_options
     from dialin.model.verdict import Outcome
     from dialin.report import json_documents

@@ -30,7 +30,7 @@ from dialin.race.lifecycle import begin, check_question, check_resume, resume
 from dialin.report import files, json_documents
 from dialin.report.screen import LiveScreen, PlainLines
 from dialin.report.terminal import print_verdict
-from dialin.store import reading
+from dialin.store import read_only
 from dialin.store.lock import FILE as LOCK
 from dialin.store.store import FILE as STUDY
 from dialin.store.store import Store
@@ -218,7 +218,7 @@ def show(directory: Path, *, json: bool) -> ExitCode:
     Raises:
         UserError: there is no such study, or its reports cannot be written; the verdict is printed before they are.
     """
-    record = reading.read(directory, lambda store: store.read())
+    record = read_only.read(directory, lambda store: store.read())
     why = explain(record)
     if json and record.verdict is not None:
         typer.echo(json_documents.render_verdict(record.verdict), nl=False)

@@ -26,9 +26,9 @@ def explain(
     from dialin.evidence.why_verdict import explain as find
     from dialin.report import json_documents
     from dialin.report.terminal_why import print_why
-    from dialin.store import reading
+    from dialin.store import read_only
 
-    record = reading.read(directory, lambda store: store.read())
+    record = read_only.read(directory, lambda store: store.read())
     why = find(record)
     if json:
         typer.echo(json_documents.render(why), nl=False)

@@ -42,11 +42,11 @@ def export(
         _print(directory, chosen)
         return
     from dialin.frames import samples_export as samples
-    from dialin.store import reading
+    from dialin.store import read_only
 
     path = out or directory / f"samples.{chosen}"
     samples.check_place(path, directory)
-    count = reading.read(directory, lambda store: samples.write(store, path, chosen))
+    count = read_only.read(directory, lambda store: samples.write(store, path, chosen))
     say(f"{count:,} seconds: {path.absolute()}")
 
 
@@ -54,7 +54,7 @@ def _print(directory: Path, form: Format) -> None:
     import tempfile
 
     from dialin.frames import samples_export as samples
-    from dialin.store import reading
+    from dialin.store import read_only
 
     if form is not Format.CSV:
         raise UserError("Parquet is not for standard output", "Name a file with --out, or take --format csv")
@@ -66,7 +66,7 @@ def _print(directory: Path, form: Format) -> None:
             whole.truncate()
             samples.write_csv(store, whole)
 
-        reading.read(directory, written)
+        read_only.read(directory, written)
         whole.seek(0)
         shutil.copyfileobj(whole, sys.stdout.buffer)
         sys.stdout.buffer.flush()

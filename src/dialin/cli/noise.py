@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from dialin.cli.conduct import conduct
-from dialin.cli.options import spelled
+from dialin.cli.study_flags import spelled
 from dialin.errors import ExitCode
 from dialin.model.record import StudyRecord
 from dialin.model.trial import Step

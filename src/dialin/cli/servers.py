@@ -114,7 +114,7 @@ def start(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Its TCP port on 127.0.0.1; 0 has one chosen.")] = 0,
 ) -> None:
     """Start a sandbox to play with: a private server that runs until `dialin servers stop`."""
-    from dialin.cli.options import pairs
+    from dialin.cli.study_flags import pairs
 
     workshop = Tools.open(say)
     chosen = builds.find(build, builds.discover(workshop.home, os.environ))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dialin.cli import options as given
+from dialin.cli import study_flags as given
 from dialin.errors import UserError
 from dialin.model.setting import Value, parse_value
 from dialin.question.study_file import question as check_options

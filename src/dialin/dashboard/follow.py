@@ -16,7 +16,7 @@ from dialin.model.trial import Sample, Trial, TrialState
 from dialin.model.verdict import Verdict
 from dialin.report.board import Board
 from dialin.report.html import Body, body
-from dialin.store import lock, reading, requests, store
+from dialin.store import lock, read_only, requests, store
 from dialin.store.lock import Holder
 from dialin.store.store import Store
 
@@ -84,10 +84,10 @@ class Follower:
         held, known = self.holder() is not None, self._known  # before the store: who lets go of it writes down first why
         if not (self.directory / store.FILE).is_file():
             return Snapshot(State.READYING, Board())
-        signature = reading.signature(self.directory)
+        signature = read_only.signature(self.directory)
         if signature != known.signature:
             try:
-                reading.read(self.directory, self._read)
+                read_only.read(self.directory, self._read)
             except UserError:
                 if held and known.spec is None:
                     return Snapshot(State.READYING, Board())  # it is being made
@@ -107,7 +107,7 @@ class Follower:
 
     def report(self) -> Body:
         """Return the study's report as it stands now; this takes longer, and nothing of `look` is touched."""
-        record = reading.read(self.directory, lambda own: own.read())
+        record = read_only.read(self.directory, lambda own: own.read())
         return body(record, explain(record))
 
     def forget(self) -> None:
@@ -151,4 +151,4 @@ def check(directory: Path) -> None:
     """Raise UserError where there is no study to follow, or it cannot be read."""
     if not directory.is_dir():
         raise UserError(f"There is no directory {directory}", "Name the directory that a study was written to (its --out)")
-    reading.read(directory, lambda own: own.spec)
+    read_only.read(directory, lambda own: own.spec)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dialin.evidence import measured, waits
 from dialin.evidence.cost import costs
 from dialin.evidence.probe_costs import probe_costs
-from dialin.evidence.reasons import events, machine_rules, server_rules
+from dialin.evidence.reasons import machine_rules, server_rules, wait_rules
 from dialin.evidence.reasons.limits_hit import limits
 from dialin.evidence.reasons.raw_wait_reasons import is_explained_by, raw_reasons, with_longest
 from dialin.evidence.reasons.significance import find_changes, pair
@@ -13,7 +13,7 @@ from dialin.evidence.reasons.summary import summary
 from dialin.evidence.reasons.unused_capacity import unused
 from dialin.evidence.scaling import scaling
 from dialin.evidence.semaphores import semaphores
-from dialin.evidence.statements import statement_times, statements
+from dialin.evidence.statement_times import statement_times, statements
 from dialin.model.record import StudyRecord
 from dialin.model.why import Reason, Why
 
@@ -26,7 +26,7 @@ def explain(record: StudyRecord) -> Why:
     trials = measured.of(record)
     compared = pair(record, trials)
     summaries = waits.summaries(record)
-    rules = [*server_rules.RULES, *machine_rules.RULES, *events.rules(trials)]
+    rules = [*server_rules.RULES, *machine_rules.RULES, *wait_rules.rules(trials)]
     moved: list[Reason] = []
     raw: list[Reason] = []
     if compared:

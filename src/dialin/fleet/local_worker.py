@@ -12,13 +12,12 @@ from typing import Any
 
 from dialin.fleet.worker import BlockRequest
 from dialin.preflight.checked import CheckedStudy
-from dialin.trials import raw_waits
-from dialin.trials import trial as trials
+from dialin.trials import raw_waits, trial_steps
 from dialin.trials.events import Event
 from dialin.trials.probing import by_probes, nothing
 from dialin.trials.site import OpenSite
 from dialin.trials.tools import Tools
-from dialin.trials.trial import TrialContext
+from dialin.trials.trial_steps import TrialContext
 from dialin.workloads import load_identity
 
 
@@ -40,7 +39,7 @@ class LocalWorker:
         counted = {name: settings.real for name, settings in request.seen.items()}
         context = replace(self._context, spec=request.spec, counted=counted)
         for trial in request.trials:
-            yield from trials.run(context, trial)
+            yield from trial_steps.run(context, trial)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from dialin.model.record import StudyRecord
 from dialin.model.study import StudySpec
 from dialin.model.verdict import Verdict
 from dialin.report import verdict_sentences
-from dialin.store import reading
+from dialin.store import read_only
 from dialin.store.store import Store
 from dialin.text import counted, visible
 
@@ -187,10 +187,10 @@ class Study:
 
     def _once(self, name: str, ask: Callable[[Store], Read]) -> Read:
         """Return what a question finds; it is asked again once the study has been written to."""
-        signature = reading.signature(self.directory)
+        signature = read_only.signature(self.directory)
         if signature != self._signature:
             self._kept.clear()
         if name not in self._kept:
-            self._kept[name] = reading.read(self.directory, ask)
+            self._kept[name] = read_only.read(self.directory, ask)
         self._signature = signature
         return cast("Read", self._kept[name])

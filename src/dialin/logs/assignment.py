@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dialin.errors import UserError
 from dialin.logs import factors, run_names
 from dialin.logs.factors import Options, Values
-from dialin.logs.reading import Run, natural
+from dialin.logs.log_folder import Run, natural
 from dialin.logs.stamps import Stamp
 from dialin.model.verdict import Note
 from dialin.text import counted, listed

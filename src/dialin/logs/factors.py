@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from dialin.logs.reading import natural
+from dialin.logs.log_folder import natural
 from dialin.logs.run_names import NONE, NUMBER, WORDING
 from dialin.logs.stamps import Stamp, take_stamps
 

@@ -8,7 +8,7 @@ from statistics import fmean, median
 
 from dialin.logs import factors
 from dialin.logs.assignment import Sorted
-from dialin.logs.reading import natural
+from dialin.logs.log_folder import natural
 from dialin.logs.run_figures import RunFigures
 from dialin.model.analysis import RunAnalysis
 from dialin.model.study import WORTHWHILE, Goal

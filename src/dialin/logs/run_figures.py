@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dialin.errors import UserError
-from dialin.logs.reading import FEWEST, Run, is_summary_only
+from dialin.logs.log_folder import FEWEST, Run, is_summary_only
 from dialin.model.analysis import RunAnalysis
 from dialin.model.course import Course, PeriodicDip
 from dialin.stats.correlation import effective_seconds

@@ -18,7 +18,7 @@ from dialin.stats.forecast import blocks_for, detectable
 from dialin.stats.noise_parts import Noise, separate
 from dialin.text import counted, exact_percent, percent
 from dialin.verdict import elimination
-from dialin.verdict.verdict import figures_of
+from dialin.verdict.reach_verdict import figures_of
 
 _KEPT = 50
 """How many studies are remembered."""

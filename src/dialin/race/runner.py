@@ -25,7 +25,7 @@ from dialin.store.store import Store
 from dialin.trials.raw_waits import told
 from dialin.verdict import changed_during_trial, elimination
 from dialin.verdict.effective_settings import EffectiveSettings
-from dialin.verdict.verdict import reach_verdict, standings
+from dialin.verdict.reach_verdict import reach_verdict, standings
 
 MAY_OVERRUN = 1.03
 """By how much a budget may be overrun to finish a block."""

@@ -19,7 +19,7 @@ from dialin.probes.metrics import MetricsProbe
 from dialin.probes.probe import Probe
 from dialin.probes.probe_watch import Watch
 from dialin.probes.process import ProcessProbe
-from dialin.probes.statements import StatementProbe
+from dialin.probes.statement_digests import StatementProbe
 from dialin.probes.status import StatusProbe
 from dialin.probes.wait_summary import WaitSummaryProbe
 from dialin.servers.capabilities import Versioned

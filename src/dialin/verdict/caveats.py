@@ -13,7 +13,7 @@ from dialin.model.verdict import Note
 from dialin.stats.decide import Decision
 from dialin.stats.trial_figures import Figures
 from dialin.text import change, counted, duration, listed, percent
-from dialin.verdict.sentences import interval, named
+from dialin.verdict.outcome_sentences import interval, named
 
 _MORE_STALLS = 2.0
 """How many times the baseline's stalls a candidate must have, to be said to stall more."""

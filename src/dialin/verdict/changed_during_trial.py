@@ -19,7 +19,7 @@ from dialin.model.verdict import Note
 from dialin.text import counted, listed, shorten, visible
 from dialin.variables import rules
 from dialin.variables.aliases import one_name
-from dialin.verdict.sentences import several
+from dialin.verdict.outcome_sentences import several
 
 IN_A_ROW = 2
 """Discarded trials in a row, of all candidates or of one, that end a study."""

@@ -10,7 +10,7 @@ from dialin.model.verdict import Note
 from dialin.text import listed
 from dialin.variables import in_force
 from dialin.variables.catalogue import Catalogue, Kind, Variable
-from dialin.verdict.sentences import several
+from dialin.verdict.outcome_sentences import several
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from dialin.model.trial import Sample, Trial
 from dialin.model.verdict import Note
 from dialin.stats.trial_figures import by_threads
 from dialin.text import counted
-from dialin.verdict.sentences import several
+from dialin.verdict.outcome_sentences import several
 
 _SHORT = 0.01
 """The share of the rate asked for by which it may be missed."""

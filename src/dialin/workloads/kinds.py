@@ -8,7 +8,7 @@ from dialin.errors import UserError
 from dialin.model.workload import WorkloadSpec
 from dialin.workloads import dialin_load_kind, sysbench_kind
 from dialin.workloads.kind import WorkloadKind
-from dialin.workloads.scan import kind as scan_kind
+from dialin.workloads.scan import scan_kind
 
 if TYPE_CHECKING:
     from dialin.workloads.base import Workload

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from dialin.evidence.measured import of
-from dialin.evidence.reasons import events, machine_rules, server_rules
+from dialin.evidence.reasons import machine_rules, server_rules, wait_rules
 from dialin.evidence.reasons.significance import find_changes, pair
 from dialin.evidence.why_verdict import explain
 from dialin.model.record import StudyRecord
@@ -114,14 +114,14 @@ def figures(code: str, *, alike: bool = False) -> list[Told]:
 
 def every_code() -> set[str]:
     fixed = {rule.code for rule in (*server_rules.RULES, *machine_rules.RULES)}
-    return (fixed | set(events.KINDS)) - {"purge_lag"}
+    return (fixed | set(wait_rules.KINDS)) - {"purge_lag"}
 
 
 def found_by(code: str, record: StudyRecord) -> list:
     found = of(record)
     compared = pair(record, found)
     assert compared is not None
-    rules = [*server_rules.RULES, *machine_rules.RULES, *events.rules(found)]
+    rules = [*server_rules.RULES, *machine_rules.RULES, *wait_rules.rules(found)]
     return find_changes([rule for rule in rules if rule.code == code], record, found, compared)
 
 

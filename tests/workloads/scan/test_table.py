@@ -3,7 +3,7 @@ import re
 import pytest
 
 from dialin.workloads.scan import table
-from dialin.workloads.scan.options import parse
+from dialin.workloads.scan.scan_options import parse
 
 
 @pytest.mark.parametrize("engine", ["InnoDB", "MyISAM", "Aria"])

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from dialin.evidence.reasons import events, limits_hit, machine_rules, raw_wait_reasons, server_rules, sources, unused_capacity
+from dialin.evidence.reasons import (
+    limits_hit,
+    machine_rules,
+    raw_wait_reasons,
+    server_rules,
+    sources,
+    unused_capacity,
+    wait_rules,
+)
 from dialin.model.why import ReasonKind
 
 
@@ -11,7 +19,7 @@ def every() -> list[tuple[str, ReasonKind, str, str]]:
     fixed = [*server_rules.RULES, *machine_rules.RULES]
     return [
         *((rule.code, ReasonKind.MOVED, f"{rule.name}, {rule.unit}", rule.source) for rule in fixed),
-        *((code, ReasonKind.MOVED, what, source) for code, (what, source) in events.KINDS.items()),
+        *((code, ReasonKind.MOVED, what, source) for code, (what, source) in wait_rules.KINDS.items()),
         (raw_wait_reasons.CODE, ReasonKind.RAW, "raw waits of an instrument, s a second", sources.WAIT_HISTORY),
         *(
             (one.code, ReasonKind.UNUSED, f"{one.name}, {one.unit} used at the most", one.source)

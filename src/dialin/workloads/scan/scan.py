@@ -16,9 +16,9 @@ from dialin.servers.connection import RefusedError, connect, quoted
 from dialin.text import size
 from dialin.workloads.base import Target, Workload
 from dialin.workloads.scan import cold, table
-from dialin.workloads.scan.kind import UNIT
 from dialin.workloads.scan.load import PATIENCE, ScanLoad
-from dialin.workloads.scan.options import SCAN, ScanOptions, parse
+from dialin.workloads.scan.scan_kind import UNIT
+from dialin.workloads.scan.scan_options import SCAN, ScanOptions, parse
 
 _MAKES = 2
 """Counts the ways in which tables were made."""

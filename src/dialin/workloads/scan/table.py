@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from dialin.workloads.scan.options import ScanOptions, ScanQuery, parse
+from dialin.workloads.scan.scan_options import ScanOptions, ScanQuery, parse
 
 TABLE = "scan1"
 """The table that every query reads."""

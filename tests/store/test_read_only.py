@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from dialin.errors import UserError
-from dialin.store import reading, schema
+from dialin.store import read_only, schema
 from dialin.store.store import FILE, Store
 from fixtures import example_studies, stored_study
 
@@ -26,7 +26,7 @@ def contents(directory):
 
 
 def test_what_is_read_is_what_was_written(directory):
-    record = reading.read(directory, lambda store: store.read())
+    record = read_only.read(directory, lambda store: store.read())
     expected = example_studies.unresolved()
     assert record.trials == expected.trials
     assert record.samples == expected.samples
@@ -34,13 +34,13 @@ def test_what_is_read_is_what_was_written(directory):
 
 
 def test_a_record_without_its_samples_is_the_same_otherwise(directory):
-    whole = reading.read(directory, lambda store: store.read())
-    assert reading.read(directory, lambda store: store.read(samples=False)) == replace(whole, samples={})
+    whole = read_only.read(directory, lambda store: store.read())
+    assert read_only.read(directory, lambda store: store.read(samples=False)) == replace(whole, samples={})
 
 
 def test_reading_leaves_every_file_as_it_was_and_makes_none(directory):
     before = contents(directory)
-    reading.read(directory, lambda store: store.read())
+    read_only.read(directory, lambda store: store.read())
     assert contents(directory) == before
 
 
@@ -48,7 +48,7 @@ def test_a_study_on_a_medium_that_nobody_can_write_to_is_read(directory):
     for path in (directory / FILE, directory):
         path.chmod(stat.S_IRUSR | stat.S_IXUSR)
     try:
-        assert reading.read(directory, lambda store: len(store.trials())) == 3
+        assert read_only.read(directory, lambda store: len(store.trials())) == 3
     finally:
         directory.chmod(stat.S_IRWXU)
 
@@ -56,7 +56,7 @@ def test_a_study_on_a_medium_that_nobody_can_write_to_is_read(directory):
 def test_a_running_study_is_read_beside_its_writer_with_its_newest_second(directory):
     with Store.open(directory) as writer:
         writer.say(5.0, "while it is read")
-        found = reading.read(directory, lambda store: store.read())
+        found = read_only.read(directory, lambda store: store.read())
         writer.say(6.0, "and after")
     assert found.log[-1].text == "while it is read"
 
@@ -73,34 +73,34 @@ def test_a_study_that_begins_to_run_while_it_is_read_is_read_again(directory):
             found.append(store.read().log[-1].text)
             return found[-1]
 
-        assert reading.read(directory, ask) == "resumed"
+        assert read_only.read(directory, ask) == "resumed"
     assert len(found) == 2
 
 
 def test_nothing_can_be_written_by_who_reads(directory):
     with pytest.raises(Exception, match="readonly"):
-        reading.read(directory, lambda store: store.say(1.0, "no"))
-    assert reading.read(directory, lambda store: store.read()).log == example_studies.unresolved().log
+        read_only.read(directory, lambda store: store.say(1.0, "no"))
+    assert read_only.read(directory, lambda store: store.read()).log == example_studies.unresolved().log
 
 
 def test_what_differs_once_a_study_was_written_to_is_told(directory):
-    before = reading.signature(directory)
-    assert reading.signature(directory) == before
+    before = read_only.signature(directory)
+    assert read_only.signature(directory) == before
     with Store.open(directory) as writer:
         writer.say(5.0, "news")
-        assert reading.signature(directory) != before
+        assert read_only.signature(directory) != before
 
 
 def test_a_directory_without_a_study_is_one_line(tmp_path):
     with pytest.raises(UserError, match="holds no dialin study"):
-        reading.read(tmp_path, lambda store: None)
+        read_only.read(tmp_path, lambda store: None)
 
 
 def test_somebody_else_s_database_is_one_line(tmp_path):
     with closing(sqlite3.connect(tmp_path / FILE)) as connection:
         connection.execute("CREATE TABLE study (format)")
     with pytest.raises(UserError, match="was not written by dialin"):
-        reading.read(tmp_path, lambda store: None)
+        read_only.read(tmp_path, lambda store: None)
 
 
 @pytest.mark.parametrize("sql", ["DELETE FROM study", "DROP TABLE study"])
@@ -108,20 +108,20 @@ def test_a_study_whose_making_is_not_done_is_one_line(directory, sql):
     with closing(sqlite3.connect(directory / FILE)) as connection, connection:
         connection.execute(sql)
     with pytest.raises(UserError, match="holds no study yet: it is being made, or its making was broken off"):
-        reading.read(directory, lambda store: None)
+        read_only.read(directory, lambda store: None)
 
 
 def test_what_is_no_database_is_one_line(tmp_path):
     (tmp_path / FILE).write_bytes(os.urandom(4096))
     with pytest.raises(UserError, match="is damaged and cannot be read"):
-        reading.read(tmp_path, lambda store: None)
+        read_only.read(tmp_path, lambda store: None)
 
 
 def test_a_study_of_another_version_is_one_line(directory):
     with closing(sqlite3.connect(directory / FILE)) as connection, connection:
         connection.execute(f"UPDATE study SET format = {schema.FORMAT + 1}")
     with pytest.raises(UserError, match="another version of dialin"):
-        reading.read(directory, lambda store: None)
+        read_only.read(directory, lambda store: None)
 
 
 def test_a_study_that_was_killed_is_read_with_what_stands_in_its_log_alone(directory, tmp_path):
@@ -129,11 +129,11 @@ def test_a_study_that_was_killed_is_read_with_what_stands_in_its_log_alone(direc
     with Store.open(directory) as writer:
         writer.say(5.0, "the last words")
         shutil.copytree(directory, killed)
-    assert reading.read(killed, lambda store: store.read()).log[-1].text == "the last words"
+    assert read_only.read(killed, lambda store: store.read()).log[-1].text == "the last words"
 
 
 def test_an_empty_log_that_was_left_behind_is_as_good_as_none(directory):
     (directory / f"{FILE}-wal").touch()
     before = contents(directory)
-    assert len(reading.read(directory, lambda store: store.trials())) == 3
+    assert len(read_only.read(directory, lambda store: store.trials())) == 3
     assert contents(directory) == before

@@ -6,7 +6,7 @@ import pytest
 import zstandard
 
 from dialin.errors import UserError
-from dialin.logs.reading import incomplete, load, natural
+from dialin.logs.log_folder import incomplete, load, natural
 from dialin.workloads import sysbench_log
 from fixtures.sysbench_logs import HEADER, SUMMARY, csv, human, series, write
 

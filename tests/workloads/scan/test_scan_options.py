@@ -4,8 +4,8 @@ from dialin.errors import UserError
 from dialin.model.workload import WorkloadSpec
 from dialin.question.study_file import question
 from dialin.workloads.kinds import make_workload
-from dialin.workloads.scan.options import ScanOptions, parse
 from dialin.workloads.scan.scan import Scan
+from dialin.workloads.scan.scan_options import ScanOptions, parse
 
 
 def load(options=(), **others):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialin.evidence.statements import MOST, percentile, statement_times, statements
+from dialin.evidence.statement_times import MOST, percentile, statement_times, statements
 from dialin.model.evidence import Watched
 from dialin.model.record import StudyRecord
 from fixtures.example_evidence import nothing_moved, waits_moved

@@ -9,7 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from dialin.cli import options
+from dialin.cli import study_flags
 
 
 def asked(*words: str) -> Mapping[str, Any]:
@@ -17,7 +17,7 @@ def asked(*words: str) -> Mapping[str, Any]:
     app, received = typer.Typer(), {}
 
     @app.command()
-    @options.with_load_and_method
+    @study_flags.with_load_and_method
     def command(*, shared: Mapping[str, Any]) -> None:
         received.update(shared)
 

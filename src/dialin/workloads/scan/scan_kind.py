@@ -10,7 +10,7 @@ from dialin.model.workload import WorkloadSpec
 from dialin.workloads.kind import WorkloadKind
 from dialin.workloads.load_request import LoadRequest
 from dialin.workloads.scan import table
-from dialin.workloads.scan.options import DEFAULT_SIZE, SCAN, ScanOptions
+from dialin.workloads.scan.scan_options import DEFAULT_SIZE, SCAN, ScanOptions
 
 if TYPE_CHECKING:
     from dialin.workloads.base import Workload

@@ -31,7 +31,7 @@ from dialin.stats.pareto import front
 from dialin.stats.safety import Failures
 from dialin.stats.trial_figures import FIGURE_OF, Figures, figures, natural, observations
 from dialin.variables import rules
-from dialin.verdict import caveats, changed_during_trial, effective_settings, elimination, rates, sentences
+from dialin.verdict import caveats, changed_during_trial, effective_settings, elimination, outcome_sentences, rates
 from dialin.verdict.effective_settings import EffectiveSettings
 from dialin.workloads import load_identity
 
@@ -111,7 +111,7 @@ def reach_verdict(
         outcome = Outcome.UNRESOLVED
         out = (CandidateState.FAILED, CandidateState.UNSAFE)
         states = {name: state if state in out else CandidateState.OPEN for name, state in states.items()}
-    chosen, reason = sentences.recommend(spec, outcome, decision, case.weaker, case.serious)
+    chosen, reason = outcome_sentences.recommend(spec, outcome, decision, case.weaker, case.serious)
     best = front(
         {
             name: (speed.mean, statistics.median(found.window.cv for found in case.own(name)))
@@ -124,7 +124,7 @@ def reach_verdict(
         goal=spec.goal,
         decided_by=decision.decided_by,
         percentile=spec.workload.percentile,
-        headline=sentences.headline(spec, outcome, decision, case.one, case.confounds, case.weaker, case.failures),
+        headline=outcome_sentences.headline(spec, outcome, decision, case.one, case.confounds, case.weaker, case.failures),
         reason=reason,
         recommended=dict(spec.candidate(chosen).setting),
         recommended_candidate=chosen,
@@ -306,8 +306,8 @@ def _warnings(case: _Case, chosen: str) -> list[Note]:
     """Return all that keeps the verdict from being taken at face value, the gravest first."""
     spec, decision = case.spec, case.decision
     own = {name: case.own(name) for name in case.seen}
-    notes = sentences.unsafe_notes(spec, decision, case.failures)
-    notes += sentences.durability_notes(spec, case.weaker, decision.winners)
+    notes = outcome_sentences.unsafe_notes(spec, decision, case.failures)
+    notes += outcome_sentences.durability_notes(spec, case.weaker, decision.winners)
     notes += caveats.stall_notes(spec, case.speed, own)
     notes += caveats.price_notes(spec, chosen, case.speed, own)
     notes += effective_settings.deviations(spec, case.seen, effective_settings.catalogues_of(case.record.catalogues))
@@ -315,8 +315,8 @@ def _warnings(case: _Case, chosen: str) -> list[Note]:
         notes += effective_settings.same_notes(spec, case.seen, case.one)
     notes += effective_settings.changed_notes(spec, case.first, case.seen)
     notes += changed_during_trial.notes(spec, case.record.trials)
-    notes += sentences.build_notes(spec)
-    notes += sentences.failure_notes(case.record)
+    notes += outcome_sentences.build_notes(spec)
+    notes += outcome_sentences.failure_notes(case.record)
     notes += client_limits(spec, case.done)
     notes += other_load(case.done)
     short = [one.trial.id for one in rates.missed(spec.workload.rate, case.done, case.record.samples)]
@@ -328,5 +328,5 @@ def _warnings(case: _Case, chosen: str) -> list[Note]:
     notes += caveats.noise_notes(spec, decision.sd)
     if decision.outcome is Outcome.UNRESOLVED and not spec.aa:
         needed = elimination.blocks_needed(spec, case.record.trials, case.found, decision.decided_by)
-        notes += sentences.unresolved_notes(spec, decision, needed)
+        notes += outcome_sentences.unresolved_notes(spec, decision, needed)
     return notes

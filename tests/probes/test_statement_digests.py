@@ -1,4 +1,4 @@
-from dialin.probes.statements import StatementProbe
+from dialin.probes.statement_digests import StatementProbe
 from probes.asked import Asked
 
 ON = {"@@performance_schema": [(1,)]}

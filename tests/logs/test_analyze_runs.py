@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from dialin.errors import UserError
-from dialin.logs.analysis import Request, analyze
+from dialin.logs.analyze_runs import Request, analyze
 from dialin.logs.assignment import AssignmentRule
-from dialin.logs.reading import load
+from dialin.logs.log_folder import load
 from dialin.model.study import Goal
 from dialin.model.verdict import CandidateState, Outcome
 from fixtures.analyses import BY, SHARED, codes, published, repeated, states, text

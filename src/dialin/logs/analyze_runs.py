@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dialin.errors import UserError
-from dialin.logs import cells, course_notes, factors, notes, sentences
+from dialin.logs import analysis_sentences, cells, course_notes, factors, notes
 from dialin.logs.assignment import AssignmentRule, Sorted, sort
 from dialin.logs.cells import Cells, geometric_mean, goal_ratio
 from dialin.logs.factors import Values
-from dialin.logs.reading import Folder, incomplete
+from dialin.logs.log_folder import Folder, incomplete
 from dialin.logs.run_figures import RunFigures, figures
 from dialin.model.analysis import Analysis, CandidateAnalysis, FileEntry, RunAnalysis
 from dialin.model.study import WORTHWHILE, Goal
@@ -118,8 +118,10 @@ def judge_runs(
     return Analysis(
         verdict=standings.outcome,
         goal=request.goal,
-        headline=sentences.headline(request.goal, standings, candidates, baseline, table, barred, failing),
-        reason=sentences.reason(standings, worthwhile, proposals, by_cell=sentences.is_by_cell(standings, table)),
+        headline=analysis_sentences.headline(request.goal, standings, candidates, baseline, table, barred, failing),
+        reason=analysis_sentences.reason(
+            standings, worthwhile, proposals, by_cell=analysis_sentences.is_by_cell(standings, table)
+        ),
         winners=list(standings.winners),
         baseline=baseline,
         confidence=request.confidence,
