@@ -81,9 +81,12 @@ run_beside() { # NAME TEST...: runs tests in the background; their words go into
 declare -A group=(
     [studies]="study"
     [deciding]="deciding switching hiccups"
-    [explaining]="probes waits scan recipes attached_restart attached_server attached_study changed_during_trial"
+    [entering]="fleet_and_search load_sources workloads"
+    [explaining]="probes waits scan recipes attached_restart attached_study"
+    [attached]="attached_server changed_during_trial"
     [loading]="dialin_load dialin_load_counters dialin_load_study"
     [watching]="watch report_in_browser resizing"
+    [installing]="builds install servers in_force"
 )
 declare -A running
 elsewhere=()

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from dialin.model.study import Candidate
+from dialin.preflight import check_study
 from dialin.preflight.attached import Permission
 from dialin.question.options import StudyOptions
 from dialin.race import lifecycle
@@ -22,9 +23,9 @@ def main(what, directory, text):
     tools = Tools.open(watcher.message)
     if what == "begin":
         question = StudyOptions.model_validate(asked["options"])
-        ready = lifecycle.check_question(question, out.parent, tools, Permission(), space=asked["space"])
+        ready = check_study.check_question(question, out.parent, tools, Permission(), space=asked["space"])
     else:
-        ready = lifecycle.check_resume(out, tools)
+        ready = check_study.check_resume(out, tools)
     candidate = Candidate(name="entering", setting=asked["entering"], server=ready.spec.candidates[0].server)
     proposer = AddsOne(candidate, asked["block"])
     if what == "begin":

@@ -14,9 +14,9 @@ from dialin.errors import DialinError
 from dialin.fleet.worker import BlockRequest
 from dialin.model.trial import Purpose, Trial, TrialState
 from dialin.paths import Home
+from dialin.preflight import check_study
 from dialin.preflight.attached import Permission
 from dialin.question.options import StudyOptions
-from dialin.race import lifecycle
 from dialin.race.runner import Runner
 from dialin.servers.ledger import Ledger
 from dialin.store.store import Store
@@ -106,7 +106,7 @@ def began(tmp_path):
     """A study on sandboxes that was checked, its store, and its directory."""
     tools = Tools.open(lambda line: None)
     question = StudyOptions.model_validate({**OPTIONS, "server": FAST, "worthwhile": 1.0, "confidence": 0.95})
-    checked = lifecycle.check_question(question, tmp_path, tools, Permission())
+    checked = check_study.check_question(question, tmp_path, tools, Permission())
     out = tmp_path / "study"
     out.mkdir()
     with Store.create(out, checked.spec, created=0, dialin_version="0", command="", host={}, servers=checked.servers) as store:

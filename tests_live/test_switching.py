@@ -9,8 +9,8 @@ from dialin.errors import ServerError, UserError
 from dialin.model.study import Switch
 from dialin.model.trial import Step, Trial, TrialState
 from dialin.paths import Home
+from dialin.preflight.check_study import check_question
 from dialin.question.options import StudyOptions
-from dialin.race.lifecycle import check_question
 from dialin.servers.connection import global_variables
 from dialin.servers.ledger import Ledger
 from dialin.store.store import Store

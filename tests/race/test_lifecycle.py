@@ -1,7 +1,7 @@
 import pytest
 
 from dialin.errors import UserError
-from dialin.race import lifecycle
+from dialin.preflight import check_study
 from dialin.store.store import Store
 from dialin.trials.tools import Tools
 from dialin.workloads import load_identity
@@ -13,7 +13,7 @@ def test_a_budget_that_cannot_be_is_refused_and_the_study_keeps_its_own(tmp_path
     monkeypatch.setenv("DIALIN_HOME", str(tmp_path / "home"))
     Store.create(tmp_path, spec, created=0, dialin_version="0", command="", host={}, servers={}).close()
     with pytest.raises(UserError, match="minutes"):
-        lifecycle.check_resume(tmp_path, Tools.open(print), minutes=minutes)
+        check_study.check_resume(tmp_path, Tools.open(print), minutes=minutes)
     with Store.open(tmp_path) as store:
         assert store.spec == spec
 
@@ -24,7 +24,7 @@ def test_a_study_whose_cpus_are_gone_is_not_resumed(tmp_path, spec, monkeypatch,
     asked = spec.model_copy(update={option: "4095"})
     Store.create(tmp_path, asked, created=0, dialin_version="0", command="", host={}, servers={}).close()
     with pytest.raises(UserError, match="there is no CPU 4095 here"):
-        lifecycle.check_resume(tmp_path, Tools.open(print))
+        check_study.check_resume(tmp_path, Tools.open(print))
 
 
 class Script(Sysbench):
@@ -54,10 +54,10 @@ def test_a_study_does_not_go_on_with_another_load_than_it_began_with(tmp_path, m
     monkeypatch.setenv("DIALIN_HOME", str(tmp_path / "home"))
     (scripted.parent / changed).write_text("-- two")
     with pytest.raises(UserError, match=r"is not what the study began with.*put it back"):
-        lifecycle.check_resume(tmp_path, Tools.open(print), make_workload=Script)
+        check_study.check_resume(tmp_path, Tools.open(print), make_workload=Script)
 
 
 def test_a_load_that_is_as_it_was_does_not_keep_a_study_from_going_on(tmp_path, monkeypatch, scripted):
     monkeypatch.setenv("DIALIN_HOME", str(tmp_path / "home"))
     with pytest.raises(UserError, match=r"mysql@9\.7\.4"):  # its build is what is missing
-        lifecycle.check_resume(tmp_path, Tools.open(print), make_workload=Script)
+        check_study.check_resume(tmp_path, Tools.open(print), make_workload=Script)

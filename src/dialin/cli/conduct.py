@@ -24,9 +24,10 @@ from dialin.model.progress import Watcher
 from dialin.model.verdict import Outcome, Verdict
 from dialin.paths import Home
 from dialin.preflight.attached import Permission
+from dialin.preflight.check_study import check_question, check_resume
 from dialin.preflight.checked import CheckedStudy
 from dialin.question.options import StudyOptions
-from dialin.race.lifecycle import begin, check_question, check_resume, resume
+from dialin.race.lifecycle import begin, resume
 from dialin.report import files, json_documents
 from dialin.report.screen import LiveScreen, PlainLines
 from dialin.report.terminal import print_verdict

@@ -1,0 +1,144 @@
+"""What a study needs, checked before anything is started: for one that begins, and for one that is resumed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from dialin.errors import UserError
+from dialin.model.record import StudyRecord
+from dialin.model.study import StudySpec
+from dialin.model.workload import WorkloadSpec
+from dialin.preflight import machine_noise
+from dialin.preflight.attached import NOTHING, Permission, check_attached, resume_attached
+from dialin.preflight.checked import CheckedStudy, check_cpus
+from dialin.preflight.sandboxes import check_sandboxed, resume_sandboxed
+from dialin.question.options import StudyOptions
+from dialin.question.plan import Plan, plan
+from dialin.store.lock import CHECKS, sole_runner
+from dialin.store.store import Store
+from dialin.trials import raw_waits
+from dialin.trials.tools import Tools
+from dialin.verdict import elimination, rates
+from dialin.verdict.effective_settings import EffectiveSettings
+from dialin.workloads import kinds, load_identity
+from dialin.workloads.base import Workload
+
+WorkloadMaker = Callable[[WorkloadSpec], Workload]
+
+
+def check_question(
+    question: StudyOptions,
+    directory: Path,
+    workshop: Tools,
+    permission: Permission = NOTHING,
+    make_workload: WorkloadMaker = kinds.make_workload,
+    space: Sequence[str] = (),
+) -> CheckedStudy:
+    """Check all that a study needs: builds, workload, names, values, memory, disk.
+
+    Args:
+        question: what was asked for.
+        directory: what paths in it are relative to.
+        workshop: the tools.
+        permission: what may be done to a server that dialin did not start.
+        make_workload: makes the load.
+        space: the variables that candidates which enter later may set as well, beside those of the question.
+
+    Raises:
+        UserError: something is not there or does not fit; no trial was started, only servers that are asked what they make of
+            the settings.
+        ServerError: a build does not start with nothing set, or an attached server does not answer.
+    """
+    if question.attach:
+        raw_waits.refuse_attached(question.waits)
+    load, note = kinds.installed_alternative(question.workload)
+    question = question.model_copy(update={"workload": load})
+    workload = make_workload(question.workload_spec(directory))
+    workload.check()
+    settings, left_out = question.settings(directory)
+    if question.attach:
+        ready = check_attached(question, directory, workshop, workload, settings, left_out, permission, space)
+    else:
+        permission.refuse_for_sandboxes()
+        ready = check_sandboxed(question, directory, workshop, workload, settings, left_out, space)
+    at_rate = rates.before(question.rate, question.goal)
+    return _expecting(_with_notes(ready, note, at_rate), workshop)
+
+
+def check_resume(
+    directory: Path,
+    workshop: Tools,
+    *,
+    minutes: float | None = None,
+    confirm: bool = False,
+    permission: Permission = NOTHING,
+    make_workload: WorkloadMaker = kinds.make_workload,
+) -> CheckedStudy:
+    """Check all that it takes to go on with a study.
+
+    Args:
+        directory: the study's.
+        workshop: the tools.
+        minutes: a new budget for the whole study, what was spent before included; None keeps the old one.
+        confirm: whether the choice is measured afresh, also where that was not asked for before.
+        permission: what may be done to a server that dialin did not start.
+        make_workload: makes the load.
+
+    Raises:
+        UserError: there is no such study, a live dialin runs it, its build or a CPU is gone, or its attached server or the file
+            of its load is another one now.
+        ServerError: an attached server does not answer.
+    """
+    if not directory.is_dir():
+        raise UserError(f"There is no directory {directory}", "Name the directory that a study was written to (its --out)")
+    Store.open(directory).close()
+    with sole_runner(directory, CHECKS), Store.open(directory) as store:
+        record = store.read()
+    spec = record.spec if minutes is None else _with_budget(record.spec, minutes)
+    spec = spec.model_copy(update={"confirm": True}) if confirm else spec
+    check_cpus(spec)
+    allowed = plan(spec)
+    workload = make_workload(spec.workload)
+    workload.check()
+    load_identity.check(spec, record.host, workload)
+    driver = load_identity.told({**record.host, **load_identity.later(record.host, workload.version())})
+    return _with_notes(_where_it_runs(spec, allowed, workshop, workload, permission, record), driver)
+
+
+def _where_it_runs(
+    spec: StudySpec, allowed: Plan, workshop: Tools, workload: Workload, permission: Permission, record: StudyRecord
+) -> CheckedStudy:
+    """Return a study that goes on where it takes place."""
+    if spec.attachment is not None:
+        return resume_attached(spec, allowed, workshop, workload, permission, record.servers)
+    permission.refuse_for_sandboxes()
+    seen = {
+        trial.candidate: EffectiveSettings(trial.in_force, trial.real)
+        for trial in elimination.clean(record.trials)
+        if trial.real
+    }
+    return resume_sandboxed(spec, allowed, workshop, workload, seen)
+
+
+def _expecting(ready: CheckedStudy, workshop: Tools) -> CheckedStudy:
+    """Return a study with the noise that it may expect, and with what its budget can tell apart."""
+    known = machine_noise.recall(workshop.home.noise, ready.spec)
+    promised = machine_noise.promise(ready.spec, ready.plan, known)
+    return replace(ready, spec=machine_noise.expecting(ready.spec, ready.plan, known), promise=promised)
+
+
+def _with_notes(ready: CheckedStudy, *first: str) -> CheckedStudy:
+    """Return a study with further notes for the user, which come first."""
+    return replace(ready, notes=tuple(filter(None, (*first, *ready.notes))))
+
+
+def _with_budget(spec: StudySpec, minutes: float) -> StudySpec:
+    """Return the study with another budget, checked before anything is written."""
+    try:
+        return StudySpec.model_validate({**spec.model_dump(), "minutes": minutes})
+    except ValidationError as error:
+        raise UserError(f"--minutes {minutes:g}: {error.errors()[0]['msg'].lower()}", "Give minutes of wall clock") from None
