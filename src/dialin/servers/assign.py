@@ -101,14 +101,14 @@ def exact_values(query: Query, names: Iterable[str]) -> dict[str, Value | None]:
         UserError: the server lacks one.
         ServerError: it does not answer.
     """
-    found: dict[str, Value | None] = {}
+    values: dict[str, Value | None] = {}
     shown = global_variables(query)
     for name in (variable(name, shown) for name in names):
         if name not in shown:
             raise UserError(f"The server has no variable {name}", "`dialin variables` lists them")
         value = query(f"SELECT @@GLOBAL.{_quoted(name)}")[0][0]
-        found[name] = None if value is None else str(value) if isinstance(value, str) and value else shown[name]
-    return found
+        values[name] = None if value is None else str(value) if isinstance(value, str) and value else shown[name]
+    return values
 
 
 def _try(query: Query, statement: str, value: Value | None) -> RefusedError | None:
@@ -152,7 +152,7 @@ def _forms(value: Value | None) -> Iterable[Value | None]:
 
 
 def _explained(error: RefusedError, scope: Scope, name: str, value: Value | None) -> DialinError:
-    said = error.what.rpartition(": ")[2].rstrip(".")
+    reason = error.what.rpartition(": ")[2].rstrip(".")
     if error.number == UNKNOWN:
         return UserError(f"The server has no variable {name}", "`dialin variables` lists them")
     if error.number == READ_ONLY and scope is Scope.GLOBAL:
@@ -161,13 +161,13 @@ def _explained(error: RefusedError, scope: Scope, name: str, value: Value | None
             "Give a --restart-command (MySQL 8.0 or later), or study it on a sandbox with --server",
         )
     if error.number == READ_ONLY:
-        return UserError(f"{name} cannot be persisted: {said}", "Study it on a sandbox with --server")
+        return UserError(f"{name} cannot be persisted: {reason}", "Study it on a sandbox with --server")
     if error.number == SESSION_ONLY:
         return UserError(f"{name} belongs to a session, not to the server", "Choose a variable of the server")
     if error.number in (WRONG_VALUE, WRONG_TYPE):
-        return UserError(f"{name} cannot be {value}: {said}", "Choose a value that the server takes")
+        return UserError(f"{name} cannot be {value}: {reason}", "Choose a value that the server takes")
     if error.number in _NOT_ALLOWED:
-        return UserError(f"The account may not set {name}: {error.what.partition(': ')[2] or said}", missing_privilege(scope))
+        return UserError(f"The account may not set {name}: {error.what.partition(': ')[2] or reason}", missing_privilege(scope))
     return error
 
 

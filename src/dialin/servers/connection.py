@@ -16,6 +16,7 @@ from dialin.model.query import Query
 from dialin.servers.account import Account, TlsMode
 from dialin.text import shorten
 
+_TIMEOUT = 10.0
 _ACCOUNT_REFUSED = (1044, 1045, 1130, 1251, 1698, 1862, 2059, 4151)
 _TLS_FAILED = 2026
 _LEAST = 1000
@@ -51,7 +52,7 @@ class RefusedError(ServerError):
 
 
 @contextmanager
-def connect(account: Account, *, timeout: float = 10.0) -> Iterator[Query]:
+def connect(account: Account, *, timeout: float = _TIMEOUT) -> Iterator[Query]:
     """Connect to a server; the timeout, in seconds, is for connecting and for each answer.
 
     Raises:
@@ -80,23 +81,22 @@ def quoted(name: str) -> str:
 
 
 @contextmanager
-def streaming(account: Account, *, timeout: float = 10.0) -> Iterator[Stream]:
+def streaming(account: Account) -> Iterator[Stream]:
     """Connect to a server for statements whose rows are counted and thrown away, however many they are.
 
     Raises:
         ServerError: the server does not answer, or lacks the TLS that is required.
         UserError: a certificate cannot be read.
     """
-    with _connected(account, timeout) as connection:
-        yield Stream(connection, timeout)
+    with _connected(account, _TIMEOUT) as connection:
+        yield Stream(connection)
 
 
 class Stream:
     """A connection for statements that may return many rows."""
 
-    def __init__(self, connection: pymysql.Connection[Any], timeout: float) -> None:
+    def __init__(self, connection: pymysql.Connection[Any]) -> None:
         self._connection = connection
-        self._timeout = timeout
         self.query: Query = _asking(connection)
 
     def exhaust(self, statement: str, timeout: float) -> int:
@@ -109,10 +109,10 @@ class Stream:
         except (pymysql.MySQLError, OSError) as error:
             raise _refused(statement, error) from error
         finally:
-            self._wait_for(self._timeout)
+            self._wait_for(_TIMEOUT)
 
     def _wait_for(self, timeout: float) -> None:
-        # The client can be told only on connecting, and one that waits for hours then would not notice a server that hangs.
+        # PyMySQL takes a timeout only on connecting, and with one of hours it would not notice a server that hangs.
         self._connection._read_timeout = timeout  # type: ignore[attr-defined]
 
 
