@@ -7,9 +7,9 @@ from enum import StrEnum
 
 from dialin.errors import DialinError, UserError
 from dialin.model.query import Query
-from dialin.model.setting import Value, as_number, canonical_name
+from dialin.model.setting import Value, as_number
 from dialin.servers.connection import RefusedError, global_variables
-from dialin.variables.aliases import VARIABLE_OF
+from dialin.variables.aliases import VARIABLE_OF, checked_name
 
 Wanted = Mapping[str, Value | None]
 """Variables with values; None is NULL."""
@@ -54,10 +54,7 @@ def variable(name: str, there: Container[str]) -> str:
 
 
 def _canonical(name: str) -> str:
-    try:
-        return canonical_name(name)
-    except ValueError as error:
-        raise UserError(str(error), "Write it as the server does, like innodb_io_capacity") from None
+    return checked_name(name, "innodb_io_capacity")
 
 
 def assign(query: Query, scope: Scope, name: str, value: Value | None) -> None:
