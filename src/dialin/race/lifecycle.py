@@ -161,7 +161,7 @@ def check_resume(
     workload = make_workload(spec.workload)
     workload.check()
     load_identity.check(spec, record.host, workload)
-    driver = load_identity.told({**record.host, **load_identity.later(record.host, workload.version())})
+    driver = load_identity.describe_drivers({**record.host, **load_identity.later(record.host, workload.version())})
     return _told(_again(spec, allowed, workshop, workload, permission, record), driver)
 
 
