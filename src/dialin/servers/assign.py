@@ -67,7 +67,7 @@ def assign(query: Query, scope: Scope, name: str, value: Value | None) -> None:
     wanted = _canonical(name)
     refusal = _try(query, f"SET @@{scope}.{_quoted(wanted)} = %s", value)
     if refusal is not None:
-        raise _explained(refusal, scope, wanted, value) from None
+        raise _explain(refusal, scope, wanted, value) from None
 
 
 def is_dynamic(query: Query, name: str) -> bool:
@@ -87,7 +87,7 @@ def is_dynamic(query: Query, name: str) -> bool:
         if error.number == READ_ONLY:
             return False
         if error.number in (UNKNOWN, SESSION_ONLY, *_NOT_ALLOWED):
-            raise _explained(error, Scope.GLOBAL, wanted, None) from None
+            raise _explain(error, Scope.GLOBAL, wanted, None) from None
     return True
 
 
@@ -133,7 +133,7 @@ def reset_persisted(query: Query, name: str) -> None:
     try:
         query(f"RESET PERSIST IF EXISTS {_quoted(_canonical(name))}")
     except RefusedError as error:
-        raise _explained(error, Scope.PERSIST_ONLY, name, None) from None
+        raise _explain(error, Scope.PERSIST_ONLY, name, None) from None
 
 
 def _quoted(name: str) -> str:
@@ -148,7 +148,7 @@ def _forms(value: Value | None) -> Iterable[Value | None]:
     yield value if value is None else str(value)
 
 
-def _explained(error: RefusedError, scope: Scope, name: str, value: Value | None) -> DialinError:
+def _explain(error: RefusedError, scope: Scope, name: str, value: Value | None) -> DialinError:
     reason = error.what.rpartition(": ")[2].rstrip(".")
     if error.number == UNKNOWN:
         return UserError(f"The server has no variable {name}", "`dialin variables` lists them")

@@ -78,12 +78,12 @@ def discover(
     A binary that does not run is left out.
     """
     builds = installed(home)
-    seen = {build.binary.resolve() for build in builds}
+    binaries = {build.binary.resolve() for build in builds}
     for place, origin in _places(home, environment, usual):
         for binary, basedir in find_binaries(place) if origin.startswith("added") else _binaries_in(place):
-            if binary in seen:
+            if binary in binaries:
                 continue
-            seen.add(binary)
+            binaries.add(binary)
             try:
                 builds.append(_build(binary, basedir, origin))
             except UserError:

@@ -60,8 +60,8 @@ def connect(account: Account, *, timeout: float = _TIMEOUT) -> Iterator[Query]:
         RefusedError: it refuses a statement.
         UserError: a certificate cannot be read.
     """
-    with _connected(account, timeout) as connection:
-        yield _asking(connection)
+    with _connection(account, timeout) as connection:
+        yield _make_query(connection)
 
 
 def answers(account: Account) -> bool:
@@ -88,7 +88,7 @@ def streaming(account: Account) -> Iterator[Stream]:
         ServerError: the server does not answer, or lacks the TLS that is required.
         UserError: a certificate cannot be read.
     """
-    with _connected(account, _TIMEOUT) as connection:
+    with _connection(account, _TIMEOUT) as connection:
         yield Stream(connection)
 
 
@@ -97,7 +97,7 @@ class Stream:
 
     def __init__(self, connection: pymysql.Connection[Any]) -> None:
         self._connection = connection
-        self.query: Query = _asking(connection)
+        self.query: Query = _make_query(connection)
 
     def exhaust(self, statement: str, timeout: float) -> int:
         """Receive and drop all rows of a statement, and return how many; the timeout, in seconds, is for each packet."""
@@ -107,7 +107,7 @@ class Stream:
                 cursor.execute(statement)
                 return sum(1 for _ in cursor)
         except (pymysql.MySQLError, OSError) as error:
-            raise _refused(statement, error) from error
+            raise _make_refusal(statement, error) from error
         finally:
             self._wait_for(_TIMEOUT)
 
@@ -117,7 +117,7 @@ class Stream:
 
 
 @contextmanager
-def _connected(account: Account, timeout: float) -> Iterator[pymysql.Connection[Any]]:
+def _connection(account: Account, timeout: float) -> Iterator[pymysql.Connection[Any]]:
     connection = _open(account, timeout)
     try:
         yield connection
@@ -126,19 +126,19 @@ def _connected(account: Account, timeout: float) -> Iterator[pymysql.Connection[
             connection.close()
 
 
-def _asking(connection: pymysql.Connection[Any]) -> Query:
+def _make_query(connection: pymysql.Connection[Any]) -> Query:
     def query(statement: str, arguments: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         try:
             with connection.cursor() as cursor:
                 cursor.execute(statement, arguments or None)
                 return list(cursor.fetchall())
         except (pymysql.MySQLError, OSError) as error:
-            raise _refused(statement, error) from error
+            raise _make_refusal(statement, error) from error
 
     return query
 
 
-def _refused(statement: str, error: BaseException) -> RefusedError:
+def _make_refusal(statement: str, error: BaseException) -> RefusedError:
     return RefusedError(f"The server refused {shorten(statement, _SHOWN)!r}: {_text(error)}", "See its log", _number(error))
 
 

@@ -27,7 +27,7 @@ class LedgerEntry:
     Attributes:
         directory: its private directory, removed with it.
         owner: the PID of the dialin that started it.
-        owner_identity: what tells that process from a later one of the same number; see `processes.identity`.
+        owner_identity: what distinguishes that process from a later one with the same PID; see `processes.identity`.
         origin: where that process runs.
         keep: it outlives the command that started it, until `dialin servers stop`.
         build: the build that it runs, in full.

@@ -128,10 +128,10 @@ def read(query: Query, build_id: str) -> Catalogue:
     # A source that is there and empty is as good as none.
     rows: list[Variable] = next(filter(None, (list(ask()) for table, ask in sources.items() if table in there)), [])
     variables = {name: Variable(name, Kind.UNKNOWN) for name in defaults} | {reported.name: reported for reported in rows}
-    return Catalogue(build_id, {name: _completed(variables[name], defaults) for name in sorted(variables)})
+    return Catalogue(build_id, {name: _complete(variables[name], defaults) for name in sorted(variables)})
 
 
-def _completed(variable: Variable, defaults: Mapping[str, str]) -> Variable:
+def _complete(variable: Variable, defaults: Mapping[str, str]) -> Variable:
     at_start = variable.at_start and rules.at_start(variable.name)
     return settled(replace(variable, default=defaults.get(variable.name), at_start=at_start))
 

@@ -91,20 +91,20 @@ def check_value(variable: Variable, value: Value, build_id: str = "") -> None:
     """Raise UserError, with the range, where a value is not of a variable's type or not in the range that the server gives."""
     text = str(value)
     if any(not character.isprintable() and character != "\t" for character in text):
-        raise _refused(variable, "text without control characters", repr(text), build_id)
+        raise _make_refusal(variable, "text without control characters", repr(text), build_id)
     if variable.kind in _NUMBERS:
         _check_number(variable, value, build_id)
     elif variable.kind is Kind.BOOLEAN and text.strip().lower() not in _TRUTH:
-        raise _refused(variable, "ON or OFF", text, build_id, "Servers take other words for OFF, or keep their default")
+        raise _make_refusal(variable, "ON or OFF", text, build_id, "Servers take other words for OFF, or keep their default")
     elif variable.choices and variable.kind is Kind.ENUMERATION and not _is_choice(text.strip(), variable.choices):
-        raise _refused(variable, f"one of {', '.join(variable.choices)}", text, build_id)
+        raise _make_refusal(variable, f"one of {', '.join(variable.choices)}", text, build_id)
     elif variable.name in rules.WORDS_OF_TEXT and not variable.choices and variable.kind in (Kind.STRING, Kind.UNKNOWN):
         _check_text(variable, text.strip(), build_id)
     elif variable.choices and variable.kind is Kind.SET:
         for part in filter(None, text.split(",")):
             word = part.partition("=")[0].strip()
             if word.lower() != "default" and not word.isdecimal() and not _is_choice(word, variable.choices):
-                raise _refused(variable, f"made of {', '.join(variable.choices)}", word, build_id)
+                raise _make_refusal(variable, f"made of {', '.join(variable.choices)}", word, build_id)
 
 
 def check_study(spec: StudySpec, catalogues: Mapping[str, Catalogue], elsewhere: Elsewhere) -> list[Note]:
@@ -175,18 +175,18 @@ def _check_number(variable: Variable, value: Value, build_id: str) -> None:
     reach = _range(variable, lettered=lettered)
     if number is None or (whole and isinstance(number, float)) or (lettered and not whole):
         wanted = f"a {'whole ' if whole else ''}number{f', {reach}' if reach else ''}"
-        raise _refused(variable, wanted, repr(value) if number is None else str(value), build_id)
+        raise _make_refusal(variable, wanted, repr(value) if number is None else str(value), build_id)
     low, high = variable.minimum, variable.maximum
     # A limit of decimals is reported without its fraction: 99 stands for 99.999 (innodb_max_dirty_pages_pct, read on 9.7.4).
     if (low is not None and number < low) or (high is not None and (number > high if whole else number >= high + 1)):
-        raise _refused(variable, reach, str(value), build_id)
+        raise _make_refusal(variable, reach, str(value), build_id)
 
 
 def _check_text(variable: Variable, text: str, build_id: str) -> None:
     words = rules.WORDS_OF_TEXT[variable.name]
     exact = variable.name in rules.SPELLED_EXACTLY
     if text not in (*words, variable.default) and (exact or text.lower() not in (word.lower() for word in words)):
-        raise _refused(variable, f"one of {', '.join(words)}", text, build_id)
+        raise _make_refusal(variable, f"one of {', '.join(words)}", text, build_id)
 
 
 def _range(variable: Variable, *, lettered: bool) -> str:
@@ -198,7 +198,7 @@ def _range(variable: Variable, *, lettered: bool) -> str:
     return f"{write(low)} to {write(high)}"
 
 
-def _refused(variable: Variable, wanted: str, asked: str, build_id: str, remedy: str = "") -> UserError:
+def _make_refusal(variable: Variable, wanted: str, asked: str, build_id: str, remedy: str = "") -> UserError:
     where = f" on {build_id}" if build_id else ""
     return UserError(
         f"{variable.name} must be {wanted}; {asked or 'nothing'} was asked for{where}", remedy or "Choose another value"

@@ -24,7 +24,7 @@ _OPEN = {kind: f"{FLUSH_METHOD} (as the {kind} files are open)" for kind in ("da
 """What is seen of the files stands beside the method, which decides more than that."""
 _OPENED_BY = {
     _OPEN["data"]: (FLUSH_METHOD, "innodb_data_file_buffering"),
-    # MariaDB buffers its log where innodb_flush_log_at_trx_commit is 2, and tells so in innodb_log_file_buffering.
+    # MariaDB buffers its log where innodb_flush_log_at_trx_commit is 2, and shows that in innodb_log_file_buffering.
     _OPEN["redo"]: (FLUSH_METHOD, "innodb_log_file_buffering", "innodb_flush_log_at_trx_commit"),
 }
 """What decides how files are open: where one of these variables is asked for, what is seen of the files is no confound."""

@@ -253,13 +253,13 @@ def _unquoted(text: str) -> str:
 
 def line(name: str, value: Value | None) -> str:
     """Return one line of an option file; see `render`."""
-    written = _written(name, value)
+    written = _write_option(name, value)
     if len(written.encode()) > _LONGEST_LINE:
         raise UserError(f"The value of {name} is too long for an option file", "Give a shorter one")
     return written
 
 
-def _written(name: str, value: Value | None) -> str:
+def _write_option(name: str, value: Value | None) -> str:
     variable = checked_name(name)
     option = OPTION_OF.get(variable, variable)
     if value is None:

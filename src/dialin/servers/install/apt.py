@@ -127,17 +127,19 @@ class AptPackages:
             # One of several archives may fail while the others have the package.
             trouble = error.what
         try:
-            found = parse_uris(clients.run([*apt, "install", "--print-uris", "--yes", "--no-install-recommends", *self.names]))
+            packages = parse_uris(
+                clients.run([*apt, "install", "--print-uris", "--yes", "--no-install-recommends", *self.names])
+            )
         except UserError as error:
-            found, trouble = [], trouble or error.what
-        if not any(each.name == self.names[0] for each in found):
+            packages, trouble = [], trouble or error.what
+        if not any(each.name == self.names[0] for each in packages):
             raise UserError(
                 f"This machine's mirror offers no {self.names[0]} of Debian {self.suite}: {trouble}",
                 f"Try again if the network failed; {self._remedy()}",
             )
         if self.alone:
-            return [each for each in found if each.name in self.names]
-        return [each for each in found if not any(fnmatchcase(each.name, pattern) for pattern in self.leave_out)]
+            return [each for each in packages if each.name in self.names]
+        return [each for each in packages if not any(fnmatchcase(each.name, pattern) for pattern in self.leave_out)]
 
 
 def parse_uris(listing: str) -> list[Package]:
