@@ -99,7 +99,6 @@ def _mount_of(place: Path, root: Path) -> Mount | None:
 
 
 def _device(mount: Mount, root: Path) -> Path | None:
-    """Return the directory of the whole disk in /sys; None where it cannot be found."""
     number = mount.device
     try:
         if number.startswith("0:"):  # btrfs and others have numbers of their own, and name the device

@@ -95,10 +95,9 @@ class ProcessProbe:
 
 
 def _value(text: bytes, label: bytes) -> int:
-    """Return the number behind a label; 0 where a kernel does not have it."""
     begin = text.find(label)
     if begin < 0:
-        return 0
+        return 0  # a kernel that does not count it
     begin += len(label)
     end = text.find(b"\n", begin)
     return int(text[begin : end if end >= 0 else None])

@@ -28,11 +28,12 @@ def users_of(build_id: str, ledger: Ledger) -> list[str]:
             ends = f"dialin servers stop {entry.id}" if entry.keep else f"started by process {entry.owner}"
             users.append(f"server {entry.id} ({ends})")
     users += [f"server {entry.id} on {entry.origin.host}" for entry in ledger.entries_elsewhere() if entry.build == build_id]
-    return users + [f"the study in {directory} (Ctrl-C there)" for directory in _running() if build_id in _builds_of(directory)]
+    return users + [
+        f"the study in {directory} (Ctrl-C there)" for directory in _running_studies() if build_id in _builds_of(directory)
+    ]
 
 
-def _running() -> list[Path]:
-    """Return the directories of the studies that live processes run."""
+def _running_studies() -> list[Path]:
     directories = set()
     for process in PROCESSES.glob("[0-9]*"):
         try:

@@ -174,7 +174,6 @@ def _dynamic(error: int) -> bool | None:
 
 
 def _from_metadata(query: Query) -> Iterable[Variable]:
-    """Read the table of MySQL 9, which has the kind, and of numbers the range."""
     for name, scope, kind, low, high in query(
         "SELECT variable_name, variable_scope, data_type, min_value, max_value FROM performance_schema.variables_metadata"
     ):

@@ -77,7 +77,6 @@ def _is_set(variable: Variable) -> bool:
 
 
 def _enumerated(first: Mapping[str, str], ask: Asking) -> dict[str, tuple[str, ...]]:
-    """Return the words of enumerations, asked for by number."""
     words = _ask_words({name: [word] for name, word in first.items()}, ask, range(1, _MOST_WORDS))
     return {name: tuple(printed) for name, printed in words.items() if len(printed) > 1}
 

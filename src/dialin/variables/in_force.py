@@ -96,7 +96,6 @@ def believed(in_force: Mapping[str, Mapping[str, str]], real: Mapping[str, Mappi
 
 
 def _each_file(real: Mapping[str, str]) -> dict[str, str]:
-    """Return what was counted, with each kind of files by itself."""
     counts = dict(real)
     for part in filter(None, counts.pop(FLUSH_METHOD, "").split(", ")):
         kind, _, mode = part.partition(" ")

@@ -206,7 +206,6 @@ def _text(path: Path, reader: _Reader) -> str:
 
 
 def _option(line: _Line, notes: dict[str, None]) -> tuple[str, str]:
-    """Return the variable that a line sets, and the text of its value."""
     written, given, raw = _uncommented(line.text).partition("=")
     try:
         name = canonical_name(written)

@@ -84,12 +84,7 @@ def at_start(variable: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class DurabilityRule:
-    """How a variable decides what survives a crash.
-
-    Attributes:
-        strength: how safe the values in force are in this respect; higher keeps more.
-        loses: what can be lost with a weaker value, in a sentence without its full stop.
-    """
+    """How a variable decides what survives a crash: a higher strength keeps more, a weaker value can lose what `loses` says."""
 
     variable: str
     strength: Callable[[Mapping[str, str]], float]

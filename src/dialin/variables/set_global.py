@@ -19,11 +19,7 @@ from dialin.variables.catalogue import Variable
 
 @dataclass(frozen=True, slots=True)
 class AtStartOnly:
-    """Variables that are compared by restarts though they are dynamic.
-
-    Attributes:
-        why: what a variable of them does, without its subject and full stop.
-    """
+    """Variables that are compared by restarts though they are dynamic; `why` lacks its subject and full stop."""
 
     names: re.Pattern[str]
     why: str

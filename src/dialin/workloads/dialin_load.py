@@ -295,12 +295,10 @@ def _tpcc_bytes(options: Mapping[str, str]) -> int:
 
 
 def _without_stream(text: str) -> str:
-    """Return the driver's output without the lines of its stream, which are long."""
     return "\n".join(line for line in text.splitlines() if not line.startswith("{"))
 
 
 def _find_fault(text: str) -> Fault:
-    """Return the error that the driver ended with, or its last line."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     for line in reversed(lines):
         if isinstance(fault := parse(line), Fault):

@@ -15,13 +15,7 @@ _NS_A_MS = 1e6
 
 @dataclass(frozen=True, slots=True)
 class Timers:
-    """How punctual the driver's own timers were in a second.
-
-    Attributes:
-        count: how many went off.
-        late_ms: how late they went off together, in milliseconds.
-        most_ms: how late the latest did.
-    """
+    """How many timers of the driver went off in a second, how late they were in all, and how late the latest was."""
 
     count: int
     late_ms: float

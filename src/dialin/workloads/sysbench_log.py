@@ -41,13 +41,7 @@ _COLUMNS = 6
 
 @dataclass(frozen=True, slots=True)
 class _Format:
-    """One form of interval report.
-
-    Attributes:
-        pattern: what a report looks like, without groups.
-        width: how many numbers it has.
-        columns: where among them each column of the table stands; -1 where it is missing.
-    """
+    """A form of interval report of `width` numbers; `columns` are the places of the table's columns among them, -1 for none."""
 
     pattern: re.Pattern[bytes]
     width: int

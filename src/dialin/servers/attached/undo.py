@@ -122,7 +122,7 @@ class UndoLog:
     def _begin(
         self, attached: Attached, attachment: Attachment, names: Collection[str], schema: str | None, *, restart: bool
     ) -> UndoEntry:
-        """Claim the server, look at it, and write that down; it is let go of where that fails."""
+        # The server is released where this fails.
         self._check_free(attached.build)
         attached.claim.take()
         entry = None

@@ -72,7 +72,7 @@ class AptPackages:
 
     Attributes:
         leave_out: patterns of packages that the closure names but a server does without.
-        alone: without what they depend on.
+        alone: whether to leave out what they depend on.
         instead: a build that comes from elsewhere, for a machine that cannot have these.
     """
 
@@ -170,12 +170,7 @@ def _is_here(store: Path, package: Package) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class AptServer:
-    """A server from one of Debian's releases.
-
-    Attributes:
-        packages: the package that has the server, first of its names.
-        drop: files and directories of the package that a sandbox does without.
-    """
+    """A server from the first of some packages of Debian, without the files and directories in `drop`."""
 
     packages: AptPackages
     binary: str

@@ -21,12 +21,7 @@ _ONE_LINE = re.compile(r"deb\s+(?:\[(?P<options>[^\]]*)\]\s+)?(?P<uri>\S+)\s+(?P
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """One suite of one archive.
-
-    Attributes:
-        suite: e.g. `bookworm-security`.
-        options: what else the entry says, by field name in lower case: the key that signs it, for one.
-    """
+    """One suite (`bookworm-security`) of one archive; `options` are other fields, by name in lower case, as `signed-by`."""
 
     uri: str
     suite: str

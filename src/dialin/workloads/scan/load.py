@@ -33,8 +33,6 @@ _IDLE = 28_800
 
 @dataclass(frozen=True, slots=True)
 class _Done:
-    """How one connection's query ended; the error that ended it, if one did."""
-
     began: float
     ended: float
     cpu: float

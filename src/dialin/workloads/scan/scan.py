@@ -147,7 +147,6 @@ class Scan(Workload):
         return PATIENCE
 
     def _runs(self) -> Runs:
-        """Return how many runs each number of threads makes."""
         options = self._options
         seconds = table.table_bytes(options, self._rows) / _RATE[options.is_cold]
         wanted = options.runs
@@ -229,11 +228,7 @@ class Scan(Workload):
         return facts
 
     def _take_copy(self, query: Query) -> None:
-        """Give a copy that this server has not read yet the name that queries use.
-
-        Raises:
-            ServerError: there is none left.
-        """
+        """Give a copy that this server has not read yet the name that queries use."""
         fresh = sorted(str(name) for (name,) in query(f"SHOW TABLES LIKE '{_COPY}%'"))
         if not fresh:
             raise ServerError("Every copy of the table was read already, so that none is cold")
@@ -243,12 +238,10 @@ class Scan(Workload):
 
 
 def _files(directory: Path) -> list[Path]:
-    """Return the files of the table that queries read."""
     return sorted(path for path in directory.glob(f"{table.TABLE}.*") if path.is_file())
 
 
 def _table_bytes(query: Query, database: str) -> int:
-    """Return how many bytes the table's rows take, as the server reports it."""
     with suppress(RefusedError):  # builds that keep such figures for a day by default
         query("SET SESSION information_schema_stats_expiry = 0")
     rows = query(
