@@ -93,7 +93,7 @@ def test_a_server_that_takes_connections_must_also_answer_a_statement(connecting
 
 def test_only_rows_that_are_thrown_away_are_waited_for_long():
     client = FakeClient(read_timeout=10)
-    stream = Stream(client, 10)
+    stream = Stream(client)
     stream.query("USE sbtest")
     assert stream.exhaust("SELECT *", 3600) == 2
     stream.query("SELECT 1")
@@ -103,7 +103,7 @@ def test_only_rows_that_are_thrown_away_are_waited_for_long():
 def test_after_a_statement_that_failed_answers_are_waited_for_as_before():
     client = FakeClient(read_timeout=10, refusal=pymysql.err.ProgrammingError(1146, "no such table"))
     with pytest.raises(RefusedError):
-        Stream(client, 10).exhaust("SELECT *", 3600)
+        Stream(client).exhaust("SELECT *", 3600)
     assert client._read_timeout == 10
 
 

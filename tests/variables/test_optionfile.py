@@ -5,17 +5,16 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dialin.errors import UserError
-from dialin.model.build import Flavour
 from dialin.model.setting import parse_value, same_value
 from dialin.variables import optionfile
 
 
 @pytest.fixture
 def read(tmp_path):
-    def of(text, *build):
+    def of(text):
         path = tmp_path / "my.cnf"
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return optionfile.read(path, *build)
+        return optionfile.read(path)
 
     return of
 
@@ -36,16 +35,8 @@ def test_the_servers_groups_are_read_and_a_clients_are_not(read):
     assert found == optionfile.OptionFile({"sync_binlog": 0, "max_connections": 99, "key_buffer_size": "1M"})
 
 
-def test_mysql_does_not_read_the_groups_of_mariadb(read):
-    assert read("[mariadb]\nsync_binlog=0\n[client-server]\nflush=1\n", Flavour.MYSQL).setting == {}
-
-
-def test_a_group_of_a_version_is_read_for_that_version_only(read):
-    text = "[mysqld-9.7]\nsync_binlog=7\n[mariadb-10.11]\nsync_binlog=10\n"
-    assert read(text, Flavour.MYSQL, (9, 7, 4)).setting == {"sync_binlog": 7}
-    assert read(text, Flavour.MARIADB, (10, 11, 19)).setting == {"sync_binlog": 10}
-    assert read(text, Flavour.MYSQL, (8, 0, 33)).setting == {}
-    unread = read(text)
+def test_a_group_of_a_version_is_not_read(read):
+    unread = read("[mysqld-9.7]\nsync_binlog=7\n[mariadb-10.11]\nsync_binlog=10\n")
     assert unread.setting == {}
     assert [note.partition("group ")[2] for note in unread.notes] == [
         "[mysqld-9.7] is of one version and was not read",

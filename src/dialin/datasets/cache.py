@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,12 +38,7 @@ _FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class StoredDataset:
-    """Prepared data.
-
-    Attributes:
-        key: its name: a digest of all that decides what it holds.
-        size: bytes on disk.
-    """
+    """Prepared data, named by the digest of all that decides what it holds; `size` is bytes on disk."""
 
     key: str
     directory: Path
@@ -72,10 +67,10 @@ class DatasetCache:
     def find(self, key: str) -> StoredDataset | None:
         """Return a dataset that is there, and note that it is used."""
         manifest = self._root / key / _MANIFEST
-        found = _read(manifest)
-        if found:
+        dataset = _read(manifest)
+        if dataset:
             self._mark_used(manifest)
-        return found
+        return dataset
 
     def _mark_used(self, manifest: Path) -> None:
         now = self._clock.now()
@@ -96,12 +91,12 @@ class DatasetCache:
             UserError: the disk has no room for it.
         """
         key = key_of(facts)
-        if found := self.find(key):
-            return found
+        if dataset := self.find(key):
+            return dataset
         self._root.mkdir(parents=True, exist_ok=True)
-        with self._sole(key):
-            if found := self.find(key):
-                return found
+        with locked(self._lock_file(key)):
+            if dataset := self.find(key):
+                return dataset
             self._remove_leftovers()
             self._make_room(expected, smaller)
             workplace = self._root / f".making-{key}-{uuid.uuid4().hex[:8]}"
@@ -126,15 +121,15 @@ class DatasetCache:
         Raises:
             DatasetRemovedError: it was removed meanwhile.
         """
-        with locked(self._root / f".{dataset.key}.lock", shared=True):
+        with locked(self._lock_file(dataset.key), shared=True):
             if not self.find(dataset.key):
                 raise DatasetRemovedError(
                     "The prepared data was removed to make room", "Try again, or raise DIALIN_CACHE_LIMIT_GB"
                 )
             yield
 
-    def _sole(self, key: str) -> AbstractContextManager[None]:
-        return locked(self._root / f".{key}.lock")
+    def _lock_file(self, key: str) -> Path:
+        return self._root / f".{key}.lock"
 
     def _remove_leftovers(self) -> None:
         """Remove what an interrupted preparation left. Only one that no live process holds the lock of."""
@@ -142,7 +137,7 @@ class DatasetCache:
             self._remove_unless_in_use(path.name.split("-")[1], path)
 
     def _remove_unless_in_use(self, key: str, path: Path) -> bool:
-        with (self._root / f".{key}.lock").open("w") as file:
+        with self._lock_file(key).open("w") as file:
             if not try_lock(file.fileno()):
                 return False
             shutil.rmtree(path, ignore_errors=True)
@@ -150,9 +145,9 @@ class DatasetCache:
 
     def _make_room(self, needed: int, smaller: str) -> None:
         manifests = sorted(self._root.glob(f"*/{_MANIFEST}"), key=lambda path: path.stat().st_mtime)
-        kept = [dataset for dataset in map(_read, manifests) if dataset]
-        total = sum(dataset.size for dataset in kept)
-        for dataset in kept:
+        datasets = [dataset for dataset in map(_read, manifests) if dataset]
+        total = sum(dataset.size for dataset in datasets)
+        for dataset in datasets:
             if total + needed <= self._limit:
                 break
             if self._remove_unless_in_use(dataset.key, dataset.directory):

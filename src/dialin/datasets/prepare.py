@@ -48,7 +48,7 @@ class Preparer:
         self._say = say
 
     def telling(self, say: Callable[[str], None]) -> Preparer:
-        """Return the same, telling somebody else."""
+        """Return a preparer that reports its progress to `say`."""
         return Preparer(self._home, self._cache, self._ledger, self._clock, say)
 
     def in_use(self, dataset: StoredDataset) -> AbstractContextManager[None]:
@@ -120,7 +120,7 @@ class Preparer:
         return self._cache.ensure(facts, make, expected=expected, smaller=workload.smaller)
 
     def _preparing(self, build: Build, workload: Dataset) -> dict[str, Value]:
-        """The setting that data is prepared with: quick, and with the pool's list of pages written whole at the stop."""
+        """Return the setting that data is prepared with: quick, and with the pool's list of pages written whole at the stop."""
         half = host.memory_available() // 2
         pool = max(128 * 1024**2, min(half, round(1.5 * workload.expected_bytes())))
         options: dict[str, Value] = {
@@ -138,6 +138,6 @@ class Preparer:
 
 
 def fingerprint(build: Build) -> str:
-    """Return what tells a binary from another of the same version: its path, size and time of change."""
+    """Return what distinguishes a binary from another of the same version: its path, size and time of change."""
     facts = build.binary.stat()
     return f"{build.id} {build.binary.resolve()} {facts.st_size} {int(facts.st_mtime)}"

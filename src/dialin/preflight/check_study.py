@@ -105,7 +105,7 @@ def check_resume(
     workload = make_workload(spec.workload)
     workload.check()
     load_identity.check(spec, record.host, workload)
-    driver = load_identity.told({**record.host, **load_identity.later(record.host, workload.version())})
+    driver = load_identity.describe_drivers({**record.host, **load_identity.later(record.host, workload.version())})
     return _with_notes(_where_it_runs(spec, allowed, workshop, workload, permission, record), driver)
 
 

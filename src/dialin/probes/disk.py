@@ -85,21 +85,20 @@ def fsyncs(directory: Path, clock: Clock) -> tuple[float, ...] | None:
 
 def _mount_of(place: Path, root: Path) -> Mount | None:
     """Return what is mounted where a path lies; of several at one point the last, which hides the others."""
-    found = None
+    mount = None
     for line in read(root / "proc/self/mountinfo").splitlines():
         here, _, there = line.partition(" - ")
         fields, behind = here.split(" "), there.split(" ")
         if len(fields) < 6 or len(behind) < 3:
             continue
         point = Path(_ESCAPED.sub(lambda match: chr(int(match[1], 8)), fields[4]))
-        if place.is_relative_to(point) and (found is None or len(point.parts) >= len(found.point.parts)):
+        if place.is_relative_to(point) and (mount is None or len(point.parts) >= len(mount.point.parts)):
             options = (*fields[5].split(","), *behind[2].split(","))
-            found = Mount(fields[2], point, behind[0], behind[1], options)
-    return found
+            mount = Mount(fields[2], point, behind[0], behind[1], options)
+    return mount
 
 
 def _device(mount: Mount, root: Path) -> Path | None:
-    """Return the directory of the whole disk in /sys; None where there is none that can be told."""
     number = mount.device
     try:
         if number.startswith("0:"):  # btrfs and others have numbers of their own, and name the device

@@ -1,7 +1,7 @@
 """Reads what decides whether a machine is fit to measure. What it does not tell is None; nothing is changed.
 
 Cost: a second of watching, some tens of reads of /proc and /sys, and 20 fsyncs of 4 KiB in a file that has no name.
-Privileges: none; what only root may read is not told to others.
+Privileges: none; what only root may read is None for others.
 """
 
 from __future__ import annotations
@@ -39,14 +39,13 @@ Process = tuple[int, str]
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """Cumulative figures of the machine.
+    """Cumulative figures of the machine; None where the kernel does not report them.
 
     Attributes:
         busy: CPU seconds that the usable CPUs were busy.
-        lost: what was stolen and waited for.
-        waited_io: seconds in which some task waited for a disk; None where the kernel does not tell.
-        waited_memory: seconds in which some task waited for memory; None where the kernel does not tell.
-        swapped: pages that went to swap or came back; None where the kernel does not tell.
+        waited_io: seconds in which some task waited for a disk.
+        waited_memory: seconds in which some task waited for memory.
+        swapped: pages that went to swap or came back.
     """
 
     busy: float
@@ -144,14 +143,14 @@ def _cpu(clock: Clock, root: Path) -> CpuFacts:
 def _turbo(cpus: Path) -> tuple[bool | None, str | None]:
     """Return whether the clock may go above its base, and the file that turns it on and off."""
     for name, on in (("intel_pstate/no_turbo", "0"), ("cpufreq/boost", "1")):
-        if said := read(cpus / name):
-            return said == on, f"/sys/devices/system/cpu/{name}"
+        if value := read(cpus / name):
+            return value == on, f"/sys/devices/system/cpu/{name}"
     return None, None
 
 
 def _hertz(path: Path) -> float | None:
-    found = number(read(path))
-    return None if found is None else found * 1000.0
+    kilohertz = number(read(path))
+    return None if kilohertz is None else kilohertz * 1000.0
 
 
 def _reading(clock: Clock) -> float:
@@ -163,7 +162,7 @@ def _reading(clock: Clock) -> float:
 
 def _memory(root: Path) -> MemoryFacts:
     lines = (line.partition(":") for line in read(root / "proc/meminfo").splitlines())
-    table = {name: found * 1024 for name, _, text in lines if (found := number(text.removesuffix("kB"))) is not None}
+    table = {name: size * 1024 for name, _, text in lines if (size := number(text.removesuffix("kB"))) is not None}
     total, free = table.get("SwapTotal"), table.get("SwapFree")
     pages = root / "sys/kernel/mm/transparent_hugepage"
     return MemoryFacts(
@@ -179,11 +178,11 @@ def _memory(root: Path) -> MemoryFacts:
 
 def _limits(memory: int | None, root: Path) -> LimitFacts:
     soft, hard = psutil.Process().rlimit(psutil.RLIMIT_NOFILE)
-    held = [line.split()[1] for line in read(root / "proc/self/status").splitlines() if line.startswith("CapEff:")]
+    capabilities = [line.split()[1] for line in read(root / "proc/self/status").splitlines() if line.startswith("CapEff:")]
     return LimitFacts(
         files=soft,
         files_most=hard,
-        may_raise=bool(int(held[0], 16) & _MAY_RAISE_LIMITS) if held else None,
+        may_raise=bool(int(capabilities[0], 16) & _MAY_RAISE_LIMITS) if capabilities else None,
         aio_used=number(read(root / "proc/sys/fs/aio-nr")),
         aio_most=number(read(root / "proc/sys/fs/aio-max-nr")),
         cpu_quota=control_groups.cpu_quota(root),

@@ -14,7 +14,7 @@ from typing import Self
 from dialin.clock import Clock
 
 PERIOD = 0.1
-"""Seconds from one beat to the next; a standstill may be told shorter than it was by so much."""
+"""Seconds from one beat to the next; a standstill may be reported as shorter than it was by so much."""
 
 
 class Heartbeat:
@@ -40,7 +40,7 @@ class Heartbeat:
     def taken(self) -> float:
         """Return the longest standstill since the last call, in seconds, one that has just ended included.
 
-        What a standstill lasted is told once, whichever wakes first: the caller or the heartbeat.
+        Each standstill is reported once, whether the caller or the heartbeat wakes first.
         """
         with self._lock:
             self._note()
@@ -54,7 +54,7 @@ class Heartbeat:
                 self._note()
 
     def _note(self) -> None:
-        """Whoever comes here runs, so that the machine does not stand still now."""
+        # A thread that comes here runs, so that the machine does not stand still now.
         now = self._clock.monotonic()
         self._longest = max(self._longest, now - self._last - PERIOD)
         self._last = now

@@ -25,8 +25,8 @@ class Hiccups:
 
     Attributes:
         gap: the longest that it stood still, seconds.
-        stolen: the share of all CPUs' time that a hypervisor gave to others, 0 to 1; None where that is not told.
-        pressure: the share of the time in which some task waited for a CPU, 0 to 1; None where the kernel does not tell.
+        stolen: the share of all CPUs' time that a hypervisor gave to others, 0 to 1; None where that is not known.
+        pressure: the share of the time in which some task waited for a CPU, 0 to 1; None where that is not known.
     """
 
     gap: float = 0.0

@@ -17,7 +17,7 @@ from typing import Any
 import psutil
 
 from dialin.probes import control_groups, disk
-from dialin.probes.kernel_files import read
+from dialin.probes.kernel_files import chosen, read
 
 _MODEL = re.compile(r"^[ \t]*model name\s*:(.+)", re.MULTILINE | re.IGNORECASE)
 _SOME = re.compile(r"^some .*\btotal=(\d+)", re.MULTILINE)
@@ -28,7 +28,7 @@ def inventory(directory: Path) -> dict[str, Any]:
 
     What cannot be found out is left out; nothing here names a person, an address or a secret.
     """
-    found: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "system": _system(),
         "kernel": platform.release(),
         "machine": platform.machine(),
@@ -40,10 +40,10 @@ def inventory(directory: Path) -> dict[str, Any]:
         **_file_system(directory),
     }
     if governor := read(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")):
-        found["governor"] = governor
+        facts["governor"] = governor
     if pages := read(Path("/sys/kernel/mm/transparent_hugepage/enabled")):
-        found["transparent_hugepage"] = pages.partition("[")[2].partition("]")[0] or pages
-    return found
+        facts["transparent_hugepage"] = chosen(pages) or pages
+    return facts
 
 
 def conditions() -> dict[str, float]:
@@ -64,8 +64,8 @@ class Lost:
     """CPU time that programs wanted and did not get, since the start of the machine.
 
     Attributes:
-        stolen: CPU seconds that a hypervisor gave to others; None where the kernel does not tell.
-        waited: seconds in which at least one task waited for a CPU; None where the kernel does not tell.
+        stolen: CPU seconds that a hypervisor gave to others; None where the kernel does not report it.
+        waited: seconds in which at least one task waited for a CPU; None where the kernel does not report it.
         cpus: how many CPUs the stolen time is of.
     """
 
@@ -85,13 +85,13 @@ def lost() -> Lost:
 
 
 def pressure_total(text: str) -> float | None:
-    """Return the seconds in which some task waited, as a file of /proc/pressure tells them; None where it does not."""
-    found = _SOME.search(text)
-    return int(found[1]) / 1e6 if found else None
+    """Return the seconds in which some task waited, from the text of a file of /proc/pressure; None where it has none."""
+    match = _SOME.search(text)
+    return int(match[1]) / 1e6 if match else None
 
 
 def share(now: float | None, before: float | None, of: float) -> float | None:
-    """Return the share that a cumulative figure rose by, 0 to 1; None where it is not told."""
+    """Return the share that a cumulative figure rose by, 0 to 1; None where it is not known."""
     if now is None or before is None or of <= 0:
         return None
     # Counters of stolen time have been seen to go back a little, and no two figures are read at the same instant.
@@ -142,21 +142,20 @@ def _system() -> str:
 
 
 def _processor() -> str:
-    """The CPU's name: an x86 kernel tells it, and `lscpu` knows it of others."""
-    found = _MODEL.search(read(Path("/proc/cpuinfo")))
-    if found is None:
+    match = _MODEL.search(read(Path("/proc/cpuinfo")))
+    if match is None:  # only x86 kernels have it there
         with suppress(OSError, subprocess.TimeoutExpired):
             plain = {**os.environ, "LC_ALL": "C"}
-            told = subprocess.run(["lscpu"], check=False, capture_output=True, env=plain, timeout=10).stdout
-            found = _MODEL.search(told.decode(errors="replace"))
-    return " ".join(found[1].split()) if found else "unknown"
+            output = subprocess.run(["lscpu"], check=False, capture_output=True, env=plain, timeout=10).stdout
+            match = _MODEL.search(output.decode(errors="replace"))
+    return " ".join(match[1].split()) if match else "unknown"
 
 
 def _file_system(directory: Path) -> dict[str, str]:
     path = next(part for part in [directory.absolute(), *directory.absolute().parents] if part.exists())
     mount, device = disk.below(path)
-    found = {"file_system": mount.kind} if mount else {}
+    facts = {"file_system": mount.kind} if mount else {}
     if device:
-        found["disk"] = read(device / "device/model") or device.name
-        found["disk_rotational"] = "yes" if read(device / "queue/rotational") == "1" else "no"
-    return found
+        facts["disk"] = read(device / "device/model") or device.name
+        facts["disk_rotational"] = "yes" if read(device / "queue/rotational") == "1" else "no"
+    return facts

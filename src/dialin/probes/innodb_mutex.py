@@ -4,8 +4,8 @@ Cost: one statement at both ends of the measured window. The server walks every 
 the buffer pool, and lets no lock be made or freed meanwhile. With 32 threads on two CPUs that took 7 to 10 ms with a pool of
 1 GiB; it grows with the pool, so a server with a large one is not asked. Privileges: PROCESS.
 
-Up to MariaDB 10.1 and MySQL 5.6 it tells of mutexes and of locks for reading and writing; MariaDB 10.2 and MySQL 8.0 and later
-tell of the latter, MySQL of mutexes too where innodb_monitor_enable is `latch`; MariaDB 10.11 and later tell of nothing.
+Up to MariaDB 10.1 and MySQL 5.6 it lists mutexes and locks for reading and writing; MariaDB 10.2 and MySQL 8.0 and later list
+the latter, MySQL mutexes too where innodb_monitor_enable is `latch`; MariaDB 10.11 and later list nothing.
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ class InnodbMutexProbe:
             return Reading(notes=(f"{STATEMENT} is not asked of a server whose buffer pool is above {size(MOST_POOL)}",))
         rows = self._mutexes.rows() if pool else []
         counters: Counter[str] = Counter()
-        for _, name, told, *_ in rows:
+        for _, name, counts, *_ in rows:
             place = _DIRECTORIES.sub("", str(name))
-            for what, count in _COUNT.findall(str(told)):
+            for what, count in _COUNT.findall(str(counts)):
                 counters[f"{place}/{what}"] += int(count)
         note = self._pool.note or self._mutexes.note or (None if rows else self._why_empty())
         return Reading(counters={name: float(count) for name, count in counters.items()}, notes=(note,) if note else ())
 
     def _why_empty(self) -> str | None:
-        """Return why nothing was told; a server that counts nothing looks like one on which nothing has waited yet."""
+        """Return why there are no rows; a server that counts nothing looks like one on which nothing has waited yet."""
         semaphores = innodb_text.parse(innodb_status.text_of(self._status.rows())).semaphores
         if semaphores is None or semaphores.is_reported:
             return None

@@ -1,10 +1,10 @@
-"""What InnoDB tells of itself in words: SHOW ENGINE INNODB STATUS.
+"""InnoDB's status text: SHOW ENGINE INNODB STATUS.
 
 Cost: one statement each 5 s. With 32 threads on two CPUs that took 0.7 to 3 ms; the list of transactions is locked while it is
 written. The text has some KiB, 1 MiB at the most, and takes dialin about 0.5 ms for each 20 KiB. Privileges: PROCESS.
 
 Each asking starts the averages in the text anew, for everybody who asks that server: the rates of index searches are those
-since somebody asked last. Pending reads and writes are those of the buffer pool, which every build tells.
+since somebody asked last. Pending reads and writes are those of the buffer pool, which every build reports.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ STATEMENT = "SHOW ENGINE INNODB STATUS"
 class InnodbStatusProbe:
     """Reads the status text of InnoDB.
 
-    Who waits at a semaphore is told for one instant only, so the probe adds up what it saw over its readings.
+    The text shows who waits at a semaphore for one instant only, so the probe adds up the waits of its readings.
     """
 
     name = "innodb"
@@ -76,28 +76,28 @@ def _counters(status: InnodbStatus) -> Iterator[tuple[str, float]]:
 
 
 def _gauges(status: InnodbStatus) -> Iterator[tuple[str, float]]:
-    told: dict[str, float | None] = {"history_list": status.history}
+    gauges: dict[str, float | None] = {"history_list": status.history}
     if status.log is not None:
-        told["checkpoint_age"] = status.log.checkpoint_age
+        gauges["checkpoint_age"] = status.log.checkpoint_age
     if status.insert_buffer is not None:
-        told["ibuf_size_pages"] = status.insert_buffer.size
-        told["ibuf_segment_pages"] = status.insert_buffer.segment
-        told["ibuf_free_pages"] = status.insert_buffer.free
+        gauges["ibuf_size_pages"] = status.insert_buffer.size
+        gauges["ibuf_segment_pages"] = status.insert_buffer.segment
+        gauges["ibuf_free_pages"] = status.insert_buffer.free
     # Averages over less than a second are divided by next to nothing.
     if status.searches is not None and status.seconds:
-        told["ahi_hash_searches_per_s"] = status.searches.hash
-        told["ahi_other_searches_per_s"] = status.searches.other
+        gauges["ahi_hash_searches_per_s"] = status.searches.hash
+        gauges["ahi_other_searches_per_s"] = status.searches.other
     if status.admission is not None:
-        told["queries_inside"] = status.admission.inside
-        told["queries_queued"] = status.admission.queued
+        gauges["queries_inside"] = status.admission.inside
+        gauges["queries_queued"] = status.admission.queued
     if status.pool is not None:
-        told["pending_reads"] = status.pool.pending_reads
-        told["pending_writes"] = status.pool.pending_writes
-        told["pool_size_pages"] = status.pool.pages
-        told |= _pages(status.pool, "")
+        gauges["pending_reads"] = status.pool.pending_reads
+        gauges["pending_writes"] = status.pool.pending_writes
+        gauges["pool_size_pages"] = status.pool.pages
+        gauges |= _pages(status.pool, "")
     for number, pool in status.pools.items():
-        told |= _pages(pool, f"pool/{number}/")
-    yield from ((name, value) for name, value in told.items() if value is not None)
+        gauges |= _pages(pool, f"pool/{number}/")
+    yield from ((name, value) for name, value in gauges.items() if value is not None)
 
 
 def _pages(pool: Pool, prefix: str) -> dict[str, float | None]:

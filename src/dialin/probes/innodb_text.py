@@ -24,10 +24,9 @@ _MUTEX = re.compile(
     r"Mutex at [^\s,]+(?:, Mutex (?P<mutex>.+?) created \S+, .*"
     r"| '(?P<name>[^']*)', lock var \d+| created file (?P<file>.*) line (?P<line>\d{1,9}), lock var \d+)"
 )
-_READERS = re.compile(rf"number of readers {_N}, waiters flag \d+, lock_word: .*")
-_WRITER = re.compile(r"a writer \(thread id \S+\) has reserved it in mode +(.+?) *")
 _OF_A_WAIT = re.compile(
     r"|waiters flag \d+|Last time (?:read|write) locked in file .*|Last time reserved .*|Holder thread .*"
+    r"|number of readers \d{1,20}, waiters flag \d+, lock_word: .*|a writer \(thread id \S+\) has reserved it in mode +.+"
     r"|wait (?:has ended|is ending)"
 )
 _SPINS = re.compile(rf"(Mutex spin waits|RW-shared spins|RW-excl spins|RW-sx spins) {_N}, rounds {_N}, OS waits {_N}")
@@ -57,14 +56,12 @@ _AHI = re.compile(rf"{_F} hash searches/s, {_F} non-hash searches/s")
 
 _INSIDE = re.compile(rf"{_N} queries inside InnoDB, {_N} queries in queue")
 
-_LIST = r"(?: ?(\d{1,20}))?(?: ?\[([\d, ]*)\])? ?"
-_AIO = re.compile(rf"Pending normal aio reads:{_LIST}, aio writes:{_LIST},?")
-_SYNCS = re.compile(rf"Pending flushes \(fsync\)(?: log)?: {_N}(?:; buffer pool: {_N})?")
-_SYNCHRONOUS = re.compile(rf"{_N} pending p?reads, {_N} pending p?writes")
-
 _UNUSED = re.compile(
     r"|=+|.* INNODB MONITOR OUTPUT|srv_master_thread .*"
     r"|OS WAIT ARRAY INFO: .*|Spin rounds per wait: .*"
+    r"|Pending normal aio reads:[\d, \[\]]*, aio writes:[\d, \[\]]*"
+    r"|Pending flushes \(fsync\)(?: log)?: \d+(?:; buffer pool: \d+)?"
+    r"|\d+ pending p?reads, \d+ pending p?writes"
     r"|I/O thread \d+ state: .*| ibuf aio reads:.*|\d+ OS file reads, .*|[\d.]+ reads/s, .*"
     r"|Hash table size \d+, .*|merged operations:|discarded operations:| insert \d+, delete mark \d+, delete \d+"
     r"|(?:Log (?:capacity|buffer|written|minimum|maximum)|Added dirty pages|Pages flushed up|Max checkpoint age|Checkpoint age"
@@ -88,11 +85,9 @@ class Wait:
     Attributes:
         file: of the source, where it waits; without its directory.
         line: in that file.
-        kind: `S-lock`, `X-lock`, `X-lock (wait_ex)`, `SX-lock` or `Mutex`; empty where the text does not tell.
-        seconds: that it has waited so far; 5.x and MariaDB tell hundredths, MySQL 8.0 and later whole seconds.
-        lock: the lock's name, or where in the source it was made; empty where the text does not tell.
-        readers: how many threads hold it for reading; None for a mutex.
-        writer: in which mode a thread holds it for writing, such as `exclusive`; None where none does, and for a mutex.
+        kind: `S-lock`, `X-lock`, `X-lock (wait_ex)`, `SX-lock` or `Mutex`; empty where the text does not say.
+        seconds: that it has waited so far; 5.x and MariaDB give hundredths, MySQL 8.0 and later whole seconds.
+        lock: the lock's name, or where in the source it was made; empty where the text does not say.
     """
 
     file: str
@@ -100,13 +95,11 @@ class Wait:
     kind: str
     seconds: float
     lock: str = ""
-    readers: int | None = None
-    writer: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Spins:
-    """What has been waited for locks of one kind since the server started; MySQL 8.0 and later write zeros whatever happens."""
+    """Waits for locks of one kind since the server started; MySQL 8.0 and later write zeros whatever happens."""
 
     spins: int
     rounds: int
@@ -134,8 +127,8 @@ class RedoLog:
 
     Attributes:
         sequence: written to the log's buffer.
-        flushed: safe on the disk; None where the text does not tell.
-        checkpoint: up to here changed pages are on the disk; None where the text does not tell.
+        flushed: safe on the disk; None where the text does not say.
+        checkpoint: up to here changed pages are on the disk; None where the text does not say.
     """
 
     sequence: int
@@ -150,14 +143,9 @@ class RedoLog:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """A buffer pool, or all of them together; None where the text does not tell.
+    """Numbers of pages of a buffer pool, or of all of them together; None where the text does not say.
 
-    Attributes:
-        pages: how many it has room for.
-        free: of these, how many hold nothing.
-        dirty: of these, how many were changed since they were written.
-        pending_reads: pages that are being read.
-        pending_writes: pages that are being written.
+    `pages` is the size of the pool; `dirty` pages were changed since they were written.
     """
 
     pages: int | None = None
@@ -178,7 +166,7 @@ class InsertBuffer:
 
 @dataclass(frozen=True, slots=True)
 class Searches:
-    """Index searches a second: by the adaptive hash index, and those that went down the tree."""
+    """Index searches per second: by the adaptive hash index, and those that went down the tree."""
 
     hash: float
     other: float
@@ -193,34 +181,15 @@ class Admission:
 
 
 @dataclass(frozen=True, slots=True)
-class PendingFiles:
-    """Requests to the operating system that are under way; None where the text does not tell.
-
-    Attributes:
-        reads: asynchronous ones.
-        writes: asynchronous ones.
-        synchronous_reads: those that a thread waits for.
-        synchronous_writes: those that a thread waits for.
-    """
-
-    reads: int | None = None
-    writes: int | None = None
-    synchronous_reads: int | None = None
-    synchronous_writes: int | None = None
-    flushes: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class InnodbStatus:
-    """What the text tells; None and empty where it does not.
+    """What the text says; None and empty where it does not.
 
     Attributes:
         seconds: over which its rates are averages, rounded down; 0 makes them worthless.
         history: the length of the history list: transactions whose old versions of rows are not purged yet.
         pool: all buffer pools together.
         pools: each of them by its number, where there are several.
-        admission: who is inside InnoDB.
-        cut: whether the end of the text is missing; then what stands behind users' statements is not told.
+        cut: whether the end of the text is missing; then what stands behind users' statements is not known.
         unknown: by section, the lines that were not understood; those of users' statements too. The lines before the first
             section are those of the empty name.
     """
@@ -234,7 +203,6 @@ class InnodbStatus:
     insert_buffer: InsertBuffer | None = None
     searches: Searches | None = None
     admission: Admission | None = None
-    files: PendingFiles | None = None
     cut: bool = False
     unknown: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -265,7 +233,7 @@ class _Lines:
         return lines
 
     def put_back(self, line: str) -> None:
-        """Have a line not been taken."""
+        """Return a line to those that are not taken."""
         self._left.append(line)
 
     def rest(self) -> tuple[str, ...]:
@@ -274,7 +242,7 @@ class _Lines:
 
 
 def parse(text: str) -> InnodbStatus:
-    """Return what a status text tells; whatever is missing, cut or strange in it is left out, and nothing is raised."""
+    """Return what a status text says; whatever is missing, cut or strange in it is left out, and nothing is raised."""
     split = innodb_sections.split(text)
     head = _Lines(split.head)
     sections = {name: _Lines(lines) for name, lines in split.innodb.items()}
@@ -293,7 +261,6 @@ def parse(text: str) -> InnodbStatus:
         insert_buffer=_insert_buffer(changes),
         searches=_searches(changes if changes.exists else section("ADAPTIVE HASH INDEX")),
         admission=_admission(section("ROW OPERATIONS")),
-        files=_files(section("FILE I/O")),
         cut=split.cut,
     )
     rest = {"": head.rest(), **{name: lines.rest() for name, lines in sections.items()}, **split.users}
@@ -319,20 +286,15 @@ def _waits(section: _Lines) -> Iterator[Wait]:
             section.put_back(line)
             continue
         kind = lock = ""
-        readers = writer = None
         while lines and not _NEXT.fullmatch(lines[0]):
             line = lines.popleft()
-            if found := _LATCH.fullmatch(line):
-                kind, lock = found["kind"], found["name"] or _place(found["file"], found["line"])
-            elif found := _MUTEX.fullmatch(line):
-                kind, lock = "Mutex", found["mutex"] or found["name"] or _place(found["file"], found["line"])
-            elif found := _READERS.fullmatch(line):
-                readers = int(found[1])
-            elif found := _WRITER.fullmatch(line):
-                writer = found[1]
+            if latch := _LATCH.fullmatch(line):
+                kind, lock = latch["kind"], latch["name"] or _place(latch["file"], latch["line"])
+            elif mutex := _MUTEX.fullmatch(line):
+                kind, lock = "Mutex", mutex["mutex"] or mutex["name"] or _place(mutex["file"], mutex["line"])
             elif not _OF_A_WAIT.fullmatch(line):
                 section.put_back(line)
-        yield Wait(PurePosixPath(match[1]).name, int(match[2]), kind, float(match[3]), lock, readers, writer)
+        yield Wait(PurePosixPath(match[1]).name, int(match[2]), kind, float(match[3]), lock)
 
 
 def _place(file: str, line: str) -> str:
@@ -366,14 +328,14 @@ def _pools(section: _Lines) -> dict[int, Pool]:
             parts[-1][1].append(line)
         else:
             section.put_back(line)
-    found = {}
+    pools = {}
     for number, lines in parts:
         part = _Lines(lines)
         if pool := _pool(part):
-            found[number] = pool
+            pools[number] = pool
         for line in part.all():
             section.put_back(line)
-    return found
+    return pools
 
 
 def _insert_buffer(section: _Lines) -> InsertBuffer | None:
@@ -391,25 +353,5 @@ def _admission(section: _Lines) -> Admission | None:
     return Admission(int(match[1]), int(match[2])) if match else None
 
 
-def _files(section: _Lines) -> PendingFiles | None:
-    if not section.exists:
-        return None
-    aio, synchronous = section.take(_AIO), section.take(_SYNCHRONOUS)
-    return PendingFiles(
-        reads=_listed(aio[1], aio[2]) if aio else None,
-        writes=_listed(aio[3], aio[4]) if aio else None,
-        synchronous_reads=int(synchronous[1]) if synchronous else None,
-        synchronous_writes=int(synchronous[2]) if synchronous else None,
-        flushes=_sum(section.take(_SYNCS)),
-    )
-
-
 def _sum(match: re.Match[str] | None) -> int | None:
     return sum(int(number) for number in match.groups() if number) if match else None
-
-
-def _listed(total: str | None, each: str | None) -> int | None:
-    """Return a number of requests, told in all or for each thread, or both."""
-    if total:
-        return int(total)
-    return sum(int(number) for number in re.findall(r"\d{1,20}", each)) if each else None

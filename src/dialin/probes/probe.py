@@ -24,7 +24,7 @@ class Reading:
 class Probe(Protocol):
     """Something that is watched while load runs; its module says what a reading costs and which privileges it takes.
 
-    A probe keeps nothing between readings but what tells it how to ask this server.
+    A probe keeps nothing between readings but how to ask this server.
     """
 
     @property

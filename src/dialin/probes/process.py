@@ -1,8 +1,8 @@
 """The server's own process as the kernel accounts for it, and the CPU time of the load driver.
 
 Cost: every two seconds, three short reads of /proc and one for each thread of the server, about 10 µs of CPU each. Privileges:
-what the server read and wrote is told to root and to the server's own user only; the rest to all, unless /proc is mounted to
-hide it.
+what the server read and wrote is visible to root and to the server's own user only; the rest to all, unless /proc is mounted
+to hide it.
 """
 
 from __future__ import annotations
@@ -70,15 +70,15 @@ class ProcessProbe:
             lines = _bytes(f"{self._directory}/io").decode().splitlines()
         except OSError:
             return {}, ("Only root and the server's own user may see what its process reads and writes, so that is not told",)
-        said = dict(line.split(": ") for line in lines if ": " in line)
-        return {_IO[name]: float(value) for name, value in said.items() if name in _IO}, ()
+        values = dict(line.split(": ") for line in lines if ": " in line)
+        return {_IO[name]: float(value) for name, value in values.items() if name in _IO}, ()
 
     def _follow_threads(self) -> None:
         """Add what each thread has switched since it was last looked at.
 
         The kernel has no sum that outlives threads: a plain sum over those that are there would fall whenever one ends.
         """
-        seen: dict[str, tuple[int, int]] = {}
+        switched: dict[str, tuple[int, int]] = {}
         for thread in os.listdir(f"{self._directory}/task"):  # noqa: PTH208 - there may be thousands, and names are enough
             try:
                 text = _bytes(f"{self._directory}/task/{thread}/status")
@@ -90,15 +90,14 @@ class ProcessProbe:
             before = before if now[0] >= before[0] and now[1] >= before[1] else (0, 0)
             self._voluntary += now[0] - before[0]
             self._involuntary += now[1] - before[1]
-            seen[thread] = now
-        self._switched = seen
+            switched[thread] = now
+        self._switched = switched
 
 
 def _value(text: bytes, label: bytes) -> int:
-    """Return the number behind a label; 0 where a kernel does not tell it."""
     begin = text.find(label)
     if begin < 0:
-        return 0
+        return 0  # a kernel that does not count it
     begin += len(label)
     end = text.find(b"\n", begin)
     return int(text[begin : end if end >= 0 else None])

@@ -1,4 +1,4 @@
-"""A table of the server that a probe reads for as long as the server lets it; what stands in the way is told in a sentence."""
+"""A table of the server that a probe reads for as long as the server lets it; a note says what stands in the way."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class Source:
     Args:
         query: asks the server.
         name: of the table, with its schema.
-        contents: what it holds, in the plural, for the sentence that says it is not told.
+        contents: what it holds, in the plural, for the sentence that says it is not available.
         privilege: what an account needs to read it.
         statements: that read it; the next one is taken where this build lacks a column of the one before.
-        without: what is not told without that privilege, where it is more than what this table tells.
+        without: what is not available without that privilege, where it is more than what this table holds.
     """
 
     def __init__(

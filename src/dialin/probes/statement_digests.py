@@ -74,7 +74,7 @@ class StatementProbe:
 
 
 def _add(counters: dict[str, float], name: str, sums: Sequence[int]) -> None:
-    """Add what a row tells: the same text can stand there for several schemas, or be the same in its first characters."""
+    """Add the figures of a row; several rows can have the same text, or the same first characters of it."""
     count, took, examined, sent, locked, on_disk = sums
     figures = {
         "count": count,

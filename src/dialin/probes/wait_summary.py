@@ -38,7 +38,7 @@ _LOCKS_OFF = "The instruments of mutexes and locks (wait/synch/%) are off, so wa
 class WaitSummaryProbe:
     """Reads the summaries.
 
-    What the performance schema calls misc of a file is told as `others`: it is synced, opened, closed, lengthened or looked
+    What the performance schema calls misc of a file is reported as `others`: it is synced, opened, closed, lengthened or looked
     at. Of the logs, which stay open, that is syncs alone.
     """
 

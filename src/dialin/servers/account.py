@@ -22,13 +22,7 @@ class TlsMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """How a connection is encrypted; what is merely preferred is so over TCP alone.
-
-    Attributes:
-        ca: the file of certificates that its own must be signed by.
-        certificate: the client's certificate.
-        key: the client's key.
-    """
+    """How a connection is encrypted, and the paths of the certificates; `PREFERRED` applies to TCP alone."""
 
     mode: TlsMode = TlsMode.PREFERRED
     ca: str | None = None
@@ -62,13 +56,7 @@ class Tls:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Where a server listens and who connects.
-
-    Attributes:
-        socket: its unix socket; None for TCP.
-        tls: how it is encrypted.
-        notes: what the user should know of where this was found, a sentence each.
-    """
+    """Where a server listens and who connects; `socket` is None for TCP, `notes` are sentences about where it was found."""
 
     socket: Path | None = None
     host: str = "localhost"

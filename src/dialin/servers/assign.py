@@ -7,9 +7,9 @@ from enum import StrEnum
 
 from dialin.errors import DialinError, UserError
 from dialin.model.query import Query
-from dialin.model.setting import Value, as_number, canonical_name
+from dialin.model.setting import Value, as_number
 from dialin.servers.connection import RefusedError, global_variables
-from dialin.variables.aliases import VARIABLE_OF
+from dialin.variables.aliases import VARIABLE_OF, checked_name
 
 Wanted = Mapping[str, Value | None]
 """Variables with values; None is NULL."""
@@ -54,10 +54,7 @@ def variable(name: str, there: Container[str]) -> str:
 
 
 def _canonical(name: str) -> str:
-    try:
-        return canonical_name(name)
-    except ValueError as error:
-        raise UserError(str(error), "Write it as the server does, like innodb_io_capacity") from None
+    return checked_name(name, "innodb_io_capacity")
 
 
 def assign(query: Query, scope: Scope, name: str, value: Value | None) -> None:
@@ -70,7 +67,7 @@ def assign(query: Query, scope: Scope, name: str, value: Value | None) -> None:
     wanted = _canonical(name)
     refusal = _try(query, f"SET @@{scope}.{_quoted(wanted)} = %s", value)
     if refusal is not None:
-        raise _explained(refusal, scope, wanted, value) from None
+        raise _explain(refusal, scope, wanted, value) from None
 
 
 def is_dynamic(query: Query, name: str) -> bool:
@@ -90,7 +87,7 @@ def is_dynamic(query: Query, name: str) -> bool:
         if error.number == READ_ONLY:
             return False
         if error.number in (UNKNOWN, SESSION_ONLY, *_NOT_ALLOWED):
-            raise _explained(error, Scope.GLOBAL, wanted, None) from None
+            raise _explain(error, Scope.GLOBAL, wanted, None) from None
     return True
 
 
@@ -101,14 +98,14 @@ def exact_values(query: Query, names: Iterable[str]) -> dict[str, Value | None]:
         UserError: the server lacks one.
         ServerError: it does not answer.
     """
-    found: dict[str, Value | None] = {}
+    values: dict[str, Value | None] = {}
     shown = global_variables(query)
     for name in (variable(name, shown) for name in names):
         if name not in shown:
             raise UserError(f"The server has no variable {name}", "`dialin variables` lists them")
         value = query(f"SELECT @@GLOBAL.{_quoted(name)}")[0][0]
-        found[name] = None if value is None else str(value) if isinstance(value, str) and value else shown[name]
-    return found
+        values[name] = None if value is None else str(value) if isinstance(value, str) and value else shown[name]
+    return values
 
 
 def _try(query: Query, statement: str, value: Value | None) -> RefusedError | None:
@@ -136,7 +133,7 @@ def reset_persisted(query: Query, name: str) -> None:
     try:
         query(f"RESET PERSIST IF EXISTS {_quoted(_canonical(name))}")
     except RefusedError as error:
-        raise _explained(error, Scope.PERSIST_ONLY, name, None) from None
+        raise _explain(error, Scope.PERSIST_ONLY, name, None) from None
 
 
 def _quoted(name: str) -> str:
@@ -151,8 +148,8 @@ def _forms(value: Value | None) -> Iterable[Value | None]:
     yield value if value is None else str(value)
 
 
-def _explained(error: RefusedError, scope: Scope, name: str, value: Value | None) -> DialinError:
-    said = error.what.rpartition(": ")[2].rstrip(".")
+def _explain(error: RefusedError, scope: Scope, name: str, value: Value | None) -> DialinError:
+    reason = error.what.rpartition(": ")[2].rstrip(".")
     if error.number == UNKNOWN:
         return UserError(f"The server has no variable {name}", "`dialin variables` lists them")
     if error.number == READ_ONLY and scope is Scope.GLOBAL:
@@ -161,13 +158,13 @@ def _explained(error: RefusedError, scope: Scope, name: str, value: Value | None
             "Give a --restart-command (MySQL 8.0 or later), or study it on a sandbox with --server",
         )
     if error.number == READ_ONLY:
-        return UserError(f"{name} cannot be persisted: {said}", "Study it on a sandbox with --server")
+        return UserError(f"{name} cannot be persisted: {reason}", "Study it on a sandbox with --server")
     if error.number == SESSION_ONLY:
         return UserError(f"{name} belongs to a session, not to the server", "Choose a variable of the server")
     if error.number in (WRONG_VALUE, WRONG_TYPE):
-        return UserError(f"{name} cannot be {value}: {said}", "Choose a value that the server takes")
+        return UserError(f"{name} cannot be {value}: {reason}", "Choose a value that the server takes")
     if error.number in _NOT_ALLOWED:
-        return UserError(f"The account may not set {name}: {error.what.partition(': ')[2] or said}", missing_privilege(scope))
+        return UserError(f"The account may not set {name}: {error.what.partition(': ')[2] or reason}", missing_privilege(scope))
     return error
 
 

@@ -37,10 +37,7 @@ USUAL_PATTERNS = ("/opt/*/bin", "/opt/*/sbin", "/usr/local/mysql-*/bin", "/usr/l
 
 
 def identify(binary: Path, launcher: Sequence[str] = ()) -> tuple[Flavour, Version, str]:
-    """Ask a server binary what it is.
-
-    Returns:
-        Its flavour, its version, and the version as it writes it.
+    """Return the flavour and version of a server binary, and its version as it writes it.
 
     Raises:
         UserError: it does not run here, or is no MySQL or MariaDB server.
@@ -57,8 +54,8 @@ def identify(binary: Path, launcher: Sequence[str] = ()) -> tuple[Flavour, Versi
         raise UserError(f"{binary} did not tell its version within {_TIMEOUT:.0f} s") from None
     except OSError as error:
         raise UserError(f"{binary} cannot be run: {error.strerror}", "Is it built for this machine, and executable?") from error
-    said = done.stdout.decode("utf-8", "replace")
-    match = _VERSION.search(said)
+    output = done.stdout.decode("utf-8", "replace")
+    match = _VERSION.search(output)
     if done.returncode == 0 and match:
         # The path that the line begins with may hold any word; only what follows `Ver` is the server's own.
         text = match["version"]
@@ -67,7 +64,7 @@ def identify(binary: Path, launcher: Sequence[str] = ()) -> tuple[Flavour, Versi
     complaint = done.stderr.decode("utf-8", "replace").strip()
     if lacking := _LIBRARY.search(complaint):
         raise UserError(f"{binary} needs {lacking['library']}, which this machine lacks", "Install the package that has it")
-    last = (complaint or said.strip()).splitlines()[-1:] or [f"it ended with {done.returncode}"]
+    last = (complaint or output.strip()).splitlines()[-1:] or [f"it ended with {done.returncode}"]
     raise UserError(f"{binary} is not a MySQL or MariaDB server: {last[0]}")
 
 
@@ -81,12 +78,12 @@ def discover(
     A binary that does not run is left out.
     """
     builds = installed(home)
-    seen = {build.binary.resolve() for build in builds}
+    binaries = {build.binary.resolve() for build in builds}
     for place, origin in _places(home, environment, usual):
         for binary, basedir in find_binaries(place) if origin.startswith("added") else _binaries_in(place):
-            if binary in seen:
+            if binary in binaries:
                 continue
-            seen.add(binary)
+            binaries.add(binary)
             try:
                 builds.append(_build(binary, basedir, origin))
             except UserError:
@@ -113,21 +110,21 @@ def find_binaries(place: Path) -> list[tuple[Path, Path | None]]:
     """Return the servers in an unpacked archive, or in its binary directory, each with its basedir."""
     if place.is_file():
         return _binaries_in(place.parent, (place.name,))
-    found: dict[Path, Path | None] = {}
+    basedirs: dict[Path, Path | None] = {}
     for name in _BINARY_DIRECTORIES:
         for binary, basedir in _binaries_in(place / name):
-            found.setdefault(binary, basedir)
-    return list(found.items())
+            basedirs.setdefault(binary, basedir)
+    return list(basedirs.items())
 
 
 def _binaries_in(directory: Path, names: Sequence[str] = _NAMES) -> list[tuple[Path, Path | None]]:
-    found = {}
+    basedirs = {}
     for name in names:
         path = directory / name
         if path.is_file() and os.access(path, os.X_OK):
             binary = path.resolve()
-            found[binary] = _basedir(binary)
-    return list(found.items())
+            basedirs[binary] = _basedir(binary)
+    return list(basedirs.items())
 
 
 def _basedir(binary: Path) -> Path | None:

@@ -28,22 +28,22 @@ class Capability(StrEnum):
     """Writes the list of pages in the buffer pool at shutdown and loads it at start."""
 
     POOL_DUMP_PCT = "pool_dump_pct"
-    """Can be told how much of the pool that list holds."""
+    """Has an option for how much of the pool that list holds."""
 
     X_PLUGIN = "x_plugin"
-    """Opens a second port for the X protocol unless told not to."""
+    """Opens a second port for the X protocol by default."""
 
     CERTIFICATE_EACH_BOOT = "certificate_each_boot"
     """Makes a self-signed certificate at every boot, which takes seconds, unless TLS is off."""
 
     DISABLE_LOG_BIN = "disable_log_bin"
-    """Writes a binary log unless told not to."""
+    """Writes a binary log by default."""
 
     ALTER_USER = "alter_user"
     """Understands ALTER USER ... IDENTIFIED BY."""
 
     PERSIST = "persist"
-    """Keeps variables that it is told over SQL for its next starts (SET PERSIST, SET PERSIST_ONLY, RESET PERSIST)."""
+    """Keeps variables that are set over SQL for its next starts (SET PERSIST, SET PERSIST_ONLY, RESET PERSIST)."""
 
     POOL_STATS = "pool_stats"
     """Has information_schema.innodb_buffer_pool_stats, with a row for each real buffer pool."""
@@ -55,7 +55,7 @@ class Capability(StrEnum):
     """Knows --performance-schema-instrument; without it every instrument is on as soon as the performance schema is."""
 
     LOCKS_INSTRUMENTED_AT_START = "locks_instrumented_at_start"
-    """Instruments InnoDB's locks only when told at the start: those that exist already are never counted (5.6.24, 10.1.23 and
+    """Instruments InnoDB's locks only by a start option: those that exist already are never counted (5.6.24, 10.1.23 and
     10.2.11 do so, 5.5.9, 8.0.33, 9.7.4 and 10.11.5 do not)."""
 
     STATEMENT_HISTOGRAM = "statement_histogram"
@@ -65,10 +65,10 @@ class Capability(StrEnum):
     """Has information_schema.innodb_metrics."""
 
     METRICS_ENABLED_COLUMN = "metrics_enabled_column"
-    """Tells there by the column ENABLED (1 or 0) which counters are on; by STATUS ('enabled' or 'disabled') otherwise."""
+    """Shows there by the column ENABLED (1 or 0) which counters are on; by STATUS ('enabled' or 'disabled') otherwise."""
 
     VALUE_ORIGIN = "value_origin"
-    """Tells of each variable where its value is from: whether somebody set it since the server was started."""
+    """Shows of each variable where its value is from: whether somebody set it since the server was started."""
 
     GLOBAL_PRIV = "global_priv"
     """Keeps accounts in mysql.global_priv; mysql.user is a view of it."""
@@ -78,7 +78,7 @@ class Capability(StrEnum):
 
 
 class Versioned(Protocol):
-    """Whatever has a flavour and a version: a build, or a server that dialin is attached to."""
+    """Something that has a flavour and a version: a build, or a server that dialin is attached to."""
 
     @property
     def flavour(self) -> Flavour:
@@ -129,7 +129,7 @@ _TABLE = (
 
 
 def has(build: Versioned, capability: Capability) -> bool:
-    """Tell whether a build has a capability."""
+    """Return whether a build has a capability."""
     return any(
         row.capability is capability
         and row.flavour is build.flavour

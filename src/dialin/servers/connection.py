@@ -16,6 +16,7 @@ from dialin.model.query import Query
 from dialin.servers.account import Account, TlsMode
 from dialin.text import shorten
 
+_TIMEOUT = 10.0
 _ACCOUNT_REFUSED = (1044, 1045, 1130, 1251, 1698, 1862, 2059, 4151)
 _TLS_FAILED = 2026
 _LEAST = 1000
@@ -51,7 +52,7 @@ class RefusedError(ServerError):
 
 
 @contextmanager
-def connect(account: Account, *, timeout: float = 10.0) -> Iterator[Query]:
+def connect(account: Account, *, timeout: float = _TIMEOUT) -> Iterator[Query]:
     """Connect to a server; the timeout, in seconds, is for connecting and for each answer.
 
     Raises:
@@ -59,8 +60,8 @@ def connect(account: Account, *, timeout: float = 10.0) -> Iterator[Query]:
         RefusedError: it refuses a statement.
         UserError: a certificate cannot be read.
     """
-    with _connected(account, timeout) as connection:
-        yield _asking(connection)
+    with _connection(account, timeout) as connection:
+        yield _make_query(connection)
 
 
 def answers(account: Account) -> bool:
@@ -80,24 +81,23 @@ def quoted(name: str) -> str:
 
 
 @contextmanager
-def streaming(account: Account, *, timeout: float = 10.0) -> Iterator[Stream]:
+def streaming(account: Account) -> Iterator[Stream]:
     """Connect to a server for statements whose rows are counted and thrown away, however many they are.
 
     Raises:
         ServerError: the server does not answer, or lacks the TLS that is required.
         UserError: a certificate cannot be read.
     """
-    with _connected(account, timeout) as connection:
-        yield Stream(connection, timeout)
+    with _connection(account, _TIMEOUT) as connection:
+        yield Stream(connection)
 
 
 class Stream:
     """A connection for statements that may return many rows."""
 
-    def __init__(self, connection: pymysql.Connection[Any], timeout: float) -> None:
+    def __init__(self, connection: pymysql.Connection[Any]) -> None:
         self._connection = connection
-        self._timeout = timeout
-        self.query: Query = _asking(connection)
+        self.query: Query = _make_query(connection)
 
     def exhaust(self, statement: str, timeout: float) -> int:
         """Receive and drop all rows of a statement, and return how many; the timeout, in seconds, is for each packet."""
@@ -107,17 +107,17 @@ class Stream:
                 cursor.execute(statement)
                 return sum(1 for _ in cursor)
         except (pymysql.MySQLError, OSError) as error:
-            raise _refused(statement, error) from error
+            raise _make_refusal(statement, error) from error
         finally:
-            self._wait_for(self._timeout)
+            self._wait_for(_TIMEOUT)
 
     def _wait_for(self, timeout: float) -> None:
-        # The client can be told only on connecting, and one that waits for hours then would not notice a server that hangs.
+        # PyMySQL takes a timeout only on connecting, and with one of hours it would not notice a server that hangs.
         self._connection._read_timeout = timeout  # type: ignore[attr-defined]
 
 
 @contextmanager
-def _connected(account: Account, timeout: float) -> Iterator[pymysql.Connection[Any]]:
+def _connection(account: Account, timeout: float) -> Iterator[pymysql.Connection[Any]]:
     connection = _open(account, timeout)
     try:
         yield connection
@@ -126,19 +126,19 @@ def _connected(account: Account, timeout: float) -> Iterator[pymysql.Connection[
             connection.close()
 
 
-def _asking(connection: pymysql.Connection[Any]) -> Query:
+def _make_query(connection: pymysql.Connection[Any]) -> Query:
     def query(statement: str, arguments: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         try:
             with connection.cursor() as cursor:
                 cursor.execute(statement, arguments or None)
                 return list(cursor.fetchall())
         except (pymysql.MySQLError, OSError) as error:
-            raise _refused(statement, error) from error
+            raise _make_refusal(statement, error) from error
 
     return query
 
 
-def _refused(statement: str, error: BaseException) -> RefusedError:
+def _make_refusal(statement: str, error: BaseException) -> RefusedError:
     return RefusedError(f"The server refused {shorten(statement, _SHOWN)!r}: {_text(error)}", "See its log", _number(error))
 
 

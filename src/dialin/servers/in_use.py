@@ -20,20 +20,21 @@ def users_of(build_id: str, ledger: Ledger) -> list[str]:
     Between two trials a study runs no server, so studies are found by the lock that their dialin holds. Those of other users
     cannot be seen.
     """
-    found = []
+    users = []
     for entry in ledger.entries():
         if entry.build != build_id:
             continue
         if processes(Path(entry.directory)) or identity(entry.owner) == entry.owner_identity:
             ends = f"dialin servers stop {entry.id}" if entry.keep else f"started by process {entry.owner}"
-            found.append(f"server {entry.id} ({ends})")
-    found += [f"server {entry.id} on {entry.origin.host}" for entry in ledger.entries_elsewhere() if entry.build == build_id]
-    return found + [f"the study in {directory} (Ctrl-C there)" for directory in _running() if build_id in _builds_of(directory)]
+            users.append(f"server {entry.id} ({ends})")
+    users += [f"server {entry.id} on {entry.origin.host}" for entry in ledger.entries_elsewhere() if entry.build == build_id]
+    return users + [
+        f"the study in {directory} (Ctrl-C there)" for directory in _running_studies() if build_id in _builds_of(directory)
+    ]
 
 
-def _running() -> list[Path]:
-    """Return the directories of the studies that live processes run."""
-    found = set()
+def _running_studies() -> list[Path]:
+    directories = set()
     for process in PROCESSES.glob("[0-9]*"):
         try:
             descriptors = list((process / "fd").iterdir())
@@ -44,10 +45,10 @@ def _running() -> list[Path]:
                 path = Path(os.readlink(descriptor))  # noqa: PTH115 - the target itself, not resolved
                 holder = lock.holder(path.parent) if path.name == lock.FILE else None
                 if holder is not None and str(holder.pid) == process.name:
-                    found.add(path.parent)
+                    directories.add(path.parent)
             except (OSError, ValueError):
                 continue
-    return sorted(found)
+    return sorted(directories)
 
 
 def _builds_of(directory: Path) -> list[str]:

@@ -65,12 +65,12 @@ def nearest(pattern: str, names: Sequence[str]) -> list[str]:
 
 
 def timer(query: Query) -> tuple[str, float]:
-    """Return the timer that measures waits and its ticks a second; 0 where the server does not tell."""
+    """Return the timer that measures waits and its ticks per second; 0 where the server does not report them."""
     name = "CYCLE"  # where it cannot be chosen, it is this one
     with suppress(RefusedError, IndexError):
         name = str(query("SELECT TIMER_NAME FROM performance_schema.setup_timers WHERE NAME = 'wait'")[0][0])
-    told = query("SELECT TIMER_FREQUENCY FROM performance_schema.performance_timers WHERE TIMER_NAME = %s", (name,))
-    return name, float(told[0][0] or 0) if told else 0.0
+    rows = query("SELECT TIMER_FREQUENCY FROM performance_schema.performance_timers WHERE TIMER_NAME = %s", (name,))
+    return name, float(rows[0][0] or 0) if rows else 0.0
 
 
 def lost_instances(query: Query) -> dict[str, int]:

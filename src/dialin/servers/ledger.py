@@ -22,12 +22,12 @@ from dialin.servers.processes import end, identity, processes
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """One thing that runs.
+    """One server or driver that runs.
 
     Attributes:
         directory: its private directory, removed with it.
-        owner: the process number of the dialin that started it.
-        owner_identity: what tells that process from a later one of the same number; see `processes.identity`.
+        owner: the PID of the dialin that started it.
+        owner_identity: what distinguishes that process from a later one with the same PID; see `processes.identity`.
         origin: where that process runs.
         keep: it outlives the command that started it, until `dialin servers stop`.
         build: the build that it runs, in full.
@@ -53,7 +53,7 @@ class Ledger:
         self._here = here or origin()
 
     def open(self, name: str, directory: Path, **facts: Any) -> LedgerEntry:
-        """Write an entry, on disk before this returns; `facts` are further attributes of `Entry`."""
+        """Write an entry, on disk before this returns; `facts` are further attributes of `LedgerEntry`."""
         entry = LedgerEntry(name, str(directory), os.getpid(), identity(os.getpid()), self._here, **facts)
         self._directory.mkdir(parents=True, exist_ok=True)
         replace_text(self._path(name), json.dumps(asdict(entry)))
@@ -68,20 +68,20 @@ class Ledger:
         return [entry for entry in self._read() if self._relation(entry) is Relation.ELSEWHERE]
 
     def _read(self) -> list[LedgerEntry]:
-        found = []
+        entries = []
         for path in sorted(self._directory.glob("*.json")):
             try:
                 facts = json.loads(path.read_text(encoding="utf-8"))
-                found.append(LedgerEntry(**{**facts, "origin": Origin(**facts["origin"])}))
+                entries.append(LedgerEntry(**{**facts, "origin": Origin(**facts["origin"])}))
             except (OSError, ValueError, TypeError, KeyError):
                 continue
-        return found
+        return entries
 
     def _relation(self, entry: LedgerEntry) -> Relation:
         return entry.origin.relation(self._here)
 
     def end(self, entry: LedgerEntry) -> None:
-        """End all processes of an entry of this machine, remove its directory, and strike it out."""
+        """End all processes of an entry of this machine, and remove its directory and the entry."""
         if self._relation(entry) is Relation.HERE:  # after a reboot its numbers are those of other processes
             for process in processes(Path(entry.directory)):
                 end(process)

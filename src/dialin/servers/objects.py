@@ -29,12 +29,9 @@ _RW_LOCKS = "SELECT COUNT(*) FROM performance_schema.rwlock_instances WHERE name
 
 @dataclass(frozen=True, slots=True)
 class _Lock:
-    """A lock of which there is one for each object of a variable.
+    """A lock of which there is one for each object of a variable; `statement` counts such locks by their name.
 
-    Attributes:
-        variable: which says how many objects there are to be.
-        statement: counts such locks by their name.
-        needs: only builds with this capability are counted so; None for all.
+    Only builds with the capability `needs` are counted so; None stands for all builds.
     """
 
     variable: str
@@ -71,20 +68,20 @@ def real_objects(query: Query, pid: int | None, build: Versioned, in_force: Mapp
         By variable: a number of objects; for `innodb_flush_method`, how the files are open (`data O_DIRECT, redo buffered`).
         What cannot be counted here (a lock that is not instrumented, a missing privilege) is left out.
     """
-    found: dict[str, str] = {}
+    counts: dict[str, str] = {}
     for lock in _LOCKS:
         if lock.variable in in_force and (lock.needs is None or has(build, lock.needs)):
             extra = lock.variable == "table_open_cache_instances" and has(build, Capability.SPARE_TABLE_CACHE_LOCK)
             count = _count(query, lock.statement, lock.name) - (1 if extra else 0)
             if count > 0:
-                found[lock.variable] = str(count)
+                counts[lock.variable] = str(count)
     if "innodb_buffer_pool_instances" in in_force and has(build, Capability.POOL_STATS):
         pools = _count(query, _POOLS)
         if pools > 0:
-            found["innodb_buffer_pool_instances"] = str(pools)
+            counts["innodb_buffer_pool_instances"] = str(pools)
     if pid is not None and (files := _open_files(pid)):
-        found["innodb_flush_method"] = files
-    return found
+        counts["innodb_flush_method"] = files
+    return counts
 
 
 def _count(query: Query, statement: str, *arguments: str) -> int:
@@ -96,7 +93,7 @@ def _count(query: Query, statement: str, *arguments: str) -> int:
 
 def _open_files(pid: int) -> str:
     """Return how a server's data and redo files are open, from the flags that the kernel gives; empty where it does not."""
-    ways: dict[str, Counter[str]] = {"data": Counter(), "redo": Counter()}
+    modes: dict[str, Counter[str]] = {"data": Counter(), "redo": Counter()}
     with suppress(OSError):
         for link in Path(f"/proc/{pid}/fd").iterdir():
             with suppress(OSError, ValueError):  # a file may be closed meanwhile
@@ -104,9 +101,9 @@ def _open_files(pid: int) -> str:
                 kind = "data" if name.startswith(_DATA_FILES[0]) or name.endswith(_DATA_FILES[1]) else "redo"
                 if kind == "redo" and not name.startswith(_REDO_FILES):
                     continue
-                ways[kind]["O_DIRECT" if _flags(pid, link.name) & _O_DIRECT else "buffered"] += 1
+                modes[kind]["O_DIRECT" if _flags(pid, link.name) & _O_DIRECT else "buffered"] += 1
     # Most of them: a file that is being made or read by another path may be open otherwise for a moment.
-    return ", ".join(f"{kind} {found.most_common(1)[0][0]}" for kind, found in ways.items() if found)
+    return ", ".join(f"{kind} {counts.most_common(1)[0][0]}" for kind, counts in modes.items() if counts)
 
 
 def _flags(pid: int, descriptor: str) -> int:

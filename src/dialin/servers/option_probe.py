@@ -36,13 +36,13 @@ def ask_of(build: Build, clock: Clock) -> Ask:
             return Reply(complete=False, answered=False)
         # Without a data directory of its own a server would touch the default one.
         with tempfile.TemporaryDirectory(prefix="dialin-") as scratch:
-            own = {
+            private = {
                 **base_options(build),
                 "datadir": scratch,
                 "loose_secure_file_priv": scratch,
                 "loose_log_error_verbosity": "2",
             }
-            words = [f"--{name.replace('_', '-')}={value}" for name, value in own.items()]
+            words = [f"--{name.replace('_', '-')}={value}" for name, value in private.items()]
             words += [f"--loose-{name.replace('_', '-')}={value}" for name, value in options.items()]
             return _run([*build.launcher, str(build.binary), "--no-defaults", *words, "--user=root", "--verbose", "--help"])
 

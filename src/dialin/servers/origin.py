@@ -63,7 +63,7 @@ def origin() -> Origin:
 
 @cache
 def machine() -> str:
-    """Return what tells this machine from others that share a directory with it."""
+    """Return what distinguishes this machine from others that share a directory with it."""
     ids = (text for path in _MACHINE_IDS if (text := _text(path)))
     return f"{next(ids, '')}/{socket.gethostname()}"
 

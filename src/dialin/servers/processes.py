@@ -25,9 +25,9 @@ _WRITE_OWN_NUMBER = 'echo $$ > "$0"; exec "$@"'
 
 
 def identity(pid: int) -> str:
-    """Return what tells a process from any other that ever has the same number: its boot of the machine and its start within.
+    """Return what distinguishes a process from any other with the same PID: the boot of the machine and its start since then.
 
-    Both are the kernel's own and do not change when a clock is set. Empty where there is no such process.
+    Both are the kernel's and do not change when a clock is set. Empty where there is no such process.
     """
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
@@ -40,15 +40,15 @@ def identity(pid: int) -> str:
 
 def processes(directory: Path) -> list[psutil.Process]:
     """Return the live processes that wrote their number into a directory and carry its path in their environment."""
-    found = []
+    live = []
     for path in directory.glob("*.pid"):
         try:
             process = psutil.Process(int(path.read_text(encoding="ascii")))
             if process.status() != psutil.STATUS_ZOMBIE and _belongs(process, directory, path):
-                found.append(process)
+                live.append(process)
         except (OSError, ValueError, psutil.Error):
             continue
-    return found
+    return live
 
 
 def _belongs(process: psutil.Process, directory: Path, written: Path) -> bool:
@@ -86,11 +86,11 @@ def spawn(
     Args:
         arguments: the program and its arguments.
         directory: the private directory that it belongs to.
-        name: of the file there that its number goes to, `NAME.pid`.
+        name: its PID is written to `NAME.pid` there.
         output: where its standard output and error go.
         feed: its standard input.
         cpus: the CPUs it may use, as `0-3,8`.
-        dies_with_parent: the kernel kills it when dialin dies, where setpriv is there to ask for that.
+        dies_with_parent: the kernel kills it when dialin dies, where setpriv is installed.
         environment: what it inherits.
     """
     before: list[str] = []

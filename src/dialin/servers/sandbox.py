@@ -90,8 +90,8 @@ class Sandbox:
         """The process number of the running server, or None."""
         if self._process is not None and self._process.poll() is None:
             return self._process.pid
-        found = processes(self.directory) if self._process is None else []
-        return found[0].pid if found else None
+        live = processes(self.directory) if self._process is None else []
+        return live[0].pid if live else None
 
     def write_options(self, settings: Mapping[str, Value]) -> None:
         """Write the option file: the given settings, and what keeps the sandbox private, which nothing overrides.
@@ -99,7 +99,7 @@ class Sandbox:
         Raises:
             UserError: a value cannot stand in an option file.
         """
-        own: dict[str, Value] = {
+        options: dict[str, Value] = {
             "datadir": str(self.data),
             "tmpdir": str(self.directory / "tmp"),
             "socket": str(self.socket),
@@ -109,12 +109,12 @@ class Sandbox:
             **base_options(self.build),
         }
         if self.entry.port:
-            own |= {"port": self.entry.port, "bind_address": "127.0.0.1"}
+            options |= {"port": self.entry.port, "bind_address": "127.0.0.1"}
         else:
-            own["skip_networking"] = "ON"
+            options["skip_networking"] = "ON"
         if os.geteuid() == 0:
-            own["user"] = "root"
-        self.option_file.write_text(optionfile.render({"mysqld": {**settings, **own}}), encoding="utf-8")
+            options["user"] = "root"
+        self.option_file.write_text(optionfile.render({"mysqld": {**settings, **options}}), encoding="utf-8")
         self.option_file.chmod(0o600)
 
     def initialise(self, settings: Mapping[str, Value]) -> None:
@@ -267,16 +267,16 @@ def _bootstrap_sql(build: Build) -> bytes:
     """Return the statements that make the system tables, as the build ships them."""
     roots = [build.messages, build.basedir and build.basedir / "share", build.basedir and build.basedir / "share" / "mysql"]
     for root in [*filter(None, roots), Path("/usr/share/mysql"), Path("/usr/share/mariadb")]:
-        found = [
+        tables = [
             path
             for stem in ("system_tables", "performance_tables", "system_tables_data")
             for path in (root / f"mysql_{stem}.sql", root / f"mariadb_{stem}.sql")
             if path.is_file()
         ]
-        if len(found) >= 2:
+        if len(tables) >= 2:
             extra = [root / name for name in ("fill_help_tables.sql", "maria_add_gis_sp_bootstrap.sql")]
             extra += [root / name for name in ("mysql_sys_schema.sql", "mariadb_sys_schema.sql")]
-            parts = [path.read_bytes() for path in [*found, *extra] if path.is_file()]
+            parts = [path.read_bytes() for path in [*tables, *extra] if path.is_file()]
             return b"SET @auth_root_socket=NULL;\nUSE mysql;\n" + b"\n".join([*parts, _only_root(build)])
     raise ServerError(
         f"{build.id} lacks the SQL files that make its system tables", "Install the package that brings its share directory"

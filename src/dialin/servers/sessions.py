@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from dialin.model.query import Query
 
-_SERVERS_OWN = ("system user", "event_scheduler")
+_INTERNAL_USERS = ("system user", "event_scheduler")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +20,13 @@ class ServerSession:
 
     @property
     def is_client(self) -> bool:
-        """Whether somebody is connected by it: it is no thread of the server's own, and no replica."""
-        own = self.user in _SERVERS_OWN or self.command == "Daemon"
-        return not own and not self.command.startswith("Binlog Dump")
+        """Whether a client is connected by it: it is neither a thread of the server nor a replica."""
+        is_internal = self.user in _INTERNAL_USERS or self.command == "Daemon"
+        return not is_internal and not self.command.startswith("Binlog Dump")
 
     @property
     def is_idle(self) -> bool:
-        """Whether it waits for its client to say something."""
+        """Whether it waits for a statement of its client."""
         return self.command == "Sleep"
 
 

@@ -20,7 +20,7 @@ _IN_THE_BACKGROUND = {
     "innodb_buffer_pool_size": "Innodb_buffer_pool_resize_status",
     "innodb_redo_log_capacity": "Innodb_redo_log_resize_status",
 }
-"""Variables that come into force after SET has returned, and the status variable that tells when."""
+"""Variables that come into force after SET has returned, and the status variable that shows when."""
 
 
 class Setter:
@@ -44,37 +44,35 @@ class Setter:
             UserError: there is no such variable, it takes no such value, only a start can set it, or a privilege is missing.
             ServerError: the server refuses for another reason, or a value is not in force in time.
         """
-        left, before = dict(wanted), dict[str, str]()
-        for _ in range(_PASSES):
-            for name, value in left.items():
-                self._set(name, value)
-            self.last_read = now = global_variables(self._query)
-            left = _not_yet(wanted, now)
-            if not left or now == before:
-                return
-            before = now
+        self._set_in_passes(wanted, self._set)
 
     def set_what_can_be(self, wanted: Wanted) -> dict[str, DialinError]:
-        """Set variables as far as each goes; one that is refused does not keep the others from their values.
-
-        Returns:
-            Why a variable does not have its value, where that was refused.
-        """
+        """Set those variables that can be set; returns the errors of those that were refused, by name."""
         refused: dict[str, DialinError] = {}
-        left, before = dict(wanted), dict[str, str]()
+
+        def try_to_set(name: str, value: Value | None) -> None:
+            try:
+                self._set(name, value)
+                refused.pop(name, None)
+            except DialinError as error:
+                refused[name] = error
+
+        left = self._set_in_passes(wanted, try_to_set)
+        return {name: error for name, error in refused.items() if name in left}
+
+    def _set_in_passes(self, wanted: Wanted, set_one: Callable[[str, Value | None], None]) -> Wanted:
+        """Set variables again while that changes anything, since some limit each other; returns those without their value."""
+        left: Wanted = wanted
+        before: dict[str, str] = {}
         for _ in range(_PASSES):
             for name, value in left.items():
-                try:
-                    self._set(name, value)
-                    refused.pop(name, None)
-                except DialinError as error:
-                    refused[name] = error
+                set_one(name, value)
             self.last_read = now = global_variables(self._query)
             left = _not_yet(wanted, now)
             if not left or now == before:
                 break
             before = now
-        return {name: error for name, error in refused.items() if name in left}
+        return left
 
     def start_from(self, before: Wanted, moved: Wanted) -> None:
         """Where a variable does not have the value that it had before, give it and those that it moved with theirs again.
@@ -92,10 +90,10 @@ class Setter:
         """
         if value is None and is_in_force(None, global_variables(self._query).get(name, "")):
             return
-        if (told_by := _IN_THE_BACKGROUND.get(name)) is None:
+        if (progress := _IN_THE_BACKGROUND.get(name)) is None:
             assign(self._query, Scope.GLOBAL, name, value)
             return
-        self._settle(name, told_by)
+        self._settle(name, progress)
         was = global_variables(self._query)[name]
         if is_in_force(value, was):
             return
@@ -103,11 +101,11 @@ class Setter:
         limit = self._clock.monotonic() + min(_UNMOVED, self._patience)
         while global_variables(self._query)[name] == was and self._clock.monotonic() < limit:
             self._clock.sleep(_POLL)
-        self._settle(name, told_by)
+        self._settle(name, progress)
 
-    def _settle(self, name: str, told_by: str) -> None:
+    def _settle(self, name: str, progress: str) -> None:
         limit = self._clock.monotonic() + self._patience
-        while not _is_settled(status(self._query, told_by)):
+        while not _is_settled(status(self._query, progress)):
             if self._clock.monotonic() > limit:
                 raise ServerError(
                     f"{name} was not in force within {self._patience:.0f} s", "See the server's log", self._log_tail()

@@ -69,8 +69,8 @@ class WaitRing:
 
     def switch(self, *, on: bool) -> None:
         """Switch the instruments on or off; waits that are under way when they go off are still kept."""
-        to = "YES" if on else "NO"
-        self._query(_SWITCH, (to, to, self._instruments))
+        enabled = "YES" if on else "NO"
+        self._query(_SWITCH, (enabled, enabled, self._instruments))
 
     def background(self) -> list[int]:
         """Return the threads that do not serve clients, and dialin's own: their waits are not the load's."""

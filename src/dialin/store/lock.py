@@ -15,7 +15,7 @@ from dialin.errors import UserError
 FILE = "study.lock"
 
 CHECKS = "checks"
-"""What stands for the identity of a process that only checks whether the study could go on."""
+"""Stands for the identity of a process that only checks whether the study could be resumed."""
 
 _FLOCK = struct.Struct("hhqqi4x")
 """The kernel's `struct flock`: kind, whence, start, length, process."""
@@ -28,8 +28,8 @@ class Holder:
     """Who runs a study.
 
     Attributes:
-        pid: the number of its process; 0 where it has not written it down yet.
-        identity: what tells that process from a later one of the same number; empty where it did not say.
+        pid: 0 where it has not written it down yet.
+        identity: what distinguishes that process from a later one with the same PID; empty where it did not say.
     """
 
     pid: int
@@ -37,7 +37,7 @@ class Holder:
 
     @property
     def only_checks(self) -> bool:
-        """Whether it runs nothing, and only checks whether the study could go on."""
+        """Whether it runs nothing, and only checks whether the study could be resumed."""
         return self.identity == CHECKS
 
 
@@ -47,7 +47,7 @@ def sole_runner(directory: Path, identity: str = "") -> Iterator[None]:
 
     Args:
         directory: the study's.
-        identity: what tells this process from a later one of the same number, for those who ask; `CHECKS` where nothing is run.
+        identity: what distinguishes this process from a later one with the same PID; `CHECKS` where nothing is run.
 
     Raises:
         UserError: a live dialin is running the study.
@@ -58,9 +58,9 @@ def sole_runner(directory: Path, identity: str = "") -> Iterator[None]:
             # A lock of the open file and not of the process: a second try from the same process is refused too.
             fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, _WHOLE_FILE)
         except (BlockingIOError, PermissionError):
-            written = _written(descriptor).pid or "unknown"
+            pid = _read_holder(descriptor).pid or "unknown"
             raise UserError(
-                f"{directory} is in use by a running study (process {written})",
+                f"{directory} is in use by a running study (process {pid})",
                 "Wait for it to end, or stop it with Ctrl-C there",
             ) from None
         os.ftruncate(descriptor, 0)
@@ -77,12 +77,12 @@ def holder(directory: Path) -> Holder | None:
     except OSError:
         return None
     try:
-        found = _FLOCK.unpack(fcntl.fcntl(descriptor, fcntl.F_OFD_GETLK, _WHOLE_FILE))
-        return None if found[0] == fcntl.F_UNLCK else _written(descriptor)
+        kind, *_ = _FLOCK.unpack(fcntl.fcntl(descriptor, fcntl.F_OFD_GETLK, _WHOLE_FILE))
+        return None if kind == fcntl.F_UNLCK else _read_holder(descriptor)
     finally:
         os.close(descriptor)
 
 
-def _written(descriptor: int) -> Holder:
+def _read_holder(descriptor: int) -> Holder:
     pid, _, identity = os.pread(descriptor, 200, 0).decode("ascii", "replace").strip().partition(" ")
     return Holder(int(pid) if pid.isascii() and pid.isdigit() else 0, identity)

@@ -13,13 +13,13 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from sqlalchemy import Engine, create_engine
+from sqlalchemy import create_engine
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import StaticPool
 
 from dialin.errors import UserError
 from dialin.store import schema
-from dialin.store.store import Store, study_file
+from dialin.store.store import Store, damaged, study_file
 
 Answer = TypeVar("Answer")
 
@@ -28,11 +28,7 @@ _LOG = "-wal"
 
 
 def read(directory: Path, ask: Callable[[Store], Answer]) -> Answer:
-    """Return what a question finds in a study.
-
-    Args:
-        directory: the study's.
-        ask: may only read, keeps nothing of the store that it is given, and may be called twice.
+    """Return what `ask` returns of a study; it may only read, keeps nothing of its store, and may be called twice.
 
     Raises:
         UserError: the directory holds no study, one that is not made yet or is damaged, or one of another version of dialin.
@@ -41,14 +37,14 @@ def read(directory: Path, ask: Callable[[Store], Answer]) -> Answer:
     if not _is_under_way(path):
         before = _signature(path)
         try:
-            answer = _asked(directory, path, "mode=ro&immutable=1", ask)
+            answer = _ask(directory, path, "mode=ro&immutable=1", ask)
         except UserError:
             if not _is_under_way(path):
                 raise
         else:
             if not _is_under_way(path) and _signature(path) == before:
                 return answer
-    return _asked(directory, path, "mode=ro", ask)
+    return _ask(directory, path, "mode=ro", ask)
 
 
 def signature(directory: Path) -> tuple[tuple[int, int], ...]:
@@ -72,18 +68,19 @@ def _log(path: Path) -> Path:
 
 def _signature(path: Path) -> tuple[int, int]:
     try:
-        found = path.stat()
+        facts = path.stat()
     except FileNotFoundError:
         return 0, 0
-    return found.st_mtime_ns, found.st_size
+    return facts.st_mtime_ns, facts.st_size
 
 
-def _asked(directory: Path, path: Path, how: str, ask: Callable[[Store], Answer]) -> Answer:
-    with _faults(path), closing(_connected(path, how)) as source:
+def _ask(directory: Path, path: Path, mode: str, ask: Callable[[Store], Answer]) -> Answer:
+    with _faults(path), closing(_connect(path, mode)) as source:
         if source.execute("PRAGMA application_id").fetchone()[0] != schema.APPLICATION_ID:
             raise UserError(f"{path} was not written by dialin", "Name the directory that a dialin study was written to")
         _check_made(source, path)
-        with Store.over(directory, _engine(source)) as store:
+        engine = create_engine("sqlite://", creator=lambda: source, poolclass=StaticPool)
+        with Store.over(directory, engine) as store:
             return ask(store)
 
 
@@ -96,14 +93,10 @@ def _check_made(source: sqlite3.Connection, path: Path) -> None:
         )
 
 
-def _connected(path: Path, how: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, check_same_thread=False)
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, check_same_thread=False)
     connection.execute("PRAGMA busy_timeout=10000")
     return connection
-
-
-def _engine(connection: sqlite3.Connection) -> Engine:
-    return create_engine("sqlite://", creator=lambda: connection, poolclass=StaticPool)
 
 
 @contextmanager
@@ -111,7 +104,7 @@ def _faults(path: Path) -> Iterator[None]:
     try:
         yield
     except (sqlite3.DatabaseError, DBAPIError) as error:
-        told = error.orig if isinstance(error, DBAPIError) else error
-        if isinstance(told, sqlite3.OperationalError):
-            raise UserError(f"{path} cannot be opened: {told}", "It must be yours to read") from error
-        raise UserError(f"{path} is damaged and cannot be read", "Restore it from a backup, or start a new study") from error
+        fault = error.orig if isinstance(error, DBAPIError) else error
+        if isinstance(fault, sqlite3.OperationalError):
+            raise UserError(f"{path} cannot be opened: {fault}", "It must be yours to read") from error
+        raise damaged(path) from error

@@ -1,4 +1,4 @@
-"""What may be asked of a study that runs, by a file in its directory that it looks at between its blocks."""
+"""Requests to a running study, by a file in its directory that it looks for between its blocks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ FILE = "stop-after-block"
 
 
 def ask_to_stop(directory: Path) -> None:
-    """Ask the study to stop when the block under way has ended; resuming it takes this back.
+    """Ask the study to stop after the current block; resuming it withdraws this.
 
     Raises:
         OSError: the directory cannot be written to.
@@ -17,7 +17,7 @@ def ask_to_stop(directory: Path) -> None:
 
 
 def take_back(directory: Path) -> None:
-    """Take back that the study is to stop.
+    """Withdraw the request to stop.
 
     Raises:
         OSError: the directory cannot be written to.
@@ -26,7 +26,7 @@ def take_back(directory: Path) -> None:
 
 
 def is_asked_to_stop(directory: Path) -> bool:
-    """Return whether the study is asked to stop when the block under way has ended; where it cannot be told, it is not."""
+    """Return whether the study is asked to stop after the current block; a directory that cannot be read asks for nothing."""
     try:
         (directory / FILE).stat()
     except OSError:

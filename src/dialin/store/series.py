@@ -31,7 +31,7 @@ def write(path: Path, points: Iterable[Point]) -> None:
     try:
         pl.DataFrame(rows, schema=schema, orient="row").write_parquet(making, compression="zstd")
         making.replace(path)
-    except pl.exceptions.PolarsError as error:  # a full disk is told so
+    except pl.exceptions.PolarsError as error:  # a full disk is reported like this
         raise OSError(errno.EIO, str(error)) from error
     finally:
         making.unlink(missing_ok=True)

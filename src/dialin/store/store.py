@@ -48,40 +48,40 @@ def study_file(directory: Path) -> Path:
     return path
 
 
-def _mark(path: Path) -> int:
-    """Return SQLite's mark of whose file this is; the file is not touched, for it may be somebody else's.
+def damaged(path: Path) -> UserError:
+    """Return the error of a database that cannot be read."""
+    return UserError(f"{path} is damaged and cannot be read", "Restore it from a backup, or start a new study")
 
-    Raises:
-        UserError: it cannot be read, or is no database.
-    """
+
+def _read_mark(path: Path) -> int:
+    """Return SQLite's mark of the program that a file belongs to; opened read-only, for it may be another program's."""
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
             return int(connection.execute("PRAGMA application_id").fetchone()[0])
     except sqlite3.OperationalError as error:
         raise UserError(f"{path} cannot be opened: {error}", "It must be yours to read and write") from error
     except sqlite3.DatabaseError as error:
-        raise UserError(f"{path} is damaged and cannot be read", "Restore it from a backup, or start a new study") from error
+        raise damaged(path) from error
 
 
 def _engine(path: Path) -> Engine:
     engine = create_engine(URL.create("sqlite", database=str(path)))
-    if engine.dialect.name == "sqlite":
 
-        @event.listens_for(engine, "connect")
-        def _pragmas(connection: sqlite3.Connection, _record: object) -> None:
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute("PRAGMA synchronous=NORMAL")
-            connection.execute("PRAGMA busy_timeout=10000")
+    @event.listens_for(engine, "connect")
+    def _set_pragmas(connection: sqlite3.Connection, _record: object) -> None:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=NORMAL")
+        connection.execute("PRAGMA busy_timeout=10000")
 
     return engine
 
 
 def _steps_of_killed(connection: Connection, trial: int, started: float) -> dict[str, float]:
-    """Return what is known of the time that a killed trial took: from its start to its last second or line of the log."""
+    """Return the seconds that a killed trial is known to have taken: from its start to its last sample or line of the log."""
     newest = select(schema.sample.c.at, schema.sample.c.step).where(schema.sample.c.trial == trial)
     sample = connection.execute(newest.order_by(schema.sample.c.second.desc()).limit(1)).first()
-    said = connection.execute(select(func.max(schema.log.c.at)).where(schema.log.c.at > started)).scalar()
-    seconds = max(sample.at if sample else started, said or started) - started
+    last_line = connection.execute(select(func.max(schema.log.c.at)).where(schema.log.c.at > started)).scalar()
+    seconds = max(sample.at if sample else started, last_line or started) - started
     return {str(sample.step if sample else Step.RESTORE): seconds} if seconds > 0 else {}
 
 
@@ -97,7 +97,7 @@ class Store:
         self._engine = engine
         # What has ended never changes; parsed anew at every question it would slow down studies of many short trials.
         self._ended: dict[int, Trial] = {}
-        self._seen: dict[int, dict[str, Watched]] = {}
+        self._watched: dict[int, dict[str, Watched]] = {}
 
     @classmethod
     def create(
@@ -156,17 +156,13 @@ class Store:
             UserError: the directory holds no study, one that is damaged, or one of another version of dialin.
         """
         path = study_file(directory)
-        if _mark(path) != schema.APPLICATION_ID:
+        if _read_mark(path) != schema.APPLICATION_ID:
             raise UserError(f"{path} was not written by dialin", _NAME_ONE)
         return cls.over(directory, _engine(path))
 
     @classmethod
     def over(cls, directory: Path, engine: Engine) -> Self:
-        """Take a study's database over an engine.
-
-        Args:
-            directory: the study's.
-            engine: is let go of when the store is closed, or if this fails.
+        """Open a study's database with an engine, which is disposed of when the store is closed, or if this fails.
 
         Raises:
             UserError: the study is damaged, or one of another version of dialin.
@@ -174,25 +170,23 @@ class Store:
         path = directory / FILE
         try:
             with engine.connect() as connection:
-                found = connection.execute(select(schema.study.c.format)).scalar_one()
+                stored = connection.execute(select(schema.study.c.format)).scalar_one()
         except OperationalError as error:
             engine.dispose()
             raise UserError(f"{path} cannot be opened: {error.orig}", "It must be yours to read and write") from error
         except SQLAlchemyError as error:
             engine.dispose()
-            raise UserError(
-                f"{path} is damaged and cannot be read", "Restore it from a backup, or start a new study"
-            ) from error
-        if found != schema.FORMAT:
+            raise damaged(path) from error
+        if stored != schema.FORMAT:
             engine.dispose()
             raise UserError(
-                f"{directory} was written by another version of dialin (format {found}; this one reads {schema.FORMAT})",
+                f"{directory} was written by another version of dialin (format {stored}; this one reads {schema.FORMAT})",
                 "Use that version, or start a new study",
             )
         return cls(directory, engine)
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self._engine.dispose()
 
     def __enter__(self) -> Self:
@@ -370,9 +364,9 @@ class Store:
 
     def log_after(self, number: int) -> list[tuple[int, LogLine]]:
         """Return the lines of the log behind one, each with its number, in order; those behind 0 are all."""
-        asked = select(schema.log).where(schema.log.c.id > number).order_by(schema.log.c.id)
+        wanted = select(schema.log).where(schema.log.c.id > number).order_by(schema.log.c.id)
         with self._engine.connect() as connection:
-            return [(row.id, LogLine(row.at, row.text)) for row in connection.execute(asked)]
+            return [(row.id, LogLine(row.at, row.text)) for row in connection.execute(wanted)]
 
     def trials(self) -> list[Trial]:
         """Return every trial, in the order they began."""
@@ -381,9 +375,9 @@ class Store:
             new = [number for number in numbers if number not in self._ended]
             # A question holds only so many numbers; all of a study that is opened are asked for at once.
             wanted = select(schema.trial) if len(new) > _MANY else select(schema.trial).where(schema.trial.c.id.in_(new))
-            found = {row.id: rows.trial(row) for row in connection.execute(wanted)} if new else {}
-        self._ended.update((number, trial) for number, trial in found.items() if trial.state is not TrialState.RUNNING)
-        return [self._ended.get(number) or found[number] for number in numbers]
+            trials = {row.id: rows.trial(row) for row in connection.execute(wanted)} if new else {}
+        self._ended.update((number, trial) for number, trial in trials.items() if trial.state is not TrialState.RUNNING)
+        return [self._ended.get(number) or trials[number] for number in numbers]
 
     def samples(self) -> dict[int, list[Sample]]:
         """Return every sample by trial, in order of time."""
@@ -394,45 +388,41 @@ class Store:
         return grouped
 
     def samples_of(self, trial_id: int, after: int = 0) -> list[Sample]:
-        """Return every sample of one trial, in order of time; those behind one only, where its number is given."""
-        own = (schema.sample.c.trial == trial_id) & (schema.sample.c.second > after)
-        of_it = select(schema.sample).where(own).order_by(schema.sample.c.second)
+        """Return the samples of one trial after a second, in order of time."""
+        is_wanted = (schema.sample.c.trial == trial_id) & (schema.sample.c.second > after)
+        wanted = select(schema.sample).where(is_wanted).order_by(schema.sample.c.second)
         with self._engine.connect() as connection:
-            return [rows.sample(row) for row in connection.execute(of_it)]
+            return [rows.sample(row) for row in connection.execute(wanted)]
 
     def sample_columns(self, size: int) -> Iterator[dict[str, Sequence[Any]]]:
-        """Yield the samples of all trials in pieces, each by column; in order of trial and second.
-
-        Args:
-            size: rows of a piece.
-        """
-        asked = select(schema.sample).order_by(schema.sample.c.trial, schema.sample.c.second)
+        """Yield the samples of all trials in pieces of `size` rows, each by column; in order of trial and second."""
+        wanted = select(schema.sample).order_by(schema.sample.c.trial, schema.sample.c.second)
         names = schema.sample.columns.keys()
         with self._engine.connect() as connection:
-            for piece in connection.execution_options(yield_per=size).execute(asked).partitions():
+            for piece in connection.execution_options(yield_per=size).execute(wanted).partitions():
                 yield dict(zip(names, zip(*piece, strict=True), strict=True))
 
     def watched(self) -> dict[int, dict[str, Watched]]:
         """Return what the probes saw, by trial and probe."""
         ended = {trial.id for trial in self.trials() if trial.state is not TrialState.RUNNING}
         with self._engine.connect() as connection:
-            asked = select(schema.watched.c.trial).distinct().order_by(schema.watched.c.trial)
-            numbers = connection.execute(asked).scalars().all()
-            grouped: dict[int, dict[str, Watched]] = {number: self._seen.get(number, {}) for number in numbers}
-            new = [number for number in numbers if number not in self._seen]
+            every = select(schema.watched.c.trial).distinct().order_by(schema.watched.c.trial)
+            numbers = connection.execute(every).scalars().all()
+            grouped: dict[int, dict[str, Watched]] = {number: self._watched.get(number, {}) for number in numbers}
+            new = [number for number in numbers if number not in self._watched]
             wanted = select(schema.watched)
             wanted = wanted if len(new) > _MANY else wanted.where(schema.watched.c.trial.in_(new))
             for row in connection.execute(wanted) if new else ():
-                if row.trial not in self._seen:
+                if row.trial not in self._watched:
                     grouped[row.trial][row.probe] = rows.watched(row.saw)
-        self._seen.update((number, seen) for number, seen in grouped.items() if number in ended)
+        self._watched.update((number, by_probe) for number, by_probe in grouped.items() if number in ended)
         return grouped
 
     def watched_of(self, trial_id: int) -> dict[str, Watched]:
         """Return what the probes saw in one trial, by probe."""
-        asked = select(schema.watched).where(schema.watched.c.trial == trial_id)
+        wanted = select(schema.watched).where(schema.watched.c.trial == trial_id)
         with self._engine.connect() as connection:
-            return {row.probe: rows.watched(row.saw) for row in connection.execute(asked)}
+            return {row.probe: rows.watched(row.saw) for row in connection.execute(wanted)}
 
     def waits(self) -> dict[int, RawWaits]:
         """Return the summaries of raw waits, by trial."""
@@ -445,10 +435,7 @@ class Store:
             return [Look(**row._mapping) for row in connection.execute(select(schema.look).order_by(schema.look.c.number))]
 
     def read(self, *, samples: bool = True) -> StudyRecord:
-        """Return the whole study, for reports.
-
-        Args:
-            samples: with every second of its trials.
+        """Return the whole study, for reports; `samples` says whether with every second of its trials.
 
         Raises:
             UserError: it cannot be read.
@@ -476,6 +463,4 @@ class Store:
                 verdict=Verdict.model_validate(row.verdict) if row.verdict else None,
             )
         except (DatabaseError, ValidationError, ValueError, TypeError) as error:
-            raise UserError(
-                f"{self._directory / FILE} is damaged and cannot be read", "Restore it from a backup, or start a new study"
-            ) from error
+            raise damaged(self._directory / FILE) from error

@@ -1,4 +1,4 @@
-"""Raw waits in Parquet, and what they come to.
+"""Raw waits in Parquet, and their statistics.
 
 A percentile is that of the nearest rank: the least wait that at least so many of all waits are no longer than. It is always a
 wait that happened.
@@ -34,7 +34,7 @@ MEMORY = 24
 """Bytes of memory that summarising takes for each event, beside what one slice takes."""
 
 _OPERATION = 0xFFFF
-"""The bits that tell an operation, where the bits above them tell an instrument."""
+"""The bits that hold an operation; the bits above them hold an instrument."""
 
 _PIECE = 1 << 18
 """Events that are worked on at a time, so that they stay near the CPU."""
@@ -48,7 +48,7 @@ _SLICE = 16_777_216
 
 @contextmanager
 def _as_os_errors() -> Iterator[None]:
-    """Tell of what files bring about, a full disk above all, as an error of the system."""
+    """Raise errors of Polars, a full disk above all, as OSError."""
     import polars as pl
 
     try:
@@ -140,7 +140,7 @@ def _read(file: Path) -> pl.DataFrame:
 
 
 def summarise(path: Path) -> tuple[WaitRow, ...]:
-    """Return what the waits of a file come to, by instrument and operation, the largest total first.
+    """Return the statistics of a file's waits by instrument and operation, the largest total first.
 
     All times of an instrument are sorted once, each with its operation in the lowest bits: taking out one operation leaves
     them sorted.
@@ -156,14 +156,14 @@ def summarise(path: Path) -> tuple[WaitRow, ...]:
         return ()
     low = max(1, (len(operations) - 1).bit_length())
     high = 64 - max(1, (len(instruments) - 1).bit_length())
-    # Where hundreds of instruments and a wait of minutes leave too few bits, times are told to some picoseconds less exactly.
+    # Where hundreds of instruments and a wait of minutes leave too few bits, times are some picoseconds less exact.
     coarse = max(0, int(keys.max()).bit_length() + low - high)
     for begin in range(0, keys.size, _PIECE):
-        own, kind = keys[begin : begin + _PIECE], kinds[begin : begin + _PIECE]
-        own >>= np.uint64(coarse)
-        own <<= np.uint64(low)
-        own |= kind & np.uint32(_OPERATION)
-        own |= (kind >> np.uint32(_OPERATION.bit_length())).astype(np.uint64) << np.uint64(high)
+        piece, kind = keys[begin : begin + _PIECE], kinds[begin : begin + _PIECE]
+        piece >>= np.uint64(coarse)
+        piece <<= np.uint64(low)
+        piece |= kind & np.uint32(_OPERATION)
+        piece |= (kind >> np.uint32(_OPERATION.bit_length())).astype(np.uint64) << np.uint64(high)
     del kinds, kind
     keys.sort()
     rows: list[WaitRow] = []
@@ -188,10 +188,7 @@ def _times(
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
     """Return the times of a file, and for each the place of its instrument (high bits) and its operation (low bits).
 
-    Args:
-        path: of the file.
-        instruments: takes up their names, each with its place.
-        operations: the same of operations.
+    The names are added to `instruments` and `operations`, each with its place.
     """
     import polars as pl
 
@@ -200,11 +197,11 @@ def _times(
     times, kinds = np.empty(count, dtype=np.uint64), np.empty(count, dtype=np.uint32)
     for begin in range(0, count, _SLICE):
         frame = waits.slice(begin, _SLICE).collect()
-        own = slice(begin, begin + frame.height)
-        times[own] = frame["wait_ps"].to_numpy()
-        kinds[own] = _places(frame["instrument"], instruments)
-        kinds[own] <<= np.uint32(_OPERATION.bit_length())
-        kinds[own] |= _places(frame["operation"], operations)
+        rows = slice(begin, begin + frame.height)
+        times[rows] = frame["wait_ps"].to_numpy()
+        kinds[rows] = _places(frame["instrument"], instruments)
+        kinds[rows] <<= np.uint32(_OPERATION.bit_length())
+        kinds[rows] |= _places(frame["operation"], operations)
     return times, kinds
 
 
@@ -214,12 +211,12 @@ def _places(column: pl.Series, known: dict[str, int]) -> NDArray[np.uint32]:
     texts = column.unique()
     place = np.zeros(int(codes.max()) + 1, dtype=np.uint32)
     place[texts.to_physical().to_numpy()] = [known.setdefault(str(text), len(known)) for text in texts]
-    found: NDArray[np.uint32] = place[codes]
-    return found
+    places: NDArray[np.uint32] = place[codes]
+    return places
 
 
 def _row(instrument: str, operation: str, times: NDArray[np.uint64]) -> WaitRow:
-    """Return what times come to that are sorted, and at least one."""
+    """Return the statistics of sorted times, of which there is at least one."""
     count = times.size
     total = int(times.sum())
     worst = max(1, int(count * _WORST))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dialin.errors import UserError
+from dialin.model.setting import canonical_name
+
 OPTION_OF = {
     "time_zone": "default_time_zone",
     "tx_isolation": "transaction_isolation",
@@ -10,7 +13,6 @@ OPTION_OF = {
 """Variables that an option file sets by another name; the variable's own name is fatal there (read on 9.7.4 and 10.11.19)."""
 
 VARIABLE_OF = {option: variable for variable, option in OPTION_OF.items()}
-"""The other way round."""
 
 _SAME = (
     {"tx_isolation", "transaction_isolation"},
@@ -40,6 +42,14 @@ _SAME = (
 
 _GROUP = {name: min(group) for group in _SAME for name in group}
 _RENAMED = (("slave", "replica"), ("master", "source"))
+
+
+def checked_name(name: str, example: str = "innodb_buffer_pool_size") -> str:
+    """Return a variable's name in the spelling of the server, or raise UserError, with an example, where it cannot be one."""
+    try:
+        return canonical_name(name)
+    except ValueError as error:
+        raise UserError(str(error), f"Write it as the server does, like {example}") from None
 
 
 def one_name(variable: str) -> str:

@@ -15,11 +15,7 @@ from dialin.model.setting import Value, same_value
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Builds of a flavour.
-
-    Attributes:
-        last: the newest, `(10, 4)` standing for all that begin so; None for every newer one.
-    """
+    """Builds of a flavour; `last` stands for all that begin so, as `(10, 4)`, and is None for every newer one."""
 
     flavour: Flavour
     first: Version = ()
@@ -76,7 +72,7 @@ class Follows:
     Attributes:
         of: those that it is derived from.
         behaviours: how; builds differ.
-        hold: which of its values can be set for all candidates alike, to keep it still: the smallest, the largest, or none.
+        hold: which of its values can be set for all candidates alike, to pin it: the smallest, the largest, or none.
         gives_resources: a candidate in which it is larger has more to work with, so that the comparison is no longer one of
             like with like. What is merely derived comes along wherever the variable is set, and is part of its effect.
     """

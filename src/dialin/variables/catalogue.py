@@ -1,9 +1,9 @@
-"""The variables of one build, as the server itself tells of them.
+"""The variables of one build, as the server itself reports them.
 
 MySQL 9 has `performance_schema.variables_metadata`, MySQL 8.0 `performance_schema.variables_info`, MariaDB
-`information_schema.SYSTEM_VARIABLES`; MySQL up to 5.7 only names and values. Which of them there is, is asked, not derived
-from the version. What MySQL does not tell is found out: which variables are dynamic by setting each to the value it has, kinds,
-ranges, blocks and words as `probing` says.
+`information_schema.SYSTEM_VARIABLES`; MySQL up to 5.7 only names and values. The server is asked which of them it has; that is
+not derived from the version. What MySQL does not report is found out: which variables are dynamic by setting each to the value
+it has, kinds, ranges, blocks and words as `option_probing` says.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ UNKNOWN_NAME = 1193
 
 
 class Kind(StrEnum):
-    """What a variable takes. `unknown` where the server does not tell: its value is not checked."""
+    """What a variable takes; where the server does not report that (`unknown`), its value is not checked."""
 
     INTEGER = "integer"
     NUMERIC = "numeric"
@@ -43,7 +43,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """What is known of one variable; None stands for "the server does not tell".
+    """What is known of one variable; None stands for "the server does not report it".
 
     Attributes:
         minimum: the least number that it takes.
@@ -90,8 +90,8 @@ class Catalogue:
 
     def to_json(self) -> str:
         """Return the catalogue as text that `from_json` reads."""
-        found = {name: asdict(variable) for name, variable in self.variables.items()}
-        return json.dumps({"format": FORMAT, "build_id": self.build_id, "variables": found}, indent=1)
+        variables = {name: asdict(variable) for name, variable in self.variables.items()}
+        return json.dumps({"format": FORMAT, "build_id": self.build_id, "variables": variables}, indent=1)
 
     @classmethod
     def from_json(cls, text: str) -> Catalogue:
@@ -126,12 +126,12 @@ def read(query: Query, build_id: str) -> Catalogue:
         "system_variables": lambda: _from_system_variables(query),
     }
     # A source that is there and empty is as good as none.
-    found: list[Variable] = next(filter(None, (list(ask()) for table, ask in sources.items() if table in there)), [])
-    variables = {name: Variable(name, Kind.UNKNOWN) for name in defaults} | {reported.name: reported for reported in found}
-    return Catalogue(build_id, {name: _completed(variables[name], defaults) for name in sorted(variables)})
+    rows: list[Variable] = next(filter(None, (list(ask()) for table, ask in sources.items() if table in there)), [])
+    variables = {name: Variable(name, Kind.UNKNOWN) for name in defaults} | {reported.name: reported for reported in rows}
+    return Catalogue(build_id, {name: _complete(variables[name], defaults) for name in sorted(variables)})
 
 
-def _completed(variable: Variable, defaults: Mapping[str, str]) -> Variable:
+def _complete(variable: Variable, defaults: Mapping[str, str]) -> Variable:
     at_start = variable.at_start and rules.at_start(variable.name)
     return settled(replace(variable, default=defaults.get(variable.name), at_start=at_start))
 
@@ -152,10 +152,10 @@ def settled(variable: Variable) -> Variable:
 
 
 def with_dynamic(catalogue: Catalogue, set_again: Callable[[str], int]) -> Catalogue:
-    """Return a catalogue that tells of every variable whether it can be changed while the server runs.
+    """Return a catalogue that says of every variable whether it can be changed while the server runs.
 
     Args:
-        catalogue: as the server told it.
+        catalogue: as the server reported it.
         set_again: sets a global variable to the value it has, on a private server; returns the number of the server's error, 0
             where there was none.
     """
@@ -174,7 +174,6 @@ def _dynamic(error: int) -> bool | None:
 
 
 def _from_metadata(query: Query) -> Iterable[Variable]:
-    """Read the table of MySQL 9: it tells the kind, and of numbers the range."""
     for name, scope, kind, low, high in query(
         "SELECT variable_name, variable_scope, data_type, min_value, max_value FROM performance_schema.variables_metadata"
     ):
@@ -190,7 +189,7 @@ def _from_metadata(query: Query) -> Iterable[Variable]:
 
 
 def _from_info(query: Query, defaults: Mapping[str, str]) -> Iterable[Variable]:
-    """Read the table of MySQL 8.0: it tells the range of numbers; 0 to 0 stands for all that is not a number."""
+    """Read the table of MySQL 8.0, which has the range of numbers; 0 to 0 stands for all that is not a number."""
     for row in query("SELECT variable_name, min_value, max_value FROM performance_schema.variables_info"):
         name, low, high = map(_text, row)
         default = defaults.get(name, "")
@@ -204,7 +203,6 @@ def _from_info(query: Query, defaults: Mapping[str, str]) -> Iterable[Variable]:
 
 
 def _from_system_variables(query: Query) -> Iterable[Variable]:
-    """Read the table of MariaDB: it tells all."""
     for name, scope, kind, low, high, block, choices, read_only in query(
         "SELECT variable_name, variable_scope, variable_type, numeric_min_value, numeric_max_value, numeric_block_size,"
         " enum_value_list, read_only FROM information_schema.SYSTEM_VARIABLES"

@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 
 from dialin.errors import DialinError, UserError
 from dialin.model.build import BuildReference, Flavour
-from dialin.model.setting import Setting, Value, as_number, canonical_name, same_value
+from dialin.model.setting import Setting, Value, as_number, same_value
 from dialin.model.study import Candidate, StudySpec
 from dialin.model.verdict import Note
 from dialin.text import listed
 from dialin.variables import owned, rules
-from dialin.variables.aliases import VARIABLE_OF
+from dialin.variables.aliases import VARIABLE_OF, checked_name
 from dialin.variables.catalogue import Catalogue, Kind, Variable
-from dialin.variables.size_units import about, with_letter
+from dialin.variables.size_units import about, plain_number, with_letter
 
 Elsewhere = Mapping[str, Callable[[], Catalogue]]
 """The catalogues of other builds by build id, each read when it is asked for."""
@@ -33,15 +33,16 @@ def check_name(name: str, catalogue: Catalogue, elsewhere: Elsewhere) -> Variabl
     known = find_name(name, catalogue, elsewhere)
     if known.at_start:
         return known
+    written, build = checked_name(name), catalogue.build_id
     raise UserError(
-        f"{_canonical(name)} cannot be given when {catalogue.build_id} starts: it tells of the server, or belongs to a session",
+        f"{written} cannot be given when {build} starts: it tells of the server, or belongs to a session",
         "Choose a variable that an option file can hold",
     )
 
 
 def known_as(name: str, catalogue: Catalogue) -> Variable | None:
-    """Return what a build tells of a variable, named as the user wrote it or as its option is; None where it has none such."""
-    wanted = _canonical(name)
+    """Return what a build reports of a variable, named as the user wrote it or as its option is; None where it has no such."""
+    wanted = checked_name(name)
     return catalogue.variables.get(wanted) or catalogue.variables.get(VARIABLE_OF.get(wanted, ""))
 
 
@@ -53,7 +54,7 @@ def find_name(name: str, catalogue: Catalogue, elsewhere: Elsewhere) -> Variable
     """
     if known := known_as(name, catalogue):
         return known
-    wanted, build = _canonical(name), catalogue.build_id
+    wanted, build = checked_name(name), catalogue.build_id
     for prefix in _PREFIXES:
         if (plain := wanted.removeprefix(prefix)) != wanted and plain in catalogue.variables:
             raise UserError(
@@ -86,38 +87,28 @@ def _either(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
 
-def _canonical(name: str) -> str:
-    try:
-        return canonical_name(name)
-    except ValueError as error:
-        raise UserError(str(error), "Write it as the server does, like innodb_buffer_pool_size") from None
-
-
 def check_value(variable: Variable, value: Value, build_id: str = "") -> None:
     """Raise UserError, with the range, where a value is not of a variable's type or not in the range that the server gives."""
     text = str(value)
     if any(not character.isprintable() and character != "\t" for character in text):
-        raise _refused(variable, "text without control characters", repr(text), build_id)
+        raise _make_refusal(variable, "text without control characters", repr(text), build_id)
     if variable.kind in _NUMBERS:
         _check_number(variable, value, build_id)
     elif variable.kind is Kind.BOOLEAN and text.strip().lower() not in _TRUTH:
-        raise _refused(variable, "ON or OFF", text, build_id, "Servers take other words for OFF, or keep their default")
+        raise _make_refusal(variable, "ON or OFF", text, build_id, "Servers take other words for OFF, or keep their default")
     elif variable.choices and variable.kind is Kind.ENUMERATION and not _is_choice(text.strip(), variable.choices):
-        raise _refused(variable, f"one of {', '.join(variable.choices)}", text, build_id)
+        raise _make_refusal(variable, f"one of {', '.join(variable.choices)}", text, build_id)
     elif variable.name in rules.WORDS_OF_TEXT and not variable.choices and variable.kind in (Kind.STRING, Kind.UNKNOWN):
         _check_text(variable, text.strip(), build_id)
     elif variable.choices and variable.kind is Kind.SET:
         for part in filter(None, text.split(",")):
             word = part.partition("=")[0].strip()
             if word.lower() != "default" and not word.isdecimal() and not _is_choice(word, variable.choices):
-                raise _refused(variable, f"made of {', '.join(variable.choices)}", word, build_id)
+                raise _make_refusal(variable, f"made of {', '.join(variable.choices)}", word, build_id)
 
 
 def check_study(spec: StudySpec, catalogues: Mapping[str, Catalogue], elsewhere: Elsewhere) -> list[Note]:
-    """Check every name and value that a study sets.
-
-    Returns:
-        What the user should know though nothing is wrong.
+    """Check every name and value that a study sets; returns what the user should know though nothing is wrong.
 
     Raises:
         UserError: a variable that the build lacks or that dialin must own, a value out of range, too few connections.
@@ -145,12 +136,12 @@ def check_study(spec: StudySpec, catalogues: Mapping[str, Catalogue], elsewhere:
 
 def duplicates(candidates: Sequence[Candidate]) -> list[tuple[str, str]]:
     """Return the pairs of candidates that ask for the same setting on the same server, each with the first of its kind."""
-    found = []
+    pairs = []
     for index, later in enumerate(candidates):
         first = next((earlier for earlier in candidates[:index] if _alike(earlier, later)), None)
         if first is not None:
-            found.append((first.name, later.name))
-    return found
+            pairs.append((first.name, later.name))
+    return pairs
 
 
 def check_memory(candidate: str, needed: Mapping[str, int], available: int) -> None:
@@ -184,18 +175,18 @@ def _check_number(variable: Variable, value: Value, build_id: str) -> None:
     reach = _range(variable, lettered=lettered)
     if number is None or (whole and isinstance(number, float)) or (lettered and not whole):
         wanted = f"a {'whole ' if whole else ''}number{f', {reach}' if reach else ''}"
-        raise _refused(variable, wanted, repr(value) if number is None else str(value), build_id)
+        raise _make_refusal(variable, wanted, repr(value) if number is None else str(value), build_id)
     low, high = variable.minimum, variable.maximum
-    # A limit of decimals is told without its fraction: 99 stands for 99.999 (innodb_max_dirty_pages_pct, read on 9.7.4).
+    # A limit of decimals is reported without its fraction: 99 stands for 99.999 (innodb_max_dirty_pages_pct, read on 9.7.4).
     if (low is not None and number < low) or (high is not None and (number > high if whole else number >= high + 1)):
-        raise _refused(variable, reach, str(value), build_id)
+        raise _make_refusal(variable, reach, str(value), build_id)
 
 
 def _check_text(variable: Variable, text: str, build_id: str) -> None:
     words = rules.WORDS_OF_TEXT[variable.name]
     exact = variable.name in rules.SPELLED_EXACTLY
     if text not in (*words, variable.default) and (exact or text.lower() not in (word.lower() for word in words)):
-        raise _refused(variable, f"one of {', '.join(words)}", text, build_id)
+        raise _make_refusal(variable, f"one of {', '.join(words)}", text, build_id)
 
 
 def _range(variable: Variable, *, lettered: bool) -> str:
@@ -203,15 +194,11 @@ def _range(variable: Variable, *, lettered: bool) -> str:
     if low is None or high is None:
         return ""
     sized = variable.kind is Kind.INTEGER and (lettered or (low >= 1024 and low % 1024 == 0))
-    write = with_letter if sized else _plain
+    write = with_letter if sized else plain_number
     return f"{write(low)} to {write(high)}"
 
 
-def _plain(number: float) -> str:
-    return str(int(number)) if number == int(number) else str(number)
-
-
-def _refused(variable: Variable, wanted: str, asked: str, build_id: str, remedy: str = "") -> UserError:
+def _make_refusal(variable: Variable, wanted: str, asked: str, build_id: str, remedy: str = "") -> UserError:
     where = f" on {build_id}" if build_id else ""
     return UserError(
         f"{variable.name} must be {wanted}; {asked or 'nothing'} was asked for{where}", remedy or "Choose another value"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from dialin.variables import rules
@@ -24,7 +24,7 @@ _NO_DEFAULT = "(No default value)"
 
 def with_choices(variables: Mapping[str, Variable], ask: Asking, plain: Reply) -> dict[str, Variable]:
     """Return the enumerations and sets with their words, and text as text."""
-    found: dict[str, Variable] = {}
+    known: dict[str, Variable] = {}
     unknown = []
     for name, variable in variables.items():
         default = variable.default or ""
@@ -32,25 +32,25 @@ def with_choices(variables: Mapping[str, Variable], ask: Asking, plain: Reply) -
             continue
         if _is_set(variable) and _SWITCHES.fullmatch(default):
             words = tuple(part.partition("=")[0] for part in default.split(","))
-            found[name] = replace(variable, kind=Kind.SET, choices=words)
+            known[name] = replace(variable, kind=Kind.SET, choices=words)
         elif name in ask.options and may_be_choices(variable, plain.options[ask.options[name]]):
             unknown.append(name)
     first = ask(dict.fromkeys(unknown, 0))
     for name, answer in first.items():
-        told = variables[name]
-        if told.kind is Kind.UNKNOWN and answer.printed == "0" and told.default not in ("ON", "OFF"):
-            found[name] = replace(told, kind=Kind.STRING)
+        variable = variables[name]
+        if variable.kind is Kind.UNKNOWN and answer.printed == "0" and variable.default not in ("ON", "OFF"):
+            known[name] = replace(variable, kind=Kind.STRING)
     worded = {name: answer.printed for name, answer in first.items() if _is_word(answer.printed)}
     # 3 is the fourth word of an enumeration, and the first two of a set.
     third = ask(dict.fromkeys(worded, 3))
     sets = {name: worded[name] for name, answer in third.items() if "," in answer.printed}
     sets |= {name: "" for name, answer in first.items() if answer.printed == "" and _is_set(variables[name])}
     enumerated = _enumerated({name: word for name, word in worded.items() if name not in sets}, ask)
-    for kind, told_words in ((Kind.ENUMERATION, enumerated), (Kind.SET, _members(sets, ask))):
-        for name, words in told_words.items():
+    for kind, words_by_name in ((Kind.ENUMERATION, enumerated), (Kind.SET, _members(sets, ask))):
+        for name, words in words_by_name.items():
             if _hold_default(words, variables[name].default or ""):
-                found[name] = replace(variables[name], kind=kind, choices=words)
-    return found
+                known[name] = replace(variables[name], kind=kind, choices=words)
+    return known
 
 
 def _hold_default(words: Sequence[str], default: str) -> bool:
@@ -77,34 +77,31 @@ def _is_set(variable: Variable) -> bool:
 
 
 def _enumerated(first: Mapping[str, str], ask: Asking) -> dict[str, tuple[str, ...]]:
-    """Return the words of enumerations, asked for by number until one is refused, repeated, or taken for text."""
-    words = {name: [word] for name, word in first.items()}
-    going = list(words)
-    for number in range(1, _MOST_WORDS):
-        answers = ask(dict.fromkeys(going, number))
-        going = [name for name, answer in answers.items() if _is_word(answer.printed) and answer.printed not in words[name]]
-        for name in going:
-            words[name].append(answers[name].printed)
-        if not going:
-            break
-    return {name: tuple(found) for name, found in words.items() if len(found) > 1}
+    words = _ask_words({name: [word] for name, word in first.items()}, ask, range(1, _MOST_WORDS))
+    return {name: tuple(printed) for name, printed in words.items() if len(printed) > 1}
 
 
 def _members(first: Mapping[str, str], ask: Asking) -> dict[str, tuple[str, ...]]:
     """Return the words of sets, each asked for by its own binary digit; a word for none of them is first."""
-    told = {name: [word] if word else [] for name, word in first.items()}
-    going = list(told)
-    for digit in range(_MOST_WORDS - 1):
-        answers = ask(dict.fromkeys(going, 2**digit))
-        going = [name for name, answer in answers.items() if _is_word(answer.printed) and answer.printed not in told[name]]
-        for name in going:
-            told[name].append(answers[name].printed)
-        if not going:
+    digits = (2**digit for digit in range(_MOST_WORDS - 1))
+    words = _ask_words({name: [word] if word else [] for name, word in first.items()}, ask, digits)
+    return {name: members for name, printed in words.items() if (members := _single_words(printed))}
+
+
+def _ask_words(words: dict[str, list[str]], ask: Asking, values: Iterable[int]) -> dict[str, list[str]]:
+    """Add what each variable prints for these values in turn, until one is refused, repeated, or taken for text."""
+    names = list(words)
+    for value in values:
+        answers = ask(dict.fromkeys(names, value))
+        names = [name for name, answer in answers.items() if _is_word(answer.printed) and answer.printed not in words[name]]
+        for name in names:
+            words[name].append(answers[name].printed)
+        if not names:
             break
-    return {name: words for name, printed in told.items() if (words := _own_words(printed))}
+    return words
 
 
-def _own_words(printed: list[str]) -> tuple[str, ...]:
+def _single_words(printed: list[str]) -> tuple[str, ...]:
     """Return the word of each digit: some, such as TRADITIONAL of sql_mode, are printed with others that they stand for."""
     alone = {text for text in printed if "," not in text}
     words = (next((part for part in text.split(",") if part and (part == text or part not in alone)), "") for text in printed)

@@ -13,7 +13,7 @@ from dialin.variables import memory, owned, rules, set_global
 from dialin.variables.aliases import OPTION_OF, one_name
 from dialin.variables.behaviour import Behaviour
 from dialin.variables.catalogue import Catalogue, Kind, Variable
-from dialin.variables.size_units import BYTES, unit_of, with_letter
+from dialin.variables.size_units import BYTES, plain_number, unit_of, with_letter
 
 _FLAVOURS = {Flavour.MYSQL: "MySQL", Flavour.MARIADB: "MariaDB"}
 _KINDS = {
@@ -32,11 +32,7 @@ _ENDLESS = 2**63 - 2**21
 
 @dataclass(frozen=True, slots=True)
 class ExplainLine:
-    """One thing that is known of a variable.
-
-    Attributes:
-        source: where it is said, where it is a rule of ours.
-    """
+    """One thing that is known of a variable; `source` is empty unless it is a rule of dialin's own."""
 
     label: str
     text: str
@@ -48,7 +44,7 @@ class Explanation:
     """One variable, explained.
 
     Attributes:
-        builds: what each build tells that has it, by build id, MySQL first, older versions first.
+        builds: what each build that has it reports, by build id, MySQL first, older versions first.
         lacking: the builds that lack it.
         rules: what our own rules say, as data.
     """
@@ -71,7 +67,7 @@ class Explanation:
 
 
 def facts(variable: Variable) -> dict[str, Any]:
-    """Return what a build tells of a variable, as data that JSON can hold."""
+    """Return what a build reports of a variable, as data that JSON can hold."""
     return {**asdict(variable), "kind": variable.kind.value, "choices": list(variable.choices)}
 
 
@@ -84,7 +80,7 @@ def matching(pattern: str | None, catalogue: Catalogue) -> list[Variable]:
 
 
 def explain(name: str, catalogues: Iterable[Catalogue]) -> Explanation:
-    """Explain a variable."""
+    """Explain a variable by the catalogues of several builds."""
     ordered = sorted(catalogues, key=_age)
     builds = {each.build_id: each.variables[name] for each in ordered if name in each.variables}
     known = {other for each in ordered for other in each.variables}
@@ -116,7 +112,7 @@ def range_of(variable: Variable, *, short: bool = False) -> str:
     low, high = variable.minimum, variable.maximum
     if variable.kind not in _NUMBERS or low is None or high is None:
         return ""
-    plain = f"{_plain(low)} to {_plain(high)}"
+    plain = f"{plain_number(low)} to {plain_number(high)}"
     if unit_of(variable.name) != BYTES:
         return plain
     lettered = f"{with_letter(low)} to {with_letter(high)}"
@@ -140,9 +136,9 @@ def when_changed(variable: Variable) -> str:
     """Return in a word how a variable is changed: `dynamic`, `restart`, `fixed`, or nothing where that is not known."""
     if variable.dynamic:
         return "dynamic"
-    if not variable.at_start:
-        return "fixed" if variable.dynamic is False else ""
-    return "restart" if variable.dynamic is False else ""
+    if variable.dynamic is None:
+        return ""
+    return "restart" if variable.at_start else "fixed"
 
 
 def _changed(variable: Variable) -> str:
@@ -163,14 +159,14 @@ def _limits(variable: Variable) -> str:
         parts.append(f"rounded down to a multiple of {variable.block}")
     # Below zero builds differ: -1 is the largest number of all to some, and others do not start.
     if low is not None and low > 0 and variable.kind in _NUMBERS:
-        parts.append(f"less than {_plain(low)} becomes {_plain(low)}")
+        parts.append(f"less than {plain_number(low)} becomes {plain_number(low)}")
     if high is not None and high < _ENDLESS and variable.kind in _NUMBERS:
-        parts.append(f"more than {_plain(high)} becomes {_plain(high)}")
+        parts.append(f"more than {plain_number(high)} becomes {plain_number(high)}")
     return "; ".join(parts)
 
 
 def _together(by_build: Mapping[str, str]) -> str:
-    """Return what builds tell, once for all that tell the same; a line for each where they differ."""
+    """Return what builds report: once where all report the same, else a line for each text."""
     groups: dict[str, list[str]] = {}
     for build, text in by_build.items():
         groups.setdefault(text, []).append(build)
@@ -202,7 +198,7 @@ def _other_names(name: str, known: Iterable[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """A rule of ours, with those of the explained builds that it is about."""
+    # A rule of dialin's own, with those of the explained builds that it is about.
 
     behaviour: Behaviour
     builds: tuple[str, ...]
@@ -214,13 +210,13 @@ class _Rule:
 
 def _about(rules_: Iterable[Behaviour], having: Sequence[Catalogue], of: tuple[str, ...] = ()) -> list[_Rule]:
     """Return the rules that are about one of the builds, each with what it derives a variable from that these builds have."""
-    found = []
+    applying = []
     for behaviour in rules_:
         there = [each for each in having if behaviour.is_of(each.build_id)]
         known = tuple(name for name in of if any(name in each.variables for each in there))
         if there and (known or not of):
-            found.append(_Rule(behaviour, tuple(each.build_id for each in there), known))
-    return found
+            applying.append(_Rule(behaviour, tuple(each.build_id for each in there), known))
+    return applying
 
 
 def _traps(name: str, having: Sequence[Catalogue]) -> list[_Rule]:
@@ -236,10 +232,10 @@ def _moves_with(name: str, having: Sequence[Catalogue]) -> list[_Rule]:
 
 def _moves(name: str, having: Sequence[Catalogue]) -> list[tuple[str, _Rule]]:
     return [
-        (other, found)
+        (other, applying)
         for other, rule in rules.FOLLOWS.items()
         if name in rule.of
-        for found in _about(rule.behaviours, [each for each in having if other in each.variables])
+        for applying in _about(rule.behaviours, [each for each in having if other in each.variables])
     ]
 
 
@@ -297,14 +293,14 @@ def _age(catalogue: Catalogue) -> tuple[bool, tuple[int, ...]]:
 
 
 def _presence(name: str, ordered: Sequence[Catalogue]) -> list[str]:
-    """Return by flavour since and until which of the builds here the variable is there."""
-    found = []
+    """Return for each flavour the first and the last of the builds here that have the variable."""
+    sentences = []
     for flavour, title in _FLAVOURS.items():
         here = [each for each in ordered if _version(each.build_id, flavour)]
         if here:
             having = [name in each.variables for each in here]
-            found.append(f"{title}: {_span([_version(each.build_id, flavour) for each in here], having)}")
-    return found
+            sentences.append(f"{title}: {_span([_version(each.build_id, flavour) for each in here], having)}")
+    return sentences
 
 
 def _span(versions: Sequence[str], having: Sequence[bool]) -> str:
@@ -320,7 +316,3 @@ def _span(versions: Sequence[str], having: Sequence[bool]) -> str:
     since = f"since {versions[first]}" if first > 0 else ""
     until = f"until {versions[last]}" if last < len(versions) - 1 else ""
     return f"{' '.join(filter(None, (since, until)))} of the builds here; not in {absent}"
-
-
-def _plain(number: float) -> str:
-    return str(int(number)) if number == int(number) else str(number)

@@ -94,14 +94,14 @@ def _name(option: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of one variable's value: what is printed, and the limit that the server said it was brought to."""
+    """The result of one variable's value: what is printed, and the limit that the server said it was adjusted to."""
 
     printed: str
     limit: int | float | None
 
     @property
     def number(self) -> int | float | None:
-        """The number that came of it, or None where none did."""
+        """The number in force, or None where it is none."""
         return self.limit if self.limit is not None else _number(self.printed)
 
     @property
@@ -132,10 +132,10 @@ class Asking:
 
     def __call__(self, asked: Mapping[str, int]) -> dict[str, Answer]:
         """Return what came of each variable's value; nothing of those that were refused, that killed, or had no answer."""
-        found: dict[str, Answer] = {}
+        answers: dict[str, Answer] = {}
         for group in _apart(name for name in asked if name in self.options):
-            found |= self._group({name: asked[name] for name in group})
-        return found
+            answers |= self._group({name: asked[name] for name in group})
+        return answers
 
     def _group(self, asked: dict[str, int]) -> dict[str, Answer]:
         if not asked:

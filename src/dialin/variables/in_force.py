@@ -24,7 +24,7 @@ _OPEN = {kind: f"{FLUSH_METHOD} (as the {kind} files are open)" for kind in ("da
 """What is seen of the files stands beside the method, which decides more than that."""
 _OPENED_BY = {
     _OPEN["data"]: (FLUSH_METHOD, "innodb_data_file_buffering"),
-    # MariaDB buffers its log where innodb_flush_log_at_trx_commit is 2, and tells so in innodb_log_file_buffering.
+    # MariaDB buffers its log where innodb_flush_log_at_trx_commit is 2, and shows that in innodb_log_file_buffering.
     _OPEN["redo"]: (FLUSH_METHOD, "innodb_log_file_buffering", "innodb_flush_log_at_trx_commit"),
 }
 """What decides how files are open: where one of these variables is asked for, what is seen of the files is no confound."""
@@ -40,12 +40,12 @@ def deviations(
     catalogue: Catalogue | None = None,
     real: Mapping[str, str] | None = None,
 ) -> list[Note]:
-    """Return what is in force otherwise than it was asked for.
+    """Return the differences between requested and effective values.
 
     Args:
         requested: variables with the values requested.
         in_force: every variable that the server reported.
-        catalogue: what the build told of its variables; with it, numbers of enumerations, limits and defaults are known.
+        catalogue: what the build reports of its variables; with it, numbers of enumerations, limits and defaults are known.
         real: what was counted of the real objects behind variables.
 
     Returns:
@@ -87,29 +87,26 @@ def _reality(name: str, reported: str, real: str | None) -> str | None:
 
 def believed(in_force: Mapping[str, Mapping[str, str]], real: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
     """Return what is in force by candidate, real objects believed over what is reported."""
-    seen = {name: _each_file(real.get(name, {})) for name in in_force}
-    counted = set.intersection(*map(set, seen.values())) if seen else set()
+    counts = {name: _each_file(real.get(name, {})) for name in in_force}
+    counted = set.intersection(*map(set, counts.values())) if counts else set()
     return {
-        name: {**values, **{variable: truth for variable, truth in seen[name].items() if variable in counted}}
+        name: {**values, **{variable: truth for variable, truth in counts[name].items() if variable in counted}}
         for name, values in in_force.items()
     }
 
 
 def _each_file(real: Mapping[str, str]) -> dict[str, str]:
-    """Return what was counted, with each kind of files by itself."""
-    found = dict(real)
-    for part in filter(None, found.pop(FLUSH_METHOD, "").split(", ")):
-        kind, _, how = part.partition(" ")
-        found[_OPEN[kind]] = how
-    return found
+    counts = dict(real)
+    for part in filter(None, counts.pop(FLUSH_METHOD, "").split(", ")):
+        kind, _, mode = part.partition(" ")
+        counts[_OPEN[kind]] = mode
+    return counts
 
 
 def same_in_force(settings: Mapping[str, Mapping[str, str]], requested: Collection[str]) -> list[frozenset[str]]:
-    """Return the groups of candidates that are one: whatever was asked for, the same is in force.
+    """Return the groups of two or more candidates with identical effective settings, in the order of their first members.
 
-    Returns:
-        Groups of two or more, in the order of their first members. Variables that identify an instance or are inert count only
-        where they were asked for.
+    Variables that identify an instance or are inert count only where they were requested.
     """
     groups: dict[tuple[tuple[str, str], ...], list[str]] = {}
     for candidate, values in settings.items():
@@ -124,7 +121,7 @@ def same_in_force(settings: Mapping[str, Mapping[str, str]], requested: Collecti
 
 
 def confounds(in_force: Mapping[str, Mapping[str, str]], requested: Collection[str], baseline: str) -> list[Note]:
-    """Return every variable that differs between candidates though nobody asked, those that could explain a difference first.
+    """Return every variable that differs but is not under test, those that could explain a difference first.
 
     Returns:
         Notes with the code `confound` or `inert_confound`. Their data: variable; values by candidate (null where it does not
@@ -139,22 +136,22 @@ def confounds(in_force: Mapping[str, Mapping[str, str]], requested: Collection[s
         owners = {one_name(owner) for owner in _OPENED_BY.get(name, (name,))}
         if owners & named or rules.part_of(name) in requested or rules.identifies_instance(name):
             continue
-        found = {
+        compared = {
             candidate: _comparable(in_force[candidate][name], homes[candidate]) if name in in_force[candidate] else None
             for candidate in order
         }
-        if len(set(found.values())) > 1:
+        if len(set(compared.values())) > 1:
             # Several names of one variable are one confound.
-            notes.setdefault(one_name(name), _confound(name, found, requested, pinning.proposal(name, in_force)))
+            notes.setdefault(one_name(name), _confound(name, compared, requested, pinning.proposal(name, in_force)))
     return sorted(notes.values(), key=lambda note: note.data["inert"])
 
 
-def _confound(name: str, found: Mapping[str, str | None], requested: Collection[str], held: Mapping[str, Value]) -> Note:
+def _confound(name: str, by_candidate: Mapping[str, str | None], requested: Collection[str], held: Mapping[str, Value]) -> Note:
     reason = rules.inert(name)
     rule = rules.FOLLOWS.get(name)
     follows = [variable for variable in rule.of if variable in requested] if rule else []
     held = {} if reason else {variable: value for variable, value in held.items() if variable not in requested}
-    text = f"{name} differs though nobody asked: {_by_value(found)}"
+    text = f"{name} differs though nobody asked: {_by_value(by_candidate)}"
     if follows:
         text += f"; the server derives it from {' and '.join(follows)}"
     if reason:
@@ -163,7 +160,7 @@ def _confound(name: str, found: Mapping[str, str | None], requested: Collection[
         text += f"; --hold keeps it still ({', '.join(f'{variable}={_sized(str(value))}' for variable, value in held.items())})"
     data = {
         "variable": name,
-        "values": dict(found),
+        "values": dict(by_candidate),
         "inert": reason is not None,
         "could_explain": reason is None and not (follows and rule and not rule.gives_resources),
         "reason": reason or "",
@@ -173,10 +170,10 @@ def _confound(name: str, found: Mapping[str, str | None], requested: Collection[
     return Note(code="inert_confound" if reason else "confound", text=text, data=data)
 
 
-def _by_value(found: Mapping[str, str | None]) -> str:
+def _by_value(by_candidate: Mapping[str, str | None]) -> str:
     """Return which value is whose, e.g. `2G for 1, 4; 2304M for 3`."""
     candidates: dict[str | None, list[str]] = {}
-    for candidate, value in found.items():
+    for candidate, value in by_candidate.items():
         candidates.setdefault(value, []).append(candidate)
     return "; ".join(
         f"{'absent' if value is None else _sized(value)} for {', '.join(names)}" for value, names in candidates.items()
@@ -242,8 +239,8 @@ def _directories(values: Mapping[str, str]) -> Sequence[str]:
     """Return an instance's own directories, the longest first; none that others may share, such as /tmp."""
     places = [PurePosixPath(values.get(name, "")) for name in ("datadir", "tmpdir")]
     places += [PurePosixPath(values.get(name, "")).parent for name in ("socket", "pid_file")]
-    own = {str(place) for place in places if place.is_absolute() and len(place.parts) > 3}
-    return sorted(own, key=len, reverse=True)
+    directories = {str(place) for place in places if place.is_absolute() and len(place.parts) > 3}
+    return sorted(directories, key=len, reverse=True)
 
 
 def _comparable(value: str, directories: Iterable[str]) -> str:

@@ -33,12 +33,7 @@ class Allotted(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MemoryRule:
-    """What a variable costs in memory.
-
-    Attributes:
-        text: in a sentence without its full stop.
-        part: what it is called in an estimate, for what is allotted once.
-    """
+    """What a variable costs in memory, in a sentence; `part` is its name in an estimate, for what is allotted once."""
 
     allotted: Allotted
     text: str

@@ -1,13 +1,13 @@
-"""What `mysqld --verbose --help` tells of options beyond the server's own tables: kinds, ranges, blocks, words.
+"""What `mysqld --verbose --help` shows of options beyond the server's own tables: kinds, ranges, blocks, words.
 
-A number that is out of range is brought into it with a warning, so asking for too little and too much tells the range, and
-asking for a number whose binary digits are all ones tells what it is rounded down to. An enumeration takes the numbers of its
-words and prints the words (`words`). What a server printed is read in `help_mode`; here is only what to ask and what it means.
+A number that is out of range is adjusted to it with a warning, so asking for too little and too much shows the range, and
+asking for a number whose binary digits are all ones shows what it is rounded down to. An enumeration takes the numbers of its
+words and prints the words (`choices`). What a server printed is read in `help_mode`; here is what to ask and what it means.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from dialin.model.setting import as_number
@@ -32,30 +32,32 @@ _Step = Callable[[Mapping[str, Variable], Asking], dict[str, Variable]]
 
 
 def completed(catalogue: Catalogue, ask: Ask) -> Catalogue:
-    """Return a catalogue with what its build's help mode tells beyond it; what the server's tables told stands.
+    """Return a catalogue with what its build's help mode shows beyond it; what the server's tables reported stands.
 
-    Where an answer did not come in time nothing is made of the others about the same words or range, and the catalogue is
-    marked as not complete.
+    Where an answer did not come in time, the others about the same words or range are not used, and the catalogue is marked as
+    not complete.
     """
     plain = ask({})
     if not plain.complete:
         return replace(catalogue, complete=plain.answered)
     options = {name: option for name in catalogue.variables if (option := _option(name, plain.options))}
-    found = {
-        name: replace(told, at_start=told.at_start and (name in options or name.removeprefix("skip_") in plain.options))
-        for name, told in catalogue.variables.items()
+    variables = {
+        name: replace(variable, at_start=variable.at_start and (name in options or name.removeprefix("skip_") in plain.options))
+        for name, variable in catalogue.variables.items()
     }
-    # MariaDB's table tells of all its variables whether they are dynamic, and then everything else too.
+    # MariaDB's table says of all its variables whether they are dynamic, and then everything else too.
     asked = {
-        name: _kind_of(told, plain.options.get(options.get(name, ""))) for name, told in found.items() if told.dynamic is None
+        name: _kind_of(variable, plain.options.get(options.get(name, "")))
+        for name, variable in variables.items()
+        if variable.dynamic is None
     }
     complete = True
-    steps: tuple[_Step, ...] = (lambda told, asking: with_choices(told, asking, plain), _with_ranges, _with_blocks)
+    steps: tuple[_Step, ...] = (lambda asked, asking: with_choices(asked, asking, plain), _with_ranges, _with_blocks)
     for step in steps:
         asking = Asking(ask, options)
         asked |= {name: variable for name, variable in step(asked, asking).items() if name not in asking.unanswered}
         complete = complete and not asking.unanswered
-    known = {name: settled(variable) for name, variable in (found | asked).items()}
+    known = {name: settled(variable) for name, variable in (variables | asked).items()}
     return replace(catalogue, variables=known, complete=complete)
 
 
@@ -64,7 +66,7 @@ def _option(name: str, options: Mapping[str, str]) -> str | None:
 
 
 def _kind_of(variable: Variable, takes: str | None) -> Variable:
-    """Return a variable with the kind that its option has (None where it has no option), where nothing was told of it."""
+    """Return a variable with the kind that its option has, where that was not known; `takes` is None where it has no option."""
     default = variable.default or ""
     if variable.kind is not Kind.UNKNOWN:
         return variable
@@ -95,25 +97,25 @@ def _with_ranges(variables: Mapping[str, Variable], ask: Asking) -> dict[str, Va
 
 def _minima(names: Iterable[str], ask: Asking) -> dict[str, int | float]:
     # A zero that the server took and prints otherwise has it choose (back_log), and is in range.
-    found = {name: answer.range_end or 0 for name, answer in ask(dict.fromkeys(names, 0)).items()}
-    below = ask(dict.fromkeys((name for name, least in found.items() if least == 0), -1))
+    minima = {name: answer.range_end or 0 for name, answer in ask(dict.fromkeys(names, 0)).items()}
+    below = ask(dict.fromkeys((name for name, least in minima.items() if least == 0), -1))
     # Elsewhere -1 is read as the largest number of all, and nothing is below zero.
     signed = [name for name, answer in below.items() if answer.limit is None and answer.printed.startswith("-")]
     least = ask(dict.fromkeys(signed, _LEAST))
     negative = {name: answer.number for name, answer in least.items() if answer.number is not None}
-    return found | {name: negative.get(name, -1) for name in signed}
+    return minima | {name: negative.get(name, -1) for name in signed}
 
 
 def _maxima(names: Iterable[str], ask: Asking) -> dict[str, int | float]:
-    told = ask(dict.fromkeys(names, _HUGE))
-    found = {name: end for name, answer in told.items() if (end := answer.range_end) is not None}
-    open_ended = [name for name in told if name not in found]
+    huge = ask(dict.fromkeys(names, _HUGE))
+    maxima = {name: end for name, answer in huge.items() if (end := answer.range_end) is not None}
+    open_ended = [name for name in huge if name not in maxima]
     # 5.5 reads no number so large, and takes -1 for it.
     beyond = ask(dict.fromkeys(open_ended, _UNSIGNED)), ask(dict.fromkeys(open_ended, -1))
     for name in open_ended:
         numbers = [answers[name].number for answers in beyond if name in answers]
-        found[name] = max((number for number in numbers if number is not None and number > _HUGE), default=_HUGE)
-    return found
+        maxima[name] = max((number for number in numbers if number is not None and number > _HUGE), default=_HUGE)
+    return maxima
 
 
 def _with_blocks(variables: Mapping[str, Variable], ask: Asking) -> dict[str, Variable]:
@@ -124,12 +126,12 @@ def _with_blocks(variables: Mapping[str, Variable], ask: Asking) -> dict[str, Va
         if variable.kind is Kind.INTEGER and variable.block is None and (probes := _block_probes(variable))
     }
     answers = [ask({name: probes[turn] for name, probes in asked.items() if turn < len(probes)}) for turn in (0, 1)]
-    found = {}
+    rounded = {}
     for name, probes in asked.items():
         pairs = [(value, given[name].number) for value, given in zip(probes, answers, strict=False) if name in given]
         if len(pairs) == len(probes) and (block := _block(pairs)):
-            found[name] = replace(variables[name], block=block)
-    return found
+            rounded[name] = replace(variables[name], block=block)
+    return rounded
 
 
 def _block_probes(variable: Variable) -> list[int]:
@@ -149,11 +151,10 @@ def _block_probes(variable: Variable) -> list[int]:
     return [value for value in candidates if value]
 
 
-def _block(pairs: Iterable[tuple[int, int | float | None]]) -> int | None:
-    told = list(pairs)
-    if all(value == got for value, got in told):
+def _block(pairs: Sequence[tuple[int, int | float | None]]) -> int | None:
+    if all(value == got for value, got in pairs):
         return None
-    least = min(value for value, _ in told)
+    least = min(value for value, _ in pairs)
     return next(
-        (block for block in _POWERS if block <= least and all(value - value % block == got for value, got in told)), None
+        (block for block in _POWERS if block <= least and all(value - value % block == got for value, got in pairs)), None
     )

@@ -2,7 +2,7 @@
 
 Reading follows the servers' rules: groups, `#` and `;` comments, quotes and their escapes, dashes for underscores, `skip-x`
 and a bare `x`, `!include` and `!includedir`; the last of several lines for one option wins. Read are the groups of every server
-(`[mysqld]`, `[server]`) and those of MariaDB; a group of one version, such as `[mysqld-9.7]`, only where the build is told.
+(`[mysqld]`, `[server]`) and those of MariaDB; a group of one version, such as `[mysqld-9.7]`, is left out with a note.
 Paths in an include are relative to the file that holds it. What belongs to one server only is left out, see `owned`.
 """
 
@@ -15,10 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dialin.errors import UserError
-from dialin.model.build import Flavour, Version
 from dialin.model.setting import Value, as_number, canonical_name, parse_value
 from dialin.variables import owned
-from dialin.variables.aliases import OPTION_OF
+from dialin.variables.aliases import OPTION_OF, checked_name
 
 MAX_SIZE = 1024 * 1024
 """Bytes of an option file; no real one comes near."""
@@ -29,8 +28,7 @@ MAX_DEPTH = 10
 _LONGEST_LINE = 4000
 """Servers read a line in pieces of 4096 bytes and take the second piece for a line of its own."""
 
-_EVERY_SERVER = frozenset({"mysqld", "server"})
-_EVERY_MARIADB = frozenset({"mariadb", "mariadbd", "client-server"})
+_GROUPS = frozenset({"mysqld", "server", "mariadb", "mariadbd", "client-server"})
 _OF_A_VERSION = re.compile(r"(mysqld|mariadb|mariadbd)-[\d.]+")
 _SKIPS_BY_NAME = {
     "skip_external_locking", "skip_grant_tables", "skip_name_resolve", "skip_networking", "skip_replica_start",
@@ -83,13 +81,8 @@ class _Line:
         return UserError(f"{self.path}, line {self.number}: {what}", remedy)
 
 
-def read(path: Path, flavour: Flavour | None = None, version: Version = ()) -> OptionFile:
-    """Read a user's option file as the server would.
-
-    Args:
-        path: the file.
-        flavour: what reads it; None reads the groups of both flavours, but none of a single version.
-        version: of what reads it.
+def read(path: Path) -> OptionFile:
+    """Read a user's option file as a server would.
 
     Raises:
         UserError: the file is missing, unreadable or malformed, or it holds an option that dialin cannot take over; the error
@@ -98,16 +91,15 @@ def read(path: Path, flavour: Flavour | None = None, version: Version = ()) -> O
     setting: dict[str, Value] = {}
     ignored: dict[str, None] = {}
     notes: dict[str, None] = {}
-    groups = _groups(flavour, version)
     for line in _lines(path, (), reader=_SERVERS):
-        if line.group in groups:
+        if line.group in _GROUPS:
             name, value = _option(line, notes)
             if owned.reason(name) or owned.reason_for_value(name, value):
                 ignored[name] = None
             else:
                 setting.pop(name, None)
                 setting[name] = parse_value(value) if value == value.strip() else value
-        elif flavour is None and _OF_A_VERSION.fullmatch(line.group):
+        elif _OF_A_VERSION.fullmatch(line.group):
             notes[f"{line.path}: the group [{line.group}] is of one version and was not read"] = None
     return OptionFile(setting, tuple(ignored), tuple(notes))
 
@@ -149,21 +141,13 @@ def options(path: Path, groups: Collection[str], text: str | None = None) -> lis
     Raises:
         UserError: it is missing, unreadable or malformed.
     """
-    found = []
+    written = []
     for line in _lines(path, (), text, reader=_CLIENTS):
         if line.group in groups:
             name, given, raw = _uncommented(line.text).partition("=")
             plain = name.strip().lower().replace("-", "_").removeprefix("loose_")
-            found.append(Option(plain, _unquoted(raw.strip()) if given else None, line.path))
-    return found
-
-
-def _groups(flavour: Flavour | None, version: Version) -> frozenset[str]:
-    named = _EVERY_SERVER if flavour is Flavour.MYSQL else _EVERY_SERVER | _EVERY_MARIADB
-    if flavour is None or not version:
-        return named
-    number = ".".join(map(str, version[:2]))
-    return named | {f"{group}-{number}" for group in named if group not in ("server", "client-server")}
+            written.append(Option(plain, _unquoted(raw.strip()) if given else None, line.path))
+    return written
 
 
 def _lines(path: Path, within: tuple[Path, ...], text: str | None = None, *, reader: _Reader) -> Iterator[_Line]:
@@ -199,7 +183,7 @@ def _included(line: _Line) -> list[Path]:
     if directive == "!include":
         return [target]
     try:
-        return sorted(found for found in target.iterdir() if found.name.endswith(".cnf"))
+        return sorted(path for path in target.iterdir() if path.name.endswith(".cnf"))
     except OSError as error:
         raise line.fault(f"{target} cannot be read: {error.strerror}", "Correct the line, or take it out") from None
 
@@ -222,7 +206,6 @@ def _text(path: Path, reader: _Reader) -> str:
 
 
 def _option(line: _Line, notes: dict[str, None]) -> tuple[str, str]:
-    """Return the variable that a line sets, and the text of its value."""
     written, given, raw = _uncommented(line.text).partition("=")
     try:
         name = canonical_name(written)
@@ -269,18 +252,15 @@ def _unquoted(text: str) -> str:
 
 def line(name: str, value: Value | None) -> str:
     """Return one line of an option file; see `render`."""
-    written = _written(name, value)
+    written = _write_option(name, value)
     if len(written.encode()) > _LONGEST_LINE:
         raise UserError(f"The value of {name} is too long for an option file", "Give a shorter one")
     return written
 
 
-def _written(name: str, value: Value | None) -> str:
-    try:
-        option = canonical_name(name)
-    except ValueError as error:
-        raise UserError(str(error), "Write it as the server does, like innodb_buffer_pool_size") from None
-    option = OPTION_OF.get(option, option)
+def _write_option(name: str, value: Value | None) -> str:
+    variable = checked_name(name)
+    option = OPTION_OF.get(variable, variable)
     if value is None:
         return option
     text = str(value)

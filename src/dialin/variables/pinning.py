@@ -1,4 +1,4 @@
-"""Keeping still what differs between candidates though nobody asked: which values hold it for all of them alike."""
+"""Pinning what differs between candidates but is not under test: which values make it the same for all of them."""
 
 from __future__ import annotations
 
@@ -19,11 +19,7 @@ _MOST_CHUNKS = 1000
 
 
 def proposal(name: str, in_force: Mapping[str, Mapping[str, str]]) -> dict[str, Value]:
-    """Return what to set for all candidates alike, so that a variable differs no longer.
-
-    Returns:
-        Variables with values; nothing where it cannot be held still.
-    """
+    """Return the values to set for all candidates so that a variable no longer differs; none where it cannot be pinned."""
     if name in (POOL, CHUNK):
         return _pool(in_force)
     rule = rules.FOLLOWS.get(name)

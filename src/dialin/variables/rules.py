@@ -1,4 +1,4 @@
-"""Our own data about variables: what servers do not tell of themselves. Each rule names its source.
+"""Our own data about variables: what servers do not report of themselves. Each rule names its source.
 
 `manual` is the MySQL Reference Manual (8.0 to 9.7, "Server System Variables" and "InnoDB Startup Options and System
 Variables"), `kb` the MariaDB documentation; `read on` means that a running build was seen to do it.
@@ -84,12 +84,7 @@ def at_start(variable: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class DurabilityRule:
-    """How a variable decides what survives a crash.
-
-    Attributes:
-        strength: how safe the values in force are in this respect; higher keeps more.
-        loses: what can be lost with a weaker value, in a sentence without its full stop.
-    """
+    """How a variable decides what survives a crash: a higher strength keeps more, a weaker value can lose what `loses` says."""
 
     variable: str
     strength: Callable[[Mapping[str, str]], float]
@@ -189,7 +184,7 @@ def loses(variable: str) -> str:
     return next((rule.loses for rule in WEAKER if rule.variable == variable), "a crash can lose what the baseline keeps")
 
 
-# What differs without being asked for
+# What differs but is not under test
 
 
 @dataclass(frozen=True, slots=True)

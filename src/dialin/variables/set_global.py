@@ -19,11 +19,7 @@ from dialin.variables.catalogue import Variable
 
 @dataclass(frozen=True, slots=True)
 class AtStartOnly:
-    """Variables that are compared by restarts though they are dynamic.
-
-    Attributes:
-        why: what a variable of them does, without its subject and full stop.
-    """
+    """Variables that are compared by restarts though they are dynamic; `why` lacks its subject and full stop."""
 
     names: re.Pattern[str]
     why: str
@@ -147,17 +143,15 @@ RULES: tuple[AtStartOnly, ...] = (
 
 
 def why_not(name: str, known: Variable | None) -> str | None:
-    """Return why a variable cannot be compared by SET GLOBAL in one server's life, or None where it can.
+    """Return why a variable cannot be compared by SET GLOBAL on one running server, or None where it can.
 
-    Returns:
-        What the variable does, without its subject and full stop: `can be set only when the server starts`.
+    The text lacks its subject and full stop: `can be set only when the server starts`.
     """
     if known is None or known.dynamic is None:
         return "is not known to be one that can be set while the server runs"
     if not known.dynamic or known.default is None:
         return "can be set only when the server starts"
-    rule = rule_of(name)
-    if rule is not None:
+    if (rule := rule_of(name)) is not None:
         return rule.why
     return "decides what prepared data looks like" if name in rules.SHAPES_DATA else None
 

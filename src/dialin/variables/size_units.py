@@ -45,7 +45,7 @@ _UNITS = {
     "innodb_io_capacity": "I/O operations a second",
     "innodb_io_capacity_max": "I/O operations a second",
 }  # fmt: skip
-"""What variables count whose names do not tell; source: manual, of each variable."""
+"""The units of variables whose names do not show them; source: manual, of each variable."""
 
 _ENDINGS = (
     (re.compile(r".*_(buffer|chunk|block|page|file|log_file|write_ahead|read)_size"), BYTES),
@@ -56,7 +56,7 @@ _ENDINGS = (
 
 
 def unit_of(variable: str) -> str | None:
-    """Return what the number of a variable counts, e.g. `bytes`; None where neither its name nor a rule tells."""
+    """Return what the number of a variable counts, e.g. `bytes`; None where neither its name nor a rule says."""
     if variable in _UNITS:
         return _UNITS[variable]
     return next((unit for ending, unit in _ENDINGS if ending.fullmatch(variable)), None)
@@ -76,6 +76,11 @@ def with_letter(number: float) -> str:
     if number >= _LARGE and power - number <= close:
         return f"just under {_whole(power)}"
     return _whole(number)
+
+
+def plain_number(number: float) -> str:
+    """Return a number without a fraction of zero."""
+    return str(int(number)) if number == int(number) else str(number)
 
 
 def about(size: float) -> str:

@@ -35,7 +35,7 @@ class Target:
 class Second:
     """What a driver reports of one second, or of one run of a timed query, which takes `seconds`.
 
-    Rates are per second, the percentile in milliseconds; `codes` are the errors by the server's number, where the driver tells.
+    Rates are per second, the percentile in milliseconds; `codes` are the errors by the server's number, where it is known.
     """
 
     number: int
@@ -51,7 +51,7 @@ class Second:
 
 
 def digest_of(paths: Iterable[Path]) -> str:
-    """Return what the texts of files amount to.
+    """Return a digest of the texts of files.
 
     Raises:
         UserError: one cannot be read.
@@ -72,19 +72,15 @@ class Load(Protocol):
             WorkloadError: the driver died, or reported an error that ends it.
             ServerError: the server hung.
         """
-        ...
 
     def cpu_seconds(self) -> float:
         """Return the CPU seconds, user and system, that the driver has used so far."""
-        ...
 
     def facts(self) -> Mapping[str, float]:
-        """Return what the load tells of itself, by name; empty where it tells nothing."""
-        ...
+        """Return figures of the load itself, by name; empty where there are none."""
 
     def stop(self) -> None:
         """End the load; it is gone when this returns."""
-        ...
 
 
 class Dataset(ABC):
@@ -134,7 +130,7 @@ class LoadSource(ABC):
         """
 
     def digest(self) -> str:
-        """Return what its own file amounts to, so that another text is noticed; empty where it has none.
+        """Return a digest of its own file, so that another text is noticed; empty where it has none.
 
         Raises:
             UserError: the file cannot be read.

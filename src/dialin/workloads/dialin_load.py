@@ -29,7 +29,7 @@ from dialin.workloads.sysbench_workloads import (
 )
 
 _MADE = 2
-"""Counts the ways in which the driver made the tables of sysbench's workloads: 2 since as many are told as are made."""
+"""Counts the ways in which the driver made the tables of sysbench's workloads: 2 since it reports as many as it makes."""
 
 _RECONNECT_FOR = 1
 """Seconds without any connection after which the driver ends: a trial whose server died has failed."""
@@ -40,11 +40,11 @@ _KEEPS_ITS_SIZE = (_NOOP,)
 """Workloads of dialin-load's own whose data neither grows nor drains."""
 
 _BYTES_OF_OTHERS = 256 * 1024**2
-"""What the data of a workload is reckoned with whose options tell its size, which only the driver understands."""
+"""Assumed for the data of workloads whose size is set by options that only the driver understands."""
 
 _TPCC_LIKE = "tpcc-like"
 _TPCC_SIZES = {"warehouses": 1, "districts": 10, "customers": 3000, "items": 100_000}
-"""The sizes of tpcc-like that tell how much data it has, with their defaults (crates/dialin-load/workloads/tpcc-like.toml)."""
+"""The sizes of tpcc-like that decide how much data it has, and their defaults (crates/dialin-load/workloads/tpcc-like.toml)."""
 
 _BYTES_AN_ITEM, _BYTES_A_STOCK, _BYTES_A_CUSTOMER = 180, 440, 2620
 """Of tpcc-like, as measured on MySQL 9.7: an item, its stock in a warehouse, a customer with the orders of the beginning."""
@@ -55,12 +55,7 @@ _RECENT = 10
 
 
 class DialinLoad(Workload):
-    """A workload of dialin-load with its sizes.
-
-    Args:
-        spec: the load of the study.
-        binary: the program; None for the one that is installed.
-    """
+    """A workload of dialin-load with its sizes; `binary` is the program, None for the one that is installed."""
 
     def __init__(self, spec: WorkloadSpec, binary: Path | None = None) -> None:
         self._spec = spec
@@ -68,11 +63,6 @@ class DialinLoad(Workload):
 
     @cached_property
     def _binary(self) -> Path:
-        """The program.
-
-        Raises:
-            UserError: it is not there.
-        """
         return self._asked_binary or load_binary.need()
 
     @property
@@ -108,7 +98,7 @@ class DialinLoad(Workload):
         # It reads the workload with its options, and refuses what it does not know.
         done = self._call("show", self._spec.name, "--json", *self._options(self._spec.threads))
         if done.returncode != 0:
-            fault = _said(done.stdout)
+            fault = _find_fault(done.stdout)
             raise UserError(fault.what, fault.remedy)
 
     def check_account(self, account: Account) -> None:
@@ -119,19 +109,9 @@ class DialinLoad(Workload):
         """
         dialin_load_account.check(account)
 
-    def _call(self, *words: str, timeout: float = 60.0) -> subprocess.CompletedProcess[str]:
+    def _call(self, *words: str) -> subprocess.CompletedProcess[str]:
         try:
-            return subprocess.run(
-                [self._binary, *words],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                errors="replace",
-                timeout=timeout,
-                env=private.environment(),
-                check=False,
-            )
+            return driver_process.call([self._binary, *words], private.environment())
         except (OSError, subprocess.TimeoutExpired) as error:
             raise UserError(f"dialin-load cannot be run: {error}", f"See that `{self._binary} --version` works") from error
 
@@ -159,7 +139,7 @@ class DialinLoad(Workload):
         return facts
 
     def digest(self) -> str:
-        """Return what a workload file's text amounts to; empty for a workload that the driver brings.
+        """Return a digest of a workload file's text; empty for a workload that the driver brings.
 
         Raises:
             UserError: the file cannot be read.
@@ -193,7 +173,6 @@ class DialinLoad(Workload):
         return "smaller sizes of the workload (--workload-option)"
 
     def _options(self, threads: int) -> list[str]:
-        """Return the options of the workload, as the driver takes them."""
         options: dict[str, object] = {}
         if self._is_sysbenchs:
             options["threads"] = threads
@@ -212,11 +191,11 @@ class DialinLoad(Workload):
         """
         account = dialin_load_account.options(target.account, target.directory, target.database)
         words = [str(self._binary), "prepare", self._spec.name, *account, "--json", *self._options(self._spec.threads)]
-        said = driver_process.prepare("dialin-load", words, target.directory, private.environment())
-        if said is not None:
-            fault = _said(said)
+        output = driver_process.prepare("dialin-load", words, target.directory, private.environment())
+        if output is not None:
+            fault = _find_fault(output)
             raise WorkloadError(
-                f"dialin-load could not prepare its data: {fault.what}", fault.remedy, _in_short(said) or fault.what
+                f"dialin-load could not prepare its data: {fault.what}", fault.remedy, _without_stream(output) or fault.what
             )
 
     def start(self, target: Target, *, threads: int, seed: int, cpus: str | None) -> DialinLoadRun:
@@ -230,12 +209,7 @@ class DialinLoad(Workload):
 
 
 class DialinLoadRun:
-    """A running dialin-load.
-
-    Args:
-        driver: the process.
-        percentile: which one of latency is wanted.
-    """
+    """A running dialin-load; `percentile` is that of latency."""
 
     def __init__(self, driver: DriverProcess, percentile: int) -> None:
         self._driver = driver
@@ -254,21 +228,21 @@ class DialinLoadRun:
         """Return the next second's report, or None where none came in time.
 
         Raises:
-            WorkloadError: the driver ended, or told an error that ends it.
+            WorkloadError: the driver ended, or reported an error that ends it.
         """
         try:
-            told: Report | Fault | None = self._driver.read(self._understood, timeout)
+            report: Report | Fault | None = self._driver.read(self._parse, timeout)
         except EndedError as ended:
-            fault = _said(ended.words)
-            raise WorkloadError(f"dialin-load ended by itself: {fault.what}", fault.remedy, _in_short(ended.words)) from None
-        if isinstance(told, Fault):
-            raise WorkloadError(f"dialin-load: {told.what}", told.remedy, f"{told.what}\n{told.remedy}")
-        if told is None:
+            fault, tail = _find_fault(ended.words), _without_stream(ended.words)
+            raise WorkloadError(f"dialin-load ended by itself: {fault.what}", fault.remedy, tail) from None
+        if isinstance(report, Fault):
+            raise WorkloadError(f"dialin-load: {report.what}", report.remedy, f"{report.what}\n{report.remedy}")
+        if report is None:
             return None
-        self._count(told)
-        return told.second
+        self._count(report)
+        return report.second
 
-    def _understood(self, line: str) -> Report | Fault | None:
+    def _parse(self, line: str) -> Report | Fault | None:
         return parse(line, self._percentile)
 
     def _count(self, report: Report) -> None:
@@ -313,24 +287,21 @@ class DialinLoadRun:
 
 
 def _tpcc_bytes(options: Mapping[str, str]) -> int:
-    """Return about how many bytes tpcc-like's data takes with these sizes."""
-    told = {name: options.get(name, "") for name in _TPCC_SIZES}
-    sizes = {name: int(text) if text.isdecimal() else _TPCC_SIZES[name] for name, text in told.items()}
+    texts = {name: options.get(name, "") for name in _TPCC_SIZES}
+    sizes = {name: int(text) if text.isdecimal() else _TPCC_SIZES[name] for name, text in texts.items()}
     customers = sizes["districts"] * sizes["customers"]
     each = sizes["items"] * _BYTES_A_STOCK + customers * _BYTES_A_CUSTOMER
     return sizes["items"] * _BYTES_AN_ITEM + sizes["warehouses"] * each
 
 
-def _in_short(text: str) -> str:
-    """Return what the driver said but the lines of its stream, of which each is long."""
+def _without_stream(text: str) -> str:
     return "\n".join(line for line in text.splitlines() if not line.startswith("{"))
 
 
-def _said(text: str) -> Fault:
-    """Return what the driver said at its end: its error, or its last words."""
+def _find_fault(text: str) -> Fault:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     for line in reversed(lines):
-        if isinstance(told := parse(line), Fault):
-            return told
+        if isinstance(fault := parse(line), Fault):
+            return fault
     last = [line for line in lines if not line.startswith("{")]
     return Fault((last or ["it said nothing"])[-1][:300], "See its log")

@@ -1,4 +1,4 @@
-"""How dialin-load is told whom to log in as: the password in a private file, never on its command line."""
+"""The account that dialin-load logs in with: the password in a private file, never on its command line."""
 
 from __future__ import annotations
 
@@ -42,20 +42,20 @@ def check(account: Account) -> None:
 
 def options(account: Account, directory: Path, database: str) -> list[str]:
     """Return dialin-load's options for an account, after writing down in a directory what must not stand on a command line."""
-    found = []
+    words = []
     if account.password:
         path = directory / CONFIG
         private.write(path, f'[client]\npassword = "{_escaped(account.password)}"\n')
-        found.append(f"--defaults-file={path}")
+        words.append(f"--defaults-file={path}")
     if account.socket is not None:
-        found.append(f"--socket={account.socket}")
+        words.append(f"--socket={account.socket}")
     else:
-        found += [f"--host={account.host}", f"--port={account.port}"]
-    found += [f"--user={account.user}", f"--database={database}", f"--ssl-mode={account.tls.mode}"]
+        words += [f"--host={account.host}", f"--port={account.port}"]
+    words += [f"--user={account.user}", f"--database={database}", f"--ssl-mode={account.tls.mode}"]
     for part, option in _FILES:
         if given := getattr(account.tls, part):
-            found.append(f"--ssl-{option}={_path(given)}")
-    return found
+            words.append(f"--ssl-{option}={_path(given)}")
+    return words
 
 
 def _escaped(password: str) -> str:

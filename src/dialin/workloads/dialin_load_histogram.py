@@ -24,11 +24,7 @@ _LARGEST = 16 * 1024**2
 
 
 def quantile(text: str, share: float) -> float | None:
-    """Return the value that a share of all counted ones do not exceed, in the histogram's unit; None where it holds none.
-
-    Args:
-        text: the histogram.
-        share: above 0, at most 1.
+    """Return the value that a share (0 to 1) of the counted ones do not exceed, in the histogram's unit; None for an empty one.
 
     Raises:
         ValueError: the text is something else.
@@ -40,9 +36,9 @@ def quantile(text: str, share: float) -> float | None:
     digits, least = head[3], head[4]
     if head[0] & ~_WORD != _COOKIE or not 1 <= digits <= 5 or least < 1:
         raise ValueError("is a histogram of another kind")
-    found = list(_counted(counts))
-    wanted = max(1, math.ceil(share * sum(count for _, count in found) - 1e-9))
-    for index, count in found:
+    by_index = list(_counted(counts))
+    wanted = max(1, math.ceil(share * sum(count for _, count in by_index) - 1e-9))
+    for index, count in by_index:
         wanted -= count
         if wanted <= 0:
             return _value(index, digits, least)

@@ -26,12 +26,7 @@ WITH_ONE_TABLE = ("select_random_points", "select_random_ranges")
 
 
 def _specify(request: LoadRequest) -> WorkloadSpec:
-    """Return the load of a study; the sizes of workload files are named by their authors, as they like.
-
-    Raises:
-        UserError: something does not fit.
-    """
-    if request.name not in SYSBENCH_SCRIPTS:
+    if request.name not in SYSBENCH_SCRIPTS:  # the sizes of a workload file have the names that its author gave them
         request.refuse_table_sizes("Give its own sizes as --workload-option NAME=VALUE (docs/workload-files.md tells them)")
         return request.spec(load_binary.NAME, request.options)
     options = request.options_spelled(kebab)

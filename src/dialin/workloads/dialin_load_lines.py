@@ -15,13 +15,7 @@ _NS_A_MS = 1e6
 
 @dataclass(frozen=True, slots=True)
 class Timers:
-    """How punctual the driver's own timers were in a second.
-
-    Attributes:
-        count: how many went off.
-        late_ms: how late they went off together, in milliseconds.
-        most_ms: how late the latest did.
-    """
+    """How many timers of the driver went off in a second, how late they were in all, and how late the latest was."""
 
     count: int
     late_ms: float
@@ -30,11 +24,9 @@ class Timers:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a second came to: for the study, and of the driver itself.
+    """The figures of a second: for the study, and of the driver itself.
 
     Attributes:
-        second: for the study.
-        timers: the driver's own.
         dropped: transactions that were due and not begun, because too many waited.
         unprepared: statements that a connection sends as text from then on, because the server had no room to prepare them.
         unfinished: transactions that were open or waited for a connection at the end of the second.
@@ -55,68 +47,58 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Why the driver ended.
-
-    Attributes:
-        what: what happened.
-        remedy: what to do about it.
-    """
+    """Why the driver ended, and what to do about it."""
 
     what: str
     remedy: str
 
 
 def parse(line: str, percentile: int = 95) -> Report | Fault | None:
-    """Read a line; None where it is neither a second nor an error.
-
-    Args:
-        line: as it was written.
-        percentile: which one of latency is wanted.
-    """
+    """Read a line, with this percentile of latency; None where it is neither a second nor an error."""
     if not line.startswith("{"):
         return None
     try:
-        told = json.loads(line)
-        if told["type"] == "second":
-            return _report(told, percentile)
-        if told["type"] == "error":
-            return Fault(str(told["what"]), str(told["remedy"]))
+        fields = json.loads(line)
+        if fields["type"] == "second":
+            return _report(fields, percentile)
+        if fields["type"] == "error":
+            return Fault(str(fields["what"]), str(fields["remedy"]))
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
     return None
 
 
-def _report(told: Mapping[str, Any], percentile: int) -> Report:
-    seconds = float(told["seconds"]) or 1.0
-    statements, timers = told["statements"], told["timers"]
+def _report(fields: Mapping[str, Any], percentile: int) -> Report:
+    seconds = float(fields["seconds"]) or 1.0
+    statements, timers = fields["statements"], fields["timers"]
     second = Second(
-        number=int(told["second"]),
-        tps=told["transactions"] / seconds,
+        number=int(fields["second"]),
+        tps=fields["transactions"] / seconds,
         reads=statements["read"] / seconds,
         writes=statements["write"] / seconds,
         other=statements["other"] / seconds,
-        latency_ms=_latency(told, percentile),
-        errors=sum(told["errors"].values()) / seconds,
-        reconnects=told["reconnects"] / seconds,
-        codes={int(code): count / seconds for code, count in told["errors"].items()},
+        latency_ms=_latency(fields, percentile),
+        errors=sum(fields["errors"].values()) / seconds,
+        reconnects=fields["reconnects"] / seconds,
+        codes={int(code): count / seconds for code, count in fields["errors"].items()},
     )
     count = int(timers["count"])
     return Report(
         second,
         Timers(count, count * float(timers["late_mean"] or 0.0), float(timers["late_max"] or 0.0)),
-        int(told["dropped"]),
-        int(told["unprepared"]),
-        int(told["unfinished"]),
-        float(told["oldest_ms"] or 0.0),
-        float(told["latency"]["max"] or 0.0),
-        float(told["failed"]["max"] or 0.0),
+        int(fields["dropped"]),
+        int(fields["unprepared"]),
+        int(fields["unfinished"]),
+        float(fields["oldest_ms"] or 0.0),
+        float(fields["latency"]["max"] or 0.0),
+        float(fields["failed"]["max"] or 0.0),
     )
 
 
-def _latency(told: Mapping[str, Any], percentile: int) -> float:
-    """Return the percentile in milliseconds; the driver tells some of them, where there are enough values; 0 without any."""
-    ready = told["latency"].get(f"p{percentile}")
+def _latency(fields: Mapping[str, Any], percentile: int) -> float:
+    """Return the percentile in milliseconds; the driver reports some of them, where there are enough values; 0 without any."""
+    ready = fields["latency"].get(f"p{percentile}")
     if ready is not None:
         return float(ready)
-    units = quantile(told["latency_histogram"], percentile / 100)
-    return (units or 0.0) * float(told["histogram_unit_ns"]) / _NS_A_MS
+    units = quantile(fields["latency_histogram"], percentile / 100)
+    return (units or 0.0) * float(fields["histogram_unit_ns"]) / _NS_A_MS

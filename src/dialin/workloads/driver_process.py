@@ -18,9 +18,30 @@ from dialin.servers.processes import spawn, tail
 _LOG_LIMIT = 16 * 1024**2
 """Bytes of a driver's output that are kept, so that one that floods fills no disk."""
 
+_CALL_LIMIT = 60.0
 _PREPARE_LIMIT = 6 * 3600.0
 
 _Read = TypeVar("_Read")
+
+
+def call(words: Sequence[str | Path], environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    """Run a driver's short command to its end; its errors are in its output.
+
+    Raises:
+        OSError: it cannot be started.
+        subprocess.TimeoutExpired: it did not end within a minute.
+    """
+    return subprocess.run(
+        words,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        timeout=_CALL_LIMIT,
+        env=environment,
+        check=False,
+    )
 
 
 def prepare(driver: str, words: Sequence[str], directory: Path, environment: Mapping[str, str]) -> str | None:
@@ -43,11 +64,7 @@ def prepare(driver: str, words: Sequence[str], directory: Path, environment: Map
 
 
 class EndedError(Exception):
-    """The driver ended by itself.
-
-    Args:
-        words: the last lines that it printed.
-    """
+    """The driver ended by itself; `words` are the last lines that it printed."""
 
     def __init__(self, words: str) -> None:
         super().__init__(words)
@@ -55,14 +72,7 @@ class EndedError(Exception):
 
 
 class DriverProcess:
-    """A running driver; what it prints is kept in a log and read a line at a time.
-
-    Args:
-        process: the driver.
-        output: the end of the pipe that its words come from.
-        log: where they are kept.
-        monotonic: tells the time.
-    """
+    """A running driver; what it prints comes from the pipe `output`, is kept in a log and read a line at a time."""
 
     def __init__(
         self,
@@ -85,14 +95,7 @@ class DriverProcess:
     def start(
         cls, arguments: Sequence[str], directory: Path, *, cpus: str | None, environment: Mapping[str, str]
     ) -> DriverProcess:
-        """Start a driver; its log and its process number are kept in a directory.
-
-        Args:
-            arguments: the program and its arguments.
-            directory: a private one.
-            cpus: the CPUs that it may use, as `0-3,8`; None for all.
-            environment: what it inherits.
-        """
+        """Start a driver on some CPUs, as `0-3,8`, or all; its log and its PID are kept in a private directory."""
         read_end, write_end = os.pipe()
         try:
             process = spawn(arguments, directory, "load", write_end, cpus=cpus, environment=environment)
@@ -100,12 +103,8 @@ class DriverProcess:
             os.close(write_end)
         return cls(process, read_end, directory / "load.log")
 
-    def read(self, understood: Callable[[str], _Read], timeout: float) -> _Read | None:
-        """Return the next line as it is understood, leaving out those that are not; None where none came in time.
-
-        Args:
-            understood: reads a line; None where it is something else.
-            timeout: seconds.
+    def read(self, parse: Callable[[str], _Read], timeout: float) -> _Read | None:
+        """Return what `parse` makes of the next line, skipping those that it returns None for; None after `timeout` seconds.
 
         Raises:
             EndedError: the driver ended.
@@ -114,8 +113,8 @@ class DriverProcess:
         while True:
             while b"\n" in self._pending:
                 line, self._pending = self._pending.split(b"\n", 1)
-                if (found := understood(line.decode("utf-8", "replace"))) is not None:
-                    return found
+                if (parsed := parse(line.decode("utf-8", "replace"))) is not None:
+                    return parsed
             ready, _, _ = select.select([self._output], [], [], max(0.0, limit - self._monotonic()))
             if not ready:
                 return None

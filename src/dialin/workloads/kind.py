@@ -97,14 +97,7 @@ class WorkloadKind:
 
 
 def option_error(kind: str, error: ValidationError, model: type[BaseModel], see: str = "") -> UserError:
-    """Return the first mistake in the options of a workload.
-
-    Args:
-        kind: the name of its kind.
-        error: what the model of its options refused.
-        model: that model.
-        see: where the options are documented; without it the error names them.
-    """
+    """Return the first mistake in the options of a workload; it names them all, unless `see` says where they are documented."""
     first = error.errors(include_url=False)[0]
     key = str(first["loc"][0]) if first["loc"] else ""
     names = f"It has {', '.join(option_names(model))}"

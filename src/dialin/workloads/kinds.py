@@ -37,10 +37,7 @@ def kind_named(name: str) -> WorkloadKind:
 
 
 def find_kind(workload: str) -> tuple[WorkloadKind, str]:
-    """Return the kind of a workload, and the workload's name there.
-
-    Args:
-        workload: as a study names it. A kind with a colon in front, as in `sysbench:oltp_read_only`, decides.
+    """Return the kind of a workload, and the workload's name there; a prefix, as in `sysbench:oltp_read_only`, decides.
 
     Raises:
         UserError: the kind in front does not apply it, and another one does.

@@ -22,11 +22,7 @@ REMEDY = f"Install it with dialin (make setup, or pip install; both build it wit
 
 
 def find(environment: Mapping[str, str] = os.environ, python: str = sys.executable) -> Path | None:
-    """Return the program: the one that the environment names, else that beside Python, else that on PATH; None where it is not.
-
-    Args:
-        environment: `DIALIN_LOAD` and `PATH` are looked at.
-        python: the interpreter beside which packages install their programs.
+    """Return the program that the environment names, else the one beside Python, else that on PATH; None where it is missing.
 
     Raises:
         UserError: what the environment names is no program.
@@ -35,8 +31,8 @@ def find(environment: Mapping[str, str] = os.environ, python: str = sys.executab
     if asked == WITHOUT:
         return None
     if asked:
-        if found := _program(Path(asked).expanduser().absolute()):
-            return found
+        if program := _program(Path(asked).expanduser().absolute()):
+            return program
         raise UserError(f"{VARIABLE} names {asked}, which is no program", "Correct its path, or unset it")
     if python and (beside := _program(Path(python).absolute().parent / NAME)):
         return beside
@@ -50,8 +46,8 @@ def need(environment: Mapping[str, str] = os.environ, python: str = sys.executab
     Raises:
         UserError: it is not there.
     """
-    if found := find(environment, python):
-        return found
+    if program := find(environment, python):
+        return program
     if environment.get(VARIABLE) == WITHOUT:
         raise UserError(f"{VARIABLE}={WITHOUT} says to do without {NAME}", "Unset it")
     raise UserError(f"{NAME} is not installed", REMEDY)

@@ -1,4 +1,4 @@
-"""A study's load stays what it began with: the same file, and the same driver where it goes on."""
+"""A study's load stays what it began with: the same file, and the same driver where it is resumed."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def check(spec: StudySpec, begun: Mapping[str, Any], workload: Workload) -> None
 
 
 def later(begun: Mapping[str, Any], version: str) -> dict[str, Any]:
-    """Return what is to be written down where another driver goes on than the one before; nothing where it is the same."""
+    """Return what is to be written down where another driver resumes the study; nothing where it is the same."""
     since = [*begun.get(_LATER, ())]
     before = [begun[_FIRST], *since][-1] if _FIRST in begun else version
     return {} if version == before else {_LATER: [*since, version]}
 
 
-def told(begun: Mapping[str, Any]) -> str:
-    """Return that several drivers applied a study's load; empty where one did."""
+def describe_drivers(begun: Mapping[str, Any]) -> str:
+    """Return the sentence that several drivers applied a study's load; empty where one did."""
     since: Sequence[str] = begun.get(_LATER, ())
     if not since:
         return ""
@@ -55,5 +55,5 @@ def told(begun: Mapping[str, Any]) -> str:
 
 def notes(begun: Mapping[str, Any]) -> list[Note]:
     """Return a warning where several drivers applied a study's load."""
-    text = told(begun)
+    text = describe_drivers(begun)
     return [Note(code="driver_changed", text=text, data={"drivers": [begun[_FIRST], *begun[_LATER]]})] if text else []

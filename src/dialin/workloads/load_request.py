@@ -21,11 +21,9 @@ class LoadRequest:
         asked: the workload as a study file names it, with a prefix where that decides its kind.
         name: the workload, or the path of its file.
         threads: numbers of connections that work at once, in ascending order.
-        tables: tables to prepare.
-        table_size: rows of each.
+        table_size: rows of each table.
         rand_type: the distribution that row numbers are drawn from.
         rate: transactions per second; 0 for as many as possible.
-        percentile: of latency.
         options: further options of the workload, as they are written.
         by_second: names of the given options of the method that count seconds of a trial.
     """
@@ -63,15 +61,7 @@ class LoadRequest:
         tables: int = DEFAULT_TABLES,
         table_size: int = DEFAULT_TABLE_SIZE,
     ) -> WorkloadSpec:
-        """Return the load.
-
-        Args:
-            kind: the name of its kind.
-            options: of the workload, as its driver takes them.
-            threads: the kind's default.
-            tables: the same.
-            table_size: the same.
-        """
+        """Return the load, with the options as the driver takes them, and the kind's defaults of the others."""
         levels = self.threads or (threads,)
         return WorkloadSpec(
             name=self.name,

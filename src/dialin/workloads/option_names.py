@@ -1,4 +1,4 @@
-"""How options of a workload may be named."""
+"""The names that options of a workload may have."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SIZE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def check_options(names: Iterable[str], *, of_file: bool) -> None:
-    """Make sure that options of a workload have names that a driver can be told.
+    """Make sure that options of a workload have names that a driver accepts.
 
     Args:
         names: of the options.

@@ -1,4 +1,4 @@
-"""What load drivers must not learn from elsewhere, nor tell others: passwords in their environment and in files."""
+"""Passwords that load drivers must not read from elsewhere, nor show to others: in their environment and in files."""
 
 from __future__ import annotations
 

@@ -30,16 +30,11 @@ from dialin.workloads.sysbench_workloads import (
 )
 
 _MADE = 2
-"""Counts the ways in which data was made: 2 since tables that begin empty are told from those with rows."""
+"""Counts the ways in which data was made: 2 since tables that begin empty are distinguished from those with rows."""
 
 
 class Sysbench(Workload):
-    """A sysbench script with its sizes.
-
-    Args:
-        spec: the load of the study.
-        binary: the sysbench to run.
-    """
+    """A sysbench script with its sizes."""
 
     def __init__(self, spec: WorkloadSpec, binary: str = "sysbench") -> None:
         self._spec = spec
@@ -76,7 +71,7 @@ class Sysbench(Workload):
                 )
 
     def check_account(self, account: Account) -> None:
-        """Make sure that sysbench can log in as an account: not every password and not every use of TLS can be told to it.
+        """Make sure that sysbench can log in as an account: it takes neither every password nor every use of TLS.
 
         Raises:
             UserError: it cannot.
@@ -85,8 +80,11 @@ class Sysbench(Workload):
 
     @cached_property
     def _known_options(self) -> frozenset[str]:
-        """The script's own options, as it tells them; underscores and dashes are the same to sysbench."""
-        done = self._call("help")
+        """The script's own options, by its help; underscores and dashes are the same to sysbench."""
+        try:
+            done = driver_process.call([self._binary, self._script, "help"], self._environment)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise WorkloadError(f"sysbench cannot be run: {error}", "See that `sysbench --version` works") from error
         return frozenset(
             match.replace("_", "-") for match in re.findall(r"^\s+--([a-z][a-z0-9_-]*)", done.stdout, re.MULTILINE)
         )
@@ -98,22 +96,6 @@ class Sysbench(Workload):
         if self._own_script is None:
             return inherited
         return {**inherited, "LUA_PATH": f"{self._own_script.absolute().parent}/?.lua;{inherited.get('LUA_PATH', ';')}"}
-
-    def _call(self, *words: str, timeout: float = 60.0) -> subprocess.CompletedProcess[str]:
-        try:
-            return subprocess.run(
-                [self._binary, self._script, *words],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                errors="replace",
-                timeout=timeout,
-                env=self._environment,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise WorkloadError(f"sysbench cannot be run: {error}", "See that `sysbench --version` works") from error
 
     @property
     def _script(self) -> str:
@@ -137,7 +119,7 @@ class Sysbench(Workload):
         return facts
 
     def digest(self) -> str:
-        """Return what the texts of a script of one's own and of all that lie beside it, which it may load, amount to.
+        """Return a digest of a script of one's own and of all scripts beside it, which it may load.
 
         Raises:
             UserError: one cannot be read.
@@ -238,7 +220,7 @@ class SysbenchLoad:
         return self._driver.cpu_seconds()
 
     def facts(self) -> Mapping[str, float]:
-        """Return nothing: sysbench tells nothing of itself that lasts."""
+        """Return nothing: sysbench reports no figures of itself."""
         return {}
 
     def stop(self) -> None:

@@ -1,4 +1,4 @@
-"""How sysbench is told whom to log in as: the password in a private file, never on its command line, and TLS by files."""
+"""The account that sysbench logs in with: the password in a private file, never on its command line, and TLS by files."""
 
 from __future__ import annotations
 
@@ -52,44 +52,40 @@ def options(account: Account, directory: Path) -> dict[str, object]:
     Raises:
         UserError: see `check`.
     """
-    found: dict[str, object] = {}
+    words: dict[str, object] = {}
     if account.password:
         path = directory / CONFIG
         private.write(path, _password_line(account.password))
-        found["config-file"] = path
+        words["config-file"] = path
     if account.socket is not None:
-        found["mysql-socket"] = account.socket
+        words["mysql-socket"] = account.socket
     else:
         # The client library takes the name localhost for a unix socket.
-        found["mysql-host"] = "127.0.0.1" if account.host == "localhost" else account.host
-        found["mysql-port"] = account.port
-    found["mysql-user"] = account.user
+        words["mysql-host"] = "127.0.0.1" if account.host == "localhost" else account.host
+        words["mysql-port"] = account.port
+    words["mysql-user"] = account.user
     if _takes_tls(account):
         for name, file in _tls_files(account).items():
             link = directory / name
             link.unlink(missing_ok=True)
             link.symlink_to(file)
-        found["mysql-ssl"] = "on"
-    return found
+        words["mysql-ssl"] = "on"
+    return words
 
 
 def remedy(words: str) -> str:
-    """Return what to do about the last words of a sysbench that could not log in."""
+    """Return what to do about the last lines of a sysbench that could not log in."""
     return next((what for sign, what in _REMEDIES if sign in words), "See its log")
 
 
 def _takes_tls(account: Account) -> bool:
-    """Tell whether the load is encrypted: where that is required; on a socket, which nobody listens in on, where it can be."""
+    """Return whether TLS is used: where it is required; on a socket, which nobody listens in on, where it can be."""
     can = all(getattr(account.tls, part) for part in _TLS_FILES)
     return account.tls.is_required and (account.socket is None or can)
 
 
 def _password_line(password: str) -> str:
-    """Return the line of a configuration file that holds a password; sysbench knows quotes there, and no escapes.
-
-    Raises:
-        UserError: the password cannot be written so.
-    """
+    """Return the line of a configuration file that holds a password; sysbench knows quotes there, and no escapes."""
     quote = next((each for each in ('"', "'") if each not in password), "")
     bare = not quote and password[0] not in "#'\"" and not any(each in ", " or each.isspace() for each in password)
     line = f"mysql-password={quote}{password}{quote}\n"
@@ -102,12 +98,8 @@ def _password_line(password: str) -> str:
 
 
 def _tls_files(account: Account) -> dict[str, Path]:
-    """Return the files that sysbench needs for TLS, by the names under which it looks for them.
-
-    Raises:
-        UserError: one is not given, or cannot be read.
-    """
-    found = {}
+    """Return the files that sysbench needs for TLS, by the names under which it looks for them."""
+    files = {}
     for part, name in _TLS_FILES.items():
         given = getattr(account.tls, part)
         if not given:
@@ -118,8 +110,8 @@ def _tls_files(account: Account) -> dict[str, Path]:
         path = Path(given).expanduser().absolute()
         if not os.access(path, os.R_OK):
             raise UserError(f"ssl-{_OPTION[part]} {path} cannot be read", "Correct the path, or its permissions")
-        found[name] = path
-    return found
+        files[name] = path
+    return files
 
 
 _OPTION = {"ca": "ca", "certificate": "cert", "key": "key"}

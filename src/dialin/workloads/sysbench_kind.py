@@ -18,11 +18,6 @@ _NAME = "sysbench"
 
 
 def _specify(request: LoadRequest) -> WorkloadSpec:
-    """Return the load of a study.
-
-    Raises:
-        UserError: something does not fit.
-    """
     options = request.options_spelled(kebab)
     check_request(request, options)
     return request.spec(_NAME, options)

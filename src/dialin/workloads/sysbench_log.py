@@ -41,13 +41,7 @@ _COLUMNS = 6
 
 @dataclass(frozen=True, slots=True)
 class _Format:
-    """One form of interval report.
-
-    Attributes:
-        pattern: what a report looks like, without groups.
-        width: how many numbers it has.
-        columns: where among them each column of the table stands; -1 where it is missing.
-    """
+    """A form of interval report of `width` numbers; `columns` are the places of the table's columns among them, -1 for none."""
 
     pattern: re.Pattern[bytes]
     width: int
@@ -74,7 +68,7 @@ _EVENT = re.compile(
     rb"^(?P<banner>sysbench \d[^\r\n]{0,200})"
     rb"|^(?P<fatal>(?:FATAL|PANIC): [^\r\n]{1,500})"
     rb"|^(?P<option>[A-Z][A-Za-z ]{2,60}: +[^\r\n]{1,200}|Report intermediate results every [^\r\n]{1,80})"
-    rb"|^(?P<summary>[ \t]+(?:transactions|ignored errors|total time|avg|approx\. +\d+ +percentile|\d{1,3}(?:st|nd|rd|th)"
+    rb"|^(?P<summary>[ \t]+(?:transactions|ignored errors|total time|approx\. +\d+ +percentile|\d{1,3}(?:st|nd|rd|th)"
     rb" percentile): +[^\r\n]{1,100})"
     rb"|--(?:max-)?time[= ](?P<time>\d{1,9})\b",
     re.MULTILINE,
@@ -92,7 +86,6 @@ class Summary:
         tps: transactions per second.
         seconds: how long the run took.
         latency_ms: the percentile of transaction latency; None where it is not printed.
-        mean_latency_ms: the mean of it.
         percentile: which one `latency_ms` is.
         errors: errors that were ignored, in all; None where they are not printed.
     """
@@ -101,7 +94,6 @@ class Summary:
     tps: float
     seconds: float | None = None
     latency_ms: float | None = None
-    mean_latency_ms: float | None = None
     percentile: int | None = None
     errors: int | None = None
 
@@ -182,14 +174,12 @@ def parse_chunks(chunks: Iterable[bytes]) -> tuple[Log, ...]:
         rows += len(starts)
         figures.frombytes(table.tobytes())
     table = np.frombuffer(figures).reshape(-1, _COLUMNS) if figures else np.empty((0, _COLUMNS))
-    return tuple(_log(table[begin:end], own) for begin, end, own in _runs(table[:, 0], events) if _is_run(begin, end, own))
+    runs = [run for run in _runs(table[:, 0], events) if _is_run(*run)]
+    return tuple(_log(table[begin:end], of_run) for begin, end, of_run in runs)
 
 
 def read(path: Path, member: str | None = None) -> LogFile:
     """Read a log, or one in a zip archive, as a stream: memory is taken for its figures only.
-
-    Returns:
-        What it holds; no runs where nothing in it is sysbench's.
 
     Raises:
         UserError: it cannot be read, is cut short, or is larger than any log.
@@ -261,7 +251,7 @@ def _runs(times: _Array, events: list[_Event]) -> list[tuple[int, int, list[_Eve
     begins = sorted([*banners, *back])
     if not begins or begins[0] > 0:
         begins = [0, *begins]
-    own: list[list[_Event]] = [[] for _ in begins]
+    grouped: list[list[_Event]] = [[] for _ in begins]
     current, has_banner = 0, False
     for event in events:
         row, kind, _ = event
@@ -269,16 +259,16 @@ def _runs(times: _Array, events: list[_Event]) -> list[tuple[int, int, list[_Eve
             commands = []
             if has_banner or row > 0:
                 current = begins.index(row, current + 1)
-                while own[current - 1] and own[current - 1][-1][:2] == (row, "time"):
-                    commands.append(own[current - 1].pop())
-            own[current] += commands
+                while grouped[current - 1] and grouped[current - 1][-1][:2] == (row, "time"):
+                    commands.append(grouped[current - 1].pop())
+            grouped[current] += commands
             has_banner = True
         else:
             position = row if kind in _HEADER_KINDS else row - 1
             while current + 1 < len(begins) and begins[current + 1] <= position and begins[current + 1] not in banners:
                 current += 1
-        own[current].append(event)
-    return list(zip(begins, [*begins[1:], len(times)], own, strict=True))
+        grouped[current].append(event)
+    return list(zip(begins, [*begins[1:], len(times)], grouped, strict=True))
 
 
 def _is_run(begin: int, end: int, events: list[_Event]) -> bool:
@@ -342,7 +332,6 @@ def _summary(events: list[_Event]) -> Summary | None:
         tps=total[1] if len(total) > 1 else total[0] / seconds if seconds else 0.0,
         seconds=seconds,
         latency_ms=percentile[1] if len(percentile) > 1 else None,
-        mean_latency_ms=first("avg"),
         percentile=int(percentile[0]) if percentile else None,
         errors=None if errors is None else int(errors),
     )

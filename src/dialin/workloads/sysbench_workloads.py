@@ -45,12 +45,7 @@ _WITH_KEYS = ("tables", "table-size", "threads", "rand-type")
 
 @dataclass(frozen=True, slots=True)
 class SysbenchTables:
-    """The tables that a workload prepares.
-
-    Attributes:
-        count: how many tables.
-        rows: of each.
-    """
+    """The tables that a workload prepares; `rows` are those of each."""
 
     count: int
     rows: int
@@ -69,11 +64,8 @@ class SysbenchTables:
 def tables_of(spec: WorkloadSpec, with_one_table: Collection[str] = ()) -> SysbenchTables:
     """Return the tables that a workload prepares.
 
-    `oltp_insert` starts with empty tables where it numbers its rows itself: it could meet those that are there.
-
-    Args:
-        spec: the load.
-        with_one_table: names of workloads for which its driver prepares one table only.
+    `oltp_insert` starts with empty tables where it numbers its rows itself: it could meet those that are there. The driver
+    prepares one table only for the workloads `with_one_table`.
     """
     if spec.name == BULK_INSERT:
         return SysbenchTables(spec.threads, 0)

@@ -5,29 +5,29 @@ from pathlib import Path
 import pytest
 
 from dialin.errors import UserError
-from dialin.servers.install.clients import Arrival, SystemClients, directory_megabytes, missing, telling_line
+from dialin.servers.install.clients import Arrival, Clients, directory_megabytes, missing, telling_line
 
 
 def test_what_a_client_prints_is_returned():
-    assert SystemClients(print).run(["sh", "-c", "echo out; echo err >&2; echo $LC_ALL"]) == "out\nerr\nC\n"
+    assert Clients(print).run(["sh", "-c", "echo out; echo err >&2; echo $LC_ALL"]) == "out\nerr\nC\n"
 
 
 def test_a_client_that_fails_is_told_in_its_own_telling_line():
     script = "echo Reading; echo 'E: Unable to locate package nothing'; echo 'W: more words'; exit 100"
     with pytest.raises(UserError, match="sh failed: E: Unable to locate package nothing"):
-        SystemClients(print).run(["sh", "-c", script])
+        Clients(print).run(["sh", "-c", script])
 
 
 def test_a_missing_client_is_told_with_what_brings_it():
     with pytest.raises(UserError, match="dialin-no-such-client is not on this machine"):
-        SystemClients(print).run(["dialin-no-such-client"])
+        Clients(print).run(["dialin-no-such-client"])
     assert missing("mvn").remedy == "as root: apt-get install maven"
 
 
 def test_how_much_has_arrived_is_told_while_a_client_works(tmp_path: Path):
     (tmp_path / "before").write_bytes(b"x" * 7_000_000)
     said: list[str] = []
-    clients = SystemClients(said.append, interval=0.02)
+    clients = Clients(said.append, interval=0.02)
     script = f"head -c 3000000 /dev/zero > {tmp_path}/part; until [ -e {tmp_path}/enough ]; do :; done"
 
     def say(line: str) -> None:
@@ -35,7 +35,7 @@ def test_how_much_has_arrived_is_told_while_a_client_works(tmp_path: Path):
         if line == "  3 of 50 MB":
             (tmp_path / "enough").touch()
 
-    clients = SystemClients(say, interval=0.02)
+    clients = Clients(say, interval=0.02)
     clients.run(["sh", "-c", script], arrival=Arrival(tmp_path, 50.0))
     assert said[-1] == "  3 of 50 MB"
 

@@ -13,7 +13,7 @@ from dialin.model.build import Build, BuildReference, Flavour
 from dialin.paths import Home
 from dialin.servers.builds import discover
 from dialin.servers.install.apt import AptServer
-from dialin.servers.install.clients import Clients, Say, SystemClients
+from dialin.servers.install.clients import Clients, Say
 from dialin.servers.install.installable import INSTALLABLE, Installable, installable
 from dialin.servers.install.installer import exclusively, install, remove, to_remove
 from dialin.servers.install.manifest import MANIFEST, Layout, installed
@@ -194,7 +194,7 @@ def test_a_client_that_outlives_its_dialin_keeps_the_lock(home: Home, tmp_path: 
     home.builds.mkdir(parents=True)
     lock = home.builds / ".lock"
     script = f"touch {tmp_path}/began; until [ -e {tmp_path}/enough ]; do :; done"
-    client = threading.Thread(target=SystemClients(print).run, args=(["sh", "-c", script],))
+    client = threading.Thread(target=Clients(print).run, args=(["sh", "-c", script],))
     with exclusively(home, print):
         client.start()
         while not (tmp_path / "began").exists():

@@ -32,12 +32,12 @@ def reasons(query: Query, variables: Mapping[str, str], clock: Clock, *, not_oth
         UserError: the account may not see what others do.
     """
     check_sees_others(query)
-    own = (int(query("SELECT CONNECTION_ID()")[0][0]), not_others)
-    before = {session.id: session for session in sessions(query) if session.id not in own}
-    asked = _questions(query)
+    ours = (int(query("SELECT CONNECTION_ID()")[0][0]), not_others)
+    before = {session.id: session for session in sessions(query) if session.id not in ours}
+    statements = _questions(query)
     clock.sleep(WATCHED)
-    sent = _questions(query) - asked - 1  # this second look is a statement itself
-    after = {session.id: session for session in sessions(query) if session.id not in own}
+    sent = _questions(query) - statements - 1  # this second look is a statement itself
+    after = {session.id: session for session in sessions(query) if session.id not in ours}
     ended = [number for number in before.keys() - after.keys() if before[number].is_idle]
     connections = [session for number, session in (before | after).items() if number not in ended]
     # Each of them ended by a last command.
@@ -71,38 +71,38 @@ def _questions(query: Query) -> int:
 
 
 def _replication(connections: Sequence[ServerSession]) -> list[str]:
-    found = []
+    signs = []
     replicas = [session for session in connections if session.command.startswith("Binlog Dump")]
     if replicas:
-        found.append(f"{counted(len(replicas), 'replica')} of it read its binary log ({_names(replicas)})")
+        signs.append(f"{counted(len(replicas), 'replica')} of it read its binary log ({_names(replicas)})")
     if any(session.user == "system user" and session.command != "Daemon" for session in connections):
-        found.append("it is a replica, and its replication runs")
-    return found
+        signs.append("it is a replica, and its replication runs")
+    return signs
 
 
 def _clusters(query: Query, variables: Mapping[str, str]) -> list[str]:
-    found = []
+    signs = []
     if group := variables.get("group_replication_group_name"):
-        found.append(f"it is set up as a member of the replication group {visible(group)}")
+        signs.append(f"it is set up as a member of the replication group {visible(group)}")
     if (status(query, "wsrep_connected") or "OFF").upper() == "ON":
-        found.append(f"it is a node of the Galera cluster {visible(variables.get('wsrep_cluster_name', ''))}")
-    return found
+        signs.append(f"it is a node of the Galera cluster {visible(variables.get('wsrep_cluster_name', ''))}")
+    return signs
 
 
 def _clients(connections: Sequence[ServerSession], sent: int) -> list[str]:
     clients = [session for session in connections if session.is_client]
-    found = []
+    signs = []
     if clients:
         busy = sum(not session.is_idle for session in clients)
         what = f"{busy} of them at work" if busy else "idle at the moment"
-        found.append(f"{counted(len(clients), 'other connection')} to it: {_names(clients)}; {what}")
+        signs.append(f"{counted(len(clients), 'other connection')} to it: {_names(clients)}; {what}")
     if sent:
-        found.append(f"others sent it {counted(sent, 'statement')} within {WATCHED:g} s")
-    return found
+        signs.append(f"others sent it {counted(sent, 'statement')} within {WATCHED:g} s")
+    return signs
 
 
 def _names(connections: Sequence[ServerSession]) -> str:
     names = Counter(f"{visible(session.user)} from {visible(session.host) or 'nowhere'}" for session in connections)
-    told = [f"{name} ({count})" if count > 1 else name for name, count in names.most_common(_MOST_NAMED)]
-    rest = len(names) - len(told)
-    return listed([*told, f"{rest} more"] if rest else told)
+    named = [f"{name} ({count})" if count > 1 else name for name, count in names.most_common(_MOST_NAMED)]
+    rest = len(names) - len(named)
+    return listed([*named, f"{rest} more"] if rest else named)

@@ -10,7 +10,7 @@ from dialin.model.build import Flavour, Version
 from dialin.text import visible
 
 Facts = Mapping[str, str | int]
-"""What tells a server from others: `build`, `hostname`, `port`, `datadir` and `uuid`."""
+"""What identifies a server: `build`, `hostname`, `port`, `datadir` and `uuid`."""
 
 _IDENTITY = ("hostname", "port", "datadir", "uuid")
 
@@ -53,7 +53,7 @@ class AttachedBuild:
 
     @property
     def facts(self) -> dict[str, str | int]:
-        """What tells the server from others."""
+        """What identifies the server."""
         return {
             "build": self.id,
             "hostname": self.hostname,
@@ -64,7 +64,7 @@ class AttachedBuild:
 
 
 def differences(expected: Facts, actual: Facts) -> list[str]:
-    """Return by what one server is not the other; the build is none of it, for a server may be upgraded."""
+    """Return the facts in which two servers differ; the build does not count, for a server may be upgraded."""
     return [name for name in _IDENTITY if expected[name] != actual[name]]
 
 

@@ -10,7 +10,7 @@ from dialin.model.query import Query
 from dialin.servers.connection import RefusedError
 
 LOCK = "dialin study"
-"""The name of the lock that whoever studies a server, or puts it back, holds there (GET_LOCK)."""
+"""The name of the lock (GET_LOCK) on the server that a dialin holds while it studies the server or puts it back."""
 
 _LONGEST_IDLE = 86_400
 """Seconds after which the server ends a connection of which nothing is heard; what died with its network is gone by then."""

@@ -27,7 +27,7 @@ SYSTEM_FILES = (Path("/etc/my.cnf"), Path("/etc/mysql/my.cnf"))
 SOCKETS = tuple(
     map(Path, ("/run/mysqld/mysqld.sock", "/var/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock", "/tmp/mysql.sock"))  # noqa: S108
 )
-"""Where servers listen unless told otherwise: Debian's, Red Hat's, and upstream's own places."""
+"""Where servers listen by default: Debian's, Red Hat's, and upstream's own places."""
 
 _PORT = 3306
 _NO = ("0", "off", "false", "no", "disabled")
@@ -138,8 +138,8 @@ def _read_login_paths(gathered: _Gathered, login_path: str | None, path: Path) -
         return
     if login_path is not None and not options[login_path]:
         raise UserError(f"{path} has no login path {login_path}", _MAKE_LOGIN_PATH)
-    for found in options.values():
-        gathered.take(found)
+    for group_options in options.values():
+        gathered.take(group_options)
 
 
 _MAKE_LOGIN_PATH = "`mysql_config_editor print --all` lists them, `mysql_config_editor set --login-path=NAME` makes one"

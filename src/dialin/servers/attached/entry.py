@@ -21,17 +21,18 @@ class UndoEntry:
     """What one study changes on one server.
 
     Attributes:
-        owner: the process number of the dialin that wrote it.
+        owner: the PID of the dialin that wrote it.
         machine: the machine that it runs on; see `servers.origin.machine`.
         attachment: where the account is found, its paths absolute.
         place: how the server was reached: socket, or host and port, and user.
         server: which server it is: build, hostname, port, datadir, uuid.
         before: every variable as the server showed it.
         exact: those that are to be changed, as SET takes them back.
-        given: by variable, the value that dialin gave it last, and what that came to; those before it too while it is pending.
+        given: by variable, the value that dialin set last, and the value in force after that; earlier ones too while it is
+            pending.
         moved: variables that changed along with them.
-        pending: variables that are being set, so that what they come to is not known yet.
-        others: what others had changed by then, and is not dialin's.
+        pending: variables that are being set, whose values in force are not known yet.
+        others: the values that others had set by then.
         persisted: variables with values for the next start, and what those were before; None for those that had none.
         at_start: those of them that dialin gave one.
         persisted_here: the value that dialin persisted last, by variable; empty where it took one out. While that is not read
@@ -83,23 +84,23 @@ class UndoEntry:
                 sent to this server.
         """
         file, login_path = self.attachment.get("defaults_file"), self.attachment.get("login_path")
-        found = find_account(Path(file) if file else None, login_path, environment)
+        account = find_account(Path(file) if file else None, login_path, environment)
         place = self.place
-        if (found.user, found.host) != (place["user"], place["host"]):
+        if (account.user, account.host) != (place["user"], place["host"]):
             raise UserError(
                 f"{self.where} was changed as {place['user']} at {place['host']}, and the client's options are about "
-                f"{found.user} at {found.host} now",
+                f"{account.user} at {account.host} now",
                 f"Bring {file or 'the option files, the login path or the environment'} back to what the study began with",
             )
         socket = place["socket"]
-        return replace(found, socket=Path(str(socket)) if socket else None, port=int(place["port"] or 0))
+        return replace(account, socket=Path(str(socket)) if socket else None, port=int(place["port"] or 0))
 
 
 def read(path: Path) -> UndoEntry | None:
     """Return the entry of a file, or None where there is none; raise UserError where it cannot be read."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        return UndoEntry(**{each.name: found[each.name] for each in fields(UndoEntry) if each.name in found})
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        return UndoEntry(**{each.name: stored[each.name] for each in fields(UndoEntry) if each.name in stored})
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError) as error:
@@ -108,11 +109,6 @@ def read(path: Path) -> UndoEntry | None:
             f"{path} says what dialin changed on a server, and cannot be read: {why}",
             f"Mend it, or put that server back by hand and give it up: dialin restore --forget {path.stem}",
         ) from None
-
-
-def facts(build: AttachedBuild) -> dict[str, str | int]:
-    """Return what tells a server from others."""
-    return build.facts
 
 
 def check_same_server(entry: UndoEntry, attached: Attached) -> None:

@@ -72,12 +72,9 @@ def _put_back_persisted(
 
 
 def _still_in_force(entry: UndoEntry, values: Mapping[str, str], persisted: Mapping[str, str | None]) -> list[str]:
-    """Say which values of dialin's the server keeps until its next start, and what that will set, a line each.
+    """Return the values of dialin's that the server keeps until its next start, and what that will set, a line each.
 
-    Args:
-        entry: what was written down.
-        values: every variable as it is now.
-        persisted: what somebody else persisted, by variable; None where they took out what was persisted.
+    `values` are all variables now, `persisted` what somebody else persisted: None where they removed what was persisted.
     """
     return [
         f"{name}: {_shown(values[name])} from the study is in force until the server is restarted; it then starts with "
@@ -135,8 +132,8 @@ def _drop_schema(entry: UndoEntry, attached: Attached, lines: list[str], faults:
         return
     try:
         with attached.to_change() as (query, _):
-            if said := schemas.drop(query, entry.schema, entry.id, made=entry.schema_made):
-                lines.append(said)
+            if line := schemas.drop(query, entry.schema, entry.id, made=entry.schema_made):
+                lines.append(line)
     except DialinError as error:
         faults.append(error.what)
 
@@ -155,7 +152,7 @@ def _to_look_at(entry: UndoEntry, now: Mapping[str, str]) -> list[str]:
 
 
 def _is_ours(entry: UndoEntry, name: str, value: str) -> bool:
-    """Tell whether a value came of what dialin did, or may have where that is not written down."""
+    """Return whether dialin caused a value, or may have where that is not written down."""
     if is_known(entry, name, value) or (entry.restarted and entry.as_started is None):
         return True
     return bool(entry.pending) and entry.others.get(name) != value

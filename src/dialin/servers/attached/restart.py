@@ -18,7 +18,7 @@ _LINES = 20
 
 
 def split_command(command: str) -> list[str]:
-    """Return a restart command in words, as a shell would part it.
+    """Return a restart command in words, as a shell would split it.
 
     Raises:
         UserError: it has none, or its quotes do not close.

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from dialin.clock import Clock
 from dialin.errors import DialinError, ServerError, UserError
@@ -18,11 +19,13 @@ from dialin.servers.assign import Scope, Wanted, assign, exact_values, is_dynami
 from dialin.servers.attached import activity, restart, server_process
 from dialin.servers.attached.attached_build import AttachedBuild, Facts, check_same
 from dialin.servers.attached.claim import Claim
-from dialin.servers.attached.journal import Journal
 from dialin.servers.capabilities import Capability, has
 from dialin.servers.connection import connect, global_variables, status
 from dialin.servers.processes import identity
 from dialin.servers.setter import Setter
+
+if TYPE_CHECKING:
+    from dialin.servers.attached.undo_journal import WrittenJournal
 
 PATIENCE = 600.0
 """Seconds that a server may take to come into force with a value, or to answer again after a restart."""
@@ -30,7 +33,7 @@ PATIENCE = 600.0
 _POLL = 0.1
 
 _SAME_START = 2.0
-"""Seconds by which the starts that two readings of Uptime tell may differ and still be one."""
+"""Seconds by which the starts that two readings of Uptime imply may differ and still be one."""
 
 
 class Attached:
@@ -51,7 +54,7 @@ class Attached:
         self._noticed: dict[str, str] = {}
         self._bound: Facts | None = None
         self.patience = patience
-        self.journal: Journal | None = None
+        self.journal: WrittenJournal | None = None
         self.claim = Claim(self.connect)
 
     @property
@@ -97,8 +100,8 @@ class Attached:
     def pid(self) -> int | None:
         """Its process on this machine; None where it is gone, or runs elsewhere."""
         if self._process is None:
-            found = self._find_process()
-            self._process = (found, identity(found)) if found else None
+            number = self._find_process()
+            self._process = (number, identity(number)) if number else None
         if self._process is None or identity(self._process[0]) != self._process[1]:
             return None
         return self._process[0]
@@ -160,12 +163,12 @@ class Attached:
     def set_global(self, setting: Wanted) -> dict[str, str]:
         """Set variables of the running server, None meaning NULL, and wait until they are in force.
 
-        Variables that limit each other are set again until nothing changes any more. Where a variable that moved along with an
-        earlier setting has not its own value, all begin from what they were before the study, so that what comes of a setting
-        does not depend on those before it.
+        Variables that limit each other are set again until nothing changes any more. Where a variable that changed along with
+        an earlier setting does not have its own value, all begin from their values before the study, so that the effect of a
+        setting does not depend on those before it.
 
         Returns:
-            What is in force of them, read right after the last of them was set; the server may have rounded it.
+            Their values in force, read right after the last of them was set; the server may have rounded them.
         """
         journal = self._must_have_journal()
         wanted = {self._variable(name): value for name, value in setting.items()}
@@ -191,11 +194,7 @@ class Attached:
         return {name: setter.last_read[name] for name in wanted if name in setter.last_read}
 
     def bring_back(self, wanted: Wanted) -> dict[str, DialinError]:
-        """Set variables of the running server to what they were, each as far as it goes.
-
-        Returns:
-            Why a variable could not be set, by its name.
-        """
+        """Set variables of the running server to what they were; returns the errors of those that were refused, by name."""
         with self.to_change() as (query, _):
             return self._setter(query).set_what_can_be(wanted)
 
@@ -221,8 +220,8 @@ class Attached:
         """
         if not self._persisted_here:
             return {}
-        found = self._must_have_journal().persisted_by_others(self.persisted())
-        fresh = {name: values for name, values in found.items() if self._noticed.get(name) != values[1]}
+        changed = self._must_have_journal().persisted_by_others(self.persisted())
+        fresh = {name: values for name, values in changed.items() if self._noticed.get(name) != values[1]}
         self._noticed |= {name: theirs for name, (_, theirs) in fresh.items()}
         return fresh
 
@@ -301,11 +300,10 @@ class Attached:
             return False
         if now > started + _SAME_START:
             return True
-        if known is not None and (found := self._find_process()) is not None:
-            return found != known
-        return False
+        number = self._find_process() if known is not None else None
+        return number is not None and number != known
 
-    def _must_have_journal(self) -> Journal:
+    def _must_have_journal(self) -> WrittenJournal:
         if self.journal is None:
             raise RuntimeError("an attached server is changed only when its undo is written down")
         return self.journal

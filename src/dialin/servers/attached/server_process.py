@@ -13,7 +13,7 @@ from dialin.servers.account import Account
 from dialin.servers.processes import identity, tail
 
 _SAME_START = 10.0
-"""Seconds by which the start of a process and the one that its server tells by Uptime may differ."""
+"""Seconds by which the start of a process and the one that its server reports by Uptime may differ."""
 
 
 def find(account: Account, variables: Mapping[str, str], started: Callable[[], float]) -> int | None:
@@ -51,7 +51,7 @@ def log_tail(account: Account, variables: Mapping[str, str]) -> str:
 
 
 def _listener(path: Path) -> int | None:
-    """Return the process that listens on a unix socket, as the kernel tells it; None where it is not of this machine's own."""
+    """Return the process that listens on a unix socket, by the kernel; None where it is not of this PID namespace."""
     with sockets.socket(sockets.AF_UNIX) as probe:
         try:
             probe.settimeout(3)

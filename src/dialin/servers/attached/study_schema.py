@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from dialin.errors import UserError
 from dialin.model.query import Query
-from dialin.servers.connection import RefusedError
+from dialin.servers.connection import RefusedError, quoted
 
 MARK = "dialin_made_this"
 """A table that says which entry of the undo log a schema belongs to."""
@@ -62,7 +62,7 @@ def empty(query: Query, name: str, owner: str) -> None:
     query("SET SESSION foreign_key_checks = 0")
     for table in tables:
         if table != MARK:
-            query(f"DROP TABLE `{name}`.`{table.replace('`', '``')}`")
+            query(f"DROP TABLE `{name}`.{quoted(table)}")
 
 
 def drop(query: Query, name: str, owner: str, *, made: bool) -> str | None:
@@ -84,8 +84,8 @@ def drop(query: Query, name: str, owner: str, *, made: bool) -> str | None:
 
 
 def _tables(query: Query, name: str) -> list[str]:
-    found = query("SELECT table_name FROM information_schema.tables WHERE table_schema = %s", (name,))
-    return [str(table) for (table,) in found]
+    rows = query("SELECT table_name FROM information_schema.tables WHERE table_schema = %s", (name,))
+    return [str(table) for (table,) in rows]
 
 
 def _is_marked(query: Query, name: str, tables: list[str], owner: str) -> bool:

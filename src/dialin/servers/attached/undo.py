@@ -57,7 +57,7 @@ class UndoLog:
         return self._read()[0]
 
     def unreadable(self) -> dict[str, DialinError]:
-        """Return what is to be said of the entries that cannot be read, by their names."""
+        """Return the errors of the entries that cannot be read, by their names."""
         return self._read()[1]
 
     def _read(self) -> tuple[list[UndoEntry], dict[str, DialinError]]:
@@ -98,11 +98,11 @@ class UndoLog:
         """Write down what is needed to put a server back; from here on `attached` may be changed.
 
         Args:
-            attached: the server; what it is changed by is written down from now on.
+            attached: the server; every change to it is written down from now on.
             attachment: where its account was found.
             names: every variable that will be set.
             schema: a schema that `make_schema` will make, to be dropped when this is undone.
-            restart: variables will be set that take a restart.
+            restart: whether variables will be set that take a restart.
 
         Raises:
             UserError: the server is being studied already, or was left changed, or lacks a variable, or the schema is there
@@ -122,7 +122,7 @@ class UndoLog:
     def _begin(
         self, attached: Attached, attachment: Attachment, names: Collection[str], schema: str | None, *, restart: bool
     ) -> UndoEntry:
-        """Claim the server, look at it, and write that down; it is let go of where that fails."""
+        # The server is released where this fails.
         self._check_free(attached.build)
         attached.claim.take()
         entry = None
@@ -258,7 +258,7 @@ class UndoLog:
             os.umask(before)
 
     def _write_if_possible(self, entry: UndoEntry) -> None:
-        """Write an entry while it is undone: a disk that is full must not keep the server from being put back."""
+        # A disk that is full must not keep the server from being put back.
         with suppress(DialinError):
             self._write(entry)
 
@@ -307,7 +307,6 @@ def _describe(
 
 @contextmanager
 def _as_user_errors(directory: Path) -> Iterator[None]:
-    """Say in words what the file system does not let dialin do."""
     try:
         yield
     except OSError as error:

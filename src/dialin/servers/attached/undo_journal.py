@@ -13,7 +13,11 @@ from dialin.variables import rules
 
 
 class WrittenJournal:
-    """Writes down what is about to be changed on one server; see `journal.Journal`."""
+    """Writes down what is about to be changed on one server, on disk before it returns.
+
+    Each method raises `DialinError` where that cannot be written, and `ValueError` where what a variable was before is not
+    written down, so that nothing is changed then.
+    """
 
     def __init__(self, entry: UndoEntry, write: Callable[[UndoEntry], None]) -> None:
         self.entry = entry
@@ -28,31 +32,31 @@ class WrittenJournal:
             raise ValueError(f"what {listed(missing)} was before is not written down")
 
     def about_to_set(self, wanted: Wanted, now: Mapping[str, str]) -> None:
-        """See `journal.Journal`."""
+        """Note the values that the running server is about to be given, and which of all its values `now` are not dialin's."""
         entry = self.entry
         self._must_cover(wanted, entry.exact)
         others = {name: value for name, value in entry.differing(now).items() if not is_known(entry, name, value)}
         self._save(given=_joined(entry.given, wanted), pending=sorted({*entry.pending, *wanted}), others=others)
 
     def was_set(self, in_force: Mapping[str, str]) -> None:
-        """See `journal.Journal`."""
+        """Note what changed by that: variables that were set, and those that the server changed along with them."""
         changed = {name: value for name, value in in_force.items() if not rules.is_identity(name)}
         moved = sorted({*self.entry.moved, *(name for name in changed if name not in self.entry.exact)})
-        # Of values that were given before nothing is kept: one that comes back was set by somebody else.
-        asked = {name: self.entry.given[name][-1:] for name in self.entry.pending if name in changed}
-        given = _joined({**self.entry.given, **{name: [] for name in changed}, **asked}, changed)
+        # Values that were given before are dropped: one that comes back was set by somebody else.
+        newest = {name: self.entry.given[name][-1:] for name in self.entry.pending if name in changed}
+        given = _joined({**self.entry.given, **{name: [] for name in changed}, **newest}, changed)
         self._save(given=given, moved=moved, pending=[], others={})
 
     def before(self, wanted: Wanted) -> Wanted:
-        """See `journal.Journal`."""
+        """Return the values of these variables before the study."""
         return {name: self.entry.exact[name] for name in wanted}
 
     def moved(self) -> Wanted:
-        """See `journal.Journal`."""
+        """Return the values, before the study, of the variables that the server changed along with others so far."""
         return {name: self.entry.before[name] for name in self.entry.moved if name in self.entry.before}
 
     def about_to_persist(self, wanted: Wanted) -> None:
-        """See `journal.Journal`."""
+        """Note the values that the next start is about to be given."""
         self._must_cover(wanted, self.entry.persisted)
         self._save(
             given=_joined(self.entry.given, wanted),
@@ -61,11 +65,11 @@ class WrittenJournal:
         )
 
     def was_persisted(self, wanted: Wanted, persisted: Mapping[str, str]) -> None:
-        """See `journal.Journal`."""
+        """Note the values that the server shows as persisted after that; `persisted` holds all of them."""
         self._save(persisted_here={**self.entry.persisted_here, **{name: [persisted.get(name, "")] for name in wanted}})
 
     def persisted_by_others(self, persisted: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-        """See `journal.Journal`."""
+        """Return what dialin left for the next start and what is there, by variable that others changed since."""
         return {
             name: (values[-1], persisted.get(name, ""))
             for name, values in self.entry.persisted_here.items()
@@ -73,15 +77,15 @@ class WrittenJournal:
         }
 
     def about_to_restart(self) -> None:
-        """See `journal.Journal`."""
+        """Note that values which were set at run time are about to be lost."""
         self._save(restarted=True, as_started=None)
 
     def was_restarted(self, now: Mapping[str, str]) -> None:
-        """See `journal.Journal`."""
+        """Note all values as the restart left them."""
         self._save(as_started=self.entry.differing(now))
 
     def schema_was_made(self) -> None:
-        """Note that the schema is there, and is dialin's."""
+        """Note that dialin made the schema."""
         self._save(schema_made=True)
 
 

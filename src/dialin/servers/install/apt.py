@@ -72,7 +72,7 @@ class AptPackages:
 
     Attributes:
         leave_out: patterns of packages that the closure names but a server does without.
-        alone: without what they depend on.
+        alone: whether to leave out what they depend on.
         instead: a build that comes from elsewhere, for a machine that cannot have these.
     """
 
@@ -127,17 +127,19 @@ class AptPackages:
             # One of several archives may fail while the others have the package.
             trouble = error.what
         try:
-            found = parse_uris(clients.run([*apt, "install", "--print-uris", "--yes", "--no-install-recommends", *self.names]))
+            packages = parse_uris(
+                clients.run([*apt, "install", "--print-uris", "--yes", "--no-install-recommends", *self.names])
+            )
         except UserError as error:
-            found, trouble = [], trouble or error.what
-        if not any(each.name == self.names[0] for each in found):
+            packages, trouble = [], trouble or error.what
+        if not any(each.name == self.names[0] for each in packages):
             raise UserError(
                 f"This machine's mirror offers no {self.names[0]} of Debian {self.suite}: {trouble}",
                 f"Try again if the network failed; {self._remedy()}",
             )
         if self.alone:
-            return [each for each in found if each.name in self.names]
-        return [each for each in found if not any(fnmatchcase(each.name, pattern) for pattern in self.leave_out)]
+            return [each for each in packages if each.name in self.names]
+        return [each for each in packages if not any(fnmatchcase(each.name, pattern) for pattern in self.leave_out)]
 
 
 def parse_uris(listing: str) -> list[Package]:
@@ -168,12 +170,7 @@ def _is_here(store: Path, package: Package) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class AptServer:
-    """A server from one of Debian's releases.
-
-    Attributes:
-        packages: the package that has the server, first of its names.
-        drop: files and directories of the package that a sandbox does without.
-    """
+    """A server from the first of some packages of Debian, without the files and directories in `drop`."""
 
     packages: AptPackages
     binary: str

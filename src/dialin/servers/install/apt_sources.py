@@ -21,12 +21,7 @@ _ONE_LINE = re.compile(r"deb\s+(?:\[(?P<options>[^\]]*)\]\s+)?(?P<uri>\S+)\s+(?P
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """One suite of one archive.
-
-    Attributes:
-        suite: e.g. `bookworm-security`.
-        options: what else the entry says, by field name in lower case: the key that signs it, for one.
-    """
+    """One suite (`bookworm-security`) of one archive; `options` are other fields, by name in lower case, as `signed-by`."""
 
     uri: str
     suite: str
@@ -38,43 +33,43 @@ def read_archives(directory: Path = Path("/etc/apt")) -> list[Archive]:
     """Return every binary archive of the machine's apt configuration; files that cannot be read are left out."""
     parts = directory / "sources.list.d"
     files = [directory / "sources.list", *sorted(parts.glob("*.list")), *sorted(parts.glob("*.sources"))]
-    found: list[Archive] = []
+    archives: list[Archive] = []
     for file in files:
         try:
             text = file.read_text(encoding="utf-8", errors="replace")
         except OSError:
             continue
-        found += parse_stanzas(text) if file.suffix == ".sources" else parse_lines(text)
-    return found
+        archives += parse_stanzas(text) if file.suffix == ".sources" else parse_lines(text)
+    return archives
 
 
 def parse_lines(text: str) -> list[Archive]:
     """Read the one-line format of `sources.list`."""
-    found = []
+    archives = []
     for line in text.splitlines():
         match = _ONE_LINE.fullmatch(line.partition("#")[0].strip())
         if not match or match["uri"].startswith("cdrom:"):
             continue
         options = dict(part.partition("=")[::2] for part in shlex.split(match["options"] or ""))
-        kept = {_LONG_NAMES.get(name.lower(), name.lower()): value for name, value in options.items()}
-        found.append(Archive(match["uri"], match["suite"], tuple(match["components"].split()), _keep(kept)))
-    return found
+        fields = {_LONG_NAMES.get(name.lower(), name.lower()): value for name, value in options.items()}
+        archives.append(Archive(match["uri"], match["suite"], tuple(match["components"].split()), _keep_options(fields)))
+    return archives
 
 
 def parse_stanzas(text: str) -> list[Archive]:
     """Read the deb822 format of `*.sources`."""
-    found = []
+    archives = []
     for fields in _stanzas(text):
         if "deb" not in fields.get("types", "").split() or fields.get("enabled", "yes").strip().lower() in ("no", "false", "0"):
             continue
         components = tuple(fields.get("components", "").split())
-        found += [
-            Archive(uri, suite, components, _keep(fields))
+        archives += [
+            Archive(uri, suite, components, _keep_options(fields))
             for uri in fields.get("uris", "").split()
             for suite in fields.get("suites", "").split()
             if not uri.startswith("cdrom:")
         ]
-    return found
+    return archives
 
 
 def _stanzas(text: str) -> Iterator[dict[str, str]]:
@@ -95,7 +90,7 @@ def _stanzas(text: str) -> Iterator[dict[str, str]]:
             fields[name] = value.strip()
 
 
-def _keep(fields: Mapping[str, str]) -> dict[str, str]:
+def _keep_options(fields: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in fields.items() if name and name not in _NOT_OPTIONS}
 
 

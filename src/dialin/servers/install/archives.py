@@ -58,7 +58,7 @@ class Contents:
         machine: the processor it was built for, as `uname -m` says it.
         binary: the server, once unpacked.
         libraries: the directory of the build that its shared libraries are in.
-        finds_libraries: whether the binary looks there by itself; the launcher tells it otherwise.
+        finds_libraries: whether the binary looks there by itself; if not, the launcher makes it do so.
         needs: packages of Debian's with libraries that do not come along, for a machine that lacks them.
     """
 
@@ -103,15 +103,15 @@ class Contents:
         return layout
 
     def _layout(self, root: Path) -> Layout:
-        told = (root / self.libraries).is_dir() and not self.finds_libraries
-        if told:
+        needs_path = (root / self.libraries).is_dir() and not self.finds_libraries
+        if needs_path:
             check_search_path(root)
         messages = messages_directory(root)
         return Layout(
             binary=self.binary,
             basedir=".",
             messages=str(messages.relative_to(root)) if messages else None,
-            libraries=(self.libraries,) if told else (),
+            libraries=(self.libraries,) if needs_path else (),
         )
 
     def _bring_libraries(self, packages: AptPackages, downloads: Path, into: Path, clients: Clients, say: Say) -> None:

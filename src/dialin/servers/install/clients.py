@@ -1,4 +1,4 @@
-"""Package clients, run as a user would run them: what they fetch is told while it arrives, what goes wrong in one line."""
+"""Package clients, run as a user would run them: progress is reported while they fetch, and what goes wrong in one line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from dialin.errors import UserError
 
@@ -25,36 +24,25 @@ _TELLING = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """What a client is about to fetch.
-
-    Attributes:
-        megabytes: how much is expected; the directory may hold other things already.
-    """
+    """The directory that a client fetches into, which may hold other things already, and how much is expected."""
 
     directory: Path
     megabytes: float
 
 
-class Clients(Protocol):
-    """Runs package clients."""
-
-    def run(self, arguments: Sequence[str], *, cwd: Path | None = None, arrival: Arrival | None = None) -> str:
-        """Run a client to its end and return what it printed.
-
-        Raises:
-            UserError: it is not on this machine, or it failed.
-        """
-
-
 @dataclass(frozen=True, slots=True)
-class SystemClients:
-    """The package clients of this machine."""
+class Clients:
+    """Runs the package clients of this machine."""
 
     say: Say
     interval: float = _SECONDS_BETWEEN_LINES
 
     def run(self, arguments: Sequence[str], *, cwd: Path | None = None, arrival: Arrival | None = None) -> str:
-        """Run a client to its end and return what it printed, in its C locale."""
+        """Run a client to its end and return what it printed, in its C locale.
+
+        Raises:
+            UserError: it is not on this machine, or it failed.
+        """
         there = directory_megabytes(arrival.directory) if arrival else 0.0
         try:
             process = subprocess.Popen(
@@ -104,8 +92,8 @@ def missing(client: str) -> UserError:
 def telling_line(output: str) -> str:
     """Return the line of a client's output that says what went wrong, without the credentials that a URL may carry."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    told = next((line for line in lines if _TELLING.match(line)), lines[-1] if lines else "it printed nothing")
-    return _CREDENTIALS.sub("//", told).rstrip(".")
+    line = next((line for line in lines if _TELLING.match(line)), lines[-1] if lines else "it printed nothing")
+    return _CREDENTIALS.sub("//", line).rstrip(".")
 
 
 def directory_megabytes(directory: Path) -> float:

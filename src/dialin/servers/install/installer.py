@@ -14,7 +14,7 @@ from dialin.model.build import Build, BuildReference
 from dialin.paths import Home
 from dialin.servers.builds import identify
 from dialin.servers.install import manifest
-from dialin.servers.install.clients import MEGABYTE, Clients, Say, SystemClients
+from dialin.servers.install.clients import MEGABYTE, Clients, Say
 from dialin.servers.install.installable import INSTALLABLE, Installable, installable, row_of
 from dialin.text import listed
 
@@ -37,7 +37,7 @@ def install(
         home: dialin's cache, which the build and what is fetched for it go to.
         reference: what to install.
         say: takes a line for each step.
-        verify: tries the build where it will stay, and raises where it does not serve; nothing is installed then.
+        verify: tries the build where it will stay, and raises where it does not work; nothing is installed then.
         table: what can be installed.
         clients: runs package clients; the machine's own when None.
 
@@ -48,7 +48,7 @@ def install(
         say(f"{there.id} is already installed")
         return there
     row = installable(reference, table)
-    clients = clients or SystemClients(say)
+    clients = clients or Clients(say)
     try:
         home.builds.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -96,7 +96,7 @@ def _bring(
 
 
 def to_remove(home: Home, reference: BuildReference, builds: Sequence[Build]) -> Build | None:
-    """Return the one build that is meant to be removed, None where none is there; of equals the one that dialin installed.
+    """Return the one build that is meant to be removed, or None; of equals the one that dialin installed.
 
     Raises:
         UserError: it could be one of several.
@@ -107,8 +107,8 @@ def to_remove(home: Home, reference: BuildReference, builds: Sequence[Build]) ->
         raise UserError(
             f"{reference} could be any of {listed(names)}", f"Name one in full, as in dialin servers remove {names[-1]}"
         )
-    own = (build for build in matching if build.binary.is_relative_to(home.builds / build.id))
-    return next(own, matching[0] if matching else None)
+    installed = (build for build in matching if build.binary.is_relative_to(home.builds / build.id))
+    return next(installed, matching[0] if matching else None)
 
 
 def remove(home: Home, build: Build) -> None:

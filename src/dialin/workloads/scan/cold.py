@@ -40,14 +40,14 @@ def cached(files: Iterable[Path]) -> int:
 
 def _cached(file: Path) -> int:
     libc = ctypes.CDLL(None, use_errno=True)
-    size, found = file.stat().st_size, 0
+    size, in_cache = file.stat().st_size, 0
     for begin in range(0, size, _MAPPED_AT_ONCE):
         length = min(_MAPPED_AT_ONCE, size - begin)
-        # A private mapping that nobody reads: only its address is needed, which numpy tells.
+        # A private mapping that nobody reads: only its address is needed, which numpy has.
         mapped = np.memmap(file, dtype=np.uint8, mode="c", offset=begin, shape=(length,))
         resident = np.zeros(-(-length // mmap.PAGESIZE), dtype=np.uint8)
         if libc.mincore(ctypes.c_void_p(mapped.ctypes.data), ctypes.c_size_t(length), ctypes.c_void_p(resident.ctypes.data)):
             number = ctypes.get_errno()
             raise OSError(number, os.strerror(number), str(file))
-        found += int((resident & 1).sum()) * mmap.PAGESIZE
-    return min(found, size)
+        in_cache += int((resident & 1).sum()) * mmap.PAGESIZE
+    return min(in_cache, size)

@@ -33,8 +33,6 @@ _IDLE = 28_800
 
 @dataclass(frozen=True, slots=True)
 class _Done:
-    """How one connection's query ended; the error that ended it, if one did."""
-
     began: float
     ended: float
     cpu: float
@@ -42,14 +40,14 @@ class _Done:
 
 
 class ScanLoad:
-    """Connections that run a query whenever a run is asked for.
+    """Connections that each send a statement whenever a run is asked for.
 
     Args:
         target: the server.
         statement: what each connection sends.
         threads: how many connections there are.
-        before: makes ready for a run; returns what is known of the load by then.
-        cpus: the CPUs that they may use; None for all.
+        before: makes ready for a run; returns the figures of the load that are known by then.
+        cpus: the CPUs that they may use, as `0-3,8`; None for all.
 
     Raises:
         ServerError: the server does not answer.
@@ -87,7 +85,7 @@ class ScanLoad:
         """
         try:
             for name, value in self._before().items():
-                # The run that was least cold is the one to tell of.
+                # The run that was least cold is the one to report.
                 self._facts[name] = max(value, self._facts.get(name, value))
         except (ServerError, OSError) as error:
             raise WorkloadError(f"A run could not be made ready: {error}") from error
@@ -141,7 +139,7 @@ class ScanLoad:
         return self._cpu
 
     def facts(self) -> Mapping[str, float]:
-        """Return what the load knows of itself: `bytes_a_run`, and `cached_share` of a cold one."""
+        """Return figures of the load itself: `bytes_a_run`, and `cached_share` of a cold one."""
         return self._facts
 
     def stop(self) -> None:
@@ -160,12 +158,7 @@ class ScanLoad:
 
 
 def summed_up(number: int, spans: list[tuple[float, float]]) -> Second:
-    """Return what one run came to.
-
-    Args:
-        number: of the run.
-        spans: when each connection's query began and ended, in seconds.
-    """
+    """Return the report of one run; `spans` are when each connection's query began and ended, in seconds."""
     took = max(ended for _, ended in spans) - min(began for began, _ in spans)
     slowest = max(ended - began for began, ended in spans)
     rate = len(spans) / took

@@ -33,14 +33,11 @@ _COPY = "scan_copy"
 """What the names of tables begin with that no run has read yet."""
 
 _RATE = {True: 150 * 1024**2, False: 400 * 1024**2}
-"""Bytes a second that a plan reckons with, cold or not: careful, for the study goes by what it measures."""
+"""Bytes per second that a plan assumes, cold or not: careful, for the study uses what it measures."""
 
 
 class Scan(Workload):
     """A table and a query over it.
-
-    Args:
-        spec: the load of the study.
 
     Raises:
         UserError: an option is unknown, or does not fit.
@@ -150,7 +147,6 @@ class Scan(Workload):
         return PATIENCE
 
     def _runs(self) -> Runs:
-        """Return how many runs each number of threads makes."""
         options = self._options
         seconds = table.table_bytes(options, self._rows) / _RATE[options.is_cold]
         wanted = options.runs
@@ -214,7 +210,7 @@ class Scan(Workload):
         return ScanLoad(target, table.query(self._options, self._rows), threads, before, cpus)
 
     def _make_ready(self, target: Target, threads: int) -> dict[str, float]:
-        """Make ready for a run: what is cold is dropped from memory; returns what is known of the load by then."""
+        """Drop from memory what is to be cold; returns the figures of the load that are known by then."""
         facts: dict[str, float] = {}
         with connect(target.account, timeout=_READY_WITHIN) as query:
             query(f"USE {quoted(target.database)}")
@@ -232,11 +228,7 @@ class Scan(Workload):
         return facts
 
     def _take_copy(self, query: Query) -> None:
-        """Give a copy that this server has not read yet the name that queries use.
-
-        Raises:
-            ServerError: there is none left.
-        """
+        """Give a copy that this server has not read yet the name that queries use."""
         fresh = sorted(str(name) for (name,) in query(f"SHOW TABLES LIKE '{_COPY}%'"))
         if not fresh:
             raise ServerError("Every copy of the table was read already, so that none is cold")
@@ -246,16 +238,14 @@ class Scan(Workload):
 
 
 def _files(directory: Path) -> list[Path]:
-    """Return the files of the table that queries read."""
     return sorted(path for path in directory.glob(f"{table.TABLE}.*") if path.is_file())
 
 
 def _table_bytes(query: Query, database: str) -> int:
-    """Return how many bytes the table's rows take, as the server tells it."""
-    with suppress(RefusedError):  # builds that keep such figures for a day, unless told not to
+    with suppress(RefusedError):  # builds that keep such figures for a day by default
         query("SET SESSION information_schema_stats_expiry = 0")
-    told = query(
+    rows = query(
         "SELECT data_length FROM information_schema.tables WHERE table_schema = %s AND table_name = %s",
         (database, table.TABLE),
     )
-    return int(told[0][0] or 0) if told else 0
+    return int(rows[0][0] or 0) if rows else 0

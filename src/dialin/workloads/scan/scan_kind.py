@@ -20,11 +20,7 @@ UNIT = "run"
 
 
 def _specify(request: LoadRequest) -> WorkloadSpec:
-    """Return the load of a study; its size is an option, unless the rows of the table are given.
-
-    Raises:
-        UserError: something does not fit a load that is measured by the run.
-    """
+    """Return the load of a study; its size is an option, unless the rows of the table are given."""
     for option in request.by_second:
         raise UserError(f"--{option} is not for the workload scan", "Say how many runs a trial has: --workload-option runs=3")
     options = request.options_spelled(kebab)
