@@ -46,6 +46,12 @@ def test_tls_is_told_with_its_files(tmp_path):
     assert dialin_load_account.options(account, tmp_path, "s")[-2:] == ["--ssl-mode=verify_ca", f"--ssl-ca={ca}"]
 
 
+def test_the_servers_public_key_is_fetched_only_for_an_account_that_asks_for_it(tmp_path):
+    account = Account(host="db1", fetches_public_key=True)
+    assert "--get-server-public-key" in dialin_load_account.options(account, tmp_path, "s")
+    assert "--get-server-public-key" not in dialin_load_account.options(Account(host="db1"), tmp_path, "s")
+
+
 @pytest.mark.parametrize("part", ["ca", "certificate", "key"])
 def test_a_file_of_tls_that_cannot_be_read_is_named(tmp_path, part):
     files = {"certificate": __file__, "key": __file__, part: str(tmp_path / "gone.pem")}

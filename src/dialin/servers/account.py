@@ -56,7 +56,13 @@ class Tls:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Where a server listens and who connects; `socket` is None for TCP, `notes` are sentences about where it was found."""
+    """Where a server listens and who connects.
+
+    Attributes:
+        socket: None for TCP.
+        fetches_public_key: whether the load driver may ask the server for its RSA key over unencrypted TCP.
+        notes: sentences about where the account was found.
+    """
 
     socket: Path | None = None
     host: str = "localhost"
@@ -64,6 +70,7 @@ class Account:
     user: str = "root"
     password: str = field(default="", repr=False)
     tls: Tls = Tls()
+    fetches_public_key: bool = False
     notes: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
     @property

@@ -55,6 +55,8 @@ def options(account: Account, directory: Path, database: str) -> list[str]:
     for part, option in _FILES:
         if given := getattr(account.tls, part):
             words.append(f"--ssl-{option}={_path(given)}")
+    if account.fetches_public_key:
+        words.append("--get-server-public-key")
     return words
 
 

@@ -152,6 +152,14 @@ def test_tls_follows_the_options_of_either_flavours_client(machine, text, mode):
 
 
 @pytest.mark.parametrize(
+    ("text", "fetched"), [("", False), ("get-server-public-key", True), ("get-server-public-key=OFF", False)]
+)
+def test_a_public_key_is_fetched_where_an_option_asks_for_it(machine, text, fetched):
+    machine.write(f"[client]\nuser=a\n{text}\n")
+    assert machine.find().fetches_public_key is fetched
+
+
+@pytest.mark.parametrize(
     ("text", "words"),
     [
         ("port=no", "'no' is not a port"),

@@ -90,6 +90,7 @@ def find_account(
         user=gathered.text("user") or _system_user(environment),
         password=gathered.text("password") or environment.get("MYSQL_PWD", ""),
         tls=_tls(gathered),
+        fetches_public_key=_is_on(gathered, "get_server_public_key"),
         notes=tuple(gathered.notes),
     )
 
