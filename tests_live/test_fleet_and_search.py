@@ -24,7 +24,7 @@ from dialin.testing.worker_conformance import WorkerConformance
 from dialin.trials.events import Sampled, TrialBegan
 from dialin.trials.tools import Tools
 from fixtures.silent_watcher import Silent
-from live import FAST, LIMIT, MYSQL, find, kill, measuring, only_with_all
+from live import FAST, MYSQL, find, interrupt, kill, measuring, only_with_all
 from playground import option_file, playground
 from spawned_worker import spawned_worker
 
@@ -36,7 +36,7 @@ OPTIONS = {
     "threads": 4,
     "measure": 2,
     "warmup": 1,
-    "minutes": 1.2,
+    "minutes": 10,
     "worthwhile": 0.001,
     "confidence": 0.999,
 }
@@ -64,7 +64,7 @@ def killed_in(block, out, question):
 def test_a_candidate_enters_in_block_3_and_a_study_killed_in_block_4_goes_on_in_the_same_order(tmp_path, switch):
     out = tmp_path / "study"
     question = {
-        "options": {**OPTIONS, "server": FAST, "switch": switch, "minutes": 0.9 if switch == "set" else 1.4},
+        "options": {**OPTIONS, "server": FAST, "switch": switch},
         "space": [],
         "entering": {CAPACITY: 900},
         "block": 3,
@@ -73,8 +73,8 @@ def test_a_candidate_enters_in_block_3_and_a_study_killed_in_block_4_goes_on_in_
     assert [(one.name, one.born) for one in before.spec.candidates] == [("300", 1), ("600", 1), ("entering", 3)]
 
     process = start("resume", out, question)
-    _, err = process.communicate(timeout=LIMIT)
-    assert process.returncode == 0, err
+    measuring(out, block=5)
+    interrupt(process)
     with Store.open(out) as store:
         record = store.read()
     assert record.spec.candidates == before.spec.candidates
@@ -87,7 +87,6 @@ def test_a_candidate_enters_in_block_3_and_a_study_killed_in_block_4_goes_on_in_
     assert len(ran) == len(set(ran)), "no finished trial is repeated"
     for block in record.blocks[:4]:
         assert [name for number, name in ran if number == block.number] == list(block.order)
-    assert {one.name for one in record.verdict.candidates} == {"300", "600", "entering"}
 
 
 def test_the_undo_of_an_attached_server_covers_what_candidates_that_enter_may_set(dialin, tmp_path):
