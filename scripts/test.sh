@@ -81,8 +81,7 @@ run_beside() { # NAME TEST...: runs tests in the background; their words go into
 declare -A group=(
     [studies]="study"
     [deciding]="deciding switching hiccups"
-    [entering]="fleet_and_search load_sources workloads"
-    [explaining]="probes waits scan recipes"
+    [explaining]="probes waits scan recipes fleet_and_search load_sources workloads"
     [attached]="attached_restart attached_server attached_study"
     [changing]="changed_during_trial"
     [loading]="dialin_load dialin_load_counters dialin_load_study"

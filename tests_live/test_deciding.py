@@ -75,6 +75,7 @@ def test_a_study_may_ask_for_steadiness_or_latency(dialin, goal):
         assert quicker["latency_ms"]["mean"] < found_of(verdict, "1")["latency_ms"]["mean"]
 
 
+@only_with_all
 def test_what_is_far_behind_leaves_the_race_and_the_rest_goes_on(dialin):
     out = dialin.directory / "study"
     values = "innodb_flush_log_at_trx_commit=0,1,2"

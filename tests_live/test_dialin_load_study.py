@@ -4,7 +4,7 @@ import subprocess
 
 from dialin.store.store import Store
 from driving import needs_dialin_load
-from live import EASY, MYSQL, SHORT, interrupt, measuring
+from live import EASY, MYSQL, SHORT, interrupt, measuring, only_with_all
 
 pytestmark = needs_dialin_load
 
@@ -18,6 +18,7 @@ def spec_of(directory):
     return record.spec.workload, record.host["load_driver"]
 
 
+@only_with_all
 def test_a_study_comes_to_the_same_verdict_under_dialin_load_and_under_sysbench(dialin):
     found = {}
     for name in ("oltp_update_non_index", "sysbench:oltp_update_non_index"):
