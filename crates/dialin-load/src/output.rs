@@ -103,6 +103,7 @@ impl<'a, W: Write> Report<'a, W> {
             purpose: second.purpose,
             step: second.step,
             connections: second.connections,
+            load_threads: second.load_threads,
             rate: second.rate,
         };
         self.steps.add(&when, &second.merged);
@@ -116,9 +117,9 @@ impl<'a, W: Write> Report<'a, W> {
     ///
     /// The output could not be written.
     pub fn end(self, played: Played, stopped: bool) -> Result<u8> {
-        let Played { seconds, load_threads, reached_backlog_cap } = played;
+        let Played { seconds, reached_backlog_cap } = played;
         let closed = matches!(self.output.state, State::Closed);
-        let summary = self.steps.finish(End { seconds, load_threads, reached_backlog_cap, stopped });
+        let summary = self.steps.finish(End { seconds, reached_backlog_cap, stopped });
         self.output.line(&Line::Summary(&summary));
         self.output.result()?;
         Ok(if summary.rate_reached == Some(false) && !closed { RATE_NOT_REACHED } else { 0 })
@@ -132,7 +133,7 @@ mod tests {
     use crate::run::{Arrivals, Gather, Purpose, Rate};
     use std::io;
 
-    const PLAYED: Played = Played { seconds: 2, load_threads: 1, reached_backlog_cap: false };
+    const PLAYED: Played = Played { seconds: 2, reached_backlog_cap: false };
 
     fn start() -> StartLine {
         StartLine {
@@ -161,7 +162,17 @@ mod tests {
         let mut merged = Merged::new(1);
         merged.add(&tally);
         let rate = rate.map(|per_second| Rate { per_second, arrivals: Arrivals::Constant });
-        Second { number, purpose: Purpose::Measure, step: 1, connections: 1, rate, at: 0.0, seconds: 1.0, merged }
+        Second {
+            number,
+            purpose: Purpose::Measure,
+            step: 1,
+            connections: 1,
+            load_threads: 1,
+            rate,
+            at: 0.0,
+            seconds: 1.0,
+            merged,
+        }
     }
 
     fn told(json: bool, rate: Option<f64>) -> (u8, String) {

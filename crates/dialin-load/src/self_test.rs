@@ -68,17 +68,18 @@ fn measure(plan: &Plan, connections: usize, seconds: u64, stop: &AtomicBool) -> 
         timeout: Duration::from_secs(10),
         reconnect_for: Duration::ZERO,
     };
-    let (mut statements, mut took) = (0, 0.0);
-    let played = engine::play(plan, &run, stop, &mut |second| {
+    let (mut statements, mut took, mut load_threads) = (0, 0.0, 0);
+    engine::play(plan, &run, stop, &mut |second| {
         statements += second.merged.tally.statements.iter().sum::<u64>();
         took += second.seconds;
+        load_threads = second.load_threads;
     })?;
     let servers = mock_server.end();
     let drivers = process_cpu().saturating_sub(before).saturating_sub(servers);
     if statements == 0 {
         return Err(Error::user("The self-test was stopped before anything was measured", "Let it run to its end"));
     }
-    Ok((played.load_threads, ceiling(statements, took, drivers)))
+    Ok((load_threads, ceiling(statements, took, drivers)))
 }
 
 fn ceiling(statements: u64, seconds: f64, cpu: Duration) -> CeilingLine {

@@ -83,7 +83,7 @@ fn troubled() -> Merged {
 
 fn when(second: u64, step: usize, rate: Option<Rate>) -> When {
     let at = 1_767_225_600.25 + second as f64;
-    When { second, at, seconds: 1.0, purpose: Purpose::Measure, step, connections: 8 * step, rate }
+    When { second, at, seconds: 1.0, purpose: Purpose::Measure, step, connections: 8 * step, load_threads: 2 * step, rate }
 }
 
 #[test]
@@ -138,13 +138,13 @@ fn a_summary_of_two_steps() {
     steps.add(&when(1, 1, rate(40.0)), &merged(40));
     steps.add(&when(2, 1, rate(40.0)), &merged(42));
     steps.add(&when(3, 2, rate(100.0)), &troubled());
-    let end = End { seconds: 3, load_threads: 2, reached_backlog_cap: true, stopped: false };
+    let end = End { seconds: 3, reached_backlog_cap: true, stopped: false };
     is_the_sample(&Line::Summary(&steps.finish(end)), "load-summary");
 }
 
 #[test]
 fn a_summary_of_a_run_that_was_stopped_before_anything_was_measured() {
-    let end = End { seconds: 1, load_threads: 1, reached_backlog_cap: false, stopped: true };
+    let end = End { seconds: 1, reached_backlog_cap: false, stopped: true };
     is_the_sample(&Line::Summary(&Steps::new(names()).finish(end)), "load-summary-of-nothing");
 }
 

@@ -252,11 +252,7 @@ impl Ensemble {
             self.attend(stop, seconds)?;
         }
         let ended = || self.members.iter().filter_map(|member| member.ended);
-        Ok(Played {
-            seconds: self.merger.handed(),
-            load_threads: ended().map(|ended| ended.load_threads).sum(),
-            reached_backlog_cap: ended().any(|ended| ended.reached_backlog_cap),
-        })
+        Ok(Played { seconds: self.merger.handed(), reached_backlog_cap: ended().any(|ended| ended.reached_backlog_cap) })
     }
 
     /// Wait until all are ready and their clocks known; false if stopped before.

@@ -60,6 +60,7 @@ impl Merger {
                     purpose: told.purpose,
                     step: told.step,
                     connections: told.connections,
+                    load_threads: told.load_threads,
                     rate: phase.rate,
                     at: told.at - ahead,
                     seconds: told.seconds,
@@ -72,6 +73,7 @@ impl Merger {
             }
             Some(second) => {
                 second.connections += told.connections;
+                second.load_threads += told.load_threads;
                 second.at = second.at.max(told.at - ahead);
                 second.seconds = second.seconds.max(told.seconds);
                 second.merged.merge(&told.merged);

@@ -87,7 +87,7 @@ fn second(order: &Order, number: u64) -> Second {
     let mut merged = Merged::new(1);
     (0..10 * connections).for_each(|_| merged.tally.transaction(0, 1_000_000, 500_000));
     let purpose = if number <= 2 { Purpose::WarmUp } else { Purpose::Measure };
-    Second { number, purpose, step: 1, connections, rate: None, at: 1e9, seconds: 1.0, merged }
+    Second { number, purpose, step: 1, connections, load_threads: 1, rate: None, at: 1e9, seconds: 1.0, merged }
 }
 
 /// Seconds of ten milliseconds, until there are so many or it is stopped; `starts` is told when the load began, `ends` that it ended.
@@ -104,7 +104,7 @@ fn steady(count: u64, starts: &Arc<Mutex<Vec<Instant>>>, ends: &Arc<AtomicBool>)
             seconds(second(order, number));
         }
         ends.store(true, Relaxed);
-        Ok(Played { seconds: number, load_threads: 1, reached_backlog_cap: false })
+        Ok(Played { seconds: number, reached_backlog_cap: false })
     })
 }
 
@@ -192,12 +192,17 @@ fn agents_start_together_and_their_seconds_are_those_of_one_run() {
     let stages = [(); 3].map(|()| Stage::of(steady(5, &starts, &Arc::default())));
     let addresses: Vec<&str> = stages.iter().map(|stage| stage.address.as_str()).collect();
     let Outcome { played, seconds } = conduct(SECRET, &addresses, usize::MAX);
-    assert_eq!(played, Ok(Played { seconds: 5, load_threads: 3, reached_backlog_cap: false }));
+    assert_eq!(played, Ok(Played { seconds: 5, reached_backlog_cap: false }));
     assert_eq!(seconds.iter().map(|second| second.number).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
     for second in &seconds {
         assert_eq!(
-            (second.connections, second.merged.tally.all_transactions(), second.merged.tally.latency.count()),
-            (6, 60, 60)
+            (
+                second.connections,
+                second.load_threads,
+                second.merged.tally.all_transactions(),
+                second.merged.tally.latency.count()
+            ),
+            (6, 3, 60, 60)
         );
         assert_eq!(second.purpose, if second.number <= 2 { Purpose::WarmUp } else { Purpose::Measure });
     }
@@ -284,10 +289,10 @@ fn an_agent_that_talks_nonsense_is_lost() {
 #[test]
 fn an_agent_that_played_may_leave_before_the_others() {
     let stage = Stage::of(playing(5));
-    let ended = Ended { load_threads: 2, reached_backlog_cap: true };
+    let ended = Ended { reached_backlog_cap: true };
     let (early, agent) = by_hand(vec![Report::Second(Box::new(told(1, 5))), Report::Played(ended)], leave);
     let Outcome { played, seconds } = conduct(SECRET, &[&stage.address, &early], usize::MAX);
-    assert_eq!(played, Ok(Played { seconds: 5, load_threads: 3, reached_backlog_cap: true }));
+    assert_eq!(played, Ok(Played { seconds: 5, reached_backlog_cap: true }));
     let counts: Vec<u64> = seconds.iter().map(|second| second.merged.tally.all_transactions()).collect();
     assert_eq!(counts, [35, 30, 30, 30, 30]);
     agent.join().unwrap();

@@ -56,6 +56,8 @@ pub struct Told {
     /// See [`Second`].
     pub connections: usize,
     /// See [`Second`].
+    pub load_threads: usize,
+    /// See [`Second`].
     pub at: f64,
     /// See [`Second`].
     pub seconds: f64,
@@ -70,6 +72,7 @@ impl From<Second> for Told {
             purpose: second.purpose,
             step: second.step,
             connections: second.connections,
+            load_threads: second.load_threads,
             at: second.at,
             seconds: second.seconds,
             merged: second.merged,
@@ -97,6 +100,7 @@ impl Told {
             tally.failed.count(),
             self.merged.driver_cpu_ns,
             self.connections as u64,
+            self.load_threads as u64,
         ];
         let by_kind: Vec<u64> = tally.latency_by.iter().map(Times::count).collect();
         let all =
@@ -109,14 +113,12 @@ impl Told {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ended {
     /// See [`Played`].
-    pub load_threads: usize,
-    /// See [`Played`].
     pub reached_backlog_cap: bool,
 }
 
 impl From<&Played> for Ended {
     fn from(played: &Played) -> Self {
-        Self { load_threads: played.load_threads, reached_backlog_cap: played.reached_backlog_cap }
+        Self { reached_backlog_cap: played.reached_backlog_cap }
     }
 }
 
@@ -156,7 +158,7 @@ pub(super) mod tests {
         for each in 0..transactions {
             merged.tally.transaction(0, 1_000_000 * (each + 1), 500_000);
         }
-        Told { number, purpose: Purpose::WarmUp, step: 1, connections: 3, at: 1e9, seconds: 1.0, merged }
+        Told { number, purpose: Purpose::WarmUp, step: 1, connections: 3, load_threads: 2, at: 1e9, seconds: 1.0, merged }
     }
 
     #[test]

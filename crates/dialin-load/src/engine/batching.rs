@@ -47,6 +47,11 @@ impl Batching {
         Self { gather, is_busy: gather == Gather::On, pause: SHORTEST, pauses: 0, paused: Duration::ZERO }
     }
 
+    /// Begin as a run does that has only just started.
+    pub fn restart(&mut self) {
+        (self.is_busy, self.pause) = (self.gather == Gather::On, SHORTEST);
+    }
+
     /// Take in which share of the CPU time was idle in the last second.
     pub fn learn(&mut self, idle: f64) {
         if self.gather == Gather::Auto {

@@ -2,6 +2,7 @@
 
 use super::collect::Told;
 use super::connection::Connection;
+use super::dealing::Passed;
 use crate::record::Tally;
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::Instant;
@@ -33,4 +34,6 @@ pub struct Channels {
     pub empty: Receiver<Box<Tally>>,
     /// Connections that are there again.
     pub reconnected: Receiver<Reconnected>,
+    /// Connections that other load threads pass on.
+    pub passed: Receiver<Passed>,
 }

@@ -1,5 +1,6 @@
 //! Puts the seconds of all load threads together.
 
+use super::dealing::Dealing;
 use super::schedule::Timetable;
 use super::{Second, clock::Clock, clock::SECOND};
 use crate::record::{Merged, Meter, Tally, process_cpu};
@@ -26,6 +27,7 @@ pub enum Told {
 /// Merges seconds; each is told once every load thread has told it, or has ended.
 pub struct Collector<'a> {
     timetable: &'a Timetable,
+    dealing: &'a Dealing,
     clock: Clock,
     transactions: usize,
     waiting: BTreeMap<u64, (Merged, f64)>,
@@ -39,10 +41,16 @@ pub struct Collector<'a> {
 impl<'a> Collector<'a> {
     /// For the load threads that take back their tallies at `empties`, of a plan with so many transactions.
     #[must_use]
-    pub fn new(timetable: &'a Timetable, clock: Clock, transactions: usize, empties: Vec<Sender<Box<Tally>>>) -> Self {
+    pub fn new(
+        timetable: &'a Timetable,
+        dealing: &'a Dealing,
+        clock: Clock,
+        transactions: usize,
+        empties: Vec<Sender<Box<Tally>>>,
+    ) -> Self {
         let last = vec![0; empties.len()];
         let meter = Meter::from(process_cpu());
-        Self { timetable, clock, transactions, waiting: BTreeMap::new(), last, empties, meter, told: 0 }
+        Self { timetable, dealing, clock, transactions, waiting: BTreeMap::new(), last, empties, meter, told: 0 }
     }
 
     /// Take what a load thread tells; return the seconds that are complete by it, in order.
@@ -71,7 +79,8 @@ impl<'a> Collector<'a> {
 
     fn second(&mut self, number: u64, mut merged: Merged, length: f64) -> Option<Second> {
         let begin = (number - 1) * SECOND;
-        let phase = self.timetable.phase(self.timetable.at(begin)?);
+        let place = self.timetable.at(begin)?;
+        let phase = self.timetable.phase(place);
         merged.driver_cpu_ns = self.meter.lap(process_cpu());
         self.told += 1;
         Some(Second {
@@ -79,6 +88,7 @@ impl<'a> Collector<'a> {
             purpose: phase.purpose,
             step: phase.step,
             connections: phase.connections,
+            load_threads: self.dealing.load_threads(place),
             rate: phase.rate,
             at: self.clock.unix(begin) + length,
             seconds: length,
@@ -109,7 +119,8 @@ mod tests {
         let phase = |purpose, seconds| Phase { purpose, step: 1, seconds, connections: 2, rate: None };
         let timetable = Timetable::of(&[phase(Purpose::WarmUp, Some(1)), phase(Purpose::Measure, None)]);
         let (empties, backs): (Vec<_>, Vec<_>) = (0..2).map(|_| channel()).unzip();
-        let mut collector = Collector::new(&timetable, Clock::from(Instant::now()), 1, empties);
+        let (dealing, _ends) = Dealing::of(vec![2, 2]);
+        let mut collector = Collector::new(&timetable, &dealing, Clock::from(Instant::now()), 1, empties);
         assert!(collector.take(told(0, 1, 3)).is_empty());
         assert!(collector.take(told(0, 2, 4)).is_empty());
         let first = collector.take(told(1, 1, 5));
@@ -126,7 +137,8 @@ mod tests {
     fn what_comes_after_the_last_phase_is_not_told() {
         let phase = Phase { purpose: Purpose::Measure, step: 1, seconds: Some(1), connections: 1, rate: None };
         let timetable = Timetable::of(&[phase]);
-        let mut collector = Collector::new(&timetable, Clock::from(Instant::now()), 1, vec![channel().0]);
+        let (dealing, _ends) = Dealing::of(vec![1]);
+        let mut collector = Collector::new(&timetable, &dealing, Clock::from(Instant::now()), 1, vec![channel().0]);
         assert_eq!(numbers(&collector.take(told(0, 1, 2))), [(1, 2)]);
         assert!(collector.take(told(0, 2, 2)).is_empty());
     }

@@ -6,6 +6,7 @@ mod clock;
 mod collect;
 mod connection;
 mod cpus;
+mod dealing;
 mod error_policy;
 mod player;
 mod poller;
@@ -27,6 +28,7 @@ use clock::Clock;
 use collect::{Collector, Told};
 use connection::Connection;
 use cpus::Idle;
+use dealing::Dealing;
 use shared::Shared;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
@@ -51,6 +53,8 @@ pub struct Second {
     pub step: usize,
     /// Connections at work in that step.
     pub connections: usize,
+    /// Load threads that they are dealt over.
+    pub load_threads: usize,
     /// The rate asked for in that step.
     pub rate: Option<Rate>,
     /// Unix time of its end, in seconds.
@@ -66,8 +70,6 @@ pub struct Second {
 pub struct Played {
     /// How many seconds were told.
     pub seconds: u64,
-    /// Event loops that it had.
-    pub load_threads: usize,
     /// Whether due transactions had to be dropped.
     pub reached_backlog_cap: bool,
 }
@@ -97,24 +99,30 @@ pub fn play_when(
     if most == 0 || plan.transactions.is_empty() {
         return Err(Error::user("There is nothing to run", "Give a workload with a transaction, and a connection"));
     }
-    let load_threads = run.load_threads.unwrap_or_else(|| threads::suitable(plan, run, most)).clamp(1, most);
+    let (dealing, passed) = Dealing::of(threads::of_phases(plan, run));
     let connector = Connector::new(&run.account);
-    let connections = open_all(plan, run, &connector, most, load_threads)?;
+    let load_threads = dealing.most();
+    let connections = deal(open_all(plan, run, &connector, most, load_threads)?, &dealing);
     let clock = Clock::from(ready()?);
     let (job_sender, jobs) = channel();
     let jobs = Mutex::new(jobs);
-    let shared = Shared::new(plan, run, &connector, clock, load_threads, stop, job_sender);
+    let shared = Shared::new(plan, run, &connector, clock, dealing, stop, job_sender);
     thread::scope(|scope| {
         let (filled, told) = sync_channel(UNTOLD * load_threads);
         let mut empties = Vec::new();
         let mut backs = Vec::new();
-        for (place, own) in connections.into_iter().enumerate() {
+        for (place, (own, passed)) in connections.into_iter().zip(passed).enumerate() {
             let ((empty_sender, empty), (back_sender, reconnected)) = (channel(), channel());
             empties.push(empty_sender);
             backs.push(back_sender);
-            let lines = Channels { filled: filled.clone(), empty, reconnected };
+            let lines = Channels { filled: filled.clone(), empty, reconnected, passed };
             let shared = &shared;
-            scope.spawn(move || drive(shared, place, own, lines));
+            let thread = thread::Builder::new().name(format!("load-{place}"));
+            let spawned = thread.spawn_scoped(scope, move || drive(shared, place, own, lines));
+            if let Err(error) = spawned {
+                let what = format!("Load thread {} of {load_threads} cannot be started: {error}", place + 1);
+                shared.fail(Error::driver(what, "See the limit of processes (ulimit -u), or give a smaller --load-threads"));
+            }
         }
         drop(filled);
         let reconnecting: Vec<_> = (0..most.min(reconnect::AT_A_TIME))
@@ -133,13 +141,13 @@ pub fn play_when(
 
 type Numbered = Vec<(usize, Connection)>;
 
-/// Open all connections, those of each load thread beside those of the others.
-fn open_all(plan: &Plan, run: &Run, connector: &Connector<'_>, most: usize, load_threads: usize) -> Result<Vec<Numbered>> {
+/// Open all connections, on so many threads side by side.
+fn open_all(plan: &Plan, run: &Run, connector: &Connector<'_>, most: usize, threads: usize) -> Result<Numbered> {
     thread::scope(|scope| {
-        let opening: Vec<_> = (0..load_threads)
+        let opening: Vec<_> = (0..threads)
             .map(|place| {
                 scope.spawn(move || {
-                    let numbers = (place..most).step_by(load_threads);
+                    let numbers = (place..most).step_by(threads);
                     let opened = numbers.map(|number| {
                         let connection = setup::open(plan, connector, run.timeout).map_err(|refused| refused.error)?;
                         Ok((number, connection))
@@ -149,8 +157,18 @@ fn open_all(plan: &Plan, run: &Run, connector: &Connector<'_>, most: usize, load
             })
             .collect();
         let failed = |_| Error::driver("A thread of the driver failed", "Report this as a defect of dialin-load");
-        opening.into_iter().map(|each| each.join().map_err(failed)?).collect()
+        let opened = opening.into_iter().map(|each| each.join().map_err(failed)?).collect::<Result<Vec<Numbered>>>()?;
+        Ok(opened.into_iter().flatten().collect())
     })
+}
+
+/// Deal connections over all load threads, for the first phase.
+fn deal(connections: Numbered, dealing: &Dealing) -> Vec<Numbered> {
+    let mut dealt: Vec<Numbered> = (0..dealing.most()).map(|_| Vec::new()).collect();
+    for (number, connection) in connections {
+        dealt[dealing.owner(0, number)].push((number, connection));
+    }
+    dealt
 }
 
 fn drive(shared: &Shared<'_>, place: usize, own: Numbered, lines: Channels) {
@@ -175,8 +193,9 @@ fn tell(
     told: &Receiver<Told>,
     seconds: &mut dyn FnMut(Second),
 ) -> Played {
-    let mut collector = Collector::new(&shared.timetable, shared.clock, shared.plan.transactions.len(), empties);
-    let mut played = Played { seconds: 0, load_threads: shared.load_threads, reached_backlog_cap: false };
+    let mut collector =
+        Collector::new(&shared.timetable, &shared.dealing, shared.clock, shared.plan.transactions.len(), empties);
+    let mut played = Played { seconds: 0, reached_backlog_cap: false };
     let mut in_vain = 0;
     let mut idle = Idle::default();
     // What follows is measured from here on.

@@ -57,6 +57,12 @@ impl Poller {
             .map_err(|error| failed("used for a socket", error))
     }
 
+    /// Watch a socket no longer, which another load thread will.
+    pub fn unwatch(&self, socket: impl AsFd) {
+        // One that was not watched needs nothing; one that still is tells of a place that nobody has.
+        let _ = epoll::delete(&self.epoll, socket);
+    }
+
     /// Watch a socket for room to write as well, or no longer.
     ///
     /// # Errors

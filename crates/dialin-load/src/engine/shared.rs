@@ -2,6 +2,7 @@
 
 use super::channels::LostConnection;
 use super::clock::Clock;
+use super::dealing::Dealing;
 use super::error_policy::one_line;
 use super::player::Weights;
 use super::schedule::{Arriving, Queue, Timetable};
@@ -32,8 +33,8 @@ pub struct Shared<'a> {
     pub weights: Weights,
     /// The run's time.
     pub clock: Clock,
-    /// How many load threads there are.
-    pub load_threads: usize,
+    /// Which load thread has which connection.
+    pub dealing: Dealing,
     /// Set when the run shall end.
     pub stop: &'a AtomicBool,
     /// Where lost connections are told.
@@ -56,7 +57,7 @@ impl<'a> Shared<'a> {
         run: &'a Run,
         connector: &'a Connector<'a>,
         clock: Clock,
-        load_threads: usize,
+        dealing: Dealing,
         stop: &'a AtomicBool,
         jobs: Sender<LostConnection>,
     ) -> Self {
@@ -67,7 +68,7 @@ impl<'a> Shared<'a> {
             timetable: Timetable::of(&run.phases),
             weights: Weights::of(plan),
             clock,
-            load_threads,
+            dealing,
             stop,
             jobs,
             taken: CacheAligned(AtomicU64::new(0)),

@@ -2,7 +2,7 @@
 
 use super::connection::Connection;
 use super::player::Player;
-use crate::plan::Kind;
+use crate::plan::{Kind, Plan};
 use std::time::Duration;
 
 /// What the answer that is awaited belongs to.
@@ -53,6 +53,8 @@ pub enum State {
     Pauses(What),
     /// Its connection is lost.
     Lost,
+    /// Its connection was passed on to another load thread.
+    Vacant,
 }
 
 /// A connection's place in its load thread.
@@ -72,9 +74,22 @@ pub struct Slot {
 }
 
 impl Slot {
+    /// The place of a connection that was just opened, by its number in this process and among those of all hosts.
+    #[must_use]
+    pub fn of(connection: Connection, number: usize, plan: &Plan, of_all: usize) -> Self {
+        let player = Player::new(plan, of_all);
+        Self { connection: Some(connection), number, player, state: State::Free, free_since: 0, booked: None }
+    }
+
+    /// A place without a connection.
+    #[must_use]
+    pub fn vacant(plan: &Plan) -> Self {
+        Self { connection: None, number: 0, player: Player::new(plan, 0), state: State::Vacant, free_since: 0, booked: None }
+    }
+
     /// Whether it has a transaction.
     #[must_use]
     pub fn is_busy(&self) -> bool {
-        !matches!(self.state, State::Free | State::Lost)
+        !matches!(self.state, State::Free | State::Lost | State::Vacant)
     }
 }

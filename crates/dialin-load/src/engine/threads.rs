@@ -1,4 +1,4 @@
-//! How many load threads suit a run.
+//! How many load threads suit each phase of a run.
 //!
 //! Where client and server share the CPUs and each CPU has a few connections, it pays to have a load thread for every two or three
 //! of them. The kernel then lets a server thread and the load thread that it answers take turns on one CPU: the load thread
@@ -10,7 +10,7 @@
 
 use crate::account::Address;
 use crate::plan::{Kind, Plan};
-use crate::run::Run;
+use crate::run::{Phase, Run};
 use std::fs;
 use std::net::IpAddr;
 use std::thread;
@@ -25,16 +25,22 @@ const THREADS: usize = 3;
 /// Connections of a loop that gathers, at least.
 const GATHERED: usize = 8;
 
-/// How many load threads suit a run of this plan with so many connections at most on this machine.
-pub fn suitable(plan: &Plan, run: &Run, connections: usize) -> usize {
+/// How many load threads each phase of a run has on this machine: as many as a run of this phase alone, so that the steps of a
+/// scaling curve are what single runs would have measured. A number that the run asks for applies to all of them.
+pub fn of_phases(plan: &Plan, run: &Run) -> Vec<usize> {
     let cpus = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let is_closed = run.phases.iter().all(|phase| phase.rate.is_none());
-    // At a rate few threads are enough: each transaction is sent when it is due, and the server does not wait for the driver.
-    if is_closed && is_here(&run.account.address) && online().is_none_or(|all| all == cpus) && connections <= few(plan) * cpus {
-        beside(connections, cpus)
-    } else {
-        gathering(connections, cpus)
-    }
+    let shares_cpus = is_here(&run.account.address) && online().is_none_or(|all| all == cpus);
+    let of_phase = |phase: &Phase| {
+        let connections = phase.connections.max(1);
+        // At a rate few threads are enough: each transaction is sent when it is due, and the server does not wait for the driver.
+        let suitable = if phase.rate.is_none() && shares_cpus && connections <= few(plan) * cpus {
+            beside(connections, cpus)
+        } else {
+            gathering(connections, cpus)
+        };
+        run.load_threads.unwrap_or(suitable).clamp(1, connections)
+    };
+    run.phases.iter().map(of_phase).collect()
 }
 
 /// Up to how many connections on each CPU are few.

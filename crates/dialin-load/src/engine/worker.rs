@@ -1,13 +1,15 @@
 //! One load thread: an event loop over its connections.
 
 mod answers;
+mod connections;
 
 use super::batching::Batching;
 use super::channels::{Channels, Reconnected};
 use super::clock::SECOND;
 use super::collect::Told;
 use super::connection::{Connection, Prepared};
-use super::player::{Action, Player};
+use super::dealing::Passed;
+use super::player::Action;
 use super::poller::Poller;
 use super::schedule::Arriving;
 use super::shared::Shared;
@@ -38,6 +40,8 @@ pub struct Worker<'a> {
     free: VecDeque<usize>,
     /// Places that have no part in this phase.
     benched: Vec<usize>,
+    /// Places whose connection was passed on.
+    vacant: Vec<usize>,
     timers: BinaryHeap<Reverse<(u64, usize)>>,
     waiter: Poller,
     batching: Batching,
@@ -47,6 +51,8 @@ pub struct Worker<'a> {
     buffer: Vec<u8>,
     waits: usize,
     lost: usize,
+    /// Connections of this phase that other load threads have yet to pass on.
+    missing: usize,
     phase: usize,
     active: usize,
     /// When this phase ends.
@@ -65,6 +71,7 @@ pub struct Worker<'a> {
     filled: SyncSender<Told>,
     empty: Receiver<Box<Tally>>,
     reconnected: Receiver<Reconnected>,
+    passed: Receiver<Passed>,
     place: usize,
 }
 
@@ -79,14 +86,14 @@ impl<'a> Worker<'a> {
         let mut slots = Vec::with_capacity(own.len());
         for (number, connection) in own {
             waiter.watch(connection.socket(), slots.len())?;
-            let player = Player::new(shared.plan, shared.number(number));
-            slots.push(Slot { connection: Some(connection), number, player, state: State::Free, free_since: 0, booked: None });
+            slots.push(Slot::of(connection, number, shared.plan, shared.number(number)));
         }
         let benched = (0..slots.len()).collect();
         Ok(Self {
             shared,
             free: VecDeque::with_capacity(slots.len()),
             benched,
+            vacant: Vec::new(),
             waiter,
             batching: Batching::new(shared.run.gather),
             ready: Vec::with_capacity(slots.len()),
@@ -96,6 +103,7 @@ impl<'a> Worker<'a> {
             buffer: vec![0; 64 * 1024],
             waits: 0,
             lost: 0,
+            missing: 0,
             phase: usize::MAX,
             active: 0,
             phase_end: 0,
@@ -109,6 +117,7 @@ impl<'a> Worker<'a> {
             filled: lines.filled,
             empty: lines.empty,
             reconnected: lines.reconnected,
+            passed: lines.passed,
             place,
         })
     }
@@ -153,35 +162,15 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Enter the phase of this time; false when all are over.
-    fn enter(&mut self, now: u64) -> bool {
-        let Some(phase) = self.shared.timetable.at(now) else { return false };
-        if phase == self.phase {
-            return true;
-        }
-        let facts = self.shared.timetable.phase(phase);
-        let goes_on = self.phase != usize::MAX && self.shared.timetable.phase(self.phase).step == facts.step;
-        self.tally.dropped += self.shared.enter(phase, goes_on);
-        if !goes_on {
-            self.unbook();
-        }
-        self.phase = phase;
-        (self.is_open_loop, self.is_taken) = (facts.rate.is_some(), false);
-        self.active = facts.connections;
-        self.phase_end = self.shared.timetable.end(phase);
-        let mut resting: Vec<usize> = self.free.drain(..).chain(self.benched.drain(..)).collect();
-        resting.sort_by_key(|place| self.slots[*place].free_since);
-        resting.into_iter().for_each(|place| self.rest(place));
-        true
-    }
-
     /// Close the seconds that are over.
     fn roll(&mut self, now: u64) {
         while now >= self.second * SECOND {
             self.arrive(self.second * SECOND - 1);
-            self.hand_over(self.second * SECOND);
+            let end = self.second * SECOND;
+            self.hand_over(end);
             self.counted_from = self.shared.timetable.step_began(now);
-            if let Some(idle) = self.shared.idle() {
+            // What is known now is of the second before, which a step does not share with the one before it.
+            if let Some(idle) = self.shared.idle().filter(|_| end.saturating_sub(self.counted_from) >= 2 * SECOND) {
                 self.batching.learn(idle);
             }
             self.look_for_the_hung(now);
@@ -233,31 +222,6 @@ impl<'a> Worker<'a> {
             && let Some(arriving) = self.shared.queue().of(self.phase)
         {
             self.tally.dropped += arriving.arrive(now);
-        }
-    }
-
-    /// Take connections that are there again.
-    fn welcome(&mut self) -> Result<()> {
-        while self.lost > 0 {
-            let Ok(back) = self.reconnected.try_recv() else { break };
-            self.waiter.watch(back.connection.socket(), back.place)?;
-            self.slots[back.place].connection = Some(back.connection);
-            self.lost -= 1;
-            self.tally.reconnect();
-            self.slots[back.place].free_since = self.shared.clock.now();
-            self.rest(back.place);
-        }
-        Ok(())
-    }
-
-    /// A connection has nothing to do any more.
-    fn rest(&mut self, place: usize) {
-        let slot = &mut self.slots[place];
-        slot.state = State::Free;
-        if slot.number < self.active {
-            self.free.push_back(place);
-        } else {
-            self.benched.push(place);
         }
     }
 
@@ -346,16 +310,6 @@ impl<'a> Worker<'a> {
         slot.state = State::Plays;
         slot.player.begin(&self.shared.weights, self.shared.run.seed, sequence, (due, now));
         self.go_on(place, now)
-    }
-
-    /// Forget transactions that connections took and that are not due: their step is over.
-    fn unbook(&mut self) {
-        let booked: Vec<usize> = (0..self.slots.len()).filter(|place| self.slots[*place].booked.is_some()).collect();
-        self.timers.retain(|Reverse((_, place))| !booked.contains(place));
-        for place in booked {
-            self.slots[place].booked = None;
-            self.rest(place);
-        }
     }
 
     /// Play on until something must be waited for.
@@ -458,7 +412,7 @@ impl<'a> Worker<'a> {
         let timer = self.timers.peek().map(|&Reverse((at, _))| at);
         // More may begin than did so in one turn.
         let more = (!self.free.is_empty() && !self.exhausted && !self.is_taken).then_some(now);
-        let back = (self.lost > 0).then_some(now + GLANCE / 10);
+        let back = (self.lost + self.missing > 0).then_some(now + GLANCE / 10);
         [timer, more, back].into_iter().flatten().min().filter(|at| *at < now + GLANCE)
     }
 
@@ -483,6 +437,7 @@ impl<'a> Worker<'a> {
     /// Part from the server.
     fn part(mut self) -> Result<()> {
         let deadline = Instant::now() + PARTING;
+        self.slots.extend(self.passed.try_iter().map(|passed| passed.slot));
         for slot in &mut self.slots {
             if let (Some(connection), State::Free) = (&mut slot.connection, slot.state) {
                 connection.part(&mut self.buffer, deadline);

@@ -83,9 +83,10 @@ pub fn summary(line: &SummaryLine) -> String {
 /// Transactions that are open for longer than this at the end are worth a sentence: a second is what `dialin` calls a stall.
 const STALL_MS: f64 = 1e3;
 
-const HEADINGS: [&str; 12] = [
+const HEADINGS: [&str; 13] = [
     "step",
     "conn",
+    "threads",
     "asked tps",
     "tps",
     "p50 ms",
@@ -103,6 +104,7 @@ fn row(step: &StepLine) -> [String; HEADINGS.len()] {
     [
         step.step.map_or_else(|| "all".into(), |step| step.to_string()),
         or_dash(step.connections.map(|count| count.to_string())),
+        or_dash(step.load_threads.map(|count| count.to_string())),
         or_dash(step.rate.map(rounded)),
         rounded(step.per_second),
         milliseconds(step.latency.p50),
@@ -228,11 +230,11 @@ mod tests {
     use super::*;
     use crate::run::{Arrivals, Gather, Purpose, Rate};
 
-    const END: End = End { seconds: 3, load_threads: 1, reached_backlog_cap: true, stopped: true };
+    const END: End = End { seconds: 3, reached_backlog_cap: true, stopped: true };
 
     fn when(step: usize, rate: Option<f64>) -> When {
         let rate = rate.map(|per_second| Rate { per_second, arrivals: Arrivals::Constant });
-        When { second: 12, at: 0.0, seconds: 1.0, purpose: Purpose::Measure, step, connections: 16, rate }
+        When { second: 12, at: 0.0, seconds: 1.0, purpose: Purpose::Measure, step, connections: 16, load_threads: 1, rate }
     }
 
     fn names() -> Vec<String> {
@@ -268,8 +270,8 @@ mod tests {
         steps.add(&when(2, Some(30.0)), &second_of(&eventful()));
         let text = summary(&steps.finish(END));
         let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
-        assert_eq!(lines[1][..5], ["1", "16", "20", "20", "10.0"]);
-        assert_eq!(lines[3][..4], ["all", "-", "-", "20"]);
+        assert_eq!(lines[1][..6], ["1", "16", "1", "20", "20", "10.0"]);
+        assert_eq!(lines[3][..5], ["all", "-", "-", "-", "20"]);
         for said in [
             "40 transactions and 800 statements in 2 measured seconds, until it was stopped",
             "By transaction: look 10, pay 30",

@@ -22,6 +22,8 @@ pub struct When {
     pub step: usize,
     /// Connections at work.
     pub connections: usize,
+    /// Load threads that they are dealt over, of all hosts.
+    pub load_threads: usize,
     /// The rate asked for.
     pub rate: Option<Rate>,
 }
@@ -41,6 +43,8 @@ pub struct SecondLine {
     pub step: usize,
     /// Connections at work.
     pub connections: usize,
+    /// Load threads that they are dealt over, of all hosts.
+    pub load_threads: usize,
     /// Transactions a second that are asked for; null in a closed loop.
     pub rate: Option<f64>,
     /// Transactions that ended well.
@@ -158,6 +162,7 @@ impl Merged {
             phase: when.purpose.word(),
             step: when.step,
             connections: when.connections,
+            load_threads: when.load_threads,
             rate: when.rate.map(|rate| rate.per_second),
             transactions: tally.all_transactions(),
             by_transaction: by_name(tally, names),
@@ -297,6 +302,7 @@ mod tests {
             purpose: Purpose::Measure,
             step: 1,
             connections: 5,
+            load_threads: 2,
             rate: Some(rate),
         };
         merged.line(&when, &["pay".into(), "look".into()])
@@ -307,7 +313,7 @@ mod tests {
         let line = serde_json::to_value(Line::Second(&second())).unwrap();
         let expected = serde_json::json!({
             "type": "second", "second": 7, "at": 1_764_150_007.0, "seconds": 1.0, "phase": "measure", "step": 1,
-            "connections": 5, "rate": 30.0, "transactions": 20, "by_transaction": {"pay": 15, "look": 5},
+            "connections": 5, "load_threads": 2, "rate": 30.0, "transactions": 20, "by_transaction": {"pay": 15, "look": 5},
             "statements": {"read": 280, "write": 80, "other": 40}, "errors": {"1205": 1, "1213": 2}, "retries": 1,
             "reconnects": 1, "unprepared": 6, "dropped": 3, "backlog": 4, "busy": 5, "unfinished": 9, "oldest_ms": 3000.0, "histogram_unit_ns": 100, "driver_cpu": 0.123_457,
             "timers": {"count": 2, "late_mean": 0.026, "late_max": 0.05},

@@ -18,8 +18,6 @@ pub struct SummaryLine {
     pub seconds: u64,
     /// Whether it was stopped before its end.
     pub stopped: bool,
-    /// Load threads, of all hosts.
-    pub load_threads: usize,
     /// Whether transactions were dropped because too many waited, in a warm-up or later.
     pub reached_backlog_cap: bool,
     /// Whether each step reached its rate; null in a closed loop.
@@ -39,6 +37,8 @@ pub struct StepLine {
     pub step: Option<usize>,
     /// Connections at work; null for all.
     pub connections: Option<usize>,
+    /// Load threads that they were dealt over, of all hosts; null for all.
+    pub load_threads: Option<usize>,
     /// Transactions a second that were asked for; null in a closed loop and for all.
     pub rate: Option<f64>,
     /// `constant` or `poisson`; null in a closed loop and for all.
@@ -100,8 +100,6 @@ pub struct StepLine {
 pub struct End {
     /// Whole seconds that were played.
     pub seconds: u64,
-    /// Load threads, of all hosts.
-    pub load_threads: usize,
     /// Whether transactions were dropped because too many waited.
     pub reached_backlog_cap: bool,
     /// Whether it was stopped before its end.
@@ -164,7 +162,6 @@ impl Steps {
         SummaryLine {
             seconds: end.seconds,
             stopped: end.stopped,
-            load_threads: end.load_threads,
             reached_backlog_cap: end.reached_backlog_cap,
             rate_reached: (!reached.is_empty()).then(|| reached.iter().all(|each| *each)),
             histogram_unit_ns: UNIT_NS,
@@ -198,6 +195,7 @@ impl Total {
         StepLine {
             step: when.map(|when| when.step),
             connections: when.map(|when| when.connections),
+            load_threads: when.map(|when| when.load_threads),
             rate: rate.map(|rate| rate.per_second),
             arrivals: rate.map(arrivals),
             seconds: (self.seconds * 1e6).round() / 1e6,
@@ -254,7 +252,7 @@ mod tests {
     use super::super::times::Times;
     use super::*;
 
-    const END: End = End { seconds: 9, load_threads: 2, reached_backlog_cap: true, stopped: false };
+    const END: End = End { seconds: 9, reached_backlog_cap: true, stopped: false };
 
     fn names() -> Vec<String> {
         vec!["pay".into(), "look".into()]
@@ -262,7 +260,7 @@ mod tests {
 
     fn when(second: u64, step: usize, purpose: Purpose, rate: Option<f64>) -> When {
         let rate = rate.map(|per_second| Rate { per_second, arrivals: Arrivals::Constant });
-        When { second, at: second as f64, seconds: 1.0, purpose, step, connections: 4 * step, rate }
+        When { second, at: second as f64, seconds: 1.0, purpose, step, connections: 4 * step, load_threads: 2 * step, rate }
     }
 
     /// A second with so many transactions, all of the same length.
@@ -291,7 +289,7 @@ mod tests {
             (None, 3.0, 90, 30.0)
         );
         assert_eq!((line.total.driver_cpu, line.total.driver_cpu_us_per_transaction), (0.06, Some(666.667)));
-        assert_eq!((line.seconds, line.load_threads, line.reached_backlog_cap, line.rate_reached), (9, 2, true, None));
+        assert_eq!((line.seconds, line.reached_backlog_cap, line.rate_reached), (9, true, None));
     }
 
     #[test]

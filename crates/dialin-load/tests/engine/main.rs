@@ -2,6 +2,7 @@
 
 mod at_a_rate;
 mod lost_connections;
+mod steps;
 
 use dialin_load::engine::{Played, Second, play};
 use dialin_load::errors::{Error, Fault};

@@ -1,0 +1,112 @@
+//! Which connections a load thread has: those that begin transactions in a phase, those that have no part in it, and those that are
+//! passed on to other threads and come from them.
+
+use super::Worker;
+use crate::engine::dealing::Passed;
+use crate::engine::slot::{Slot, State};
+use crate::errors::Result;
+use std::cmp::Reverse;
+use std::mem;
+
+impl Worker<'_> {
+    /// Enter the phase of this time; false when all are over.
+    pub(super) fn enter(&mut self, now: u64) -> bool {
+        let Some(phase) = self.shared.timetable.at(now) else { return false };
+        if phase == self.phase {
+            return true;
+        }
+        let facts = self.shared.timetable.phase(phase);
+        let goes_on = self.phase != usize::MAX && self.shared.timetable.phase(self.phase).step == facts.step;
+        self.tally.dropped += self.shared.enter(phase, goes_on);
+        if !goes_on {
+            self.unbook();
+            self.batching.restart();
+        }
+        self.phase = phase;
+        (self.is_open_loop, self.is_taken) = (facts.rate.is_some(), false);
+        self.active = facts.connections;
+        self.phase_end = self.shared.timetable.end(phase);
+        let mut resting: Vec<usize> = self.free.drain(..).chain(self.benched.drain(..)).collect();
+        resting.sort_by_key(|place| self.slots[*place].free_since);
+        resting.into_iter().for_each(|place| self.rest(place));
+        let present = self.slots.iter().filter(|slot| slot.state != State::Vacant && self.is_own(slot)).count();
+        self.missing = self.shared.dealing.share(phase, self.active, self.place).saturating_sub(present);
+        true
+    }
+
+    /// Whether a connection begins transactions on this thread in this phase.
+    fn is_own(&self, slot: &Slot) -> bool {
+        slot.number < self.active && self.shared.dealing.owner(self.phase, slot.number) == self.place
+    }
+
+    /// Take connections that are there again, and those that other threads pass on.
+    pub(super) fn welcome(&mut self) -> Result<()> {
+        while self.lost > 0 {
+            let Ok(back) = self.reconnected.try_recv() else { break };
+            self.waiter.watch(back.connection.socket(), back.place)?;
+            self.slots[back.place].connection = Some(back.connection);
+            self.lost -= 1;
+            self.tally.reconnect();
+            self.slots[back.place].free_since = self.shared.clock.now();
+            self.rest(back.place);
+        }
+        while let Ok(passed) = self.passed.try_recv() {
+            self.take_over(passed)?;
+        }
+        Ok(())
+    }
+
+    fn take_over(&mut self, Passed { phase, slot }: Passed) -> Result<()> {
+        let place = self.vacant.pop().unwrap_or(self.slots.len());
+        if let Some(connection) = &slot.connection {
+            self.waiter.watch(connection.socket(), place)?;
+        }
+        if place == self.slots.len() {
+            self.slots.push(slot);
+        } else {
+            self.slots[place] = slot;
+        }
+        if self.is_own(&self.slots[place]) {
+            self.missing = self.missing.saturating_sub(1);
+        }
+        if phase > self.phase {
+            // It waits until this thread enters that phase too.
+            self.benched.push(place);
+        } else {
+            self.rest(place);
+        }
+        Ok(())
+    }
+
+    /// A connection has nothing to do any more.
+    pub(super) fn rest(&mut self, place: usize) {
+        self.slots[place].state = State::Free;
+        if self.slots[place].number >= self.active {
+            self.benched.push(place);
+        } else if self.is_draining || self.is_own(&self.slots[place]) {
+            self.free.push_back(place);
+        } else {
+            self.pass_on(place);
+        }
+    }
+
+    /// Pass a connection on to the thread that has it in this phase.
+    fn pass_on(&mut self, place: usize) {
+        let slot = mem::replace(&mut self.slots[place], Slot::vacant(self.shared.plan));
+        if let Some(connection) = &slot.connection {
+            self.waiter.unwatch(connection.socket());
+        }
+        self.vacant.push(place);
+        self.shared.dealing.pass(self.phase, slot);
+    }
+
+    /// Forget transactions that connections took and that are not due: their step is over.
+    fn unbook(&mut self) {
+        let booked: Vec<usize> = (0..self.slots.len()).filter(|place| self.slots[*place].booked.is_some()).collect();
+        self.timers.retain(|Reverse((_, place))| !booked.contains(place));
+        for place in booked {
+            self.slots[place].booked = None;
+            self.rest(place);
+        }
+    }
+}

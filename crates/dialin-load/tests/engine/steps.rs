@@ -1,0 +1,74 @@
+//! A run of several steps: each is measured as a run of its own would be.
+
+use super::{at_rate, plan, played, run, socket, sum, transactions};
+use dialin_load::mock_server::{Answer, MockServer};
+use dialin_load::plan::{Kind, Plan};
+use dialin_load::run::{Phase, Run};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Two statements that only read.
+fn reading() -> Plan {
+    let mut plan = plan();
+    plan.statements.iter_mut().for_each(|statement| statement.kind = Kind::Read);
+    plan
+}
+
+/// The steps as one run.
+fn in_steps(steps: &[Run]) -> Run {
+    let phase = |(place, run): (usize, &Run)| Phase { step: place + 1, ..run.phases[0].clone() };
+    Run { phases: steps.iter().enumerate().map(phase).collect(), ..steps[0].clone() }
+}
+
+#[test]
+fn each_step_has_the_load_threads_of_a_run_of_its_own() {
+    let server = MockServer::listen(&socket("step-threads"), |_| Answer::Ok).unwrap();
+    let cpus = std::thread::available_parallelism().unwrap().get();
+    let few = run(&server, 4, Some(1));
+    let steps = [few.clone(), at_rate(few.clone(), 100.0), run(&server, 12 * cpus + 1, Some(1)), few];
+    let load_threads = |run: &Run| played(&reading(), run).1.iter().map(|second| second.load_threads).collect::<Vec<_>>();
+    let alone: Vec<usize> = steps.iter().flat_map(load_threads).collect();
+    assert_eq!(load_threads(&in_steps(&steps)), alone);
+    let asked = Run { load_threads: Some(3), ..in_steps(&[run(&server, 8, Some(1)), run(&server, 2, Some(1))]) };
+    assert_eq!(load_threads(&asked), [3, 2], "no more than connections");
+}
+
+#[test]
+fn every_connection_works_in_each_step_whichever_thread_has_it() {
+    // A transaction takes 20 ms, so that a connection that was left behind is missed.
+    let server = MockServer::listen(&socket("step-connections"), |command| match command.sql() {
+        "" => Answer::Ok,
+        _ => Answer::After(Duration::from_millis(10), Box::new(Answer::Ok)),
+    });
+    let server = server.unwrap();
+    let steps = [(1, 1), (8, 3), (5, 5), (8, 1), (8, 2)];
+    let phases = steps
+        .iter()
+        .enumerate()
+        .map(|(place, (connections, _))| Phase { step: place + 1, ..run(&server, *connections, Some(2)).phases[0].clone() });
+    let run = Run { phases: phases.collect(), load_threads: Some(3), ..run(&server, 1, None) };
+    let (ended, seconds) = played(&plan(), &run);
+    ended.unwrap();
+    for (second, connections) in seconds.iter().skip(1).step_by(2).zip(steps.map(|(connections, _)| connections as u64)) {
+        assert_eq!(second.merged.tally.busy, connections, "second {}", second.number);
+    }
+    assert_eq!(sum(&seconds, |second| second.merged.tally.reconnects), 0);
+}
+
+#[test]
+fn a_connection_that_is_busy_at_the_end_of_a_step_or_lost_there_goes_to_its_thread_later() {
+    let lost = AtomicBool::new(false);
+    let server = MockServer::listen(&socket("step-late"), move |command| match command.sql() {
+        "" => Answer::Ok,
+        _ if !lost.swap(true, Ordering::Relaxed) => Answer::After(Duration::from_millis(1100), Box::new(Answer::Close)),
+        _ => Answer::After(Duration::from_millis(350), Box::new(Answer::Ok)),
+    });
+    let server = server.unwrap();
+    let steps = [run(&server, 1, Some(1)), run(&server, 6, Some(1)), run(&server, 6, Some(3)), run(&server, 2, Some(2))];
+    let (ended, seconds) = played(&plan(), &Run { load_threads: Some(3), ..in_steps(&steps) });
+    ended.unwrap();
+    let busy: Vec<u64> = seconds.iter().map(|second| second.merged.tally.busy).collect();
+    assert_eq!(busy[4], 6, "{busy:?}");
+    assert!(busy[6] >= 2, "{busy:?}");
+    assert!(transactions(&seconds) > 0);
+}

@@ -1,0 +1,62 @@
+//! Which load threads work in which step, as the kernel counts it. The only test of its process, whose threads it looks at.
+
+use dialin_load::engine::play;
+use dialin_load::mock_server::{Answer, MockServer};
+use dialin_load::run::{Gather, Phase, Purpose, Run};
+use dialin_load::workloads;
+use std::collections::BTreeMap;
+use std::fs;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// How often each load thread has waited so far, by its name.
+fn waits() -> BTreeMap<String, u64> {
+    let tasks = fs::read_dir("/proc/self/task").unwrap().flatten();
+    let of_thread = |task: fs::DirEntry| {
+        let name = fs::read_to_string(task.path().join("comm")).ok()?.trim().to_owned();
+        let status = fs::read_to_string(task.path().join("status")).ok()?;
+        let waits = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?.trim().parse().ok()?;
+        name.starts_with("load-").then_some((name, waits))
+    };
+    tasks.filter_map(of_thread).collect()
+}
+
+#[test]
+fn only_the_threads_of_a_step_work_in_it() {
+    let socket = std::env::temp_dir().join(format!("dialin-load-threads-{}.sock", std::process::id()));
+    let server = MockServer::listen(&socket, |_| Answer::After(Duration::from_millis(2), Box::new(Answer::Ok))).unwrap();
+    let connections = [1, 4, 2, 3];
+    let phase = |(place, connections): (usize, &usize)| Phase {
+        purpose: Purpose::Measure,
+        step: place + 1,
+        seconds: Some(3),
+        connections: *connections,
+        rate: None,
+    };
+    let run = Run {
+        account: server.account(),
+        phases: connections.iter().enumerate().map(phase).collect(),
+        seed: 1,
+        first: 0,
+        stride: 1,
+        transactions: None,
+        load_threads: Some(4),
+        gather: Gather::Auto,
+        text: false,
+        backlog: 0,
+        timeout: Duration::from_secs(20),
+        reconnect_for: Duration::ZERO,
+    };
+    let mut seen = Vec::new();
+    let plan = workloads::find("noop", &[]).unwrap().plan().unwrap();
+    play(&plan, &run, &AtomicBool::new(false), &mut |_| seen.push(waits())).unwrap();
+    // The second second of each step: nothing is dealt anew in it.
+    for (step, connections) in connections.iter().enumerate() {
+        let (before, after) = (&seen[3 * step], &seen[3 * step + 1]);
+        // One without a connection wakes up ten times per second, to look whether it has any.
+        let working: Vec<&str> =
+            after.iter().filter(|(name, waits)| *waits - before[*name] > 40).map(|(name, _)| &**name).collect();
+        let expected: Vec<String> = (0..*connections).map(|place| format!("load-{place}")).collect();
+        assert_eq!(working, expected, "step {}", step + 1);
+    }
+}
