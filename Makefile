@@ -55,7 +55,7 @@ docs: $(SETUP)  ## write what docs say of commands and of columns
 	.venv/bin/typer dialin.cli.app utils docs --name dialin --title "The commands of dialin" --output docs/cli.md
 	.venv/bin/python scripts/columns.py
 
-lock:  ## choose versions anew and write requirements.lock
+lock:  ## choose versions anew and write requirements.lock and crates.lock
 	@scripts/lock.sh
 
 clean:  ## remove what the chores made here; servers, data and studies stay

@@ -34,8 +34,8 @@ class DriverHook(BuildHookInterface[BuilderConfig]):
         if cargo is None or _version(cargo) < _needed(crate):
             self.app.display_warning(f"without {NAME}: that takes Rust {'.'.join(map(str, _needed(crate)))} (cargo)")
             return
-        subprocess.run([cargo, "build", "--release", "--manifest-path", str(crate / "Cargo.toml")], check=True)
-        program = Path(os.environ.get("CARGO_TARGET_DIR") or crate / "target").absolute() / "release" / NAME
+        subprocess.run([Path(self.root, "scripts", "driver.sh"), "compile"], check=True)
+        program = crate / (os.environ.get("CARGO_TARGET_DIR") or "target") / "release" / NAME
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{_platform()}"
         build_data["shared_scripts"][str(program)] = NAME
