@@ -11,12 +11,13 @@ from dialin.servers.account import Account
 from dialin.workloads.base import Target
 from dialin.workloads.dialin_load import DialinLoad
 from dialin.workloads.dialin_load_kind import LOAD_WORKLOADS
+from dialin.workloads.dialin_load_lines import STREAM
 from dialin.workloads.sysbench import Sysbench
 from dialin.workloads.sysbench_workloads import SYSBENCH_SCRIPTS
 from workloads.test_dialin_load_lines import second
 
 SCRIPT = """#!/bin/sh
-if [ "$1" = --version ]; then echo "dialin-load 1.2.3"; exit; fi
+if [ "$1" = --version ]; then echo "dialin-load 1.2.3 (build 1.2.3+0f, stream {stream})"; exit; fi
 printf '%s\\n' "$@" > "{asked}"
 cat "{says}"
 exit $(cat "{code}")
@@ -39,7 +40,7 @@ def program(tmp_path):
             return self.asked.read_text().splitlines()
 
     made = Program()
-    made.path.write_text(SCRIPT.format(asked=made.asked, says=made.says, code=made.code))
+    made.path.write_text(SCRIPT.format(stream=STREAM, asked=made.asked, says=made.says, code=made.code))
     made.path.chmod(0o755)
     made.says.write_text("")
     made.code.write_text("0")
@@ -190,6 +191,22 @@ def test_sizes_of_a_workload_file_are_spelled_as_its_author_did(program, tmp_pat
 def test_a_program_that_cannot_be_run_is_told(tmp_path):
     with pytest.raises(UserError, match="cannot be run"):
         DialinLoad(spec(), tmp_path / "gone").check()
+
+
+@pytest.mark.parametrize("version", ["dialin-load 0.1.0", f"dialin-load 0.1.0 (build 0.1.0+0f, stream {STREAM}0)"])
+def test_a_driver_that_writes_another_stream_is_refused_before_anything_runs(program, version):
+    program.path.write_text(f"#!/bin/sh\necho '{version}'\n")
+    with pytest.raises(UserError, match=rf"does not write the stream format {STREAM}.*make driver"):
+        DialinLoad(spec(), program.path).check()
+
+
+def test_a_second_that_cannot_be_read_ends_the_trial_with_the_remedy(program, target):
+    program.says.write_text('{"type": "second", "second": 1}\n')
+    load = DialinLoad(spec(), program.path).start(target, threads=1, seed=1, cpus=None)
+    with pytest.raises(WorkloadError, match=STREAM) as failed:
+        load.read(30)
+    load.stop()
+    assert "make driver" in failed.value.remedy
 
 
 def test_the_version_is_the_programs(program):

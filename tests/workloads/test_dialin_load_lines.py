@@ -3,7 +3,7 @@ import json
 import pytest
 
 from dialin.workloads.base import Second
-from dialin.workloads.dialin_load_lines import Fault, Report, Timers, parse
+from dialin.workloads.dialin_load_lines import OTHER_STREAM, Fault, Report, Timers, parse
 
 HISTOGRAM = "unread"
 
@@ -67,7 +67,12 @@ def test_an_error_is_told_with_its_remedy():
 
 
 @pytest.mark.parametrize(
-    "line", ["", "a warning", "{", "[]", "{}", '{"type":"start"}', '{"type":"second"}', second(errors=None)]
+    "line", ["", "a warning", "{", "[]", "{}", '{"type":"start"}', '{"type":"error"}', '{"type":"second",']
 )
 def test_other_lines_are_neither(line):
     assert parse(line, 95) is None
+
+
+@pytest.mark.parametrize("line", ['{"type":"second"}', second(errors=None), second(timers={}), second(oldest_ms="long")])
+def test_a_second_of_another_format_is_an_error_with_its_remedy(line):
+    assert parse(line, 95) == OTHER_STREAM

@@ -21,3 +21,6 @@ pub mod self_test;
 pub mod show;
 pub mod sql_tokens;
 pub mod workloads;
+
+/// Which build this is: the version, and a digest of sources and locked crates (`build.rs`).
+pub const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("DIALIN_LOAD_DIGEST"));

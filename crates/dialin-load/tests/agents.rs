@@ -1,5 +1,6 @@
 //! Agents and a conductor as processes of their own, each agent with a server of its own.
 
+use dialin_load::BUILD;
 use dialin_load::mock_server::{Answer, Command as Asked, MockServer};
 use dialin_load::record::Times;
 use rustix::process::{Pid, Signal, kill_process};
@@ -247,17 +248,19 @@ fn what_is_asked_for_wrongly_is_exit_code_2() {
 }
 
 #[test]
-fn an_agent_of_another_version_is_refused_with_both_versions() {
-    let files = Files::of("version");
+fn an_agent_of_another_build_is_refused_with_both_builds() {
+    let files = Files::of("build");
+    let other = format!("{}+0123456789abcdef", env!("CARGO_PKG_VERSION"));
+    let hello = format!("{{\"dialin-load\":\"{other}\",\"nonce\":\"\"}}\n");
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let old = thread::spawn(move || {
         let mut stream = listener.accept().unwrap().0;
-        stream.write_all(b"{\"dialin-load\":\"0.0.9\",\"nonce\":\"\"}\n").unwrap();
+        stream.write_all(hello.as_bytes()).unwrap();
         let _ = stream.read_to_end(&mut Vec::new());
     });
     let error = error_of(&files.run(&[&address], "").output().unwrap(), 2);
-    assert!(error.contains("0.0.9") && error.contains(env!("CARGO_PKG_VERSION")) && error.contains("same version"), "{error}");
+    assert!(error.contains(&other) && error.contains(BUILD) && error.contains("same build"), "{error}");
     old.join().unwrap();
 }
 

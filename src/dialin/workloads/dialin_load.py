@@ -15,7 +15,7 @@ from dialin.servers.account import Account
 from dialin.workloads import dialin_load_account, driver_process, load_binary, private
 from dialin.workloads.base import Second, Target, Workload, digest_of
 from dialin.workloads.dialin_load_kind import LOAD_WORKLOADS, WITH_ONE_TABLE, WORKLOAD_FILE
-from dialin.workloads.dialin_load_lines import Fault, Report, parse
+from dialin.workloads.dialin_load_lines import OTHER_STREAM, STREAM, Fault, Report, parse
 from dialin.workloads.driver_process import DriverProcess, EndedError
 from dialin.workloads.option_names import check_options
 from dialin.workloads.sysbench_workloads import (
@@ -85,7 +85,7 @@ class DialinLoad(Workload):
         """Make sure that the driver, the workload and its options are there.
 
         Raises:
-            UserError: one is not, or the workload file has a mistake.
+            UserError: one is not, the driver is not of dialin's build, or the workload file has a mistake.
         """
         if self._own_file is not None and not self._own_file.is_file():
             raise UserError(f"There is no workload file {self._own_file}", "Name a workload file (docs/workload-files.md)")
@@ -95,6 +95,8 @@ class DialinLoad(Workload):
                 f"It has {', '.join((*SYSBENCH_SCRIPTS, *LOAD_WORKLOADS))}, and workload files (TOML)",
             )
         check_options(self._spec.options, of_file=not self._is_sysbenchs)
+        if f"stream {STREAM})" not in self._call("--version").stdout:
+            raise UserError(OTHER_STREAM.what, f"{OTHER_STREAM.remedy}; the program is {self._binary}")
         # It reads the workload with its options, and refuses what it does not know.
         done = self._call("show", self._spec.name, "--json", *self._options(self._spec.threads))
         if done.returncode != 0:

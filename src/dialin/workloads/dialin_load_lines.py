@@ -10,6 +10,9 @@ from typing import Any
 from dialin.workloads.base import Second
 from dialin.workloads.dialin_load_histogram import quantile
 
+STREAM = "dialin/load/1"
+"""The format of the lines, as `dialin-load --version` names it."""
+
 _NS_A_MS = 1e6
 
 
@@ -53,19 +56,29 @@ class Fault:
     remedy: str
 
 
+OTHER_STREAM = Fault(
+    f"This dialin-load is not of the same build as dialin: it does not write the stream format {STREAM}",
+    "Build it again: make driver (or pip install)",
+)
+"""The program and dialin are not made from the same sources."""
+
+
 def parse(line: str, percentile: int = 95) -> Report | Fault | None:
     """Read a line, with this percentile of latency; None where it is neither a second nor an error."""
     if not line.startswith("{"):
         return None
     try:
         fields = json.loads(line)
-        if fields["type"] == "second":
-            return _report(fields, percentile)
         if fields["type"] == "error":
             return Fault(str(fields["what"]), str(fields["remedy"]))
-    except (ValueError, KeyError, TypeError, AttributeError):
+        if fields["type"] != "second":
+            return None
+    except (ValueError, KeyError, TypeError):
         return None
-    return None
+    try:
+        return _report(fields, percentile)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return OTHER_STREAM
 
 
 def _report(fields: Mapping[str, Any], percentile: int) -> Report:

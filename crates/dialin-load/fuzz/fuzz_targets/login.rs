@@ -19,7 +19,8 @@ fn packets(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 fuzz_target!(|input: &[u8]| {
     let [how, bytes @ ..] = input else { return };
-    let channel = [Channel::Open { fetch_key: true }, Channel::Local, Channel::Encrypted, Channel::Open { fetch_key: false }][usize::from(how & 3)];
+    let channel = [Channel::Open { fetch_key: true }, Channel::Local, Channel::Encrypted, Channel::Open { fetch_key: false }]
+        [usize::from(how & 3)];
     let mut packets = packets(bytes);
     let Some(Ok(greeting)) = packets.next().map(Greeting::parse) else { return };
     let agreed = greeting.agreed(WANTED, "sbtest", channel == Channel::Encrypted);

@@ -125,7 +125,7 @@ fn meet(name: &str, token: &Token, timeout: Duration) -> Result<Link> {
     };
     met.map_err(|refusal| {
         let remedy = match &refusal {
-            Refusal::Version(_) => "Install the same version on all hosts",
+            Refusal::Build(_) => "Install the same build of dialin-load on all hosts",
             Refusal::Token => "Give all of them the same token file",
             Refusal::Busy => "Wait until that run is over, or stop it",
             Refusal::Trouble(_) => "See that it is an agent of dialin-load that listens there",

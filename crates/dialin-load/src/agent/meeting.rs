@@ -1,10 +1,11 @@
 //! How a conductor and an agent make sure of each other before anything else is said.
 //!
-//! Each says its version and a nonce. From then on every line bears a seal that takes the token and both nonces to make; the
+//! Each says its build and a nonce. From then on every line bears a seal that takes the token and both nonces to make; the
 //! first such line of each side proves that it has the token. Who cannot is not listened to any longer.
 
 use super::line::{ReadHalf, Trouble, WriteHalf, halves};
 use super::token::{Nonce, Role, Token};
+use crate::BUILD;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::{Deserialize, Serialize};
@@ -12,9 +13,6 @@ use std::fmt;
 use std::io;
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
-
-/// The version that both sides must be of.
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// A connection to somebody who has the token.
 pub struct Link {
@@ -27,8 +25,8 @@ pub struct Link {
 /// Why there is no link. Its text goes behind the name of the other side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// The other side is of this version.
-    Version(String),
+    /// The other side is this other build.
+    Build(String),
     /// It has another token.
     Token,
     /// It plays another run.
@@ -40,7 +38,7 @@ pub enum Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refusal::Version(version) => write!(out, "is dialin-load {version}, and this is {VERSION}"),
+            Refusal::Build(build) => write!(out, "is dialin-load {build}, and this is {BUILD}"),
             Refusal::Token => write!(out, "has another token"),
             Refusal::Busy => write!(out, "plays another run"),
             Refusal::Trouble(trouble) => write!(out, "{trouble}"),
@@ -63,19 +61,19 @@ impl From<io::Error> for Refusal {
 #[derive(Serialize, Deserialize)]
 struct Hello {
     #[serde(rename = "dialin-load")]
-    version: String,
+    build: String,
     nonce: String,
 }
 
 impl Hello {
     fn of(nonce: &Nonce) -> Self {
-        Self { version: VERSION.to_owned(), nonce: BASE64.encode(nonce) }
+        Self { build: BUILD.to_owned(), nonce: BASE64.encode(nonce) }
     }
 
     fn nonce(&self) -> Result<Nonce, Refusal> {
-        if self.version != VERSION {
-            let shown = self.version.chars().filter(char::is_ascii_graphic).take(32).collect();
-            return Err(Refusal::Version(shown));
+        if self.build != BUILD {
+            let shown = self.build.chars().filter(char::is_ascii_graphic).take(32).collect();
+            return Err(Refusal::Build(shown));
         }
         let bytes = BASE64.decode(&self.nonce).map_err(|_| Trouble::Malformed)?;
         bytes.try_into().map_err(|_| Trouble::Malformed.into())
@@ -94,7 +92,7 @@ enum Greeting {
 /// Meet an agent that was called.
 ///
 /// # Errors
-/// It is of another version, has another token, is busy, or is no agent; or `timeout` is over.
+/// It is another build, has another token, is busy, or is no agent; or `timeout` is over.
 pub fn call(stream: TcpStream, token: &Token, nonce: &Nonce, timeout: Duration) -> Result<Link, Refusal> {
     let until = Instant::now() + timeout;
     let (mut ear, mut mouth) = halves(stream, timeout)?;
@@ -116,7 +114,7 @@ pub fn call(stream: TcpStream, token: &Token, nonce: &Nonce, timeout: Duration) 
 /// Meet a caller. It has yet to be told, by [`welcome`] or [`refuse`], whether it may stay.
 ///
 /// # Errors
-/// It is of another version, has another token, or is no conductor; or `timeout` is over.
+/// It is another build, has another token, or is no conductor; or `timeout` is over.
 pub fn answer(stream: TcpStream, token: &Token, nonce: &Nonce, timeout: Duration) -> Result<Link, Refusal> {
     let until = Instant::now() + timeout;
     let (mut ear, mut mouth) = halves(stream, timeout)?;
@@ -214,23 +212,23 @@ mod tests {
     }
 
     #[test]
-    fn another_version_is_named() {
+    fn another_build_is_named() {
         let (here, mut there) = streams();
         there.write_all(b"{\"dialin-load\":\"9.9.9\",\"nonce\":\"\"}\n").unwrap();
         let refused = refusal(call(here, &token(TOKEN), &[1; 32], PATIENCE));
-        assert_eq!(refused, Refusal::Version("9.9.9".to_owned()));
-        assert!(refused.to_string().contains(VERSION));
+        assert_eq!(refused, Refusal::Build("9.9.9".to_owned()));
+        assert!(refused.to_string().contains(BUILD));
     }
 
     #[test]
-    fn a_caller_of_another_version_still_learns_ours() {
+    fn a_caller_of_another_build_still_learns_ours() {
         let (mut here, there) = streams();
         here.write_all(b"{\"dialin-load\":\"9.9.9\",\"nonce\":\"\"}\n").unwrap();
         let refused = refusal(answer(there, &token(TOKEN), &[2; 32], PATIENCE));
-        assert_eq!(refused, Refusal::Version("9.9.9".to_owned()));
+        assert_eq!(refused, Refusal::Build("9.9.9".to_owned()));
         let mut line = String::new();
         BufReader::new(here).read_line(&mut line).unwrap();
-        assert!(line.contains(VERSION), "{line}");
+        assert!(line.contains(BUILD), "{line}");
     }
 
     #[test]
@@ -263,8 +261,8 @@ mod tests {
         assert_eq!(refused, Refusal::Trouble(Trouble::Silent));
         for (nonsense, trouble) in [
             ("GET / HTTP/1.1\r\n\r\n".to_owned(), Trouble::Malformed),
-            (format!("{{\"dialin-load\":\"{VERSION}\",\"nonce\":\"AAAA\"}}\n"), Trouble::Malformed),
-            (format!("{{\"dialin-load\":\"{VERSION}\",\"nonce\":\"?\"}}\n"), Trouble::Malformed),
+            (format!("{{\"dialin-load\":\"{BUILD}\",\"nonce\":\"AAAA\"}}\n"), Trouble::Malformed),
+            (format!("{{\"dialin-load\":\"{BUILD}\",\"nonce\":\"?\"}}\n"), Trouble::Malformed),
             ("x".repeat(2000), Trouble::TooLong),
         ] {
             let (mut here, there) = streams();

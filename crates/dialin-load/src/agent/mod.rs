@@ -86,8 +86,8 @@ pub fn serve(serve: &Serve, stop: &AtomicBool, say: &(dyn Fn(String) + Sync)) ->
 /// account is not used: each agent has its own. `say` is told how the agents were found, a line each.
 ///
 /// # Errors
-/// Of the user: an agent cannot be reached, has another token or version, or plays another run, or there are too few connections
-/// for all. Of the driver: an agent is lost. Else what an agent tells: whatever [`engine::play`] may fail with.
+/// Of the user: an agent cannot be reached, has another token, is another build, or plays another run, or there are too few
+/// connections for all. Of the driver: an agent is lost. Else what an agent tells: whatever [`engine::play`] may fail with.
 pub fn conduct(
     conduct: &Conduct,
     run: &Run,

@@ -8,7 +8,9 @@ pub use account::{AccountOptions, Found, Surroundings};
 pub use files::raise_limit;
 pub use load::{ArrivalsOption, RunOptions};
 
+use crate::BUILD;
 use crate::errors::{Error, Result};
+use crate::record::SCHEMA;
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
 use std::ffi::OsString;
@@ -209,12 +211,16 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Parsed> {
     match Cli::try_parse_from(arguments) {
         Ok(cli) => Ok(Parsed::Cli(Box::new(cli))),
         Err(error) => match error.kind() {
-            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-                Ok(Parsed::Text(error.to_string()))
-            }
+            ErrorKind::DisplayVersion => Ok(Parsed::Text(version())),
+            ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => Ok(Parsed::Text(error.to_string())),
             _ => Err(misunderstood(&error.to_string())),
         },
     }
+}
+
+/// The version, which build it is, and what its stream is written in; dialin reads this.
+fn version() -> String {
+    format!("dialin-load {} (build {BUILD}, stream {SCHEMA})", env!("CARGO_PKG_VERSION"))
 }
 
 /// An error of several lines and paragraphs as one of a line, with the tip or the usage as its remedy.
@@ -277,7 +283,8 @@ mod tests {
     #[test]
     fn nothing_asked_for_gives_the_help_and_a_version_can_be_asked_for() {
         assert!(matches!(parsed("dialin-load"), Ok(Parsed::Text(text)) if text.contains("Examples:")));
-        assert!(matches!(parsed("dialin-load --version"), Ok(Parsed::Text(text)) if text.starts_with("dialin-load ")));
+        let Ok(Parsed::Text(version)) = parsed("dialin-load --version") else { panic!("no version") };
+        assert!(version.starts_with("dialin-load ") && version.contains(BUILD) && version.contains(SCHEMA), "{version}");
     }
 
     #[test]
