@@ -37,6 +37,11 @@ fn unit(rng: &mut Rng) -> f64 {
     (rng.next_u64() >> 11) as f64 * STEP
 }
 
+/// Above or at 0 and with a mean of 1: the time until the next of many customers comes who know nothing of each other.
+pub(crate) fn exponential(rng: &mut Rng) -> f64 {
+    -(-unit(rng)).ln_1p()
+}
+
 /// Each number from 0 to `most` as often as the others.
 fn up_to(most: u64, rng: &mut Rng) -> u64 {
     ((u128::from(rng.next_u64()) * (u128::from(most) + 1)) >> 64) as u64
@@ -62,6 +67,19 @@ mod tests {
     #[test]
     fn draws_do_not_change_between_versions() {
         assert_eq!(of_transaction(1, 0).next_u64(), 0x3f85_06cb_87cd_7d91);
+    }
+
+    #[test]
+    fn exponential_draws_have_their_mean_and_their_tail() {
+        const DRAWS: usize = 200_000;
+        let mut rng = of_transaction(3, 0);
+        let drawn: Vec<f64> = (0..DRAWS).map(|_| exponential(&mut rng)).collect();
+        let share = |above: f64| drawn.iter().filter(|time| **time > above).count() as f64 / DRAWS as f64;
+        assert!(drawn.iter().all(|time| time.is_finite() && *time >= 0.0));
+        assert!((drawn.iter().sum::<f64>() / DRAWS as f64 - 1.0).abs() < 0.01);
+        for above in [0.1, 1.0, 3.0] {
+            assert!((share(above) - (-above).exp()).abs() < 0.005, "{above}: {}", share(above));
+        }
     }
 
     #[test]

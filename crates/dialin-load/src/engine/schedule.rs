@@ -1,9 +1,8 @@
 //! When transactions begin: back to back, or when they are due.
 
 use super::clock::SECOND;
-use crate::random::{Rng, of_transaction};
+use crate::random::{Rng, exponential, of_transaction};
 use crate::run::{Arrivals, Phase, Rate};
-use rand_distr::{Distribution, Exp1};
 use std::collections::VecDeque;
 
 /// The phases of a run with when each begins and ends, in nanoseconds since the load began.
@@ -88,10 +87,7 @@ impl Arriving {
     fn step(&mut self) {
         self.exact += match self.arrivals {
             Arrivals::Constant => self.gap,
-            Arrivals::Poisson => {
-                let unit: f64 = Exp1.sample(&mut self.rng);
-                self.gap * unit
-            }
+            Arrivals::Poisson => self.gap * exponential(&mut self.rng),
         };
     }
 
