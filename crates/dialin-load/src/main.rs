@@ -5,7 +5,8 @@ use dialin_load::agent::{self, Conduct, Serve, Source};
 use dialin_load::engine::{self, Second};
 use dialin_load::errors::{Error, Result};
 use dialin_load::options::{
-    self, AccountOptions, AgentOptions, Cli, Command, Parsed, PrepareOptions, RunOptions, Surroundings, TableOptions,
+    self, AccountOptions, AgentOptions, Cli, Command, Parsed, PrepareOptions, RunOptions, SelfTestOptions, Surroundings,
+    TableOptions,
 };
 use dialin_load::output::{Output, Report};
 use dialin_load::record::{ErrorLine, Line, StartLine};
@@ -101,7 +102,7 @@ fn obey(parsed: Parsed, json: bool, stop: &Arc<AtomicBool>) -> Result<u8> {
         }
         Command::SelfTest(options) => {
             watch_signals(stop)?;
-            let (connections, seconds) = options.numbers()?;
+            let SelfTestOptions { connections, seconds } = options;
             options::raise_limit(2 * connections)?;
             output.line(&Line::SelfTest(&self_test::run(connections, seconds, stop)?));
         }
@@ -167,7 +168,7 @@ fn run(options: &RunOptions, output: &mut Output<io::Stdout>, stop: &AtomicBool)
 
 fn prepare(options: &PrepareOptions) -> Result<()> {
     let TableOptions { workload, account } = &options.tables;
-    let threads = options.threads(std::thread::available_parallelism().map_or(1, usize::from))?;
+    let threads = options.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
     let account = account_of(account)?;
     workloads::find_for(&workload.workload, &workload.pairs()?, threads, 1)?.prepare(&account, threads, &say)
 }

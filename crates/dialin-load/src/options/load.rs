@@ -1,6 +1,6 @@
 //! Options that say how load is applied.
 
-use super::{AccountOptions, WorkloadOptions};
+use super::{AccountOptions, WorkloadOptions, within};
 use crate::account::Account;
 use crate::errors::{Error, Result};
 use crate::run::{Arrivals, Gather, HIGHEST_RATE, Phase, Purpose, Rate, Run};
@@ -11,7 +11,7 @@ use std::time::Duration;
 /// How long a step is measured unless said, in seconds.
 const TIME: u64 = 60;
 /// The longest phase: a year, in seconds.
-const LONGEST: u64 = 366 * 86_400;
+const LONGEST: i64 = 366 * 86_400;
 
 /// How transactions arrive that come at a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -43,29 +43,35 @@ pub struct RunOptions {
     #[command(flatten)]
     pub account: AccountOptions,
     /// Connections at work; a list makes steps
-    #[arg(long, value_name = "N[,N...]", value_delimiter = ',', default_value = "1", allow_negative_numbers = true)]
-    pub connections: Vec<i64>,
+    #[arg(
+        long,
+        value_name = "N[,N...]",
+        value_delimiter = ',',
+        default_value = "1",
+        value_parser = within::<usize>(1..=1_000_000)
+    )]
+    pub connections: Vec<usize>,
     /// Transactions a second, all connections together; a list makes steps; a closed loop unless said
-    #[arg(long, value_name = "N[,N...]", value_delimiter = ',', allow_negative_numbers = true)]
+    #[arg(long, value_name = "N[,N...]", value_delimiter = ',')]
     pub rate: Vec<f64>,
     /// How transactions arrive that come at a rate
     #[arg(long, value_enum, default_value_t = ArrivalsOption::Constant)]
     pub arrivals: ArrivalsOption,
     /// Seconds before each step that do not count
-    #[arg(long, value_name = "S", default_value_t = 0, allow_negative_numbers = true)]
-    pub warmup: i64,
+    #[arg(long, value_name = "S", default_value_t = 0, value_parser = within::<u64>(0..=LONGEST))]
+    pub warmup: u64,
     /// Seconds that each step is measured; 0: until stopped [default: 60; with --transactions, until they are done]
-    #[arg(long, value_name = "S", allow_negative_numbers = true)]
-    pub time: Option<i64>,
+    #[arg(long, value_name = "S", value_parser = within::<u64>(0..=LONGEST))]
+    pub time: Option<u64>,
     /// End after so many transactions, those of warm-ups included
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub transactions: Option<i64>,
+    #[arg(long, value_name = "N", value_parser = within::<u64>(1..=i64::MAX))]
+    pub transactions: Option<u64>,
     /// The seed of all randomness: the same seed gives the same transactions
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
     /// Threads that drive connections; as many as suit the machine unless said
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub load_threads: Option<i64>,
+    #[arg(long, value_name = "N", value_parser = within::<usize>(1..=1_024))]
+    pub load_threads: Option<usize>,
     /// Whether a load thread waits a little for further answers before it works through those that are there (closed loop only)
     #[arg(long, value_enum, default_value_t = GatherOption::Auto)]
     pub gather: GatherOption,
@@ -73,14 +79,14 @@ pub struct RunOptions {
     #[arg(long)]
     pub text: bool,
     /// Due transactions that may wait for a connection; what comes beyond is dropped and counted
-    #[arg(long, value_name = "N", default_value_t = 100_000, allow_negative_numbers = true)]
-    pub backlog: i64,
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = within::<u64>(0..=100_000_000))]
+    pub backlog: u64,
     /// Seconds that a statement may take before its connection counts as lost
-    #[arg(long, value_name = "S", default_value_t = 120, allow_negative_numbers = true)]
-    pub timeout: i64,
+    #[arg(long, value_name = "S", default_value_t = 120, value_parser = within::<u64>(1..=LONGEST))]
+    pub timeout: u64,
     /// Seconds that a connection may stay lost before the run fails
-    #[arg(long, value_name = "S", default_value_t = 60, allow_negative_numbers = true)]
-    pub reconnect_for: i64,
+    #[arg(long, value_name = "S", default_value_t = 60, value_parser = within::<u64>(0..=LONGEST))]
+    pub reconnect_for: u64,
     /// Let agents on these hosts drive, together; each has its own account
     #[arg(
         long,
@@ -100,37 +106,33 @@ impl RunOptions {
     ///
     /// # Errors
     ///
-    /// A number is out of its bounds, or the lists do not go together.
+    /// A rate is out of its bounds, or the lists do not go together.
     pub fn run(&self, account: Account) -> Result<Run> {
         let steps = self.steps()?;
-        let transactions = self.transactions.map(|count| number("transactions", count, 1, i64::MAX as u64)).transpose()?;
-        let load_threads = self.load_threads.map(|count| number("load-threads", count, 1, 1_024)).transpose()?;
         let measured = self.measured(steps.len())?;
-        let warmup = number("warmup", self.warmup, 0, LONGEST)?;
         Ok(Run {
             account,
-            phases: phases(&steps, warmup, measured),
+            phases: phases(&steps, self.warmup, measured),
             seed: self.seed,
             first: 0,
             stride: 1,
-            transactions,
-            load_threads: load_threads.map(|count| count as usize),
+            transactions: self.transactions,
+            load_threads: self.load_threads,
             gather: match self.gather {
                 GatherOption::Auto => Gather::Auto,
                 GatherOption::On => Gather::On,
                 GatherOption::Off => Gather::Off,
             },
             text: self.text,
-            backlog: number("backlog", self.backlog, 0, 100_000_000)?,
-            timeout: Duration::from_secs(number("timeout", self.timeout, 1, LONGEST)?),
-            reconnect_for: Duration::from_secs(number("reconnect-for", self.reconnect_for, 0, LONGEST)?),
+            backlog: self.backlog,
+            timeout: Duration::from_secs(self.timeout),
+            reconnect_for: Duration::from_secs(self.reconnect_for),
         })
     }
 
     /// Connections and rate of each step.
     fn steps(&self) -> Result<Vec<(usize, Option<Rate>)>> {
-        let connections = self.connections.iter().map(|count| number("connections", *count, 1, 1_000_000));
-        let connections = connections.collect::<Result<Vec<u64>>>()?;
+        let connections = &self.connections;
         let rates = self.rate.iter().map(|rate| self.rate(*rate)).collect::<Result<Vec<Rate>>>()?;
         let steps = connections.len().max(rates.len());
         if connections.len().min(rates.len().max(1)) != 1 && connections.len() != rates.len() {
@@ -139,7 +141,7 @@ impl RunOptions {
             return Err(Error::user(format!("{one} connection counts and {other} rates do not go together"), remedy));
         }
         let step = |place: usize| {
-            let connections = connections[place.min(connections.len() - 1)] as usize;
+            let connections = connections[place.min(connections.len() - 1)];
             let rate = rates.get(place.min(rates.len().saturating_sub(1))).copied();
             (connections, rate)
         };
@@ -163,7 +165,7 @@ impl RunOptions {
     /// How long each step is measured; None until the run is stopped.
     fn measured(&self, steps: usize) -> Result<Option<u64>> {
         let seconds = match self.time {
-            Some(seconds) => number("time", seconds, 0, LONGEST)?,
+            Some(seconds) => seconds,
             None if self.transactions.is_some() && steps == 1 => 0,
             None => TIME,
         };
@@ -187,24 +189,16 @@ fn phases(steps: &[(usize, Option<Rate>)], warmup: u64, measured: Option<u64>) -
     phases
 }
 
-/// A number of an option that lies within its bounds.
-fn number(option: &str, given: i64, least: u64, most: u64) -> Result<u64> {
-    let number = u64::try_from(given).ok().filter(|number| (least..=most).contains(number));
-    number.ok_or_else(|| {
-        Error::user(format!("--{option} {given} is out of bounds"), format!("Give a number from {least} to {most}"))
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::{Cli, Command};
+    use super::super::{Command, Parsed, parse};
     use super::*;
     use crate::account::{Address, Tls};
-    use clap::Parser;
+    use std::ffi::OsString;
 
     fn run(options: &str) -> Result<Run> {
         let line = format!("dialin-load run noop {options}");
-        let cli = Cli::try_parse_from(line.split_whitespace()).unwrap();
+        let Parsed::Cli(cli) = parse(line.split_whitespace().map(OsString::from))? else { panic!("no command") };
         let Command::Run(options) = cli.command else { panic!("no run") };
         options.run(Account {
             address: Address::Socket("/s".into()),
@@ -282,7 +276,7 @@ mod tests {
             "--connections 9999999999",
         ] {
             let error = run(options).err().unwrap_or_else(|| panic!("{options} is taken"));
-            assert!(error.fault == crate::errors::Fault::User && !error.remedy.is_empty(), "{options}: {error}");
+            assert!(error.fault == crate::errors::Fault::User && error.remedy.starts_with("Give "), "{options}: {error}");
         }
     }
 

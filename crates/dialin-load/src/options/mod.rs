@@ -11,9 +11,11 @@ pub use load::{ArrivalsOption, RunOptions};
 use crate::BUILD;
 use crate::errors::{Error, Result};
 use crate::record::SCHEMA;
+use clap::builder::RangedI64ValueParser;
 use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
 use std::ffi::OsString;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -64,9 +66,10 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Apply a workload to a server, and tell each second
-    #[command(after_help = RUN_EXAMPLES)]
+    #[command(after_help = RUN_EXAMPLES, allow_negative_numbers = true)]
     Run(Box<RunOptions>),
     /// Create and fill a workload's tables
+    #[command(allow_negative_numbers = true)]
     Prepare(PrepareOptions),
     /// Drop a workload's tables
     Cleanup(TableOptions),
@@ -75,6 +78,7 @@ pub enum Command {
     /// Drive load for a conductor on another host: see `run --agents`
     Agent(AgentOptions),
     /// Find what the driver itself can do on this machine
+    #[command(allow_negative_numbers = true)]
     SelfTest(SelfTestOptions),
     /// List the workloads
     Workloads,
@@ -129,21 +133,8 @@ pub struct PrepareOptions {
     #[command(flatten)]
     pub tables: TableOptions,
     /// Connections that fill them, side by side; as many as there are CPUs unless said
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub threads: Option<i64>,
-}
-
-impl PrepareOptions {
-    /// How many connections fill the tables, on a machine with so many CPUs.
-    ///
-    /// # Errors
-    ///
-    /// None is asked for, or more than a thousand.
-    pub fn threads(&self, cpus: usize) -> Result<usize> {
-        let Some(asked) = self.threads else { return Ok(cpus.max(1)) };
-        let threads = usize::try_from(asked).ok().filter(|threads| (1..=1_000).contains(threads));
-        threads.ok_or_else(|| Error::user(format!("--threads {asked} cannot fill tables"), "Give a number from 1 to 1000"))
-    }
+    #[arg(long, value_name = "N", value_parser = within::<usize>(1..=1_000))]
+    pub threads: Option<usize>,
 }
 
 /// How an agent waits for its conductor.
@@ -164,33 +155,19 @@ pub struct AgentOptions {
 #[derive(Args, Debug)]
 pub struct SelfTestOptions {
     /// Connections at work
-    #[arg(long, value_name = "N", default_value_t = 16, allow_negative_numbers = true)]
-    pub connections: i64,
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = within::<usize>(1..=10_000))]
+    pub connections: usize,
     /// How long each kind of statement is measured
-    #[arg(long, value_name = "S", default_value_t = 3, allow_negative_numbers = true)]
-    pub seconds: i64,
+    #[arg(long, value_name = "S", default_value_t = 3, value_parser = within::<u64>(1..=600))]
+    pub seconds: u64,
 }
 
-impl SelfTestOptions {
-    /// Connections and seconds.
-    ///
-    /// # Errors
-    ///
-    /// They are none, or more than a self-test is good for.
-    pub fn numbers(&self) -> Result<(usize, u64)> {
-        let connections = usize::try_from(self.connections).ok().filter(|count| (1..=10_000).contains(count));
-        let connections = connections.ok_or_else(|| {
-            Error::user(
-                format!("A self-test cannot have {} connections", self.connections),
-                "Give --connections from 1 to 10000",
-            )
-        })?;
-        let seconds = u64::try_from(self.seconds).ok().filter(|count| (1..=600).contains(count));
-        let seconds = seconds.ok_or_else(|| {
-            Error::user(format!("A self-test cannot take {} seconds", self.seconds), "Give --seconds from 1 to 600")
-        })?;
-        Ok((connections, seconds))
-    }
+/// Takes whole numbers of a range.
+fn within<T>(range: RangeInclusive<i64>) -> RangedI64ValueParser<T>
+where
+    T: TryFrom<i64, Error: std::error::Error + Send + Sync> + Clone + Send + Sync + 'static,
+{
+    RangedI64ValueParser::new().range(range)
 }
 
 /// What came of the arguments.
@@ -233,6 +210,9 @@ fn misunderstood(text: &str) -> Error {
             "Write the password into [client] of a file for --defaults-file, or into MYSQL_PWD: anybody can read arguments";
         return Error::user("A password is never taken from an argument", remedy);
     }
+    if let Some((what, (least, most))) = what.rsplit_once(": ").and_then(|(what, why)| Some((what, bounds(why)?))) {
+        return Error::user(what, format!("Give a number from {least} to {most}"));
+    }
     let after = |word: &str| text.lines().find_map(|line| line.trim().strip_prefix(word)).map(str::trim);
     let remedy = match (after("tip: "), after("Usage: ")) {
         (Some(tip), _) => format!("Perhaps: {tip}"),
@@ -240,6 +220,11 @@ fn misunderstood(text: &str) -> Error {
         (None, None) => "See `dialin-load --help`".to_owned(),
     };
     Error::user(what, remedy)
+}
+
+/// The bounds that clap names for a number beyond them.
+fn bounds(why: &str) -> Option<(&str, &str)> {
+    why.split_once(" is not in ")?.1.split_once("..=")
 }
 
 #[cfg(test)]
@@ -340,9 +325,17 @@ mod tests {
     }
 
     #[test]
-    fn a_self_test_has_connections_and_takes_time() {
-        let numbers = |connections, seconds| SelfTestOptions { connections, seconds }.numbers();
-        assert_eq!(numbers(16, 3).unwrap(), (16, 3));
-        assert!(numbers(0, 3).is_err() && numbers(-1, 3).is_err() && numbers(1, 0).is_err() && numbers(1, 10_000).is_err());
+    fn numbers_have_bounds() {
+        for (line, least, most) in [
+            ("prepare noop --threads 0", "1", "1000"),
+            ("prepare noop --threads 1001", "1", "1000"),
+            ("self-test --connections 0", "1", "10000"),
+            ("self-test --connections -1", "1", "10000"),
+            ("self-test --seconds 601", "1", "600"),
+        ] {
+            let error = refused(&format!("dialin-load {line}"));
+            assert_eq!(error.remedy, format!("Give a number from {least} to {most}"));
+            assert!(error.what.ends_with('\'') || error.what.ends_with(">'"), "{error}");
+        }
     }
 }
