@@ -34,7 +34,7 @@ impl Fault {
 pub const RATE_NOT_REACHED: u8 = 5;
 
 /// What went wrong, in one line, and the remedy in another.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Error {
     /// Whose fault it is.
     pub fault: Fault,

@@ -6,7 +6,7 @@ use super::meeting::{self, Link, Refusal};
 use super::merge::Merger;
 use super::order::Order;
 use super::token::Token;
-use super::wire::{Command, Ended, Report};
+use super::wire::{Command, Report};
 use super::{Timeout, nonce};
 use crate::engine::{Played, Second};
 use crate::errors::{Error, Result};
@@ -174,7 +174,7 @@ struct Member {
     asked: VecDeque<(u64, Instant, f64)>,
     answered: u64,
     ready: bool,
-    ended: Option<Ended>,
+    ended: Option<Played>,
 }
 
 impl Member {
@@ -343,7 +343,9 @@ impl Ensemble {
             Err(trouble) => return Err(member.lost(&trouble)),
             Ok(Report::Clock { ask, nanoseconds, unix }) => member.answer(ask, at, (nanoseconds, unix)),
             Ok(Report::Ready) => member.ready = true,
-            Ok(Report::Failed(failure)) => return Err(failure.of(&member.name)),
+            Ok(Report::Failed(error)) => {
+                return Err(Error { what: format!("Agent {}: {}", member.name, error.what), ..error });
+            }
             Ok(_) if !self.started => return Err(member.confused("told of a load before the start")),
             Ok(Report::Second(told)) => self.merger.take(place, *told, member.clock.ahead())?,
             Ok(Report::Played(ended)) => {

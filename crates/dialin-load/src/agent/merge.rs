@@ -1,6 +1,6 @@
 //! Seconds of several agents become seconds of one run.
 
-use super::wire::Told;
+use super::wire::is_plausible;
 use crate::engine::Second;
 use crate::errors::{Error, Result};
 use crate::run::Phase;
@@ -38,7 +38,7 @@ impl Merger {
     ///
     /// # Errors
     /// Of the driver: agents do not play the same run, or one lags too far behind another.
-    pub fn take(&mut self, agent: usize, told: Told, ahead: f64) -> Result<()> {
+    pub fn take(&mut self, agent: usize, told: Second, ahead: f64) -> Result<()> {
         let name = &self.names[agent];
         let odd = |why: &str| {
             let what = format!("Agent {name} told second {} {why}", told.number);
@@ -47,7 +47,7 @@ impl Merger {
         if told.number != self.last[agent] + 1 || self.ended[agent] {
             return Err(odd("out of turn"));
         }
-        if !told.plausible() {
+        if !is_plausible(&told) {
             return Err(odd("with counts that cannot be"));
         }
         let phase = self.phases.iter().find(|phase| (phase.purpose, phase.step) == (told.purpose, told.step));
@@ -55,18 +55,7 @@ impl Merger {
         self.last[agent] = told.number;
         match self.begun.get_mut(&told.number) {
             None => {
-                let second = Second {
-                    number: told.number,
-                    purpose: told.purpose,
-                    step: told.step,
-                    connections: told.connections,
-                    load_threads: told.load_threads,
-                    rate: phase.rate,
-                    at: told.at - ahead,
-                    seconds: told.seconds,
-                    merged: told.merged,
-                };
-                self.begun.insert(told.number, second);
+                self.begun.insert(told.number, Second { rate: phase.rate, at: told.at - ahead, ..told });
             }
             Some(second) if (second.purpose, second.step) != (told.purpose, told.step) => {
                 return Err(odd("of another phase than the others"));
@@ -166,8 +155,8 @@ mod tests {
     #[test]
     fn times_are_the_conductors_and_the_latest_end_counts() {
         let mut merger = merger(2);
-        merger.take(0, Told { at: 1000.0, seconds: 0.25, ..told(1, 1) }, 0.0).unwrap();
-        merger.take(1, Told { at: 1060.5, seconds: 0.75, ..told(1, 1) }, 60.0).unwrap();
+        merger.take(0, Second { at: 1000.0, seconds: 0.25, ..told(1, 1) }, 0.0).unwrap();
+        merger.take(1, Second { at: 1060.5, seconds: 0.75, ..told(1, 1) }, 60.0).unwrap();
         let second = merger.complete().unwrap();
         assert_eq!((second.at, second.seconds), (1000.5, 0.75));
     }
@@ -178,11 +167,11 @@ mod tests {
         let mut ended = merger(1);
         ended.end(0);
         assert!(ended.take(0, told(1, 1), 0.0).is_err());
-        let foreign = Told { step: 9, ..told(1, 1) };
+        let foreign = Second { step: 9, ..told(1, 1) };
         assert!(merger(1).take(0, foreign, 0.0).unwrap_err().what.contains("not ordered"));
         let mut two = merger(2);
         two.take(0, told(1, 1), 0.0).unwrap();
-        let other = Told { purpose: Purpose::Measure, ..told(1, 1) };
+        let other = Second { purpose: Purpose::Measure, ..told(1, 1) };
         assert!(two.take(1, other, 0.0).unwrap_err().what.contains("another phase"));
     }
 

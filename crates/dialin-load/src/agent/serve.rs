@@ -120,7 +120,7 @@ impl Agent<'_> {
                 (None, Ok(played)) => format!("played for {} s", played.seconds),
                 (None, Err(error)) => error.what.clone(),
             };
-            run.tell(&played.map_or_else(|error| Report::Failed(error.into()), |played| Report::Played((&played).into())));
+            run.tell(&played.map_or_else(Report::Failed, Report::Played));
             if let Ok(Some(mut ear)) = listening.join() {
                 self.part(&mut ear, &run.mouth());
             }
@@ -130,7 +130,7 @@ impl Agent<'_> {
 
     fn play(&self, run: &Run, order: &Order, starts: &Receiver<u64>) -> Result<Played> {
         let mut ready = || run.ready(starts);
-        let mut seconds = |second: Second| run.tell(&Report::Second(Box::new(second.into())));
+        let mut seconds = |second: Second| run.tell(&Report::Second(Box::new(second)));
         let play = AssertUnwindSafe(|| (self.play)(order, &run.stop, &mut ready, &mut seconds));
         match catch_unwind(play) {
             // The conductor is to learn of a defect, too.

@@ -6,7 +6,7 @@ use super::meeting::{self, Link};
 use super::order::{Order, Source, divide, tests::run};
 use super::serve::Agent;
 use super::token::Token;
-use super::wire::{Command, Ended, Report, tests::told};
+use super::wire::{Command, Report, tests::told};
 use super::{Nonce, Timeout};
 use crate::engine::{Played, Second, play_when};
 use crate::errors::{Error, Fault, Result};
@@ -289,7 +289,7 @@ fn an_agent_that_talks_nonsense_is_lost() {
 #[test]
 fn an_agent_that_played_may_leave_before_the_others() {
     let stage = Stage::of(playing(5));
-    let ended = Ended { reached_backlog_cap: true };
+    let ended = Played { seconds: 1, reached_backlog_cap: true };
     let (early, agent) = by_hand(vec![Report::Second(Box::new(told(1, 5))), Report::Played(ended)], leave);
     let Outcome { played, seconds } = conduct(SECRET, &[&stage.address, &early], usize::MAX);
     assert_eq!(played, Ok(Played { seconds: 5, reached_backlog_cap: true }));

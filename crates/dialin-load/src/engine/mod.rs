@@ -29,6 +29,7 @@ use collect::{Collector, Told};
 use connection::Connection;
 use cpus::Idle;
 use dealing::Dealing;
+use serde::{Deserialize, Serialize};
 use shared::Shared;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
@@ -43,7 +44,7 @@ const HOPELESS: u64 = 10;
 const UNTOLD: usize = 100;
 
 /// What one second of a run came to.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Second {
     /// Its number in the run, from 1.
     pub number: u64,
@@ -66,7 +67,7 @@ pub struct Second {
 }
 
 /// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Played {
     /// How many seconds were told.
     pub seconds: u64,
