@@ -29,14 +29,14 @@ def test_what_is_alike_for_all_is_given_at_the_start_and_the_rest_is_set():
     spec = study({"a": {CAPACITY: 300, "sync_binlog": 0}, "b": {CAPACITY: 400, "sync_binlog": 0}}, fixed={MOST: 2000})
     found = changes_between(spec, {}, catalogue())
     assert found.boot == {MOST: 2000, "sync_binlog": 0}
-    assert found.own == {"a": {CAPACITY: 300}, "b": {CAPACITY: 400}}
+    assert found.settings == {"a": {CAPACITY: 300}, "b": {CAPACITY: 400}}
 
 
 def test_a_candidate_that_has_a_fixed_variable_otherwise_sets_it_and_so_do_the_others():
     spec = study({"a": {}, "b": {"sync_binlog": 0}}, fixed={"sync_binlog": 1, MOST: 2000})
     found = changes_between(spec, {}, catalogue())
     assert found.boot == {MOST: 2000}
-    assert found.own == {"a": {"sync_binlog": 1}, "b": {"sync_binlog": 0}}
+    assert found.settings == {"a": {"sync_binlog": 1}, "b": {"sync_binlog": 0}}
 
 
 def test_spellings_of_one_value_are_no_difference():
@@ -77,7 +77,7 @@ def test_only_what_may_be_set_is_moved_along():
 def test_an_options_spelling_means_the_variable_that_the_server_has():
     spec = study({"a": {}, "b": {"transaction_isolation": "READ-COMMITTED"}})
     found = changes_between(spec, {}, catalogue(tx_isolation=True))
-    assert found.own["b"] == {"tx_isolation": "READ-COMMITTED"}
+    assert found.settings["b"] == {"tx_isolation": "READ-COMMITTED"}
     assert found.asked == {"tx_isolation"}
 
 

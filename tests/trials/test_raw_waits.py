@@ -15,7 +15,7 @@ from dialin.servers.wait_ring import WaitRing
 from dialin.store import waits_file
 from dialin.store.store import Store
 from dialin.trials import raw_waits
-from dialin.trials.raw_waits import Collector, by_purpose, check, hasten, needs, refuse_attached, told
+from dialin.trials.raw_waits import Collector, by_purpose, check, describe_waits, hasten, needs, refuse_attached
 
 LOCKS = "wait/synch/sxlock/innodb/hash_table_locks"
 SECOND = 10**12
@@ -146,7 +146,9 @@ def test_what_the_ring_no_longer_held_is_said_to_be_lost_exactly(server, clock, 
         server.wait(2500)
     found = kept(collected, store)
     assert (found.events, found.lost) == (1000, 1500)
-    assert told("8", found) == ("Collecting the raw waits of hash_table_locks with 8: 1,000 events, 1,500 more lost (60.0 %)")
+    assert describe_waits("8", found) == (
+        "Collecting the raw waits of hash_table_locks with 8: 1,000 events, 1,500 more lost (60.0 %)"
+    )
 
 
 def test_two_windows_of_one_trial_are_added_up(server, clock, store, monkeypatch):
@@ -438,7 +440,10 @@ def test_none_lost_is_said_so(server, clock, store, monkeypatch):
     collected = collector(server, clock)
     with quiet(collected, monkeypatch):
         server.wait(3)
-    assert told("1", kept(collected, store)) == "Collecting the raw waits of hash_table_locks with 1: 3 events, none lost"
+    assert (
+        describe_waits("1", kept(collected, store))
+        == "Collecting the raw waits of hash_table_locks with 1: 3 events, none lost"
+    )
 
 
 def test_the_thread_that_writes_the_ring_down_goes_first_where_the_server_tells_which_it_is():

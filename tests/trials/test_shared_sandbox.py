@@ -72,7 +72,7 @@ class Site:
         try:
             self.steps, server = made_ready(stage)
             assert server is stage.instance()
-            assert server.values[CAPACITY] == str(CHANGES.own[candidate][CAPACITY])
+            assert server.values[CAPACITY] == str(CHANGES.settings[candidate][CAPACITY])
         except ServerError:
             stage.end(well=False)
             raise

@@ -22,12 +22,7 @@ from dialin.workloads import load_identity
 
 
 class LocalWorker:
-    """Runs blocks here.
-
-    Args:
-        site: where trials take place, made ready.
-        context: what all trials share.
-    """
+    """Runs blocks here, on a site that was made ready."""
 
     def __init__(self, site: OpenSite, context: TrialContext) -> None:
         self._site = site
@@ -35,8 +30,8 @@ class LocalWorker:
 
     def run_block(self, request: BlockRequest) -> Generator[Event, None, None]:
         """Run trials one after another, each as its events are taken; see `Worker.run_block`."""
-        self._site.take_in(request.spec, request.seen)
-        counted = {name: settings.real for name, settings in request.seen.items()}
+        self._site.take_in(request.spec, request.effective)
+        counted = {name: settings.real for name, settings in request.effective.items()}
         context = replace(self._context, spec=request.spec, counted=counted)
         for trial in request.trials:
             yield from trial_steps.run(context, trial)

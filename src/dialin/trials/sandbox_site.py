@@ -101,14 +101,14 @@ class OpenSandboxes:
         needed = raw_waits.needs(self._build(trial.candidate), trial, self._spec.waits, host.memory_available())
         return self._sandbox(trial.candidate, {**self._spec.setting_of(trial.candidate), **needed})
 
-    def take_in(self, spec: StudySpec, seen: Mapping[str, EffectiveSettings]) -> None:
+    def take_in(self, spec: StudySpec, effective: Mapping[str, EffectiveSettings]) -> None:
         """Prepare the data of candidates that have entered since, and let servers that live be set to them."""
         if spec.candidates == self._spec.candidates:
             return
         self._spec = spec
         self._prepare()
         if self._shared is not None:
-            self._shared.changes = self._shared.changes.taking_in(spec, seen)
+            self._shared.changes = self._shared.changes.with_entered(spec, effective)
 
     def _prepare(self) -> None:
         site = self._site
@@ -186,11 +186,7 @@ class SandboxStage:
         return sandbox
 
     def _check_as_started(self, sandbox: Sandbox) -> None:
-        """Make sure that no variable under test was set between the start and now.
-
-        Raises:
-            VariablesChangedError: somebody set one.
-        """
+        """Raise VariablesChangedError where somebody set a variable under test since the start."""
         with sandbox.connect() as query:
             self.detector.remember(now := global_variables(query))
             names = self._studied & now.keys() & set_since_start(query, self.build)

@@ -65,12 +65,12 @@ class OpenSite(Protocol):
         """Set up the stage of a trial."""
         ...
 
-    def take_in(self, spec: StudySpec, seen: Mapping[str, EffectiveSettings]) -> None:
+    def take_in(self, spec: StudySpec, effective: Mapping[str, EffectiveSettings]) -> None:
         """Make ready for candidates that have entered the study since; nothing is done where none has.
 
         Args:
             spec: the study with all of its candidates.
-            seen: their effective settings when they were inspected.
+            effective: their effective settings when they were inspected.
 
         Raises:
             DialinError: their data cannot be prepared.
@@ -85,7 +85,7 @@ class Site(Protocol):
         """Make ready what all trials share, data above all.
 
         Args:
-            say: told what is being done, a line at a time.
+            say: takes what is being done, a line at a time.
 
         Raises:
             DialinError: it cannot be made ready, or not be put back at the end.

@@ -65,7 +65,7 @@ class SwitchedServer:
             refused = setter.set_what_can_be(changes.towards(candidate, self._at_boot))
             self._detector.remember(setter.last_read)
         for name, error in refused.items():
-            if name in changes.own[candidate]:
+            if name in changes.settings[candidate]:
                 raise ServerError(error.what, error.remedy, self._server.log_tail()) from error
 
     def tidy(self) -> None:

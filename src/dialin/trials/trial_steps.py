@@ -39,7 +39,6 @@ _POOL_PATIENCE = 600.0
 _READ_BACK_WITHIN = 30.0
 """Seconds that connections of a load that was ended may still fill `max_connections`."""
 
-
 _LOADING_POOL = re.compile(r"Loading buffer pool\(s\) from |Loaded \d+/\d+ pages")
 
 
@@ -86,7 +85,7 @@ class TrialContext:
 
 @dataclass(slots=True)
 class _Progress:
-    """What a trial has come to so far."""
+    """What is known of a trial so far."""
 
     step: Step = Step.RESTORE
     steps: dict[Step, float] = field(default_factory=dict)
@@ -128,15 +127,12 @@ def run(context: TrialContext, planned: Trial) -> Iterator[Event]:
     trial = replace(planned, state=TrialState.RUNNING, host=context.host)
     yield TrialBegan(trial)
     progress = _Progress()
-    failure = yield from _Life(context, trial, progress).run()
+    failure = yield from _RunningTrial(context, trial, progress).run()
     state = TrialState.FAILED if failure else TrialState.DONE if progress.is_evidence else TrialState.INTERRUPTED
-    yield TrialEnded(replace(_as_it_is(trial, progress, state), failure=failure), progress.evidence)
-
-
-def _as_it_is(trial: Trial, progress: _Progress, state: TrialState) -> Trial:
-    return replace(
+    ended = replace(
         trial,
         state=state,
+        failure=failure,
         steps=dict(progress.steps),
         warm_up_end=progress.warm_up_end,
         in_force=progress.in_force,
@@ -145,20 +141,16 @@ def _as_it_is(trial: Trial, progress: _Progress, state: TrialState) -> Trial:
         conditions=progress.conditions,
         changes=progress.changes,
     )
+    yield TrialEnded(ended, progress.evidence)
 
 
 def _check_alive(instance: Instance) -> None:
-    """Make sure that the server has not ended.
-
-    Raises:
-        ServerError: it has.
-    """
     if instance.is_gone():
         raise ServerError(f"The server ended: {instance.exit_reason()}", log_tail=instance.log_tail())
 
 
-class _Life:
-    """One trial under way. What takes time is a generator of events, which returns what it comes to."""
+class _RunningTrial:
+    """One trial under way. A step that takes time is a generator of events."""
 
     def __init__(self, context: TrialContext, trial: Trial, progress: _Progress) -> None:
         self._context = context
@@ -254,11 +246,7 @@ class _Life:
         return None if self._so_far.is_disturbed else failure
 
     def _read_back(self, instance: Instance) -> None:
-        """Compare what is in force with what was, once nothing is measured any more.
-
-        Raises:
-            ServerError: the server does not answer, though connections of the load had time to end.
-        """
+        """Note what somebody else changed, once the load's connections had time to end and the server answers."""
         clock = self._context.clock
         with self._timed(Step.STOP):
             limit = clock.monotonic() + _READ_BACK_WITHIN
@@ -285,14 +273,13 @@ class _Life:
 
     def _verify(self, instance: Instance) -> None:
         with self._timed(Step.VERIFY), instance.connect() as query:
-            found = global_variables(query)
-            self._stage.detector.check(found, Step.VERIFY)
-            real = real_objects(query, instance.pid, self._stage.build, found)
-        self._so_far.in_force = {name: self._stage.hide(value) for name, value in found.items()}
+            variables = global_variables(query)
+            self._stage.detector.check(variables, Step.VERIFY)
+            real = real_objects(query, instance.pid, self._stage.build, variables)
+        self._so_far.in_force = {name: self._stage.hide(value) for name, value in variables.items()}
         self._so_far.real = {**self._context.counted.get(self._trial.candidate, {}), **real}
 
     def _levels(self) -> Sequence[int]:
-        """Return the numbers of threads that are measured, one after another."""
         workload = self._context.spec.workload
         return level_order(self._context.spec.seed, self._trial.block, workload.levels) or (workload.threads,)
 
@@ -371,32 +358,32 @@ class _Life:
 
     def _read_runs(self, load: Load, runs: Runs) -> Generator[Event, None, bool]:
         """Read the runs of a timed query, and others for those that the host lost; False where less than half are left."""
-        kept = 0
+        usable = 0
         for _ in range(runs.most):
             sample = yield from self._read(load, Step.MEASURE)
-            kept += not sample.lost
-            if kept == runs.measured:
+            usable += not sample.lost
+            if usable == runs.measured:
                 break
-        return 2 * kept >= runs.measured
+        return 2 * usable >= runs.measured
 
     def _read_steady_seconds(self, load: Load) -> Generator[Event, None, bool]:
         """Read the planned seconds, and more where they are not steady or the host lost some; False where half are not left."""
         wanted = max(1, round(self._context.plan.measure))
         enough = wanted
-        kept: list[float] = []
+        series: list[float] = []
         transactions = 0.0
         for _ in range(LONGEST * wanted):
             sample = yield from self._read(load, Step.MEASURE)
             if not sample.lost:
                 transactions += sample.tps
-                kept.append(steadiness(sample, self._context.spec.workload.rate))
-            if len(kept) == enough:
-                shape = examine(kept, latency=self._context.spec.workload.rate > 0)
+                series.append(steadiness(sample, self._context.spec.workload.rate))
+            if len(series) == enough:
+                shape = examine(series, latency=self._context.spec.workload.rate > 0)
                 if shape.steady or shape.course is Course.DEAD:  # more seconds of nothing say no more
                     break
                 # Asked again at half of the plan, not each second: an answer that one waits for long enough always comes.
                 enough += max(1, wanted // 2)
-        if 2 * len(kept) < wanted:
+        if 2 * len(series) < wanted:
             return False
         self._hang.end_of_window(transactions)
         return True
