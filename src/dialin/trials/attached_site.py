@@ -29,13 +29,7 @@ class AttachedServer:
     """Where a study on an attached server takes place.
 
     Attributes:
-        spec: the study.
-        attachment: where its account is found.
-        attached: the server.
-        workload: the load.
-        workshop: the tools.
         at_start: the variables that only a start can set.
-        restart_command: what restarts it.
     """
 
     spec: StudySpec
@@ -110,10 +104,7 @@ class OpenAttachedServer:
     """An attached server whose undo is written down and whose data is prepared.
 
     Attributes:
-        site: the server.
         before: the values that the variables which the study sets had before it.
-        target: where the load goes.
-        detector: notices what somebody else changes.
         restore: prepares the data again; None where the load leaves as much as there was.
         spec: the study with the candidates that have entered so far.
     """

@@ -21,8 +21,6 @@ class SharedSandbox:
 
     Args:
         begin: sets up a sandbox with restored data.
-        changes: what turns it from one candidate into another.
-        clock: for waiting.
         for_one_block: a life ends with its block, because the load changes how much data there is.
     """
 

@@ -30,9 +30,6 @@ class SwitchedServer:
 
     Args:
         server: it, just started.
-        changes: what turns it from one candidate into another.
-        clock: for waiting.
-        detector: notices what somebody else changes on it.
 
     Raises:
         ServerError: it does not answer.

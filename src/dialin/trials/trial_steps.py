@@ -59,15 +59,8 @@ class TrialContext:
     """What every trial of a study shares on one host.
 
     Attributes:
-        spec: the study.
-        plan: what its budget allows.
-        clock: tells the time.
-        workload: the load.
-        stage: sets one up for a trial.
         check: makes sure, before each trial, that the study is still the one that it began as.
         counted: per candidate, the real objects that can be counted only with instruments that no trial runs with.
-        hiccups: watches the host while the load runs.
-        watch: sets up what watches a trial.
         host: the name of the machine.
     """
 

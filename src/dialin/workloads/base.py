@@ -19,7 +19,6 @@ class Target:
     """The server that a load is applied to.
 
     Attributes:
-        account: how it is reached, and as whom.
         directory: a private directory, where the driver's log, process number and options go.
         database: the schema with the workload's tables.
         data: the server's data directory, where dialin started it; None of one that it is attached to.
