@@ -35,8 +35,8 @@ KNOWN = {"read_only": Variable("read_only", Kind.BOOLEAN, default="OFF")}
 def test_what_a_build_told_is_kept(tmp_path):
     said = []
     _store(Catalogue("mysql@9.7.4", KNOWN), tmp_path / "catalogues" / "one.json", said.append)
-    kept = Catalogue.from_json((tmp_path / "catalogues" / "one.json").read_text())
-    assert (kept.variables, said) == (KNOWN, [])
+    stored = Catalogue.from_json((tmp_path / "catalogues" / "one.json").read_text())
+    assert (stored.variables, said) == (KNOWN, [])
 
 
 def test_what_did_not_come_in_time_is_not_kept_and_said(tmp_path):

@@ -90,8 +90,8 @@ def test_a_package_that_arrived_in_part_is_fetched_again(tmp_path: Path):
 
 def test_apt_is_told_to_keep_to_its_private_state_and_to_run_no_hooks(tmp_path: Path):
     text = configuration_text(tmp_path)
-    kept = [line for line in text.splitlines() if line.startswith("Dir::")]
-    assert all(str(tmp_path) in line or "/dev/null" in line or '""' in line for line in kept)
+    settings = [line for line in text.splitlines() if line.startswith("Dir::")]
+    assert all(str(tmp_path) in line or "/dev/null" in line or '""' in line for line in settings)
     assert "#clear APT::Update::Post-Invoke;" in text
     clients = mirror()
     PACKAGES.fetch(tmp_path, clients, MIRROR)
