@@ -43,12 +43,7 @@ def local_worker(
 ) -> Iterator[LocalWorker]:
     """Make the data of a study ready here, and give a worker; at the end the site is left as it was.
 
-    Args:
-        ready: the study.
-        begun_on: what was written down of the load when the study began.
-        directory: where files of trials go: the study's, or one of the worker's own.
-        tools: those of this process.
-        say: is given what is being done, a line at a time.
+    `begun_on` is what was written down of the load when the study began; files of trials go to `directory`.
 
     Raises:
         DialinError: the site cannot be made ready, or not be put back at the end.

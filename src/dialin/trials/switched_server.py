@@ -73,8 +73,8 @@ class SwitchedServer:
         """
         with self._server.connect(_PATIENCE) as query:
             limit = self._clock.monotonic() + _ALONE_WITHIN
-            own = int(query("SELECT CONNECTION_ID()")[0][0])
-            while any(session.is_client and session.id != own for session in sessions(query)):
+            connection = int(query("SELECT CONNECTION_ID()")[0][0])
+            while any(session.is_client and session.id != connection for session in sessions(query)):
                 if self._clock.monotonic() > limit:
                     raise ServerError(f"Connections of the load before are still open after {_ALONE_WITHIN:.0f} s")
                 self._clock.sleep(_POLL)

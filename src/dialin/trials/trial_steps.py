@@ -109,10 +109,6 @@ def run(context: TrialContext, planned: Trial) -> Iterator[Event]:
     to be run again; so is one in which somebody else changed a variable under test. What anything else ends (Ctrl-C, an
     iterator that is closed) reports no end. The instance is put away when this returns or raises.
 
-    Args:
-        context: what the trials of the study share.
-        planned: it, with its number.
-
     Raises:
         UserError: the load is not what the study began with.
     """
