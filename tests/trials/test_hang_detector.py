@@ -23,7 +23,7 @@ def watched(seconds):
     standstill = HangDetector()
     for number, each in enumerate(seconds, 1):
         try:
-            standstill.saw(each, lambda: "[ERROR] the log's last line")
+            standstill.add_second(each, lambda: "[ERROR] the log's last line")
         except (ServerError, WorkloadError) as error:
             return number, error
     return number, None

@@ -35,8 +35,8 @@ class HangDetector:
         self._errors = 0.0
         self._codes: Counter[int] = Counter()
 
-    def saw(self, second: Second, log_tail: Callable[[], str]) -> None:
-        """Take in the next second; `log_tail` returns the last lines of the server's log.
+    def add_second(self, second: Second, log_tail: Callable[[], str]) -> None:
+        """Count the next second; `log_tail` returns the last lines of the server's log.
 
         Raises:
             WorkloadError: every transaction fails.

@@ -144,7 +144,7 @@ class _RunningTrial:
     def __init__(self, context: TrialContext, trial: Trial, progress: _Progress) -> None:
         self._context = context
         self._trial = trial
-        self._so_far = progress
+        self._progress = progress
         self._stage = context.stage(trial)
         self._load: Load | None = None
         self._hiccups: Callable[[], Hiccups] = Hiccups
@@ -156,12 +156,12 @@ class _RunningTrial:
 
     def run(self) -> Generator[Event, None, Failure | None]:
         """Go through the steps; returns why the trial failed, or None."""
-        self._so_far.conditions["before"] = host.conditions()
+        self._progress.conditions["before"] = host.conditions()
         try:
             yield from self._run()
             self._well = True
         except VariablesChangedError as error:
-            self._so_far.changes = error.changes
+            self._progress.changes = error.changes
             self._well = True
         except ServerError as error:
             return self._failure("server", error.what, error.log_tail)
@@ -173,14 +173,14 @@ class _RunningTrial:
             return self._failure("workload", str(error), error.log_tail)
         finally:
             self._stop()
-            self._so_far.conditions["after"] = host.conditions()
+            self._progress.conditions["after"] = host.conditions()
         return None
 
     def _run(self) -> Iterator[Event]:
         instance = yield from self._make_ready()
         yield StepBegan(Step.VERIFY)
         self._verify(instance)
-        yield Verified(self._so_far.in_force, self._so_far.real)
+        yield Verified(self._progress.in_force, self._progress.real)
         watched = self._context.watch(self._trial, instance, self._stage.build, self._driver_cpu)
         with self._context.hiccups(self._context.clock) as probe, watched as watching:
             self._hiccups = probe.taken
@@ -193,14 +193,14 @@ class _RunningTrial:
                 self._load_facts.append(load.facts())
                 load.stop()
                 self._load = None
-                if self._so_far.spoiled:
+                if self._progress.spoiled:
                     break
         yield StepBegan(Step.STOP)
         self._read_back(instance)
-        if self._so_far.is_evidence:  # else it is run again, and what was seen is nobody's
+        if self._progress.is_evidence:  # else it is run again, and what was seen is nobody's
             with self._timed(Step.STOP):
                 evidence = watching.evidence(self._trial.id)
-                self._so_far.evidence = replace(evidence, watched=(*evidence.watched, *self._facts_of_the_load()))
+                self._progress.evidence = replace(evidence, watched=(*evidence.watched, *self._facts_of_the_load()))
 
     def _make_ready(self) -> Generator[Event, None, Instance]:
         steps = self._stage.ready()
@@ -223,16 +223,16 @@ class _RunningTrial:
             name: Gauge(values[0], values[-1], min(values), max(values), statistics.fmean(values))
             for name, values in figures.items()
         }
-        return [Watched("load", self._so_far.costs.seconds if self._so_far.costs else 0.0, gauges=gauges)]
+        return [Watched("load", self._progress.costs.seconds if self._progress.costs else 0.0, gauges=gauges)]
 
     def _failure(self, fault: str, reason: str, log_tail: str) -> Failure | None:
         """Return why the trial failed; None where somebody else changed a variable under test meanwhile."""
-        failure = Failure(self._so_far.step, fault, reason, log_tail)
+        failure = Failure(self._progress.step, fault, reason, log_tail)
         instance = self._stage.instance()
-        if self._so_far.in_force and instance is not None and not instance.is_gone():
+        if self._progress.in_force and instance is not None and not instance.is_gone():
             with suppress(ServerError):
                 self._read_back(instance)
-        return None if self._so_far.is_disturbed else failure
+        return None if self._progress.is_disturbed else failure
 
     def _read_back(self, instance: Instance) -> None:
         """Note what somebody else changed, once the load's connections had time to end and the server answers."""
@@ -248,25 +248,25 @@ class _RunningTrial:
                     if instance.is_gone() or clock.monotonic() > limit:
                         raise
                     clock.sleep(0.5)
-            self._so_far.changes = self._stage.detector.changes(now, Step.STOP)
+            self._progress.changes = self._stage.detector.changes(now, Step.STOP)
 
     @contextmanager
     def _timed(self, step: Step) -> Iterator[None]:
         clock = self._context.clock
-        self._so_far.step = step
+        self._progress.step = step
         began = clock.monotonic()
         try:
             yield
         finally:
-            self._so_far.steps[step] = self._so_far.steps.get(step, 0.0) + clock.monotonic() - began
+            self._progress.steps[step] = self._progress.steps.get(step, 0.0) + clock.monotonic() - began
 
     def _verify(self, instance: Instance) -> None:
         with self._timed(Step.VERIFY), instance.connect() as query:
             variables = global_variables(query)
             self._stage.detector.check(variables, Step.VERIFY)
             real = real_objects(query, instance.pid, self._stage.build, variables)
-        self._so_far.in_force = {name: self._stage.hide(value) for name, value in variables.items()}
-        self._so_far.real = {**self._context.counted.get(self._trial.candidate, {}), **real}
+        self._progress.in_force = {name: self._stage.hide(value) for name, value in variables.items()}
+        self._progress.real = {**self._context.counted.get(self._trial.candidate, {}), **real}
 
     def _levels(self) -> Sequence[int]:
         workload = self._context.spec.workload
@@ -297,9 +297,9 @@ class _RunningTrial:
                 series.append(sample.tps)
                 if not whole and is_steady(series):
                     # Of several numbers of threads one that did not settle is the one to tell of.
-                    self._so_far.warm_up_end = self._so_far.warm_up_end or WarmUpEnd.STEADY
+                    self._progress.warm_up_end = self._progress.warm_up_end or WarmUpEnd.STEADY
                     return load
-            self._so_far.warm_up_end = WarmUpEnd.LIMIT
+            self._progress.warm_up_end = WarmUpEnd.LIMIT
         return load
 
     def _await_warm_pool(self, instance: Instance) -> None:
@@ -327,7 +327,7 @@ class _RunningTrial:
                 host.busy_seconds(),
             )
             enough = yield from self._read_enough(load)
-            self._so_far.spoiled |= not enough
+            self._progress.spoiled |= not enough
             _check_alive(instance)  # a driver may hope for a while that a server which died comes back
             cpus = context.spec.load_cpus
             costs = Costs(
@@ -338,7 +338,7 @@ class _RunningTrial:
                 cpus=host.cpu_count(),
                 driver_cpus=len(parse_cpus(cpus)) if cpus else host.cpu_count(),
             )
-            self._so_far.costs = costs if self._so_far.costs is None else self._so_far.costs.plus(costs)
+            self._progress.costs = costs if self._progress.costs is None else self._progress.costs.plus(costs)
 
     def _read_enough(self, load: Load) -> Generator[Event, None, bool]:
         """Read what a trial measures; False where the host left less than half of what was planned."""
@@ -402,7 +402,7 @@ class _RunningTrial:
             seconds=second.seconds,
         )
         yield Sampled(sample)
-        self._hang.saw(second, self._log_tail)
+        self._hang.add_second(second, self._log_tail)
         return sample
 
     def _log_tail(self) -> str:
