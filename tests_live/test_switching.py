@@ -117,14 +117,14 @@ def test_a_value_that_the_running_server_refuses_fails_its_trial_and_the_next_on
     build = find(MYSQL)
     changes = Changes(
         boot={},
-        own={"good": {CAPACITY: 300}, "bad": {"innodb_commit_concurrency": 4}},
+        settings={"good": {CAPACITY: 300}, "bad": {"innodb_commit_concurrency": 4}},
         expected={},
         settable=frozenset(),
         asked=frozenset(),
     )
     blank = workshop.preparer.blank(build, {})
     lives = SharedSandbox(
-        lambda: SandboxStage(build, blank, {}, None, workshop.home, workshop.ledger, workshop.clock),
+        lambda: SandboxStage(build, blank, {}, None, workshop),
         changes,
         workshop.clock,
         for_one_block=False,

@@ -21,11 +21,11 @@ class Removed(Preparer):
             (path / "ibdata1").write_bytes(b"x")
             self.made += 1
 
-        found = self._cache.ensure({"build": build}, make, expected=1)
+        dataset = self._cache.ensure({"build": build}, make, expected=1)
         if self.times:
             self.times -= 1
-            shutil.rmtree(found.directory)
-        return found
+            shutil.rmtree(dataset.directory)
+        return dataset
 
 
 @pytest.fixture

@@ -54,7 +54,7 @@ def choose(monkeypatch):
 
 def test_dynamic_variables_that_set_leaves_as_a_start_does_share_a_life(choose):
     found = choose()
-    assert found.changes.own == {"low": {CAPACITY: 300}, "high": {CAPACITY: 3000}}
+    assert found.changes.settings == {"low": {CAPACITY: 300}, "high": {CAPACITY: 3000}}
     assert "SET GLOBAL in one server's life" in found.reason
     assert found.seen["low"].real == {"innodb_flush_method": "data buffered"}, "what takes instruments was counted before"
 

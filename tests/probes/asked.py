@@ -17,7 +17,7 @@ class Asked:
 
     def __call__(self, statement, arguments=()):
         self.statements.append(statement)
-        found = next((answer for words, answer in self.answers.items() if words in statement), 1146)
-        if isinstance(found, int):
-            raise RefusalError(found)
-        return list(found)
+        answer_rows = next((answer for words, answer in self.answers.items() if words in statement), 1146)
+        if isinstance(answer_rows, int):
+            raise RefusalError(answer_rows)
+        return list(answer_rows)

@@ -10,19 +10,19 @@ from dialin.probes.host import Lost, pressure_total
 def probe(clock):
     """Return what a probe tells of some seconds in which figures went from one to another; the heartbeat does not beat."""
 
-    def told(before, after, seconds=1.0):
+    def measure(before, after, seconds=1.0):
         figures = iter([before, after])
         watching = HiccupProbe(clock, lambda: next(figures))
         clock.sleep(seconds)
         return watching.taken()
 
-    return told
+    return measure
 
 
 def test_shares_are_of_the_time_since_the_last_question(probe):
-    found = probe(Lost(10.0, 5.0, 4), Lost(12.0, 6.5, 4), seconds=2.0)
-    assert found.stolen == pytest.approx(0.25)
-    assert found.pressure == pytest.approx(0.75)
+    hiccups = probe(Lost(10.0, 5.0, 4), Lost(12.0, 6.5, 4), seconds=2.0)
+    assert hiccups.stolen == pytest.approx(0.25)
+    assert hiccups.pressure == pytest.approx(0.75)
 
 
 def test_what_the_kernel_does_not_tell_is_none(probe):
@@ -30,13 +30,13 @@ def test_what_the_kernel_does_not_tell_is_none(probe):
 
 
 def test_a_share_is_one_at_most_and_never_below_none(probe):
-    found = probe(Lost(10.0, 5.0, 1), Lost(9.99, 6.2, 1))
-    assert (found.stolen, found.pressure) == (0.0, 1.0)
+    hiccups = probe(Lost(10.0, 5.0, 1), Lost(9.99, 6.2, 1))
+    assert (hiccups.stolen, hiccups.pressure) == (0.0, 1.0)
 
 
 def test_no_share_is_had_of_an_instant(probe):
-    found = probe(Lost(10.0, 5.0, 1), Lost(10.01, 5.01, 1), seconds=0.01)
-    assert (found.stolen, found.pressure) == (None, None)
+    hiccups = probe(Lost(10.0, 5.0, 1), Lost(10.01, 5.01, 1), seconds=0.01)
+    assert (hiccups.stolen, hiccups.pressure) == (None, None)
 
 
 def test_the_total_of_a_pressure_file_is_read():

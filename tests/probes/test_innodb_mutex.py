@@ -26,8 +26,8 @@ def probe(build, *, rows=None, pool=1 << 30):
 @pytest.mark.parametrize("build", [build for build in BUILDS if build not in SILENT])
 def test_every_row_of_every_build_is_counted(build):
     reading = probe(build).read()
-    told = (SAMPLES / build / "mutex.txt").read_text().splitlines()
-    assert sum(reading.counters.values()) == sum(int(line.rpartition("=")[2]) for line in told)
+    lines = (SAMPLES / build / "mutex.txt").read_text().splitlines()
+    assert sum(reading.counters.values()) == sum(int(line.rpartition("=")[2]) for line in lines)
     assert reading.notes == ()
     assert not [name for name in reading.counters if name.startswith("/") or "storage/innobase" in name]
 

@@ -74,9 +74,9 @@ def test_threads_at_a_semaphore_are_counted_at_each_reading_and_added_up(probe):
 
 def test_seconds_so_far_are_added_up_by_place_and_kind_of_lock(probe):
     reading = probe("mariadb@10.2.11/loaded.txt").read()
-    seen = {name: value for name, value in reading.counters.items() if name.startswith("semaphore_seen/")}
-    assert sum(seen.values()) == 22
-    assert seen["semaphore_seen/lock0wait.cc:78/Mutex"] == 13
+    semaphores = {name: value for name, value in reading.counters.items() if name.startswith("semaphore_seen/")}
+    assert sum(semaphores.values()) == 22
+    assert semaphores["semaphore_seen/lock0wait.cc:78/Mutex"] == 13
 
 
 @pytest.mark.parametrize("build", ["mariadb@10.11.5", "mariadb@10.11.19", "mariadb@11.4.5"])

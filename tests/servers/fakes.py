@@ -54,6 +54,8 @@ class FakeClients:
     def __init__(self, **answers: str | UserError | Callable[[Sequence[str], Path | None], str]) -> None:
         self.answers = answers
         self.ran: list[list[str]] = []
+        self.said: list[str] = []
+        self.say = self.said.append
 
     def run(self, arguments: Sequence[str], *, cwd: Path | None = None, arrival: Arrival | None = None) -> str:
         self.ran.append(list(arguments))

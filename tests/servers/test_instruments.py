@@ -47,8 +47,8 @@ def test_a_build_that_makes_locks_visible_at_start_only_is_told_of_them_there():
     options = start_options(build("mysql@5.6.24"), "hash_table_locks", 16 * GIB)
     assert options["performance_schema_instrument"] == "%hash_table_locks%=ON"
     assert options["performance_schema_max_rwlock_instances"] > 64 * 16
-    own = start_options(build("mariadb@10.2.11"), "wait/synch/%/innodb/%", 16 * GIB)
-    assert own["performance_schema_instrument"] == "wait/synch/%/innodb/%=ON"
+    options = start_options(build("mariadb@10.2.11"), "wait/synch/%/innodb/%", 16 * GIB)
+    assert options["performance_schema_instrument"] == "wait/synch/%/innodb/%=ON"
 
 
 def test_a_build_that_can_be_told_while_it_runs_is_not_told_at_start():

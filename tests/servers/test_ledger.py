@@ -40,7 +40,7 @@ def orphaned(ledger, directory, **facts):
 
 def test_a_process_is_found_by_what_it_wrote_down(directory):
     process = spawn(SLEEP, directory, "server", subprocess.DEVNULL)
-    assert [found.pid for found in _eventually(directory)] == [process.pid]
+    assert [live.pid for live in _eventually(directory)] == [process.pid]
     process.kill()
     process.wait()
     assert processes(directory) == []
@@ -172,8 +172,8 @@ def _eventually(directory, name="sleep"):
     """Wait until the program itself runs, past the shell that becomes it."""
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline:
-        found = processes(directory)
-        if found and found[0].name() == name:
-            return found
+        live = processes(directory)
+        if live and live[0].name() == name:
+            return live
         time.sleep(0.005)
     return processes(directory)

@@ -5,7 +5,7 @@ import pytest
 from dialin.model.build import Build
 from dialin.paths import Home
 from dialin.servers.connection import RefusedError
-from dialin.trials.build_catalogue import _keep, _path, _setting_again
+from dialin.trials.build_catalogue import _path, _setting_again, _store
 from dialin.variables import catalogue
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 
@@ -34,14 +34,14 @@ KNOWN = {"read_only": Variable("read_only", Kind.BOOLEAN, default="OFF")}
 
 def test_what_a_build_told_is_kept(tmp_path):
     said = []
-    _keep(Catalogue("mysql@9.7.4", KNOWN), tmp_path / "catalogues" / "one.json", said.append)
-    kept = Catalogue.from_json((tmp_path / "catalogues" / "one.json").read_text())
-    assert (kept.variables, said) == (KNOWN, [])
+    _store(Catalogue("mysql@9.7.4", KNOWN), tmp_path / "catalogues" / "one.json", said.append)
+    stored = Catalogue.from_json((tmp_path / "catalogues" / "one.json").read_text())
+    assert (stored.variables, said) == (KNOWN, [])
 
 
 def test_what_did_not_come_in_time_is_not_kept_and_said(tmp_path):
     said = []
-    _keep(Catalogue("mysql@9.7.4", KNOWN, complete=False), tmp_path / "one.json", said.append)
+    _store(Catalogue("mysql@9.7.4", KNOWN, complete=False), tmp_path / "one.json", said.append)
     assert not list(tmp_path.iterdir())
     assert "mysql@9.7.4 did not answer everything in time" in said[0]
 

@@ -14,8 +14,8 @@ from trials.test_trial_hiccups import FakeLoad, FakeProbe, FakeStage
 
 
 def second(tps=0.0, **codes):
-    told = {int(code.removeprefix("e")): rate for code, rate in codes.items()}
-    return Second(1, tps, 0.0, 0.0, 0.0, 0.0, sum(told.values()), 0.0, codes=told)
+    rates = {int(code.removeprefix("e")): rate for code, rate in codes.items()}
+    return Second(1, tps, 0.0, 0.0, 0.0, 0.0, sum(rates.values()), 0.0, codes=rates)
 
 
 def watched(seconds):
@@ -23,7 +23,7 @@ def watched(seconds):
     standstill = HangDetector()
     for number, each in enumerate(seconds, 1):
         try:
-            standstill.saw(each, lambda: "[ERROR] the log's last line")
+            standstill.add_second(each, lambda: "[ERROR] the log's last line")
         except (ServerError, WorkloadError) as error:
             return number, error
     return number, None

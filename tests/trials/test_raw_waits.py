@@ -15,7 +15,7 @@ from dialin.servers.wait_ring import WaitRing
 from dialin.store import waits_file
 from dialin.store.store import Store
 from dialin.trials import raw_waits
-from dialin.trials.raw_waits import Collector, by_purpose, check, hasten, needs, refuse_attached, told
+from dialin.trials.raw_waits import Collector, by_purpose, check, describe_waits, hasten, needs, refuse_attached
 
 LOCKS = "wait/synch/sxlock/innodb/hash_table_locks"
 SECOND = 10**12
@@ -96,7 +96,7 @@ def collector(server, clock, free=100 * GIB, pattern="hash_table_locks", memory=
     return Collector(server, pattern, clock, server.directory.parent, free=free_at, memory=lambda: memory)
 
 
-def kept(collected, store, trial=1):
+def stored_waits(collected, store, trial=1):
     evidence = collected.evidence(trial)
     store.save_waits(trial, evidence.waits, evidence.waits_file)
     return store.waits()[trial]
@@ -118,10 +118,10 @@ def test_what_waits_in_the_window_is_kept_and_nothing_else(server, clock, store,
         server.wait(5, name="wait/io/file/sql/FRM")
         clock.sleep(10)
     server.wait(50)
-    found = kept(collected, store)
-    assert (found.pattern, found.events, found.lost, found.seconds) == ("hash_table_locks", 30, 0, 10)
-    assert (found.timer, found.frequency) == ("CYCLE", 2.6e9)
-    assert {row.instrument for row in found.rows} == {LOCKS}
+    waits = stored_waits(collected, store)
+    assert (waits.pattern, waits.events, waits.lost, waits.seconds) == ("hash_table_locks", 30, 0, 10)
+    assert (waits.timer, waits.frequency) == ("CYCLE", 2.6e9)
+    assert {row.instrument for row in waits.rows} == {LOCKS}
     assert pl.read_parquet(store.directory_of_waits / "trial-1.parquet").height == 30
     assert list(server.directory.iterdir()) == []
 
@@ -133,8 +133,8 @@ def test_the_ring_is_read_before_it_wraps_and_no_event_comes_twice(server, clock
             clock.sleep(0.1)
             server.wait(100)
             collected.look(ring)
-    found = kept(collected, store)
-    assert (found.events, found.lost) == (4000, 0)
+    waits = stored_waits(collected, store)
+    assert (waits.events, waits.lost) == (4000, 0)
     events = pl.read_parquet(store.directory_of_waits / "trial-1.parquet")
     assert events.select("thread", "event").n_unique() == 4000
 
@@ -144,9 +144,11 @@ def test_what_the_ring_no_longer_held_is_said_to_be_lost_exactly(server, clock, 
     with quiet(collected, monkeypatch):
         clock.sleep(1)
         server.wait(2500)
-    found = kept(collected, store)
-    assert (found.events, found.lost) == (1000, 1500)
-    assert told("8", found) == ("Collecting the raw waits of hash_table_locks with 8: 1,000 events, 1,500 more lost (60.0 %)")
+    waits = stored_waits(collected, store)
+    assert (waits.events, waits.lost) == (1000, 1500)
+    assert describe_waits("8", waits) == (
+        "Collecting the raw waits of hash_table_locks with 8: 1,000 events, 1,500 more lost (60.0 %)"
+    )
 
 
 def test_two_windows_of_one_trial_are_added_up(server, clock, store, monkeypatch):
@@ -155,8 +157,8 @@ def test_two_windows_of_one_trial_are_added_up(server, clock, store, monkeypatch
         with quiet(collected, monkeypatch):
             clock.sleep(3)
             server.wait(count)
-    found = kept(collected, store)
-    assert (found.events, found.lost, found.seconds) == (30, 0, 6)
+    waits = stored_waits(collected, store)
+    assert (waits.events, waits.lost, waits.seconds) == (30, 0, 6)
 
 
 def test_background_threads_are_not_the_loads_and_not_lost(server, clock, store, monkeypatch):
@@ -165,8 +167,8 @@ def test_background_threads_are_not_the_loads_and_not_lost(server, clock, store,
         clock.sleep(1)
         server.wait(10)
         server.wait(4, thread=2)
-    found = kept(collected, store)
-    assert (found.events, found.lost) == (10, 0)
+    waits = stored_waits(collected, store)
+    assert (waits.events, waits.lost) == (10, 0)
 
 
 def test_a_disk_that_fills_up_ends_the_reading_and_the_rest_is_said_to_be_lost(server, clock, store, monkeypatch):
@@ -174,9 +176,9 @@ def test_a_disk_that_fills_up_ends_the_reading_and_the_rest_is_said_to_be_lost(s
     with quiet(collected, monkeypatch):
         clock.sleep(1)
         server.wait(10)
-    found = kept(collected, store)
-    assert (found.events, found.lost) == (0, 10)
-    assert any("disk" in note for note in found.notes)
+    waits = stored_waits(collected, store)
+    assert (waits.events, waits.lost) == (0, 10)
+    assert any("disk" in note for note in waits.notes)
 
 
 def test_a_study_directory_that_the_waits_would_fill_ends_the_reading_too(server, clock, store, monkeypatch):
@@ -192,11 +194,11 @@ def test_a_study_directory_that_the_waits_would_fill_ends_the_reading_too(server
             clock.sleep(1)
             server.wait(300)
             collected.look(ring)
-    found = kept(collected, store)
+    waits = stored_waits(collected, store)
     assert set(asked) == {server.directory, server.directory.parent}
-    assert 0 < found.events < 1000
-    assert found.events + found.lost == 3000
-    assert found.notes == ("Reading was given up: less than 2 GB of disk would have been left",)
+    assert 0 < waits.events < 1000
+    assert waits.events + waits.lost == 3000
+    assert waits.notes == ("Reading was given up: less than 2 GB of disk would have been left",)
 
 
 @pytest.mark.parametrize("windows", [1, 2])
@@ -210,10 +212,10 @@ def test_no_more_waits_are_kept_than_there_is_memory_to_sum_up_and_the_rest_is_c
                 clock.sleep(1)
                 server.wait(300)
                 collected.look(ring)
-    found = kept(collected, store)
-    assert 5000 - server.size <= found.events <= 5000 + server.size
-    assert found.events + found.lost == 30_000
-    assert found.notes == (
+    waits = stored_waits(collected, store)
+    assert 5000 - server.size <= waits.events <= 5000 + server.size
+    assert waits.events + waits.lost == 30_000
+    assert waits.notes == (
         "Reading was given up: a trial keeps no more than about 5,000 waits, for the memory that summing them up takes",
     )
 
@@ -225,8 +227,8 @@ def test_as_many_as_there_is_memory_for_are_all_kept(server, clock, store, monke
             clock.sleep(1)
             server.wait(300)
             collected.look(ring)
-    found = kept(collected, store)
-    assert (found.events, found.lost, found.notes) == (4500, 0, ())
+    waits = stored_waits(collected, store)
+    assert (waits.events, waits.lost, waits.notes) == (4500, 0, ())
 
 
 def test_however_much_memory_there_is_a_trial_keeps_a_hundred_million(server, clock, monkeypatch):
@@ -248,8 +250,8 @@ def test_a_slow_answer_about_the_servers_time_loses_no_wait(server, clock, store
             clock.sleep(0.5)
             server.wait(250)
             collected.look(ring)
-    found = kept(collected, store)
-    assert (found.events, found.lost) == (7510, 0)
+    waits = stored_waits(collected, store)
+    assert (waits.events, waits.lost) == (7510, 0)
 
 
 def test_an_interrupt_does_not_wait_for_a_reading_under_way(server, clock, monkeypatch):
@@ -323,18 +325,18 @@ def test_a_reading_that_the_server_refuses_is_noted_and_the_last_one_still_count
         while not collected._notes:  # the thread looks in its own time
             pass
         server.full = False
-    found = kept(collected, store)
-    assert any("No space left" in note for note in found.notes)
-    assert (found.events, found.lost) == (600, 0)
+    waits = stored_waits(collected, store)
+    assert any("No space left" in note for note in waits.notes)
+    assert (waits.events, waits.lost) == (600, 0)
 
 
 def test_a_server_without_such_an_instrument_collects_nothing_and_says_so(server, clock, store):
     collected = collector(server, clock, pattern="no_such_lock")
     with collected.window():
         server.wait(10)
-    found = kept(collected, store)
-    assert (found.events, found.lost, found.rows) == (0, 0, ())
-    assert found.notes == ("No instrument of this server is like no_such_lock",)
+    waits = stored_waits(collected, store)
+    assert (waits.events, waits.lost, waits.rows) == (0, 0, ())
+    assert waits.notes == ("No instrument of this server is like no_such_lock",)
 
 
 def test_a_load_that_fails_is_what_is_told_not_the_server_that_went_with_it(server, clock, monkeypatch):
@@ -438,7 +440,10 @@ def test_none_lost_is_said_so(server, clock, store, monkeypatch):
     collected = collector(server, clock)
     with quiet(collected, monkeypatch):
         server.wait(3)
-    assert told("1", kept(collected, store)) == "Collecting the raw waits of hash_table_locks with 1: 3 events, none lost"
+    assert (
+        describe_waits("1", stored_waits(collected, store))
+        == "Collecting the raw waits of hash_table_locks with 1: 3 events, none lost"
+    )
 
 
 def test_the_thread_that_writes_the_ring_down_goes_first_where_the_server_tells_which_it_is():

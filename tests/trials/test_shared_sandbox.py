@@ -72,7 +72,7 @@ class Site:
         try:
             self.steps, server = made_ready(stage)
             assert server is stage.instance()
-            assert server.values[CAPACITY] == str(CHANGES.own[candidate][CAPACITY])
+            assert server.values[CAPACITY] == str(CHANGES.settings[candidate][CAPACITY])
         except ServerError:
             stage.end(well=False)
             raise
@@ -99,7 +99,7 @@ def test_one_life_serves_the_trials_of_all_blocks_and_only_the_first_restores_an
 def test_a_life_lasts_one_block_where_the_load_changes_how_much_data_there_is(clock):
     site = Site(clock, grows=True)
     steps = [site.trial(name, block) for name, block in (("a", 1), ("b", 1), ("b", 2), ("a", 2))]
-    assert [Step.BOOT in found for found in steps] == [True, False, True, False]
+    assert [Step.BOOT in steps_of_trial for steps_of_trial in steps] == [True, False, True, False]
     assert [one.ended for one in site.servers()] == [1, 0]
 
 

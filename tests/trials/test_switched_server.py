@@ -70,8 +70,8 @@ def test_a_value_that_is_refused_is_the_servers_failure_in_its_words(server, clo
 def test_a_candidate_waits_for_the_connections_of_the_load_before_to_be_gone(server, clock):
     one = switched(server, clock)
     others = [(number, "root", "localhost", "sbtest", "Query", 0, "", "") for number in range(20, 24)]
-    own = server.processes
-    server.processes = own + others
+    own_connections = server.processes
+    server.processes = own_connections + others
     began = clock.monotonic()
 
     def sleep(seconds):
@@ -80,7 +80,7 @@ def test_a_candidate_waits_for_the_connections_of_the_load_before_to_be_gone(ser
 
     clock.sleep = sleep
     one.tidy()
-    assert server.processes == own
+    assert server.processes == own_connections
     assert clock.monotonic() > began
 
 

@@ -85,8 +85,8 @@ def test_a_load_is_described_by_the_name_that_asks_for_it_again():
     text = "oltp_read_write, 16 threads, 4 tables of 100,000 rows"
     assert described("dialin-load") == text
     assert described("sysbench") == f"sysbench:{text}"
-    own = described("dialin-load", name="tpcc-like", threads=1, options={"warehouses": "2"})
-    assert own == "tpcc-like, 1 thread, warehouses=2"
+    description = described("dialin-load", name="tpcc-like", threads=1, options={"warehouses": "2"})
+    assert description == "tpcc-like, 1 thread, warehouses=2"
     assert described("sysbench", name="/a/b.lua").startswith("/a/b.lua, ")
 
 

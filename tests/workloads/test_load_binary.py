@@ -28,8 +28,8 @@ def test_the_program_beside_python_goes_before_that_on_path(tmp_path, python):
 
 def test_the_program_that_the_environment_names_goes_before_all_others(tmp_path, python):
     program(tmp_path / "venv" / "bin" / "dialin-load")
-    own = program(tmp_path / "own")
-    assert load_binary.need({"DIALIN_LOAD": str(own)}, python) == own
+    named = program(tmp_path / "own")
+    assert load_binary.need({"DIALIN_LOAD": str(named)}, python) == named
 
 
 @pytest.mark.parametrize("look", [load_binary.find, load_binary.need])

@@ -132,7 +132,6 @@ class DatasetCache:
         return self._root / f".{key}.lock"
 
     def _remove_leftovers(self) -> None:
-        """Remove what an interrupted preparation left. Only one that no live process holds the lock of."""
         for path in self._root.glob(".making-*"):
             self._remove_unless_in_use(path.name.split("-")[1], path)
 

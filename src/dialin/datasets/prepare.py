@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
 
 from dialin.clock import Clock
 from dialin.datasets.cache import DatasetCache, DatasetRemovedError, StoredDataset, copy
@@ -60,15 +61,19 @@ class Preparer:
 
         def make(target: Path) -> None:
             self._say(f"Making an empty data directory with {build.id}")
-            sandbox = Sandbox.create(build, self._home, self._ledger, self._clock)
-            try:
+            with self._sandbox(build) as sandbox:
                 sandbox.initialise(shape)
                 sandbox.data.rename(target)
-            finally:
-                sandbox.remove()
 
-        facts = {"made": _MADE, "build": fingerprint(build), "workload": None, "shape": dict(sorted(shape.items()))}
-        return self._cache.ensure(facts, make, expected=BLANK_SIZE)
+        return self._cache.ensure(_facts(build, None, shape), make, expected=BLANK_SIZE)
+
+    @contextmanager
+    def _sandbox(self, build: Build) -> Iterator[Sandbox]:
+        sandbox = Sandbox.create(build, self._home, self._ledger, self._clock)
+        try:
+            yield sandbox
+        finally:
+            sandbox.remove()
 
     def copy_blank(self, build: Build, shape: Mapping[str, Value], target: Path) -> None:
         """Copy an empty data directory of a build, which no other process removes meanwhile; see `blank`."""
@@ -85,20 +90,16 @@ class Preparer:
     @contextmanager
     def running(self, build: Build, options: Mapping[str, Value]) -> Iterator[Sandbox]:
         """Run a server on empty data while this is open, to ask it something."""
-        sandbox = Sandbox.create(build, self._home, self._ledger, self._clock)
-        try:
+        with self._sandbox(build) as sandbox:
             self.copy_blank(build, rules.shapes_data(options), sandbox.data)
             sandbox.boot(options)
             yield sandbox
-        finally:
-            sandbox.remove()
 
     def prepared(self, build: Build, workload: Dataset, shape: Mapping[str, Value]) -> StoredDataset:
         """Return the prepared data of a workload on a build."""
 
         def make(target: Path) -> None:
-            sandbox = Sandbox.create(build, self._home, self._ledger, self._clock)
-            try:
+            with self._sandbox(build) as sandbox:
                 self.copy_blank(build, shape, sandbox.data)
                 self._say(f"Preparing data with {build.id}: {workload.describe_data()} (once; kept for later studies)")
                 sandbox.boot({**self._preparing(build, workload), **shape})
@@ -107,15 +108,8 @@ class Preparer:
                 workload.prepare(Target(sandbox.account, sandbox.directory, data=sandbox.data))
                 sandbox.stop(_STOP_LIMIT)
                 sandbox.data.rename(target)
-            finally:
-                sandbox.remove()
 
-        facts = {
-            "made": _MADE,
-            "build": fingerprint(build),
-            "workload": workload.data_facts(),
-            "shape": dict(sorted(shape.items())),
-        }
+        facts = _facts(build, workload.data_facts(), shape)
         expected = BLANK_SIZE + workload.expected_bytes()
         return self._cache.ensure(facts, make, expected=expected, smaller=workload.smaller)
 
@@ -135,6 +129,10 @@ class Preparer:
         if has(build, Capability.DISABLE_LOG_BIN):
             options["disable_log_bin"] = "ON"
         return options
+
+
+def _facts(build: Build, workload: Mapping[str, Any] | None, shape: Mapping[str, Value]) -> dict[str, Any]:
+    return {"made": _MADE, "build": fingerprint(build), "workload": workload, "shape": dict(sorted(shape.items()))}
 
 
 def fingerprint(build: Build) -> str:

@@ -22,12 +22,7 @@ from dialin.workloads import load_identity
 
 
 class LocalWorker:
-    """Runs blocks here.
-
-    Args:
-        site: where trials take place, made ready.
-        context: what all trials share.
-    """
+    """Runs blocks here, on a site that was made ready."""
 
     def __init__(self, site: OpenSite, context: TrialContext) -> None:
         self._site = site
@@ -35,8 +30,8 @@ class LocalWorker:
 
     def run_block(self, request: BlockRequest) -> Generator[Event, None, None]:
         """Run trials one after another, each as its events are taken; see `Worker.run_block`."""
-        self._site.take_in(request.spec, request.seen)
-        counted = {name: settings.real for name, settings in request.seen.items()}
+        self._site.take_in(request.spec, request.effective)
+        counted = {name: settings.real for name, settings in request.effective.items()}
         context = replace(self._context, spec=request.spec, counted=counted)
         for trial in request.trials:
             yield from trial_steps.run(context, trial)
@@ -48,12 +43,7 @@ def local_worker(
 ) -> Iterator[LocalWorker]:
     """Make the data of a study ready here, and give a worker; at the end the site is left as it was.
 
-    Args:
-        ready: the study.
-        begun_on: what was written down of the load when the study began.
-        directory: where files of trials go: the study's, or one of the worker's own.
-        tools: those of this process.
-        say: is given what is being done, a line at a time.
+    `begun_on` is what was written down of the load when the study began; files of trials go to `directory`.
 
     Raises:
         DialinError: the site cannot be made ready, or not be put back at the end.

@@ -18,12 +18,12 @@ class BlockRequest:
 
     Attributes:
         spec: the study, with every candidate that has entered so far.
-        seen: the effective settings of its candidates when they were inspected.
+        effective: the effective settings of its candidates when they were inspected.
         trials: in the order that they run, with their numbers; their host is filled in by the worker.
     """
 
     spec: StudySpec
-    seen: Mapping[str, EffectiveSettings]
+    effective: Mapping[str, EffectiveSettings]
     trials: tuple[Trial, ...]
 
 

@@ -75,7 +75,7 @@ def inspect_by_setting(workshop: Tools, build: Build, changes: Changes) -> dict[
         ServerError: the server does not start, or refuses a value.
     """
     found: dict[str, list[EffectiveSettings]] = {}
-    order = list(changes.own)
+    order = list(changes.settings)
     with workshop.preparer.running(build, sandbox_options(changes.boot, build)) as sandbox:
         switched = SwitchedServer(sandbox, changes, workshop.clock, ChangeDetector(()))
         for candidate in [*order, *reversed(order)]:

@@ -31,7 +31,6 @@ def memory_left(root: Path = Path("/")) -> int | None:
 
 
 def _memory(root: Path) -> Iterator[tuple[int, int | None]]:
-    """Yield the limit of each group that has one, and the bytes that it uses."""
     for controller, most, current in (
         ("", "memory.max", "memory.current"),
         ("memory", "memory.limit_in_bytes", "memory.usage_in_bytes"),

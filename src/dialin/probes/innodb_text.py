@@ -112,7 +112,6 @@ class SemaphoreText:
 
     Attributes:
         is_reported: whether the server reports anything of them; MariaDB from 10.6 on leaves the section empty.
-        waits: the threads that waited when the text was written.
         spins: by `mutex`, `rw_shared`, `rw_excl` and `rw_sx`, those that the server has.
     """
 
@@ -187,7 +186,6 @@ class InnodbStatus:
     Attributes:
         seconds: over which its rates are averages, rounded down; 0 makes them worthless.
         history: the length of the history list: transactions whose old versions of rows are not purged yet.
-        pool: all buffer pools together.
         pools: each of them by its number, where there are several.
         cut: whether the end of the text is missing; then what stands behind users' statements is not known.
         unknown: by section, the lines that were not understood; those of users' statements too. The lines before the first

@@ -104,7 +104,6 @@ def _value(text: bytes, label: bytes) -> int:
 
 
 def _bytes(path: str) -> bytes:
-    """Return a file of the kernel's, which gives up to a page at a time."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         return os.read(descriptor, 4096)

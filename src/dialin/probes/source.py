@@ -15,15 +15,10 @@ _FORBIDDEN = (1044, 1142, 1143, 1227)
 
 
 class Source:
-    """Rows of one table.
+    """Rows of one table, whose `name` holds its schema.
 
-    Args:
-        query: asks the server.
-        name: of the table, with its schema.
-        contents: what it holds, in the plural, for the sentence that says it is not available.
-        privilege: what an account needs to read it.
-        statements: that read it; the next one is taken where this build lacks a column of the one before.
-        without: what is not available without that privilege, where it is more than what this table holds.
+    The first of `statements` reads it, the next one where this build lacks a column of the one before. `contents` (in the
+    plural) and `without` say in notes what is not available without the table, or without the `privilege`.
     """
 
     def __init__(

@@ -22,7 +22,7 @@ from dialin.race.state import RaceState
 from dialin.search.proposer import FIXED_LIST, Proposer, Room
 from dialin.stats.looks import FIRST_LOOK, allowance
 from dialin.store.store import Store
-from dialin.trials.raw_waits import told
+from dialin.trials.raw_waits import describe_waits
 from dialin.verdict import changed_during_trial, elimination
 from dialin.verdict.effective_settings import EffectiveSettings
 from dialin.verdict.reach_verdict import reach_verdict, standings
@@ -324,7 +324,7 @@ class Runner:
                 if ended.state is not TrialState.INTERRUPTED:
                     break
             if waits := self._store.waits().get(ended.id):
-                self.say(told(name, waits))
+                self.say(describe_waits(name, waits))
 
     def _without_waits(self, done: Sequence[Trial]) -> list[str]:
         """Return the candidates that were not given up, and had no trial for raw waits yet."""

@@ -22,18 +22,16 @@ _TLS_FAILED = 2026
 _LEAST = 1000
 """The least number of an error that a server answers with; those of the operating system are smaller."""
 
-_CLIENTS_OWN = range(2000, 3000)
+_CLIENT_ERRORS = range(2000, 3000)
 """The numbers that stand for errors of the client itself, such as a lost connection."""
 
 _SHOWN = 300
 """Characters of a refused statement that its error shows."""
 
-
 HIDDEN = "<hidden>"
 """Stands for the value of a variable that may hold a secret: such as `report_password`."""
 
 _SECRET = re.compile(r"(^|_)(password|auth|token|secret)$")
-
 
 _NAMES = {number: name.removeprefix("CR_") for part in (ER, CR) for name, number in vars(part).items() if name.isupper()}
 
@@ -49,6 +47,11 @@ class RefusedError(ServerError):
     def __init__(self, what: str, remedy: str, number: int) -> None:
         super().__init__(what, remedy)
         self.number = number
+
+    @property
+    def is_from_client(self) -> bool:
+        """Whether the client itself reports it, such as a lost connection: the server has not answered."""
+        return not self.number or self.number in _CLIENT_ERRORS
 
 
 @contextmanager
@@ -71,7 +74,7 @@ def answers(account: Account) -> bool:
             query("SELECT 1")
     except ServerError as error:
         number = _number(error.__cause__)
-        return number >= _LEAST and number not in _CLIENTS_OWN
+        return number >= _LEAST and number not in _CLIENT_ERRORS
     return True
 
 

@@ -264,7 +264,6 @@ def check_port(port: int) -> None:
 
 
 def _bootstrap_sql(build: Build) -> bytes:
-    """Return the statements that make the system tables, as the build ships them."""
     roots = [build.messages, build.basedir and build.basedir / "share", build.basedir and build.basedir / "share" / "mysql"]
     for root in [*filter(None, roots), Path("/usr/share/mysql"), Path("/usr/share/mariadb")]:
         tables = [

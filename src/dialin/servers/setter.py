@@ -74,14 +74,14 @@ class Setter:
             before = now
         return left
 
-    def start_from(self, before: Wanted, moved: Wanted) -> None:
-        """Where a variable does not have the value that it had before, give it and those that it moved with theirs again.
+    def start_from(self, before: Wanted, also_changed: Wanted) -> None:
+        """Set the variables to their values of before where one in `also_changed` has another value now.
 
         What takes effect in the background is left as it is: nothing waits for a pool that is resized twice.
         """
-        if _not_yet(moved, global_variables(self._query)):
+        if _not_yet(also_changed, global_variables(self._query)):
             quick = {name: value for name, value in before.items() if name not in _IN_THE_BACKGROUND}
-            self.set_what_can_be({**quick, **moved})
+            self.set_what_can_be({**quick, **also_changed})
 
     def _set(self, name: str, value: Value | None) -> None:
         """Set one variable; one that comes into force in the background is waited for, before and after.

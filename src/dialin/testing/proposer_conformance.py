@@ -97,8 +97,8 @@ def _after(history: History, block: int, candidates: Sequence[Candidate]) -> His
     for position, name in enumerate(named, 1):
         trial = Trial(len(trials) + 1, 1, block, position, name, TrialState.DONE, 0.0, purpose=Purpose.RACE)
         trials.append(trial)
-        if found := figures([_second(number, 1000.0 + 10 * position + number % 3) for number in range(_SECONDS)]):
-            measured[trial.id] = found
+        if trial_figures := figures([_second(number, 1000.0 + 10 * position + number % 3) for number in range(_SECONDS)]):
+            measured[trial.id] = trial_figures
     return replace(history, spec=spec, trials=trials, figures=measured)
 
 

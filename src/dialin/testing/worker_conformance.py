@@ -48,7 +48,6 @@ class WorkerConformance:
             assert list(events) == []
 
     def _is_one_trial(self, asked: Trial, events: list[Event]) -> None:
-        """Take the events of a trial off the list."""
         began = events.pop(0)
         assert isinstance(began, TrialBegan)
         trial = began.trial

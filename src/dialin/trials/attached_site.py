@@ -29,13 +29,7 @@ class AttachedServer:
     """Where a study on an attached server takes place.
 
     Attributes:
-        spec: the study.
-        attachment: where its account is found.
-        attached: the server.
-        workload: the load.
-        workshop: the tools.
         at_start: the variables that only a start can set.
-        restart_command: what restarts it.
     """
 
     spec: StudySpec
@@ -82,7 +76,7 @@ class AttachedServer:
                     log.empty_schema(entry, self.attached)
                     self.workload.prepare(target)
 
-                yield OpenAttachedServer(self, before, target, detector, restore if grows else None)
+                yield OpenAttachedServer(self, before, target, detector, restore if grows else None, self.spec)
         except BaseException:
             # What ended the study is what the user must hear of; what then stood in the way of the undo is said beside it.
             try:
@@ -105,66 +99,40 @@ class AttachedServer:
             workshop.ledger.end(entry)
 
 
+@dataclass(slots=True)
 class OpenAttachedServer:
     """An attached server whose undo is written down and whose data is prepared.
 
-    Args:
-        site: the server.
-        before: the values that it had of the variables that the study sets.
-        target: where the load goes.
-        detector: notices what somebody else changes.
-        restore: prepares the data again; None where the load leaves as much as it found.
+    Attributes:
+        before: the values that the variables which the study sets had before it.
+        restore: prepares the data again; None where the load leaves as much as there was.
+        spec: the study with the candidates that have entered so far.
     """
 
-    def __init__(
-        self,
-        site: AttachedServer,
-        before: Mapping[str, Value | None],
-        target: Target,
-        detector: ChangeDetector,
-        restore: Callable[[], None] | None,
-    ) -> None:
-        self._site = site
-        self._spec = site.spec
-        self._before = before
-        self._target = target
-        self._detector = detector
-        self._restore = restore
+    site: AttachedServer
+    before: Mapping[str, Value | None]
+    target: Target
+    detector: ChangeDetector
+    restore: Callable[[], None] | None
+    spec: StudySpec
 
     def stage(self, trial: Trial) -> AttachedStage:
         """Set up a trial: what its candidate does not set has the value that it had before the study."""
-        setting = {**self._before, **self._spec.setting_of(trial.candidate)}
-        return AttachedStage(self._site, setting, self._target, self._detector, self._restore)
+        return AttachedStage(self, {**self.before, **self.spec.setting_of(trial.candidate)})
 
-    def take_in(self, spec: StudySpec, seen: Mapping[str, EffectiveSettings]) -> None:  # noqa: ARG002 - the trials show it
+    def take_in(self, spec: StudySpec, effective: Mapping[str, EffectiveSettings]) -> None:  # noqa: ARG002 - trials show it
         """Take in candidates that have entered; the undo covers every variable that they may set."""
-        self._spec = spec
+        self.spec = spec
 
 
 class AttachedStage:
-    """One trial on an attached server: its variables are set, and left so until the next trial or the end.
+    """One trial on an attached server: its variables are set, and left so until the next trial or the end."""
 
-    Args:
-        site: the server.
-        setting: what it is set to.
-        target: where the load goes.
-        detector: notices what somebody else changes.
-        restore: prepares the data again; None where the load leaves as much as it found.
-    """
-
-    def __init__(
-        self,
-        site: AttachedServer,
-        setting: Mapping[str, Value | None],
-        target: Target,
-        detector: ChangeDetector,
-        restore: Callable[[], None] | None,
-    ) -> None:
-        self.detector = detector
-        self._restore = restore
-        self._site = site
+    def __init__(self, opened: OpenAttachedServer, setting: Mapping[str, Value | None]) -> None:
+        self.detector = opened.detector
+        self._opened = opened
+        self._site = opened.site
         self._setting = setting
-        self._target = target
 
     @property
     def build(self) -> AttachedBuild:
@@ -173,9 +141,9 @@ class AttachedStage:
 
     def ready(self) -> Generator[Step, None, Instance]:
         """Restore the data where the load changes it, then set the candidate's variables; restart where one takes that."""
-        if self._restore is not None:
+        if self._opened.restore is not None:
             yield Step.RESTORE
-            self._restore()
+            self._opened.restore()
         yield Step.SET
         self._set()
         return self._site.attached
@@ -185,7 +153,7 @@ class AttachedStage:
         self.detector.check(attached.variables(), Step.SET)
         if others := attached.persisted_by_others():
             raise VariablesChangedError(
-                [VariableChange(name, left, found, under_test=True, step=Step.SET) for name, (left, found) in others.items()]
+                [VariableChange(name, left, now, under_test=True, step=Step.SET) for name, (left, now) in others.items()]
             )
         self.detector.forget()
         try:
@@ -204,7 +172,7 @@ class AttachedStage:
 
     def target(self) -> Target:
         """Return where the load goes."""
-        return self._target
+        return self._opened.target
 
     def hide(self, value: str) -> str:
         """Return a value as it is: it is the same server in every trial."""

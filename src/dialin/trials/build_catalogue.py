@@ -16,8 +16,6 @@ from dialin.servers.option_probe import ask_of
 from dialin.variables import catalogue, option_probing
 from dialin.variables.catalogue import Catalogue
 
-_CLIENT_ERRORS = {0, *range(2000, 3000)}
-
 
 def catalogue_of(build: Build, home: Home, clock: Clock, preparer: Preparer, say: Callable[[str], None]) -> Catalogue:
     """Return what a build says of its variables; the server is started for it the first time.
@@ -35,11 +33,11 @@ def catalogue_of(build: Build, home: Home, clock: Clock, preparer: Preparer, say
     preparer.blank(build, {})
     say(f"Asking {build.id} for its variables")
     with preparer.running(build, {}) as sandbox, sandbox.connect() as query:
-        told = catalogue.read(query, build.id)
-        # Before it is told what is dynamic: only MariaDB's table says, and what it says needs no probing.
-        found = catalogue.with_dynamic(option_probing.completed(told, ask_of(build, clock)), _setting_again(query))
-    _keep(found, path, say)
-    return found
+        reported = catalogue.read(query, build.id)
+        # Probed before `with_dynamic`: only MariaDB's table says what is dynamic, and what it says needs no probing.
+        complete = catalogue.with_dynamic(option_probing.completed(reported, ask_of(build, clock)), _setting_again(query))
+    _store(complete, path, say)
+    return complete
 
 
 def _path(build: Build, home: Home) -> Path:
@@ -47,12 +45,12 @@ def _path(build: Build, home: Home) -> Path:
     return home.catalogues / f"{build.id}-{digest}.json"
 
 
-def _keep(found: Catalogue, path: Path, say: Callable[[str], None]) -> None:
-    if not found.complete:
-        say(f"{found.build_id} did not answer everything in time; it is asked again the next time")
+def _store(reported: Catalogue, path: Path, say: Callable[[str], None]) -> None:
+    if not reported.complete:
+        say(f"{reported.build_id} did not answer everything in time; it is asked again the next time")
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    replace_text(path, found.to_json())
+    replace_text(path, reported.to_json())
 
 
 def _setting_again(query: Query) -> Callable[[str], int]:
@@ -60,8 +58,7 @@ def _setting_again(query: Query) -> Callable[[str], int]:
         try:
             query(f"SET GLOBAL {name} = @@GLOBAL.{name}")
         except RefusedError as error:
-            # The client's own errors, a lost connection say, tell nothing of the variable.
-            if error.number in _CLIENT_ERRORS:
+            if error.is_from_client:
                 raise
             return error.number
         return 0

@@ -22,80 +22,62 @@ class Changes:
 
     Attributes:
         boot: what the server is started with: all that is alike for the candidates.
-        own: per candidate, the values that it asks for of the other variables.
+        settings: per candidate, the values that it asks for of the other variables.
         expected: per candidate, every variable of a server that was started as this candidate.
         settable: the variables that may be set for that: those that are asked for, and those that a start moves along.
         asked: the variables that some candidate asks for, or may ask for later, and that are not alike for all.
     """
 
     boot: Setting
-    own: Mapping[str, Setting]
+    settings: Mapping[str, Setting]
     expected: Mapping[str, Mapping[str, str]]
     settable: frozenset[str]
     asked: frozenset[str]
 
-    def taking_in(self, spec: StudySpec, seen: Mapping[str, EffectiveSettings]) -> Changes:
-        """Return what holds for candidates that have entered as well; they set variables of `asked` only.
-
-        Args:
-            spec: the study with all of its candidates.
-            seen: what each candidate came to when a server was started as it.
-        """
-        entered = [candidate.name for candidate in spec.candidates if candidate.name not in self.own]
-        own = {
+    def with_entered(self, spec: StudySpec, effective: Mapping[str, EffectiveSettings]) -> Changes:
+        """Return these changes with those of the candidates that have entered; they set variables of `asked` only."""
+        entered = [candidate.name for candidate in spec.candidates if candidate.name not in self.settings]
+        settings = {
             name: {each: value for each, value in spec.setting_of(name).items() if each not in self.boot} for name in entered
         }
-        expected = {name: seen[name].in_force for name in entered if name in seen}
-        return replace(self, own={**self.own, **own}, expected={**self.expected, **expected})
+        expected = {name: effective[name].in_force for name in entered if name in effective}
+        return replace(self, settings={**self.settings, **settings}, expected={**self.expected, **expected})
 
     def back(self, at_boot: Mapping[str, str], exact: Wanted, now: Mapping[str, str]) -> dict[str, Value | None]:
-        """Return what brings a server back to how it was started: whatever was set or has moved since.
+        """Return what brings a server back to how it was started: all variables whose value has changed since.
 
-        Args:
-            at_boot: every variable, as the server showed it then.
-            exact: what was asked for, as SET takes it back.
-            now: every variable.
+        `at_boot` and `now` hold every variable as the server shows it, `exact` those asked for as SET takes them back.
         """
-        moved = [name for name in sorted(self.settable) if name in at_boot and now.get(name) != at_boot[name]]
-        return {name: exact.get(name, at_boot[name]) for name in moved if name in exact or len(at_boot[name]) < _CUT}
+        changed = [name for name in sorted(self.settable) if name in at_boot and now.get(name) != at_boot[name]]
+        return {name: exact.get(name, at_boot[name]) for name in changed if name in exact or len(at_boot[name]) < _CUT}
 
     def towards(self, candidate: str, at_boot: Mapping[str, str]) -> dict[str, Value]:
         """Return what turns a server that is as it was started into a candidate.
 
-        What a start with the candidate's values moves along is set to what it is then.
-
-        Args:
-            candidate: its name.
-            at_boot: every variable, as the server showed it when it was started.
+        Variables that a start with the candidate's values changes too are set to what they are then.
         """
-        own, expected = self.own[candidate], self.expected.get(candidate, {})
+        setting, expected = self.settings[candidate], self.expected.get(candidate, {})
         along = {
             name: expected[name]
-            for name in sorted(self.settable - own.keys())
+            for name in sorted(self.settable - setting.keys())
             if name in at_boot and expected.get(name, at_boot[name]) != at_boot[name] and len(expected[name]) < _CUT
         }
-        return {**along, **own}
+        return {**along, **setting}
 
 
-def changes_between(spec: StudySpec, seen: Mapping[str, EffectiveSettings], catalogue: Catalogue) -> Changes:
-    """Return what turns a server from one candidate of a study into another.
-
-    Args:
-        spec: the study; all of its candidates run on one build.
-        seen: what each candidate came to when a server was started as it.
-        catalogue: what the build tells of its variables.
-    """
+def changes_between(spec: StudySpec, effective: Mapping[str, EffectiveSettings], catalogue: Catalogue) -> Changes:
+    """Return what turns a server from one candidate of a study into another; all of them run on one build."""
     other = set(differing(spec))
     settings = {candidate.name: spec.setting_of(candidate.name) for candidate in spec.candidates}
     first = next(iter(settings.values()))
-    own = {
+    chosen = {
         candidate: {known_name(name, catalogue): value for name, value in setting.items() if name in other}
         for candidate, setting in settings.items()
     }
     return Changes(
         boot={name: value for name, value in first.items() if name not in other},
-        own=own,
-        expected={candidate: found.in_force for candidate, found in seen.items()},
+        settings=chosen,
+        expected={candidate: reported.in_force for candidate, reported in effective.items()},
         settable=frozenset(
             name
             for name, known in catalogue.variables.items()

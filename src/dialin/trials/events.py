@@ -15,8 +15,6 @@ class Evidence:
     """What explains a trial.
 
     Attributes:
-        watched: what each probe saw.
-        points: figures over time.
         waits: the raw waits that the trial collected; None where it collected none.
         waits_file: the file that holds each of them, for the receiver to take.
     """

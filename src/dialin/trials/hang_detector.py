@@ -35,12 +35,8 @@ class HangDetector:
         self._errors = 0.0
         self._codes: Counter[int] = Counter()
 
-    def saw(self, second: Second, log_tail: Callable[[], str]) -> None:
-        """Take in the next second.
-
-        Args:
-            second: as the driver reported it.
-            log_tail: tells the last lines of the server's log.
+    def add_second(self, second: Second, log_tail: Callable[[], str]) -> None:
+        """Count the next second; `log_tail` returns the last lines of the server's log.
 
         Raises:
             WorkloadError: every transaction fails.
@@ -62,14 +58,7 @@ class HangDetector:
             raise ServerError(f"The server hung: no transaction for {self._seconds} s", log_tail=log_tail())
 
     def end_of_window(self, transactions: float) -> None:
-        """Make sure that what was measured holds a transaction: a window without any tells no speed, not even a low one.
-
-        Args:
-            transactions: that ended in it.
-
-        Raises:
-            WorkloadError: it holds none.
-        """
+        """Raise WorkloadError where no transaction ended in the window: that is no low throughput, but a failure."""
         if transactions > 0:
             return
         if self._errors:
@@ -77,16 +66,16 @@ class HangDetector:
         raise WorkloadError("No transaction ended while it was measured", "Measure for longer: --measure")
 
     def _all_failed(self) -> WorkloadError:
-        told = self._codes.most_common()
-        if not told:
+        counts = self._codes.most_common()
+        if not counts:
             what = f"{self._errors:,.0f} errors that its driver counts without telling them apart"
             return WorkloadError(f"Every transaction failed for {self._seconds} s: {what}", _REMEDY)
-        code, times = told[0]
-        mostly = "" if len(told) == 1 else f", and {self._errors - times:,.0f} others"
+        code, times = counts[0]
+        mostly = "" if len(counts) == 1 else f", and {self._errors - times:,.0f} others"
         return WorkloadError(
             f"Every transaction failed for {self._seconds} s: {times:,} times error {_named(code)}{mostly}",
             _REMEDIES.get(code, _REMEDY),
-            "\n".join(f"error {_named(code)}: {count:,} times" for code, count in told),
+            "\n".join(f"error {_named(code)}: {count:,} times" for code, count in counts),
         )
 
 

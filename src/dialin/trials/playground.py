@@ -18,6 +18,7 @@ from dialin.servers.ledger import Ledger, LedgerEntry
 from dialin.servers.processes import processes
 from dialin.servers.sandbox import Sandbox, check_port, free_port
 from dialin.variables import optionfile, rules
+from dialin.workloads import private
 
 _CLIENT = "client.cnf"
 
@@ -47,9 +48,9 @@ def start(
         preparer.copy_blank(build, rules.shapes_data(setting), sandbox.data)
         password = secrets.token_urlsafe(18)
         first = sandbox.directory / "first.sql"
-        _write_private(first, _set_password(build, password))
+        private.write(first, _set_password(build, password))
         client: dict[str, Value] = {"user": "root", "password": password, "socket": str(sandbox.socket)}
-        _write_private(sandbox.directory / _CLIENT, optionfile.render({"client": client}))
+        private.write(sandbox.directory / _CLIENT, optionfile.render({"client": client}))
         sandbox.boot({**setting, "init_file": str(first)})
         first.unlink()
     except BaseException:
@@ -76,8 +77,3 @@ def _set_password(build: Build, password: str) -> str:
     if has(build, Capability.ALTER_USER):
         return f"ALTER USER 'root'@'localhost' IDENTIFIED BY '{password}';\n"
     return f"SET PASSWORD FOR 'root'@'localhost' = PASSWORD('{password}');\n"
-
-
-def _write_private(path: Path, text: str) -> None:
-    path.touch(mode=0o600)
-    path.write_text(text, encoding="utf-8")

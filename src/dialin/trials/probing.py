@@ -30,10 +30,6 @@ from dialin.trials.events import Evidence
 PATIENCE = 5.0
 """Seconds after which a reading is given up: a probe must never hold a statement open on a server that is in trouble."""
 
-
-_CLIENT_ERRORS = range(2000, 3000)
-"""Numbers of errors that the client saw and not the server: the connection is of no more use."""
-
 ClientCpu = Callable[[], float]
 """Tells the CPU seconds that the load driver has used so far."""
 
@@ -76,11 +72,7 @@ def nothing(_trial: Trial, _instance: Instance, _build: Versioned, _client_cpu: 
 
 
 class Probed:
-    """Watches by probes.
-
-    Args:
-        watch: reads them.
-    """
+    """Watches by probes."""
 
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
@@ -123,18 +115,14 @@ class ProbeConnection:
         self.close()
 
     def __call__(self, statement: str, arguments: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-        """Run one statement.
-
-        Raises:
-            ServerError: it is refused, or takes longer than a probe may.
-        """
+        """Run one statement; raise ServerError where it is refused, or takes longer than a probe may."""
         if self._query is None:
             self._connection = self._instance.connect(PATIENCE)
             self._query = self._connection.__enter__()
         try:
             return self._query(statement, arguments)
         except RefusedError as error:
-            if error.number in _CLIENT_ERRORS or not error.number:
+            if error.is_from_client:
                 self.close()
             raise
 
@@ -155,13 +143,9 @@ def data_directory(query: Query) -> Path | None:
 
 
 def probes_of(query: Query, pid: int | None, client_cpu: ClientCpu, directory: Path | None) -> Sequence[Probe]:
-    """Return the probes of a trial; each finds out for itself what this server lets it read.
+    """Return the probes of a trial; each determines for itself what this server lets it read.
 
-    Args:
-        query: asks the server.
-        pid: its process; None where it runs elsewhere.
-        client_cpu: of the load driver.
-        directory: the server's data directory, where that is on this machine.
+    The server's process and data directory are None where they are not on this machine.
     """
     here: list[Probe] = [MachineProbe(directory)] if pid is None else [ProcessProbe(pid, client_cpu), MachineProbe(directory)]
     return [

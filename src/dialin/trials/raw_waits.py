@@ -74,27 +74,16 @@ _PRIORITY = -15
 
 
 def needs(build: Versioned, trial: Trial, pattern: str | None, memory: int) -> Mapping[str, str | int | float]:
-    """Return the options that a trial's server is started with beside its setting.
-
-    Args:
-        build: what it runs on.
-        trial: what it is for.
-        pattern: of the instruments whose raw waits are collected.
-        memory: bytes that are free on this machine.
-    """
+    """Return the options that a trial's server is started with beside its setting; `memory` is the free memory in bytes."""
     if trial.purpose is not Purpose.WAITS or pattern is None:
         return {}
     return instruments.start_options(build, pattern, memory)
 
 
 def by_purpose(clean: TrialWatcher, pattern: str | None, clock: Clock, study: Path) -> TrialWatcher:
-    """Return what watches every trial of a study: those for waits by their raw waits, all others as they are watched anyway.
+    """Return a watcher that collects raw waits in the trials for them, and watches all others by `clean`.
 
-    Args:
-        clean: watches the others.
-        pattern: of the instruments; None where no raw waits are asked for.
-        clock: for waiting.
-        study: the study's directory.
+    `pattern` is of the instruments, None where no raw waits are asked for; `study` is the study's directory.
     """
 
     def watcher(trial: Trial, instance: Instance, build: Versioned, client_cpu: ClientCpu) -> AbstractContextManager[Watching]:
@@ -119,11 +108,9 @@ def collecting(instance: Instance, pattern: str, clock: Clock, study: Path) -> I
 
 
 def hasten(query: Query, set_priority: Callable[[int, int, int], None] = os.setpriority) -> None:
-    """Let the server's thread that writes down the ring go before its others, which fill it; only root may.
+    """Raise the priority of the server's thread that writes down the ring above its others, which fill it; only root may.
 
-    Args:
-        query: of that thread's connection, to a server on this machine.
-        set_priority: as of the operating system.
+    The thread is that of `query`'s connection, on this machine.
     """
     with suppress(RefusedError, IndexError, TypeError, OSError):  # older servers do not tell which thread it is
         set_priority(os.PRIO_PROCESS, int(query(_OWN_THREAD)[0][0]), _PRIORITY)
@@ -132,13 +119,8 @@ def hasten(query: Query, set_priority: Callable[[int, int, int], None] = os.setp
 class Collector:
     """Collects the raw waits of one trial.
 
-    Args:
-        query: asks the server; nobody else uses it meanwhile.
-        pattern: of the instruments.
-        clock: for waiting.
-        study: the study's directory, below which they are kept.
-        free: tells the bytes that are free where a file is written.
-        memory: tells the bytes of memory that are free.
+    Nobody else uses the connection of `query` meanwhile; the waits go below `study`, the study's directory. `free` returns the
+    free bytes of disk at a path, `memory` those of memory.
 
     Raises:
         ServerError: the server refuses to be asked, or to write files.
@@ -170,7 +152,7 @@ class Collector:
         self._read_upto = 0  # of the server's time
         self._read_at = 0  # of its count
         self._began_at = 0  # of its count, when the window opened
-        self._most = 0  # waits that are kept; told by the memory that is free when the first window opens
+        self._most = 0  # waits that are kept; by the memory that is free when the first window opens
         self._anchor: tuple[float, int] | None = None
         self._ended = threading.Event()
         self._ring = WaitRing(query, self._names) if self._names else None
@@ -217,7 +199,6 @@ class Collector:
             self._note(f"Some objects could not be watched for want of room: {name} is {lost:,}")
 
     def _keep_up(self, ring: WaitRing) -> None:
-        """Read the ring whenever much of it is new, until the window closes."""
         try:
             while not self._ended.is_set():
                 self._clock.sleep(_POLL)
@@ -228,10 +209,10 @@ class Collector:
 
     def look(self, ring: WaitRing) -> None:
         """Read the ring if so much of it is new that it must be."""
-        seen = ring.counted()
-        if _FULL * (seen - self._read_at) >= ring.size:
+        count = ring.counted()
+        if _FULL * (count - self._read_at) >= ring.size:
             self._drain(ring, self._a_little_before_now(ring))
-            self._read_at = seen
+            self._read_at = count
 
     def _a_little_before_now(self, ring: WaitRing) -> int:
         """Return the server's time as it was so long ago that every wait that ended before is in the ring."""
@@ -268,13 +249,13 @@ class Collector:
     def _settled(self, ring: WaitRing) -> int:
         """Return the server's count once the waits that were under way have ended."""
         limit = self._clock.monotonic() + _SETTLED_WITHIN
-        seen = ring.counted()
+        count = ring.counted()
         while self._clock.monotonic() < limit:
             self._clock.sleep(_POLL)
-            last, seen = seen, ring.counted()
-            if seen == last:
+            last, count = count, ring.counted()
+            if count == last:
                 break
-        return seen
+        return count
 
     def _note(self, text: str) -> None:
         self._notes[text] = None
@@ -312,7 +293,7 @@ class Collector:
         return Evidence(waits=waits, waits_file=path)
 
 
-def told(candidate: str, waits: RawWaits) -> str:
+def describe_waits(candidate: str, waits: RawWaits) -> str:
     """Return in a sentence what a trial collected."""
     if not waits.lost:
         lost = "none lost" if waits.events else "there was none"
@@ -322,15 +303,10 @@ def told(candidate: str, waits: RawWaits) -> str:
 
 
 def check(pattern: str | None, builds: Mapping[str, Build], workshop: Tools) -> list[str]:
-    """Make sure that some instrument of the candidates' servers is meant; each build is asked.
-
-    Args:
-        pattern: of the instruments; None where no raw waits are asked for.
-        builds: that the candidates run on, by id.
-        workshop: starts them, on empty data.
+    """Check that the pattern matches an instrument of some build, each of which is started on empty data and asked.
 
     Returns:
-        What the user should know of builds that have none.
+        A note for each build that has no such instrument.
 
     Raises:
         UserError: no build has one; the nearest are named.
@@ -354,11 +330,7 @@ def check(pattern: str | None, builds: Mapping[str, Build], workshop: Tools) -> 
 
 
 def refuse_attached(pattern: str | None) -> None:
-    """Refuse to collect raw waits from a server that dialin did not start.
-
-    Raises:
-        UserError: that was asked for.
-    """
+    """Raise UserError where raw waits are asked for: they cannot be collected from a server that dialin did not start."""
     if pattern is not None:
         raise UserError(
             "--waits cannot be given with an attached server: it takes a restart, and files that the server writes",

@@ -8,19 +8,16 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from dialin.clock import Clock
 from dialin.datasets.cache import StoredDataset, check_space, copy
 from dialin.datasets.prepare import Preparer
 from dialin.model.build import Build
 from dialin.model.setting import Setting, Value
 from dialin.model.study import StudySpec
 from dialin.model.trial import Purpose, Step, Trial, VariableChange
-from dialin.paths import Home
 from dialin.probes import host
 from dialin.servers.capabilities import Capability, Versioned, has
 from dialin.servers.connection import global_variables
 from dialin.servers.instance import Instance
-from dialin.servers.ledger import Ledger
 from dialin.servers.sandbox import Sandbox
 from dialin.servers.set_since_start import set_since_start
 from dialin.trials import raw_waits
@@ -42,10 +39,7 @@ class Sandboxes:
     """Where a study on sandboxes takes place.
 
     Attributes:
-        spec: the study.
         builds: per build id.
-        workload: the load.
-        workshop: the tools.
         changes: what turns a running server from one candidate into another; None where each trial starts one.
     """
 
@@ -66,8 +60,6 @@ class OpenSandboxes:
     """Sandboxes whose data is prepared.
 
     Args:
-        site: where the study takes place.
-        preparer: makes data.
         in_use: holds what is in use until the site is closed.
 
     Raises:
@@ -101,14 +93,14 @@ class OpenSandboxes:
         needed = raw_waits.needs(self._build(trial.candidate), trial, self._spec.waits, host.memory_available())
         return self._sandbox(trial.candidate, {**self._spec.setting_of(trial.candidate), **needed})
 
-    def take_in(self, spec: StudySpec, seen: Mapping[str, EffectiveSettings]) -> None:
+    def take_in(self, spec: StudySpec, effective: Mapping[str, EffectiveSettings]) -> None:
         """Prepare the data of candidates that have entered since, and let servers that live be set to them."""
         if spec.candidates == self._spec.candidates:
             return
         self._spec = spec
         self._prepare()
         if self._shared is not None:
-            self._shared.changes = self._shared.changes.taking_in(spec, seen)
+            self._shared.changes = self._shared.changes.with_entered(spec, effective)
 
     def _prepare(self) -> None:
         site = self._site
@@ -125,32 +117,13 @@ class OpenSandboxes:
         return self._site.builds[self._spec.candidate(candidate).server]
 
     def _sandbox(self, candidate: str, setting: Setting) -> SandboxStage:
-        workshop, build = self._site.workshop, self._build(candidate)
-        return SandboxStage(
-            build,
-            self._datasets[candidate],
-            sandbox_options(setting, build),
-            self._spec.server_cpus,
-            workshop.home,
-            workshop.ledger,
-            workshop.clock,
-            self._spec.set_variables,
-        )
+        build, dataset = self._build(candidate), self._datasets[candidate]
+        options = sandbox_options(setting, build)
+        return SandboxStage(build, dataset, options, self._spec.server_cpus, self._site.workshop, self._spec.set_variables)
 
 
 class SandboxStage:
-    """A private server on a copy of prepared data.
-
-    Args:
-        build: what is booted.
-        dataset: the data.
-        options: what it is started with.
-        cpus: the CPUs that it may use.
-        home: where sandboxes are.
-        ledger: where they are written down.
-        clock: for waiting.
-        studied: the variables that the study sets.
-    """
+    """A private server on a copy of prepared data, started with `options`; `studied` are the variables that the study sets."""
 
     def __init__(
         self,
@@ -158,9 +131,7 @@ class SandboxStage:
         dataset: StoredDataset,
         options: Setting,
         cpus: str | None,
-        home: Home,
-        ledger: Ledger,
-        clock: Clock,
+        workshop: Tools,
         studied: Collection[str] = (),
     ) -> None:
         self.build = build
@@ -169,16 +140,15 @@ class SandboxStage:
         self._dataset = dataset
         self._options = options
         self._cpus = cpus
-        self._home = home
-        self._ledger = ledger
-        self._clock = clock
+        self._workshop = workshop
         self._sandbox: Sandbox | None = None
 
     def ready(self) -> Generator[Step, None, Instance]:
         """Restore the data and boot."""
         yield Step.RESTORE
-        self._sandbox = sandbox = Sandbox.create(self.build, self._home, self._ledger, self._clock)
-        check_space(self._home.sandboxes, self._dataset.size)
+        home, ledger, clock = self._workshop.home, self._workshop.ledger, self._workshop.clock
+        self._sandbox = sandbox = Sandbox.create(self.build, home, ledger, clock)
+        check_space(home.sandboxes, self._dataset.size)
         copy(self._dataset.data, sandbox.data)
         yield Step.BOOT
         sandbox.boot(self._options, cpus=self._cpus)
@@ -186,11 +156,7 @@ class SandboxStage:
         return sandbox
 
     def _check_as_started(self, sandbox: Sandbox) -> None:
-        """Make sure that no variable under test was set between the start and now.
-
-        Raises:
-            VariablesChangedError: somebody set one.
-        """
+        """Raise VariablesChangedError where somebody set a variable under test since the start."""
         with sandbox.connect() as query:
             self.detector.remember(now := global_variables(query))
             names = self._studied & now.keys() & set_since_start(query, self.build)

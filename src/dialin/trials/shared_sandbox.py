@@ -21,8 +21,6 @@ class SharedSandbox:
 
     Args:
         begin: sets up a sandbox with restored data.
-        changes: what turns it from one candidate into another.
-        clock: for waiting.
         for_one_block: a life ends with its block, because the load changes how much data there is.
     """
 
@@ -99,41 +97,35 @@ def _tidied(switched: SwitchedServer) -> bool:
 
 
 class SharedStage:
-    """One trial on a sandbox that serves others, too.
+    """One trial on a sandbox that serves others, too."""
 
-    Args:
-        lives: of the sandboxes.
-        trial: this one.
-        build: what runs.
-    """
-
-    def __init__(self, lives: SharedSandbox, trial: Trial, build: Build) -> None:
+    def __init__(self, shared: SharedSandbox, trial: Trial, build: Build) -> None:
         self.build = build
-        self._lives = lives
+        self._shared = shared
         self._trial = trial
 
     @property
     def detector(self) -> ChangeDetector:
         """That of the sandbox that lives."""
-        return self._lives.stage.detector
+        return self._shared.stage.detector
 
     def ready(self) -> Generator[Step, None, Instance]:
         """Set the server that lives, or restore the data and boot one first."""
-        return (yield from self._lives.serve(self._trial))
+        return (yield from self._shared.serve(self._trial))
 
     def instance(self) -> Instance | None:
         """Return the sandbox, once there is one."""
-        return self._lives.stage.instance()
+        return self._shared.stage.instance()
 
     def target(self) -> Target:
         """Return the sandbox as the load reaches it."""
-        return self._lives.stage.target()
+        return self._shared.stage.target()
 
     def hide(self, value: str) -> str:
         """Return a value without the sandbox's own directories."""
-        return self._lives.stage.hide(value)
+        return self._shared.stage.hide(value)
 
     def end(self, *, well: bool) -> None:
         """Leave the sandbox to the next trial; end it where this one failed, for nobody knows what state it is in."""
         if not well:
-            self._lives.end()
+            self._shared.end()

@@ -50,11 +50,7 @@ class Stage(Protocol):
         ...
 
     def end(self, *, well: bool) -> None:
-        """Take away what this trial brought about.
-
-        Args:
-            well: the trial was measured whole; what it leaves can be built upon.
-        """
+        """Take away what this trial brought about; where it ended `well`, the next trial may use what it leaves."""
         ...
 
 
@@ -65,12 +61,8 @@ class OpenSite(Protocol):
         """Set up the stage of a trial."""
         ...
 
-    def take_in(self, spec: StudySpec, seen: Mapping[str, EffectiveSettings]) -> None:
-        """Make ready for candidates that have entered the study since; nothing is done where none has.
-
-        Args:
-            spec: the study with all of its candidates.
-            seen: their effective settings when they were inspected.
+    def take_in(self, spec: StudySpec, effective: Mapping[str, EffectiveSettings]) -> None:
+        """Make ready for candidates that have entered the study since; `effective` is as they were inspected.
 
         Raises:
             DialinError: their data cannot be prepared.
@@ -82,10 +74,7 @@ class Site(Protocol):
     """Where the trials of a study take place: sandboxes that dialin starts, or a server that it is attached to."""
 
     def open(self, say: Callable[[str], None]) -> AbstractContextManager[OpenSite]:
-        """Make ready what all trials share, data above all.
-
-        Args:
-            say: told what is being done, a line at a time.
+        """Make ready what all trials share, data above all; `say` takes a line for each step.
 
         Raises:
             DialinError: it cannot be made ready, or not be put back at the end.

@@ -30,9 +30,6 @@ class SwitchedServer:
 
     Args:
         server: it, just started.
-        changes: what turns it from one candidate into another.
-        clock: for waiting.
-        detector: notices what somebody else changes on it.
 
     Raises:
         ServerError: it does not answer.
@@ -65,7 +62,7 @@ class SwitchedServer:
             refused = setter.set_what_can_be(changes.towards(candidate, self._at_boot))
             self._detector.remember(setter.last_read)
         for name, error in refused.items():
-            if name in changes.own[candidate]:
+            if name in changes.settings[candidate]:
                 raise ServerError(error.what, error.remedy, self._server.log_tail()) from error
 
     def tidy(self) -> None:
@@ -76,8 +73,8 @@ class SwitchedServer:
         """
         with self._server.connect(_PATIENCE) as query:
             limit = self._clock.monotonic() + _ALONE_WITHIN
-            own = int(query("SELECT CONNECTION_ID()")[0][0])
-            while any(session.is_client and session.id != own for session in sessions(query)):
+            connection = int(query("SELECT CONNECTION_ID()")[0][0])
+            while any(session.is_client and session.id != connection for session in sessions(query)):
                 if self._clock.monotonic() > limit:
                     raise ServerError(f"Connections of the load before are still open after {_ALONE_WITHIN:.0f} s")
                 self._clock.sleep(_POLL)

@@ -39,7 +39,6 @@ _POOL_PATIENCE = 600.0
 _READ_BACK_WITHIN = 30.0
 """Seconds that connections of a load that was ended may still fill `max_connections`."""
 
-
 _LOADING_POOL = re.compile(r"Loading buffer pool\(s\) from |Loaded \d+/\d+ pages")
 
 
@@ -60,15 +59,8 @@ class TrialContext:
     """What every trial of a study shares on one host.
 
     Attributes:
-        spec: the study.
-        plan: what its budget allows.
-        clock: tells the time.
-        workload: the load.
-        stage: sets one up for a trial.
         check: makes sure, before each trial, that the study is still the one that it began as.
         counted: per candidate, the real objects that can be counted only with instruments that no trial runs with.
-        hiccups: watches the host while the load runs.
-        watch: sets up what watches a trial.
         host: the name of the machine.
     """
 
@@ -86,7 +78,7 @@ class TrialContext:
 
 @dataclass(slots=True)
 class _Progress:
-    """What a trial has come to so far."""
+    """What is known of a trial so far."""
 
     step: Step = Step.RESTORE
     steps: dict[Step, float] = field(default_factory=dict)
@@ -117,10 +109,6 @@ def run(context: TrialContext, planned: Trial) -> Iterator[Event]:
     to be run again; so is one in which somebody else changed a variable under test. What anything else ends (Ctrl-C, an
     iterator that is closed) reports no end. The instance is put away when this returns or raises.
 
-    Args:
-        context: what the trials of the study share.
-        planned: it, with its number.
-
     Raises:
         UserError: the load is not what the study began with.
     """
@@ -128,15 +116,12 @@ def run(context: TrialContext, planned: Trial) -> Iterator[Event]:
     trial = replace(planned, state=TrialState.RUNNING, host=context.host)
     yield TrialBegan(trial)
     progress = _Progress()
-    failure = yield from _Life(context, trial, progress).run()
+    failure = yield from _RunningTrial(context, trial, progress).run()
     state = TrialState.FAILED if failure else TrialState.DONE if progress.is_evidence else TrialState.INTERRUPTED
-    yield TrialEnded(replace(_as_it_is(trial, progress, state), failure=failure), progress.evidence)
-
-
-def _as_it_is(trial: Trial, progress: _Progress, state: TrialState) -> Trial:
-    return replace(
+    ended = replace(
         trial,
         state=state,
+        failure=failure,
         steps=dict(progress.steps),
         warm_up_end=progress.warm_up_end,
         in_force=progress.in_force,
@@ -145,25 +130,21 @@ def _as_it_is(trial: Trial, progress: _Progress, state: TrialState) -> Trial:
         conditions=progress.conditions,
         changes=progress.changes,
     )
+    yield TrialEnded(ended, progress.evidence)
 
 
 def _check_alive(instance: Instance) -> None:
-    """Make sure that the server has not ended.
-
-    Raises:
-        ServerError: it has.
-    """
     if instance.is_gone():
         raise ServerError(f"The server ended: {instance.exit_reason()}", log_tail=instance.log_tail())
 
 
-class _Life:
-    """One trial under way. What takes time is a generator of events, which returns what it comes to."""
+class _RunningTrial:
+    """One trial under way. A step that takes time is a generator of events."""
 
     def __init__(self, context: TrialContext, trial: Trial, progress: _Progress) -> None:
         self._context = context
         self._trial = trial
-        self._so_far = progress
+        self._progress = progress
         self._stage = context.stage(trial)
         self._load: Load | None = None
         self._hiccups: Callable[[], Hiccups] = Hiccups
@@ -175,12 +156,12 @@ class _Life:
 
     def run(self) -> Generator[Event, None, Failure | None]:
         """Go through the steps; returns why the trial failed, or None."""
-        self._so_far.conditions["before"] = host.conditions()
+        self._progress.conditions["before"] = host.conditions()
         try:
             yield from self._run()
             self._well = True
         except VariablesChangedError as error:
-            self._so_far.changes = error.changes
+            self._progress.changes = error.changes
             self._well = True
         except ServerError as error:
             return self._failure("server", error.what, error.log_tail)
@@ -192,14 +173,14 @@ class _Life:
             return self._failure("workload", str(error), error.log_tail)
         finally:
             self._stop()
-            self._so_far.conditions["after"] = host.conditions()
+            self._progress.conditions["after"] = host.conditions()
         return None
 
     def _run(self) -> Iterator[Event]:
         instance = yield from self._make_ready()
         yield StepBegan(Step.VERIFY)
         self._verify(instance)
-        yield Verified(self._so_far.in_force, self._so_far.real)
+        yield Verified(self._progress.in_force, self._progress.real)
         watched = self._context.watch(self._trial, instance, self._stage.build, self._driver_cpu)
         with self._context.hiccups(self._context.clock) as probe, watched as watching:
             self._hiccups = probe.taken
@@ -212,14 +193,14 @@ class _Life:
                 self._load_facts.append(load.facts())
                 load.stop()
                 self._load = None
-                if self._so_far.spoiled:
+                if self._progress.spoiled:
                     break
         yield StepBegan(Step.STOP)
         self._read_back(instance)
-        if self._so_far.is_evidence:  # else it is run again, and what was seen is nobody's
+        if self._progress.is_evidence:  # else it is run again, and what was seen is nobody's
             with self._timed(Step.STOP):
                 evidence = watching.evidence(self._trial.id)
-                self._so_far.evidence = replace(evidence, watched=(*evidence.watched, *self._facts_of_the_load()))
+                self._progress.evidence = replace(evidence, watched=(*evidence.watched, *self._facts_of_the_load()))
 
     def _make_ready(self) -> Generator[Event, None, Instance]:
         steps = self._stage.ready()
@@ -242,23 +223,19 @@ class _Life:
             name: Gauge(values[0], values[-1], min(values), max(values), statistics.fmean(values))
             for name, values in figures.items()
         }
-        return [Watched("load", self._so_far.costs.seconds if self._so_far.costs else 0.0, gauges=gauges)]
+        return [Watched("load", self._progress.costs.seconds if self._progress.costs else 0.0, gauges=gauges)]
 
     def _failure(self, fault: str, reason: str, log_tail: str) -> Failure | None:
         """Return why the trial failed; None where somebody else changed a variable under test meanwhile."""
-        failure = Failure(self._so_far.step, fault, reason, log_tail)
+        failure = Failure(self._progress.step, fault, reason, log_tail)
         instance = self._stage.instance()
-        if self._so_far.in_force and instance is not None and not instance.is_gone():
+        if self._progress.in_force and instance is not None and not instance.is_gone():
             with suppress(ServerError):
                 self._read_back(instance)
-        return None if self._so_far.is_disturbed else failure
+        return None if self._progress.is_disturbed else failure
 
     def _read_back(self, instance: Instance) -> None:
-        """Compare what is in force with what was, once nothing is measured any more.
-
-        Raises:
-            ServerError: the server does not answer, though connections of the load had time to end.
-        """
+        """Note what somebody else changed, once the load's connections had time to end and the server answers."""
         clock = self._context.clock
         with self._timed(Step.STOP):
             limit = clock.monotonic() + _READ_BACK_WITHIN
@@ -271,28 +248,27 @@ class _Life:
                     if instance.is_gone() or clock.monotonic() > limit:
                         raise
                     clock.sleep(0.5)
-            self._so_far.changes = self._stage.detector.changes(now, Step.STOP)
+            self._progress.changes = self._stage.detector.changes(now, Step.STOP)
 
     @contextmanager
     def _timed(self, step: Step) -> Iterator[None]:
         clock = self._context.clock
-        self._so_far.step = step
+        self._progress.step = step
         began = clock.monotonic()
         try:
             yield
         finally:
-            self._so_far.steps[step] = self._so_far.steps.get(step, 0.0) + clock.monotonic() - began
+            self._progress.steps[step] = self._progress.steps.get(step, 0.0) + clock.monotonic() - began
 
     def _verify(self, instance: Instance) -> None:
         with self._timed(Step.VERIFY), instance.connect() as query:
-            found = global_variables(query)
-            self._stage.detector.check(found, Step.VERIFY)
-            real = real_objects(query, instance.pid, self._stage.build, found)
-        self._so_far.in_force = {name: self._stage.hide(value) for name, value in found.items()}
-        self._so_far.real = {**self._context.counted.get(self._trial.candidate, {}), **real}
+            variables = global_variables(query)
+            self._stage.detector.check(variables, Step.VERIFY)
+            real = real_objects(query, instance.pid, self._stage.build, variables)
+        self._progress.in_force = {name: self._stage.hide(value) for name, value in variables.items()}
+        self._progress.real = {**self._context.counted.get(self._trial.candidate, {}), **real}
 
     def _levels(self) -> Sequence[int]:
-        """Return the numbers of threads that are measured, one after another."""
         workload = self._context.spec.workload
         return level_order(self._context.spec.seed, self._trial.block, workload.levels) or (workload.threads,)
 
@@ -321,9 +297,9 @@ class _Life:
                 series.append(sample.tps)
                 if not whole and is_steady(series):
                     # Of several numbers of threads one that did not settle is the one to tell of.
-                    self._so_far.warm_up_end = self._so_far.warm_up_end or WarmUpEnd.STEADY
+                    self._progress.warm_up_end = self._progress.warm_up_end or WarmUpEnd.STEADY
                     return load
-            self._so_far.warm_up_end = WarmUpEnd.LIMIT
+            self._progress.warm_up_end = WarmUpEnd.LIMIT
         return load
 
     def _await_warm_pool(self, instance: Instance) -> None:
@@ -351,7 +327,7 @@ class _Life:
                 host.busy_seconds(),
             )
             enough = yield from self._read_enough(load)
-            self._so_far.spoiled |= not enough
+            self._progress.spoiled |= not enough
             _check_alive(instance)  # a driver may hope for a while that a server which died comes back
             cpus = context.spec.load_cpus
             costs = Costs(
@@ -362,7 +338,7 @@ class _Life:
                 cpus=host.cpu_count(),
                 driver_cpus=len(parse_cpus(cpus)) if cpus else host.cpu_count(),
             )
-            self._so_far.costs = costs if self._so_far.costs is None else self._so_far.costs.plus(costs)
+            self._progress.costs = costs if self._progress.costs is None else self._progress.costs.plus(costs)
 
     def _read_enough(self, load: Load) -> Generator[Event, None, bool]:
         """Read what a trial measures; False where the host left less than half of what was planned."""
@@ -371,32 +347,32 @@ class _Life:
 
     def _read_runs(self, load: Load, runs: Runs) -> Generator[Event, None, bool]:
         """Read the runs of a timed query, and others for those that the host lost; False where less than half are left."""
-        kept = 0
+        usable = 0
         for _ in range(runs.most):
             sample = yield from self._read(load, Step.MEASURE)
-            kept += not sample.lost
-            if kept == runs.measured:
+            usable += not sample.lost
+            if usable == runs.measured:
                 break
-        return 2 * kept >= runs.measured
+        return 2 * usable >= runs.measured
 
     def _read_steady_seconds(self, load: Load) -> Generator[Event, None, bool]:
         """Read the planned seconds, and more where they are not steady or the host lost some; False where half are not left."""
         wanted = max(1, round(self._context.plan.measure))
         enough = wanted
-        kept: list[float] = []
+        series: list[float] = []
         transactions = 0.0
         for _ in range(LONGEST * wanted):
             sample = yield from self._read(load, Step.MEASURE)
             if not sample.lost:
                 transactions += sample.tps
-                kept.append(steadiness(sample, self._context.spec.workload.rate))
-            if len(kept) == enough:
-                shape = examine(kept, latency=self._context.spec.workload.rate > 0)
+                series.append(steadiness(sample, self._context.spec.workload.rate))
+            if len(series) == enough:
+                shape = examine(series, latency=self._context.spec.workload.rate > 0)
                 if shape.steady or shape.course is Course.DEAD:  # more seconds of nothing say no more
                     break
                 # Asked again at half of the plan, not each second: an answer that one waits for long enough always comes.
                 enough += max(1, wanted // 2)
-        if 2 * len(kept) < wanted:
+        if 2 * len(series) < wanted:
             return False
         self._hang.end_of_window(transactions)
         return True
@@ -426,7 +402,7 @@ class _Life:
             seconds=second.seconds,
         )
         yield Sampled(sample)
-        self._hang.saw(second, self._log_tail)
+        self._hang.add_second(second, self._log_tail)
         return sample
 
     def _log_tail(self) -> str:

@@ -19,7 +19,6 @@ class Target:
     """The server that a load is applied to.
 
     Attributes:
-        account: how it is reached, and as whom.
         directory: a private directory, where the driver's log, process number and options go.
         database: the schema with the workload's tables.
         data: the server's data directory, where dialin started it; None of one that it is attached to.
@@ -153,13 +152,9 @@ class LoadSource(ABC):
 
     @abstractmethod
     def start(self, target: Target, *, threads: int, seed: int, cpus: str | None) -> Load:
-        """Start the load; it runs until it is stopped.
+        """Start the load on `threads` connections; it runs until it is stopped.
 
-        Args:
-            target: the server.
-            threads: connections that work at once.
-            seed: of the load's random numbers.
-            cpus: the CPUs that the driver may use, as `0-3,8`; None for all.
+        `cpus` are the CPUs that the driver may use, as `0-3,8`; None for all.
         """
 
     @abstractmethod

@@ -66,7 +66,7 @@ class DialinLoad(Workload):
         return self._asked_binary or load_binary.need()
 
     @property
-    def _own_file(self) -> Path | None:
+    def _workload_file(self) -> Path | None:
         return Path(self._spec.name) if self._spec.name.endswith(WORKLOAD_FILE) else None
 
     @property
@@ -87,9 +87,9 @@ class DialinLoad(Workload):
         Raises:
             UserError: one is not, the driver is not of dialin's build, or the workload file has a mistake.
         """
-        if self._own_file is not None and not self._own_file.is_file():
-            raise UserError(f"There is no workload file {self._own_file}", "Name a workload file (docs/workload-files.md)")
-        if self._own_file is None and not self._is_sysbenchs and self._spec.name not in LOAD_WORKLOADS:
+        if self._workload_file is not None and not self._workload_file.is_file():
+            raise UserError(f"There is no workload file {self._workload_file}", "Name a workload file (docs/workload-files.md)")
+        if self._workload_file is None and not self._is_sysbenchs and self._spec.name not in LOAD_WORKLOADS:
             raise UserError(
                 f"dialin-load has no workload {self._spec.name!r}",
                 f"It has {', '.join((*SYSBENCH_SCRIPTS, *LOAD_WORKLOADS))}, and workload files (TOML)",
@@ -146,7 +146,7 @@ class DialinLoad(Workload):
         Raises:
             UserError: the file cannot be read.
         """
-        return digest_of([self._own_file]) if self._own_file is not None else ""
+        return digest_of([self._workload_file]) if self._workload_file is not None else ""
 
     @property
     def traits(self) -> LoadTraits:

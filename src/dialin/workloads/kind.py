@@ -30,7 +30,6 @@ class WorkloadKind:
     Attributes:
         name: stored with a study. A kind that brings no workload of its own name is asked for as `name:workload`.
         help: how `--workload` is given for it, for `--help` and the JSON Schema.
-        make: returns the workload of a study.
         options: the model of its `--workload-option`s.
         options_help: which ones there are, for `--help`; empty where its documentation says that.
         unit: what its load is counted in, a noun in the singular.
@@ -40,7 +39,6 @@ class WorkloadKind:
         defaults: its defaults of options such as `table-size` in words, where they are not the usual ones; for `--help`.
         specify: fills in the defaults of a request, and refuses what does not fit (UserError); None where a workload has no
             options but those of the model, and no tables that `--tables` and `--table-size` size.
-        is_installed: whether what it needs is on this machine.
         how_to_install: a sentence, where it needs something.
     """
 

@@ -13,11 +13,7 @@ from dialin.workloads.scan import scan_kind
 if TYPE_CHECKING:
     from dialin.workloads.base import Workload
 
-KINDS: tuple[WorkloadKind, ...] = (
-    dialin_load_kind.KIND,
-    sysbench_kind.KIND,
-    scan_kind.KIND,
-)
+KINDS: tuple[WorkloadKind, ...] = (dialin_load_kind.KIND, sysbench_kind.KIND, scan_kind.KIND)
 """The first one that applies a workload does so, where a study does not say which."""
 
 _OF_UNKNOWN_NAMES = sysbench_kind.KIND

@@ -44,11 +44,7 @@ class LoadRequest:
         return {spell(name): value for name, value in self.options.items()}
 
     def refuse_table_sizes(self, remedy: str) -> None:
-        """Refuse `tables` and `table-size` for a workload that they do not size.
-
-        Raises:
-            UserError: one is given.
-        """
+        """Raise UserError where `tables` or `table-size` is given for a workload that they do not size."""
         if self.tables or self.table_size:
             raise UserError(f"The workload {self.asked} is not sized by --tables and --table-size", remedy)
 

@@ -15,14 +15,9 @@ _SIZE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def check_options(names: Iterable[str], *, of_file: bool) -> None:
-    """Make sure that options of a workload have names that a driver accepts.
+    """Raise UserError for an option of a workload whose name no driver accepts.
 
-    Args:
-        names: of the options.
-        of_file: whether they are sizes of a workload file, dialin-load's own ones included.
-
-    Raises:
-        UserError: one has not.
+    `of_file` says whether the options are sizes of a workload file, those of dialin-load's own files included.
     """
     for name in names:
         if not (_SIZE if of_file else _OPTION).fullmatch(name):

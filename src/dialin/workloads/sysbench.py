@@ -41,7 +41,7 @@ class Sysbench(Workload):
         self._binary = binary
 
     @property
-    def _own_script(self) -> Path | None:
+    def _script_file(self) -> Path | None:
         return None if self._spec.name in SYSBENCH_SCRIPTS else Path(self._spec.name)
 
     @property
@@ -54,7 +54,7 @@ class Sysbench(Workload):
         Raises:
             UserError: one is not.
         """
-        if self._own_script is not None and not self._own_script.is_file():
+        if self._script_file is not None and not self._script_file.is_file():
             raise UserError(
                 f"There is no workload {self._spec.name!r}, nor a file of that name",
                 f"Take one of {', '.join(SYSBENCH_SCRIPTS)}, another one that `dialin sweep --help` names, or the path of a "
@@ -93,13 +93,13 @@ class Sysbench(Workload):
     def _environment(self) -> dict[str, str]:
         """What sysbench runs in: a script of one's own finds the modules that lie beside it."""
         inherited = private.environment()
-        if self._own_script is None:
+        if self._script_file is None:
             return inherited
-        return {**inherited, "LUA_PATH": f"{self._own_script.absolute().parent}/?.lua;{inherited.get('LUA_PATH', ';')}"}
+        return {**inherited, "LUA_PATH": f"{self._script_file.absolute().parent}/?.lua;{inherited.get('LUA_PATH', ';')}"}
 
     @property
     def _script(self) -> str:
-        return str(self._own_script.absolute()) if self._own_script else self._spec.name
+        return str(self._script_file.absolute()) if self._script_file else self._spec.name
 
     def version(self) -> str:
         """Return sysbench's name and version."""
@@ -124,15 +124,15 @@ class Sysbench(Workload):
         Raises:
             UserError: one cannot be read.
         """
-        if self._own_script is None:
+        if self._script_file is None:
             return ""
-        return digest_of([self._own_script, *sorted(self._own_script.absolute().parent.glob("*.lua"))])
+        return digest_of([self._script_file, *sorted(self._script_file.absolute().parent.glob("*.lua"))])
 
     @property
     def traits(self) -> LoadTraits:
         """What a study has to know of it; what a user's own script does to its data is not known, so it may grow."""
         return LoadTraits(
-            grows=self._own_script is not None or self._spec.name in GROWING,
+            grows=self._script_file is not None or self._spec.name in GROWING,
             size=self._tables.describe(),
             size_keys=size_keys(self._spec, self._tables),
         )

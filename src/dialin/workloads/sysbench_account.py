@@ -98,7 +98,6 @@ def _password_line(password: str) -> str:
 
 
 def _tls_files(account: Account) -> dict[str, Path]:
-    """Return the files that sysbench needs for TLS, by the names under which it looks for them."""
     files = {}
     for part, name in _TLS_FILES.items():
         given = getattr(account.tls, part)

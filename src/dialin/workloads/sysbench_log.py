@@ -104,7 +104,6 @@ class Log:
 
     Attributes:
         times: seconds since the run began.
-        tps: transactions.
         latency_ms: the percentile of transaction latency.
         errors: errors that were ignored.
         threads: connections that worked at once; 0 where the log does not say.

@@ -56,20 +56,20 @@ class FakeServer:
     def connect(self, timeout=None):
         if not self.answers:
             raise ServerError("The server at db1 does not answer", "See its log")
-        own = object()
-        yield lambda statement, arguments=(): self._claim(own, statement) or self.query(statement, arguments)
-        if self.claimed_by is own:
+        connection = object()
+        yield lambda statement, arguments=(): self._claim(connection, statement) or self.query(statement, arguments)
+        if self.claimed_by is connection:
             self.claimed_by = None
 
-    def _claim(self, own, statement):
+    def _claim(self, connection, statement):
         """The lock that a connection holds; nothing where the statement is about something else."""
         if statement.startswith("SET SESSION"):
             return ((),)
         if statement.startswith("SELECT GET_LOCK"):
-            self.claimed_by = self.claimed_by or own
-            return [(int(self.claimed_by is own),)]
+            self.claimed_by = self.claimed_by or connection
+            return [(int(self.claimed_by is connection),)]
         if statement.startswith("SELECT IS_USED_LOCK"):
-            return [(7 if self.claimed_by is own else 8 if self.claimed_by else None,)]
+            return [(7 if self.claimed_by is connection else 8 if self.claimed_by else None,)]
         return None
 
     def query(self, statement, arguments=()):

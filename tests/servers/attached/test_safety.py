@@ -65,11 +65,11 @@ def dragging(server, monkeypatch):
 def test_what_moved_along_in_one_trial_is_as_before_in_the_next(log, begin, attached, server, monkeypatch):
     dragging(server, monkeypatch)
     entry = begin("innodb_io_capacity")
-    seen = []
+    capacities = []
     for value in (4000, 200, 4000, 200):
         attached.set_global({"innodb_io_capacity": value})
-        seen.append((server.values["innodb_io_capacity"], server.values["innodb_io_capacity_max"]))
-    assert seen == [("4000", "4000"), ("200", "2000"), ("4000", "4000"), ("200", "2000")]
+        capacities.append((server.values["innodb_io_capacity"], server.values["innodb_io_capacity_max"]))
+    assert capacities == [("4000", "4000"), ("200", "2000"), ("4000", "4000"), ("200", "2000")]
     log.undo(entry, attached)
     assert server.values == VARIABLES
 
@@ -300,10 +300,10 @@ def test_the_lock_on_the_server_is_taken_again_where_its_connection_was_lost(beg
 def test_a_node_of_a_cluster_that_allows_no_locks_is_studied_without_one(log, begin, attached, server, monkeypatch):
     real = server._claim
 
-    def claim(own, statement):
+    def claim(connection, statement):
         if statement.startswith("SELECT GET_LOCK"):
             server._refuse(1235, "GET_LOCK in cluster (WSREP)")
-        return real(own, statement)
+        return real(connection, statement)
 
     monkeypatch.setattr(server, "_claim", claim)
     entry = begin("max_connections")

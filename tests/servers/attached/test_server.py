@@ -21,7 +21,7 @@ class Journal:
     def before(self, wanted):
         return {name: VARIABLES.get(name) for name in wanted}
 
-    def moved(self):
+    def also_changed(self):
         return {}
 
     def was_set(self, in_force):

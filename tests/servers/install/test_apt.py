@@ -61,40 +61,40 @@ def test_names_versions_and_sizes_are_read_from_what_apt_prints():
 
 
 def test_the_closure_is_fetched_without_what_a_server_does_not_need(tmp_path: Path):
-    said: list[str] = []
-    files = PACKAGES.fetch(tmp_path, mirror(), said.append, MIRROR)
+    clients = mirror()
+    files = PACKAGES.fetch(tmp_path, clients, MIRROR)
     assert [file.name.split("_")[0] for file in files] == ["libc6", "libcrypt1", "mysql-server-core"]
     assert all(file.is_file() for file in files)
-    assert said[-1] == "fetching 3 packages, 0 MB"
+    assert clients.said[-1] == "fetching 3 packages, 0 MB"
 
 
 def test_packages_asked_for_alone_come_without_what_they_depend_on(tmp_path: Path):
     alone = AptPackages("bookworm", ("libcrypt1",), alone=True)
-    assert [each.name for each in alone.fetch(tmp_path, mirror(), lambda _: None, MIRROR)] == ["libcrypt1_1%3a4.5.2_amd64.deb"]
+    assert [each.name for each in alone.fetch(tmp_path, mirror(), MIRROR)] == ["libcrypt1_1%3a4.5.2_amd64.deb"]
 
 
 def test_nothing_is_fetched_twice(tmp_path: Path):
-    PACKAGES.fetch(tmp_path, mirror(), lambda _: None, MIRROR)
-    again, said = mirror(), []
-    PACKAGES.fetch(tmp_path, again, said.append, MIRROR)
+    PACKAGES.fetch(tmp_path, mirror(), MIRROR)
+    again = mirror()
+    PACKAGES.fetch(tmp_path, again, MIRROR)
     assert "download" not in again.words()
-    assert said[-1] == "all 3 packages were fetched before"
+    assert again.said[-1] == "all 3 packages were fetched before"
 
 
 def test_a_package_that_arrived_in_part_is_fetched_again(tmp_path: Path):
-    (half, *_) = PACKAGES.fetch(tmp_path, mirror(), lambda _: None, MIRROR)
+    (half, *_) = PACKAGES.fetch(tmp_path, mirror(), MIRROR)
     half.write_bytes(b"x")
-    PACKAGES.fetch(tmp_path, mirror(), lambda _: None, MIRROR)
+    PACKAGES.fetch(tmp_path, mirror(), MIRROR)
     assert half.stat().st_size == SIZES["libc6"]
 
 
 def test_apt_is_told_to_keep_to_its_private_state_and_to_run_no_hooks(tmp_path: Path):
     text = configuration_text(tmp_path)
-    kept = [line for line in text.splitlines() if line.startswith("Dir::")]
-    assert all(str(tmp_path) in line or "/dev/null" in line or '""' in line for line in kept)
+    settings = [line for line in text.splitlines() if line.startswith("Dir::")]
+    assert all(str(tmp_path) in line or "/dev/null" in line or '""' in line for line in settings)
     assert "#clear APT::Update::Post-Invoke;" in text
     clients = mirror()
-    PACKAGES.fetch(tmp_path, clients, lambda _: None, MIRROR)
+    PACKAGES.fetch(tmp_path, clients, MIRROR)
     assert all(run[1:3] == ["-c", str(tmp_path / "apt" / "sid" / "apt.conf")] for run in clients.ran if run[0] == "apt-get")
     assert (tmp_path / "apt" / "sid" / "status").read_text() == ""
     assert "Suites: sid" in (tmp_path / "apt" / "sid" / "sources" / "debian.sources").read_text()
@@ -103,7 +103,7 @@ def test_apt_is_told_to_keep_to_its_private_state_and_to_run_no_hooks(tmp_path: 
 def test_a_machine_without_a_debian_mirror_is_told_so_and_nothing_is_run(tmp_path: Path):
     clients = mirror()
     with pytest.raises(UserError, match="no Debian mirror"):
-        PACKAGES.fetch(tmp_path, clients, lambda _: None, [Archive("https://deb.example.org/ubuntu", "noble", ("main",))])
+        PACKAGES.fetch(tmp_path, clients, [Archive("https://deb.example.org/ubuntu", "noble", ("main",))])
     assert clients.ran == []
 
 
@@ -111,7 +111,7 @@ def test_a_mirror_without_the_package_is_told_in_the_words_of_the_update_that_fa
     unsigned = UserError("apt-get failed: E: The repository is not signed.")
     clients = FakeClients(update=unsigned, **{"--print-uris": UserError("apt-get failed: E: Unable to locate package")})
     with pytest.raises(UserError, match=r"offers no mysql-server-core of Debian sid: .*not signed"):
-        PACKAGES.fetch(tmp_path, clients, lambda _: None, MIRROR)
+        PACKAGES.fetch(tmp_path, clients, MIRROR)
 
 
 @pytest.mark.parametrize("archives", [[], MIRROR])
@@ -119,14 +119,14 @@ def test_where_the_mirror_cannot_serve_a_build_from_elsewhere_is_the_remedy(tmp_
     packages = AptPackages("sid", ("mysql-server-core",), instead="mysql@8.0")
     clients = FakeClients(update=missing("apt-get"), **{"--print-uris": missing("apt-get")})
     with pytest.raises(UserError) as caught:
-        packages.fetch(tmp_path, clients, lambda _: None, archives)
+        packages.fetch(tmp_path, clients, archives)
     assert "`dialin servers install mysql@8.0`" in caught.value.remedy
 
 
 def test_one_archive_that_fails_does_not_matter_where_another_has_the_package(tmp_path: Path):
     clients = mirror()
     clients.answers["update"] = UserError("apt-get failed: Err:3")
-    assert PACKAGES.fetch(tmp_path, clients, lambda _: None, MIRROR)
+    assert PACKAGES.fetch(tmp_path, clients, MIRROR)
 
 
 @pytest.fixture
@@ -140,7 +140,7 @@ SERVER = AptServer(PACKAGES, binary="usr/sbin/mysqld", drop=("usr/bin",))
 @pytest.mark.usefixtures("debian")
 def test_a_server_is_unpacked_with_its_own_loader_and_without_what_it_does_not_need(tmp_path: Path):
     root = tmp_path / "root"
-    layout = SERVER.bring(BuildReference.parse("mysql@9.7"), tmp_path / "downloads", root, mirror(), lambda _: None)
+    layout = SERVER.bring(BuildReference.parse("mysql@9.7"), tmp_path / "downloads", root, mirror())
     assert (root / layout.binary).is_file()
     assert layout.messages == "usr/share/mysql"
     assert layout.launcher(Path("/b")) == (
@@ -163,7 +163,7 @@ def test_a_loader_that_is_a_link_to_the_machines_own_is_not_taken(tmp_path: Path
 
     clients = mirror()
     clients.answers["--extract"] = with_link
-    layout = SERVER.bring(BuildReference.parse("mysql"), tmp_path / "downloads", tmp_path / "root", clients, lambda _: None)
+    layout = SERVER.bring(BuildReference.parse("mysql"), tmp_path / "downloads", tmp_path / "root", clients)
     assert layout.loader == "usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2"
 
 
@@ -171,14 +171,14 @@ def test_a_loader_that_is_a_link_to_the_machines_own_is_not_taken(tmp_path: Path
 def test_a_release_that_has_moved_on_is_refused_before_anything_is_unpacked(tmp_path: Path):
     clients = mirror()
     with pytest.raises(UserError, match=r"has version 9\.7\.4 of mysql-server-core now, not mysql@9\.6"):
-        SERVER.bring(BuildReference.parse("mysql@9.6"), tmp_path / "downloads", tmp_path / "root", clients, lambda _: None)
+        SERVER.bring(BuildReference.parse("mysql@9.6"), tmp_path / "downloads", tmp_path / "root", clients)
     assert "--extract" not in clients.words()
 
 
 @pytest.mark.usefixtures("debian")
 def test_a_path_that_a_loader_cannot_take_is_refused(tmp_path: Path):
     with pytest.raises(UserError, match="cannot hold ':'"):
-        SERVER.bring(BuildReference.parse("mysql"), tmp_path / "downloads", tmp_path / "a:b", mirror(), lambda _: None)
+        SERVER.bring(BuildReference.parse("mysql"), tmp_path / "downloads", tmp_path / "a:b", mirror())
 
 
 def test_a_package_tells_its_version_with_its_epoch():

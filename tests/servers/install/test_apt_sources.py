@@ -33,14 +33,14 @@ Components: main
 
 
 def test_every_suite_of_a_stanza_is_an_archive_and_disabled_and_source_stanzas_are_not():
-    found = parse_stanzas(DEB822)
-    assert [(each.uri, each.suite) for each in found] == [
+    archives = parse_stanzas(DEB822)
+    assert [(each.uri, each.suite) for each in archives] == [
         ("https://deb.example.org/debian", "bookworm"),
         ("https://deb.example.org/debian", "bookworm-updates"),
         ("https://deb.example.org/debian-security", "bookworm-security"),
     ]
-    assert found[0].components == ("main", "contrib")
-    assert found[0].options == {"signed-by": KEY}
+    assert archives[0].components == ("main", "contrib")
+    assert archives[0].options == {"signed-by": KEY}
 
 
 def test_a_key_written_into_the_stanza_is_kept_whole():

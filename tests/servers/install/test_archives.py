@@ -30,7 +30,7 @@ def files(root: Path) -> list[str]:
 
 
 def unpack(tmp_path: Path, contents: Contents, archive: Path, clients: FakeClients | None = None):
-    return contents.unpack(archive, tmp_path / "downloads", tmp_path / "root", clients or FakeClients(), lambda _: None)
+    return contents.unpack(archive, tmp_path / "downloads", tmp_path / "root", clients or FakeClients())
 
 
 @pytest.mark.parametrize("make", [make_zip, make_tar])
@@ -109,12 +109,12 @@ def test_a_server_that_finds_its_libraries_or_has_none_is_told_nothing(tmp_path:
     archive = make_zip(tmp_path / "archive", MEMBERS)
     assert unpack(tmp_path, Contents((PART,), finds_libraries=True), archive).launcher(Path("/b")) == ()
     alone = Contents((Part(prefix="dist/linux/", keep=("bin/mysqld",)),))
-    assert alone.unpack(archive, tmp_path, tmp_path / "alone", FakeClients(), lambda _: None).launcher(Path("/b")) == ()
+    assert alone.unpack(archive, tmp_path, tmp_path / "alone", FakeClients()).launcher(Path("/b")) == ()
 
 
 def test_a_path_that_a_loader_cannot_take_is_refused(tmp_path: Path):
     with pytest.raises(UserError, match="cannot hold ':'"):
-        CONTENTS.unpack(make_zip(tmp_path / "a", MEMBERS), tmp_path, tmp_path / "a:b", FakeClients(), lambda _: None)
+        CONTENTS.unpack(make_zip(tmp_path / "a", MEMBERS), tmp_path, tmp_path / "a:b", FakeClients())
 
 
 def unpack_library(arguments: Sequence[str], cwd: Path | None) -> str:

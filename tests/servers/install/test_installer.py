@@ -31,7 +31,7 @@ class FakeSource:
         self.brought = 0
         self.tidied = 0
 
-    def bring(self, reference: BuildReference, downloads: Path, into: Path, clients: Clients, say: Say) -> Layout:
+    def bring(self, reference: BuildReference, downloads: Path, into: Path, clients: Clients) -> Layout:
         self.brought += 1
         write_server(into / "usr" / "sbin" / "mysqld", self.says)
         loader = into / "lib" / "loader"

@@ -49,10 +49,10 @@ def test_an_artifact_knows_where_a_repository_keeps_it_with_a_classifier_and_wit
 
 
 def test_a_server_is_fetched_into_a_repository_of_dialins_own_and_laid_out(tmp_path: Path):
-    clients, said = FakeClients(mvn=fetched), []
-    layout = SERVER.bring(REFERENCE, tmp_path, tmp_path / "root", clients, said.append)
+    clients = FakeClients(mvn=fetched)
+    layout = SERVER.bring(REFERENCE, tmp_path, tmp_path / "root", clients)
     assert (layout.binary, layout.basedir, layout.messages, layout.launcher(tmp_path)) == ("bin/mysqld", ".", "share", ())
-    assert said[0] == "fetching 1 MB with Maven"
+    assert clients.said[0] == "fetching 1 MB with Maven"
     assert f"-Dmaven.repo.local={tmp_path / 'maven'}" in clients.ran[0]
     assert not any("://" in word for run in clients.ran for word in run)
 
@@ -60,7 +60,7 @@ def test_a_server_is_fetched_into_a_repository_of_dialins_own_and_laid_out(tmp_p
 def test_an_archive_left_by_an_interrupted_install_is_not_fetched_again(tmp_path: Path):
     make_archive(tmp_path / "maven" / ARTIFACT.directory / ARTIFACT.file)
     clients = FakeClients()
-    SERVER.bring(REFERENCE, tmp_path, tmp_path / "root", clients, lambda _: None)
+    SERVER.bring(REFERENCE, tmp_path, tmp_path / "root", clients)
     assert not any(run[0] == "mvn" for run in clients.ran)
 
 
@@ -75,5 +75,5 @@ def test_another_processor_is_refused_before_anything_is_fetched(tmp_path: Path,
     monkeypatch.setattr("platform.machine", lambda: "aarch64")
     clients = FakeClients(mvn=fetched)
     with pytest.raises(UserError, match=r"built for x86_64; this machine is aarch64"):
-        SERVER.bring(REFERENCE, tmp_path, tmp_path / "root", clients, lambda _: None)
+        SERVER.bring(REFERENCE, tmp_path, tmp_path / "root", clients)
     assert clients.ran == []

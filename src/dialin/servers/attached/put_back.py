@@ -118,7 +118,7 @@ def _put_back_variables(
 
 def _must_be_back(entry: UndoEntry, name: str, refusal: DialinError | None) -> bool:
     """Tell whether it is a fault that a variable is not what it was: no run-time value was lost where only a start sets it."""
-    return name in entry.exact or name in entry.moved or not isinstance(refusal, OnlyAtStartError)
+    return name in entry.exact or name in entry.also_changed or not isinstance(refusal, OnlyAtStartError)
 
 
 def _why(entry: UndoEntry, name: str, refused: Mapping[str, DialinError]) -> str:
@@ -144,7 +144,7 @@ def _to_look_at(entry: UndoEntry, now: Mapping[str, str]) -> list[str]:
     Those are all where dialin restarted the server, which loses what was set at run time, and where it died while it set some,
     for then nobody saw what moved along.
     """
-    names = [*entry.exact, *entry.moved]
+    names = [*entry.exact, *entry.also_changed]
     if entry.restarted or entry.pending:
         names += now
     there = (name for name in names if name in now and name in entry.before and not rules.is_identity(name))

@@ -86,13 +86,13 @@ class Attached:
             return global_variables(query)
 
     @cached_property
-    def _first_seen(self) -> dict[str, str]:
+    def _initial_variables(self) -> dict[str, str]:
         return self.variables()
 
     @cached_property
     def build(self) -> AttachedBuild:
         """What it runs, read once."""
-        return AttachedBuild.of(self._first_seen)
+        return AttachedBuild.of(self._initial_variables)
 
     # Its process
 
@@ -107,7 +107,7 @@ class Attached:
         return self._process[0]
 
     def _find_process(self) -> int | None:
-        known = {} if self._account.socket is not None else self._first_seen
+        known = {} if self._account.socket is not None else self._initial_variables
         return server_process.find(self._account, known, self._started)
 
     def _started(self) -> float:
@@ -132,7 +132,7 @@ class Attached:
 
     def log_tail(self) -> str:
         """Return the last lines of its log, where that is a file of this machine which can be read."""
-        return server_process.log_tail(self._account, self.__dict__.get("_first_seen", {}))
+        return server_process.log_tail(self._account, self.__dict__.get("_initial_variables", {}))
 
     # Looking before touching
 
@@ -151,7 +151,7 @@ class Attached:
             return [name for name in map(self._variable, names) if not is_dynamic(query, name)]
 
     def _variable(self, name: str) -> str:
-        return variable(name, self._first_seen)
+        return variable(name, self._initial_variables)
 
     def exact_values(self, names: Iterable[str]) -> dict[str, Value | None]:
         """Return variables as SET takes them back: whole where SHOW cuts them off, None where they are NULL."""
@@ -178,13 +178,13 @@ class Attached:
         with self.to_change() as (query, before):
             journal.about_to_set(wanted, before)
             setter = self._setter(query)
-            moved = {name: value for name, value in journal.moved().items() if name not in wanted}
+            also_changed = {name: value for name, value in journal.also_changed().items() if name not in wanted}
 
             def write_down(after: Mapping[str, str]) -> None:
                 journal.was_set({name: value for name, value in after.items() if name in wanted or value != before.get(name)})
 
             try:
-                setter.start_from(journal.before(wanted), moved)
+                setter.start_from(journal.before(wanted), also_changed)
                 setter.set_all(wanted)
             except BaseException:
                 write_down(global_variables(query))
@@ -232,7 +232,7 @@ class Attached:
                 f"{self.build.id} cannot be told over SQL what to start with, as MySQL can from 8.0 on",
                 "Study variables that only a start can set on a sandbox with --server",
             )
-        if self._first_seen.get("persisted_globals_load", "ON").upper() not in ("ON", "1"):
+        if self._initial_variables.get("persisted_globals_load", "ON").upper() not in ("ON", "1"):
             raise UserError("The server does not load what is persisted: persisted_globals_load is OFF", "Switch it on first")
 
     def persisted(self) -> dict[str, str]:

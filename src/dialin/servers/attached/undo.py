@@ -72,11 +72,9 @@ class UndoLog:
         return entries, faults
 
     def orphans(self, *, of_other_machines: bool = False) -> list[UndoEntry]:
-        """Return those whose dialin is gone.
+        """Return the entries whose dialin is gone.
 
-        Args:
-            of_other_machines: those too that were written on other machines into a directory that is shared; their locks may
-                not be seen from here.
+        Those of other machines that share the directory are left out by default: their locks may not be seen from here.
         """
         return [
             entry for entry in self.entries() if self.is_orphan(entry) and (of_other_machines or entry.machine == machine())

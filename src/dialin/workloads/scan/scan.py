@@ -65,11 +65,7 @@ class Scan(Workload):
         return self._options.engine == "InnoDB" and self._options.is_cold
 
     def check(self) -> None:
-        """Make sure that nothing is asked for that a scan has not.
-
-        Raises:
-            UserError: something is.
-        """
+        """Raise UserError where an option is given that a scan does not have."""
         for option, given in (
             ("--tables", self._spec.tables != 1),
             ("--rate", self._spec.rate > 0),
@@ -81,11 +77,7 @@ class Scan(Workload):
                 )
 
     def check_account(self, account: Account) -> None:  # noqa: ARG002 - any account that dialin can use will do
-        """Make sure that this can run on a server that dialin did not start.
-
-        Raises:
-            UserError: it is to be cold, which takes the server's files or a new start for each trial.
-        """
+        """Raise UserError for cold runs: they take the server's files or a restart for each trial, so they need a sandbox."""
         if self._options.is_cold:
             raise UserError(
                 "A cold scan drops the file cache of the server's tables, or starts it anew: that is for sandboxes",

@@ -71,13 +71,9 @@ class ScanOptions(BaseModel):
     """What is asked of a scan.
 
     Attributes:
-        engine: of the table: InnoDB, MyISAM or Aria.
         size: bytes that the table is to take; None where its rows are given instead.
-        row_format: one of the engine's.
         row_bytes: bytes of a row's columns.
-        query: what a run does.
         sql: a query of the user's own, which runs instead.
-        cache: what a run finds in memory.
         runs: how many runs a trial measures, for each number of threads.
         fragmented: the share of rows that are deleted and put back, and of those that are updated, after loading.
     """

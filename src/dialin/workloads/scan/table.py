@@ -31,7 +31,7 @@ _PIECE = 8
 _SORT_KEY = 16
 """Bytes that a sort writes with each row: the key, and lengths."""
 
-_OWN = 16
+_PREFIX = 16
 """Bytes at the start of a row's text that are its own; the rest it shares with the rows that came from the same one."""
 
 
@@ -150,17 +150,17 @@ def _rows(options: ScanOptions, rows: int, begin: int, lengths: str = "lengths")
     """Return the query of a chunk's rows; the first bytes of their text are their own, the rest is the seed's."""
     shape = row(options)
     new = f"s.id + {begin}"
-    texts = [_own(f"s.text{place}", new, place, length) for place, length in enumerate(shape.fixed, 1)]
+    texts = [_text_of_row(f"s.text{place}", new, place, length) for place, length in enumerate(shape.fixed, 1)]
     if shape.mean:
-        texts.append(f"LEFT({_own('s.note', new, 0, 2 * shape.mean)}, {_length(shape, new, lengths)})")
+        texts.append(f"LEFT({_text_of_row('s.note', new, 0, 2 * shape.mean)}, {_length(shape, new, lengths)})")
     partner = f"1 + CRC32(CONCAT('partner', {new})) % {rows}"
     return f"SELECT {', '.join([new, f'CRC32({new})', partner, *texts])} FROM {SEED} AS s"
 
 
-def _own(column: str, of: str, salt: int, length: int) -> str:
-    if length <= _OWN:
+def _text_of_row(column: str, of: str, salt: int, length: int) -> str:
+    if length <= _PREFIX:
         return _text(of, salt, length)
-    return f"CONCAT({_text(of, salt, _OWN)}, SUBSTRING({column}, {_OWN + 1}))"
+    return f"CONCAT({_text(of, salt, _PREFIX)}, SUBSTRING({column}, {_PREFIX + 1}))"
 
 
 def _length(shape: Row, of: str, salt: str) -> str:
