@@ -14,7 +14,7 @@ from dialin.recipes.library import Recipe, RecipeStudy, Scale, ScaleName
 from dialin.report import semaphores_section
 from dialin.report.facts import inventory
 from dialin.report.load_units import seconds_a_run, units_of
-from dialin.report.markdown import prose
+from dialin.report.markdown_text import prose
 from dialin.report.verdict_sentences import change_with_interval
 from dialin.text import NOTHING, about, change, counted, listed, moment, number, percent
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dialin.model.why import Scaling, Usl, Why
+from dialin.report.table_column import Column, candidate_column, columns_of
 from dialin.report.verdict_sentences import interval
 from dialin.text import NOTHING, listed, number, percent
 
@@ -63,6 +64,24 @@ def rows(why: Why) -> list[ScalingCells]:
     """Return the table's rows."""
     counts = threads(why)
     return [_row(scaling, counts) for scaling in why.scaling]
+
+
+def table(why: Why, labels: Mapping[str, str], curve_titles: Sequence[str]) -> list[Column]:
+    """Return the columns of the table; of the points the last says most, then the first, and the others are dropped first.
+
+    `curve_titles` name the contention, the coherency, the peak and the error of the curve.
+    """
+    counts, cells = threads(why), rows(why)
+    columns = [candidate_column([row.candidate for row in cells], labels)]
+    for place, count in enumerate(counts):
+        points = [row.points[place] for row in cells]
+        full = [f"{figure} ({between})" if between else figure for figure, between in points]
+        rank = 0 if place == len(counts) - 1 else 3 if place == 0 else 3 + place
+        columns.append(Column(title(count), full, [figure for figure, _ in points], rank))
+    if has_curve(why):
+        curves = [(row.contention, row.coherency, row.peak, row.error) for row in cells]
+        columns += columns_of(curve_titles, curves, (1, 2, 0, len(counts) + 3))
+    return columns
 
 
 def description(why: Why, labels: Mapping[str, str], rate: str) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dialin.model.why import Why
+from dialin.report.table_column import Column, columns_of
 from dialin.text import NOTHING, number, visible
 
 PLACES_READING = (
@@ -61,6 +62,25 @@ def spins(why: Why, names: Sequence[str]) -> list[SemaphoreLine]:
 def notes(why: Why) -> list[str]:
     """Return what servers do not tell of semaphores, a sentence each."""
     return [visible(note) for note in why.semaphores.notes]
+
+
+def tables(
+    why: Why, names: Sequence[str], labels: Mapping[str, str], important: Collection[str | None]
+) -> list[tuple[str, list[Column]]]:
+    """Return how to read each table that has a line, and its columns; those of important candidates are never dropped."""
+    titles = [labels[name] for name in names]
+    ranks = [0 if name in important else place for place, name in enumerate(names, start=1)]
+    return [
+        (
+            reading,
+            [
+                Column(noun, [line.name for line in lines], left=True),
+                *columns_of(titles, [line.figures for line in lines], ranks),
+            ],
+        )
+        for noun, reading, lines in (("place", PLACES_READING, places(why, names)), ("lock", SPINS_READING, spins(why, names)))
+        if lines
+    ]
 
 
 def _cells(figures: Mapping[str, float], names: Sequence[str]) -> list[str]:

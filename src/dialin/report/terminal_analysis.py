@@ -11,7 +11,8 @@ from dialin.model.study import Goal
 from dialin.model.verdict import CandidateState, Estimate, Note, Outcome
 from dialin.report.analysis_files import print_files
 from dialin.report.run_course import course_cell, start_cell
-from dialin.report.terminal_page import Column, Page
+from dialin.report.table_column import Column
+from dialin.report.terminal_page import Page
 from dialin.text import NOTHING, change, counted, duration, exact_percent, number, percent, visible
 
 _STYLES = {Outcome.WINNER: "bold green", Outcome.UNRESOLVED: "bold yellow"}

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from dialin.report.table_column import Column
 from dialin.text import ascii_only, shorten, wrapped
 
 _GAP = 2
@@ -22,24 +22,6 @@ _LABEL = 15
 
 _SET_IN = 64
 """Columns of terminal from which on there is room for that."""
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column of a table.
-
-    Attributes:
-        title: what stands above it.
-        brief: the same where there is little room; empty where it cannot be shorter.
-        rank: what is dropped first where there is little room: the highest; 0 always stays.
-        left: whether it is set to the left, as words are.
-    """
-
-    title: str
-    cells: Sequence[str]
-    brief: Sequence[str] = ()
-    rank: int = 0
-    left: bool = False
 
 
 class Page:

@@ -7,10 +7,14 @@ from dataclasses import dataclass
 
 from dialin.model.evidence import ALL
 from dialin.model.why import WaitSummary, WaitTrial, Why
+from dialin.report.table_column import Column, candidate_column, columns_of
 from dialin.text import NOTHING, change, duration, listed, number, percent, visible
 
 TITLES = ("mean", "p50", "p90", "p99", "p99.9", "max", "total")
 """The times that are told of each row."""
+
+_RANKS = (0, 7, 8, 0, 6, 1, 2)
+"""Of each of `TITLES`: the column with the highest rank is dropped first where there is little room."""
 
 _UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"))
 _MILLI = 1e6
@@ -123,6 +127,36 @@ def collected(one: WaitTrial) -> Collected:
 def notes(why: Why, labels: Mapping[str, str]) -> list[str]:
     """Return what stood in the way of collecting, a sentence for each candidate and note."""
     return [f"With {labels[one.candidate]}: {visible(note)}." for one in why.wait_trials for note in one.notes]
+
+
+def collected_table(trials: Sequence[Collected], labels: Mapping[str, str]) -> list[Column]:
+    """Return the columns of the table of trials that collected waits."""
+    return [
+        candidate_column([one.candidate for one in trials], labels),
+        Column("waits of", [one.pattern for one in trials], rank=5),
+        Column("time", [one.time for one in trials], rank=3),
+        Column("events", [one.events for one in trials], rank=1),
+        Column("lost", [one.lost for one in trials]),
+        Column("timer", [one.timer for one in trials], rank=4),
+        Column("tps", [one.tps for one in trials], rank=2),
+        Column("throughput", [one.change for one in trials]),
+    ]
+
+
+def tables(group: Group, labels: Mapping[str, str]) -> tuple[list[Column], list[Column]]:
+    """Return the columns of an instrument's table of times, and of that of cycles; operations come last."""
+    rows = [*group.rows, *group.operations]
+    names = [", ".join(filter(None, (labels[row.candidate], row.operation))) for row in rows]
+    first = Column("candidate", names, left=True)
+    times = [
+        first,
+        Column("waits", [row.count for row in rows], rank=5),
+        Column("a second", [row.per_second for row in rows], rank=4),
+        *columns_of(TITLES, [row.times for row in rows], _RANKS),
+        Column("longest 1 %", [row.worst for row in rows], rank=2),
+        Column("ten longest", [row.ten for row in rows], rank=3),
+    ]
+    return times, [first, *columns_of([f"{title} cycles" for title in TITLES], [row.cycles for row in rows], _RANKS)]
 
 
 def _group(instrument: str, waits: Sequence[WaitSummary], names: Sequence[str]) -> Group:
