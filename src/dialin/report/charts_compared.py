@@ -157,7 +157,7 @@ def _forest_row(candidate: CandidateVerdict, verdict: Verdict, look: Style, plac
 
 
 def _point(candidate: CandidateVerdict, verdict: Verdict, look: Style, side: str) -> Any:
-    told = [
+    lines = [
         safe(look.label),
         f"{with_interval(candidate.tps)} {units_of(verdict).rate}",
         f"CV {with_interval(candidate.cv, percent)}",
@@ -180,7 +180,7 @@ def _point(candidate: CandidateVerdict, verdict: Verdict, look: Style, side: str
         text=[_label(candidate, verdict, shorten(look.label, NARROW_LABEL))],
         textposition=side or None,
         textfont={"color": "var(--ink)" if candidate.pareto else "var(--ink-2)"},
-        hovertext=["<br>".join(told)],
+        hovertext=["<br>".join(lines)],
         hovertemplate="%{hovertext}<extra></extra>",
     )
 

@@ -105,7 +105,7 @@ def _law(usl: Usl, threads: float) -> float:
 
 
 def _points(points: Sequence[ScalingPoint], look: Style, rate: str) -> Any:
-    told = [
+    hovers = [
         f"{safe(look.label)}, {scaling_section.title(point.threads)}<br>{with_interval(point.tps)} {rate}" for point in points
     ]
     return go.Scatter(
@@ -122,7 +122,7 @@ def _points(points: Sequence[ScalingPoint], look: Style, rate: str) -> Any:
             "thickness": 1.4,
             "width": 4,
         },
-        text=told,
+        text=hovers,
         hovertemplate="%{text}<extra></extra>",
     )
 

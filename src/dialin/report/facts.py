@@ -169,13 +169,13 @@ def requested_and_effective(record: StudyRecord) -> list[Forced]:
         if trial.in_force:
             first.setdefault(trial.candidate, trial)
     labels = naming(record.spec).labels
-    found: dict[tuple[str, Value, str | None, str | None], list[str]] = {}
+    labels_by_row: dict[tuple[str, Value, str | None, str | None], list[str]] = {}
     for candidate in record.spec.candidates:
         for name, value in record.spec.setting_of(candidate.name).items():
-            seen = first.get(candidate.name)
-            said, real = (seen.in_force.get(name), seen.real.get(name)) if seen else (None, None)
-            found.setdefault((name, value, said, real), []).append(labels[candidate.name])
-    return [_forced(*key, "all" if len(names) == len(labels) else ", ".join(names)) for key, names in found.items()]
+            booted = first.get(candidate.name)
+            said, real = (booted.in_force.get(name), booted.real.get(name)) if booted else (None, None)
+            labels_by_row.setdefault((name, value, said, real), []).append(labels[candidate.name])
+    return [_forced(*key, "all" if len(names) == len(labels) else ", ".join(names)) for key, names in labels_by_row.items()]
 
 
 def inventory(known: Mapping[str, Any]) -> Pairs:

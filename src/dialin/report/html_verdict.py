@@ -51,7 +51,7 @@ class Remark:
 def tiles(record: StudyRecord, verdict: Verdict) -> list[Tile]:
     """Return the figures that answer what it gains, how sure that is, how long it took, and what was compared."""
     figure, gain = _gain(record, verdict)
-    told = [
+    answers = [
         ("What it gains", figure, gain),
         ("How sure", _sure(verdict), _sureness(verdict)),
         ("How long it took", duration(60 * verdict.minutes_of_wall_clock), verdict_sentences.length(verdict)),
@@ -61,7 +61,7 @@ def tiles(record: StudyRecord, verdict: Verdict) -> list[Tile]:
             f"{verdict_sentences.compared(record)} The goal is {verdict_sentences.goal(record)}",
         ),
     ]
-    return [Tile(question, figure, _after(figure, sentence)) for question, figure, sentence in told]
+    return [Tile(question, figure, _after(figure, sentence)) for question, figure, sentence in answers]
 
 
 def remarks(verdict: Verdict) -> list[Remark]:
@@ -87,7 +87,7 @@ def not_found(verdict: Verdict) -> str:
         "trials that did not become steady": any(candidate.unsteady for candidate in verdict.candidates) or UNSTEADY in codes,
         "seconds lost to the host": verdict.lost_seconds > 0,
     }
-    absent = [what for what, found in spoiled.items() if not found]
+    absent = [what for what, is_present in spoiled.items() if not is_present]
     return f"Looked for and not found: {listed(absent)}." if absent else ""
 
 
@@ -117,10 +117,12 @@ def _gain(record: StudyRecord, verdict: Verdict) -> tuple[str, str]:
     """Return the gain, large, and its sentence: that of fresh trials where there are any, for choosing flatters the other."""
     ratio = deciding(verdict.chosen, verdict)
     if verdict.confirmed:
-        told = f"{verdict_sentences.confirmation(verdict)} In the race it was {verdict_sentences.change_with_interval(ratio)}."
-        return change(verdict.confirmed.ratio.mean), told
-    kept = verdict.recommended_candidate == verdict.baseline
-    return "no change" if kept else change(ratio.mean if ratio else None), verdict_sentences.gain(record, verdict)
+        sentence = (
+            f"{verdict_sentences.confirmation(verdict)} In the race it was {verdict_sentences.change_with_interval(ratio)}."
+        )
+        return change(verdict.confirmed.ratio.mean), sentence
+    is_unchanged = verdict.recommended_candidate == verdict.baseline
+    return "no change" if is_unchanged else change(ratio.mean if ratio else None), verdict_sentences.gain(record, verdict)
 
 
 def _sure(verdict: Verdict) -> str:

@@ -117,11 +117,11 @@ def shown(record: StudyRecord, why: Why | None, style: Mapping[str, Style]) -> S
     cards = [_card(reason, record, names) for reason in why.reasons]
     groups = wait_groups.groups(why, names)
     waiters = semaphores_section.candidates(why, names)
-    moved = any(reason.correlation is not None for reason in why.reasons)
+    has_correlation = any(reason.correlation is not None for reason in why.reasons)
     return Shown(
         known=why_sentences.is_known(why),
         summary=why_sentences.summary(why),
-        caution=why_sentences.MOVED_NOTE if moved else "",
+        caution=why_sentences.MOVED_NOTE if has_correlation else "",
         strongest=cards[: why_sentences.SHOWN],
         others=cards[why_sentences.SHOWN :],
         others_summary=why_sentences.kinds_of(why.reasons[why_sentences.SHOWN :]),

@@ -65,8 +65,8 @@ def _setting(record: StudyRecord) -> str:
     parts += [f"{prose(item.name)} cannot be written as a line: {prose(item.refusal)}." for item in changed if item.refusal]
     statements = [one for item in sql_file.statements(record) for one in item.do]
     if statements:
-        told = "\n\n".join([fenced("\n".join(statements), "sql"), prose(sql_file.files_sentence(record))])
-        parts.append(folded("As statements for a running server", told))
+        sql = "\n\n".join([fenced("\n".join(statements), "sql"), prose(sql_file.files_sentence(record))])
+        parts.append(folded("As statements for a running server", sql))
     return "\n\n".join(parts) or prose(no_change(record))
 
 

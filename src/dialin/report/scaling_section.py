@@ -89,16 +89,18 @@ def description(why: Why, labels: Mapping[str, str], rate: str) -> str:
     counts = threads(why)
     parts = []
     for count in dict.fromkeys((counts[0], counts[-1])) if counts else ():
-        found = [(point.tps, one.candidate) for one in why.scaling for point in one.points if point.threads == count]
-        found.sort(key=lambda one: -one[0].mean)
-        if found:
-            best, name = found[0]
-            alike = [labels[other] for tps, other in found[1:] if tps.may_equal(best)]
+        means = [(point.tps, one.candidate) for one in why.scaling for point in one.points if point.threads == count]
+        means.sort(key=lambda one: -one[0].mean)
+        if means:
+            best, name = means[0]
+            alike = [labels[other] for tps, other in means[1:] if tps.may_equal(best)]
             apart = f", not told apart from {listed(alike)}" if alike else ""
             parts.append(f"with {title(count)} {labels[name]} has the highest mean ({number(best.mean)} {rate}){apart}")
     peaks = [f"{labels[one.candidate]}: {peak(one.usl, counts)}" for one in why.scaling if one.usl]
-    told = f"{'; '.join(parts)}." if parts else ""
-    return f"{told[:1].upper()}{told[1:]}" + (f" The curves peak at so many threads: {'; '.join(peaks)}." if peaks else "")
+    sentence = f"{'; '.join(parts)}." if parts else ""
+    return f"{sentence[:1].upper()}{sentence[1:]}" + (
+        f" The curves peak at so many threads: {'; '.join(peaks)}." if peaks else ""
+    )
 
 
 def peak(usl: Usl, counts: Sequence[int]) -> str:

@@ -39,9 +39,9 @@ class SemaphoreLine:
 
 def candidates(why: Why, names: Sequence[str]) -> list[str]:
     """Return the candidates that have such a figure, in the order of every table."""
-    told = [one.waiting for one in why.semaphores.places]
-    told += [figures for one in why.semaphores.spins for figures in (one.spins, one.rounds, one.os_waits)]
-    return [name for name in names if any(name in figures for figures in told)]
+    figures_by_candidate = [one.waiting for one in why.semaphores.places]
+    figures_by_candidate += [figures for one in why.semaphores.spins for figures in (one.spins, one.rounds, one.os_waits)]
+    return [name for name in names if any(name in figures for figures in figures_by_candidate)]
 
 
 def places(why: Why, names: Sequence[str]) -> list[SemaphoreLine]:
@@ -51,12 +51,12 @@ def places(why: Why, names: Sequence[str]) -> list[SemaphoreLine]:
 
 def spins(why: Why, names: Sequence[str]) -> list[SemaphoreLine]:
     """Return what threads did to get locks; what never happened is left out."""
-    told: Iterable[tuple[str, Mapping[str, float]]] = (
+    lines: Iterable[tuple[str, Mapping[str, float]]] = (
         (f"{_KINDS.get(one.kind, visible(one.kind))}: {what}", figures)
         for one in why.semaphores.spins
         for what, figures in (("spins", one.spins), ("rounds", one.rounds), ("OS waits", one.os_waits))
     )
-    return [SemaphoreLine(name, _cells(figures, names)) for name, figures in told if any(figures.values())]
+    return [SemaphoreLine(name, _cells(figures, names)) for name, figures in lines if any(figures.values())]
 
 
 def notes(why: Why) -> list[str]:

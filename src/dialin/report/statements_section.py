@@ -57,8 +57,8 @@ def statements(why: Why, names: Sequence[str]) -> list[Statement]:
 
 def times(why: Why, names: Sequence[str]) -> list[StatementCells]:
     """Return the percentiles of statements' times, a row for each candidate that has them."""
-    found = {one.candidate: one for one in why.statement_times}
-    return [StatementCells(name, _percentiles(found[name])) for name in names if name in found]
+    by_candidate = {one.candidate: one for one in why.statement_times}
+    return [StatementCells(name, _percentiles(by_candidate[name])) for name in names if name in by_candidate]
 
 
 def table(one: Statement, labels: Mapping[str, str]) -> list[Column]:

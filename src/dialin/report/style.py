@@ -40,15 +40,15 @@ def styles(record: StudyRecord) -> dict[str, Style]:
 
 def looks(spec: StudySpec) -> dict[str, Style]:
     """Return how each candidate looks: the baseline in the ink's own grey, the others in turn through the palette."""
-    found = {}
+    by_name = {}
     others = 0
     for name, label in naming(spec).labels.items():
         if name == spec.baseline:
-            found[name] = Style(shorten(label, _LABEL), "var(--base)", "diamond")
+            by_name[name] = Style(shorten(label, _LABEL), "var(--base)", "diamond")
             continue
-        found[name] = Style(shorten(label, _LABEL), f"var(--c{others % HUES + 1})", _SYMBOLS[others // HUES % len(_SYMBOLS)])
+        by_name[name] = Style(shorten(label, _LABEL), f"var(--c{others % HUES + 1})", _SYMBOLS[others // HUES % len(_SYMBOLS)])
         others += 1
-    return found
+    return by_name
 
 
 def headline_style(verdict: Verdict | None) -> str:

@@ -128,10 +128,10 @@ def _cell_tps(cell: CellAnalysis, name: str) -> str:
 
 
 def _cell_ratio(cell: CellAnalysis, name: str, *, full: bool) -> str:
-    found = next((one for one in cell.candidates if one.name == name), None)
-    if found is None or found.goal_ratio is None:
+    candidate = next((one for one in cell.candidates if one.name == name), None)
+    if candidate is None or candidate.goal_ratio is None:
         return NOTHING
-    ratio = found.goal_ratio
+    ratio = candidate.goal_ratio
     if full and ratio.low is not None and ratio.high is not None:
         return f"{change(ratio.mean)} ({change(ratio.low)} to {change(ratio.high)})"
     return change(ratio.mean)

@@ -107,12 +107,12 @@ def fitted(columns: Sequence[Column], width: int) -> tuple[list[Column], list[st
     ranks = sorted({column.rank for column in columns if column.rank}, reverse=True)
     ways = [(longest, False, None), (longest, True, None), (narrow, True, None), *((narrow, True, rank) for rank in ranks)]
     for name_width, brief, rank in ways:
-        kept = [column for column in columns if rank is None or column.rank < rank]
-        shown = [_as(column, brief=brief, width=name_width if column is columns[0] else None) for column in kept]
+        remaining = [column for column in columns if rank is None or column.rank < rank]
+        shown = [_as(column, brief=brief, width=name_width if column is columns[0] else None) for column in remaining]
         room = sum(max(map(cell_len, (column.title, *column.cells))) for column in shown) + _GAP * (len(shown) - 1)
         if room <= width:
             break
-    return shown, [column.title for column in columns if column not in kept]
+    return shown, [column.title for column in columns if column not in remaining]
 
 
 def _as(column: Column, *, brief: bool, width: int | None) -> Column:

@@ -87,10 +87,10 @@ def confirmation(verdict: Verdict) -> str:
     trials = f"Fresh trials ({counted(fresh.blocks, 'block')})"
     if fresh.ratio.low is None or fresh.ratio.high is None:
         return f"{trials} show {figure}; there is no interval yet."
-    found = improvement(fresh.ratio, verdict)
-    if found > 0:
+    gain_in_goal = improvement(fresh.ratio, verdict)
+    if gain_in_goal > 0:
         return f"{trials} confirm {figure}."
-    return f"{trials} {'do not confirm a gain' if found == 0 else 'contradict it'}: {figure}."
+    return f"{trials} {'do not confirm a gain' if gain_in_goal == 0 else 'contradict it'}: {figure}."
 
 
 def file_comments(record: StudyRecord, verdict: Verdict) -> Comments:
@@ -122,8 +122,8 @@ def no_change(record: StudyRecord) -> str:
 def goal(record: StudyRecord) -> str:
     """Return what the best candidate is best at, and which way that is."""
     spec = record.spec
-    found = measure_of(record.verdict) if record.verdict else measure(spec.goal, spec.workload.percentile)
-    return f"{found.aim}; {found.direction}."
+    aim = measure_of(record.verdict) if record.verdict else measure(spec.goal, spec.workload.percentile)
+    return f"{aim.aim}; {aim.direction}."
 
 
 def sureness(verdict: Verdict) -> str:

@@ -61,10 +61,10 @@ class Group:
 
 def groups(why: Why, names: Sequence[str]) -> list[Group]:
     """Return the instruments, the largest total first; where an instrument has but one operation it is told once."""
-    found: dict[str, list[WaitSummary]] = {}
+    by_instrument: dict[str, list[WaitSummary]] = {}
     for one in why.waits:
-        found.setdefault(one.instrument, []).append(one)
-    return sorted((_group(name, waits, names) for name, waits in found.items()), key=lambda group: -group.total_ms)
+        by_instrument.setdefault(one.instrument, []).append(one)
+    return sorted((_group(name, waits, names) for name, waits in by_instrument.items()), key=lambda group: -group.total_ms)
 
 
 def nanoseconds(value: float) -> str:
@@ -84,8 +84,8 @@ def description(group: Group, labels: Mapping[str, str]) -> str:
         for role, one in zip(("Most is waited", "least"), (*ordered[:1], *ordered[1:][-1:]), strict=False)
     ]
     above = [labels[one.candidate] for one in group.every if one.mean_ns > one.p99_ns]
-    told = f" The mean lies above the p99 with {listed(above)}: a few long waits make it." if above else ""
-    return f"{'; '.join(parts)}.{told}"
+    remark = f" The mean lies above the p99 with {listed(above)}: a few long waits make it." if above else ""
+    return f"{'; '.join(parts)}.{remark}"
 
 
 @dataclass(frozen=True, slots=True)

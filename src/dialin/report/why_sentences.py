@@ -64,18 +64,18 @@ def watching(why: Why) -> str:
         return "No probe watched."
     costly = sorted(why.probes, key=lambda probe: probe.waited_ms_per_s, reverse=True)
     each = ", ".join(f"{visible(probe.probe)} {_share(probe.waited_ms_per_s)}" for probe in costly)
-    waited, own = sum(probe.waited_ms_per_s for probe in costly), sum(probe.cpu_ms_per_s for probe in costly)
-    used = f"dialin itself used {_share(own)} of a CPU for it"
+    waited, used_cpu = sum(probe.waited_ms_per_s for probe in costly), sum(probe.cpu_ms_per_s for probe in costly)
+    used = f"dialin itself used {_share(used_cpu)} of a CPU for it"
     return f"Watching cost at most {_share(waited)} of the server's time: {each}. {used}."
 
 
 def unread(why: Why) -> list[str]:
     """Return what probes could not read, a sentence each, those of several probes once."""
-    told: dict[str, list[str]] = {}
+    probes_by_note: dict[str, list[str]] = {}
     for probe in why.probes:
         for note in probe.notes:
-            told.setdefault(visible(note), []).append(visible(probe.probe))
-    return [f"{', '.join(names)}: {note}" for note, names in told.items()]
+            probes_by_note.setdefault(visible(note), []).append(visible(probe.probe))
+    return [f"{', '.join(names)}: {note}" for note, names in probes_by_note.items()]
 
 
 def more(count: int, noun: str) -> str:
