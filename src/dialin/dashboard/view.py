@@ -15,7 +15,7 @@ from dialin.model.study import StudySpec
 from dialin.model.trial import Sample, Step
 from dialin.report.board import Board
 from dialin.report.load_units import Units, units
-from dialin.report.style import looks
+from dialin.report.style import styles
 from dialin.report.verdict_sentences import lost, naming
 from dialin.text import about, change, clock_time, counted, duration, number, visible
 
@@ -77,7 +77,7 @@ def _when(board: Board, now: float, *, running: bool) -> dict[str, Any]:
 
 
 def _rows(board: Board, spec: StudySpec) -> list[dict[str, Any]]:
-    look, rows = looks(spec), []
+    look, rows = styles(spec), []
     for candidate in spec.candidates:
         standing = board.standings.get(candidate.name, Standing(0, 0, None, None))
         base = candidate.name == spec.baseline

@@ -14,6 +14,8 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from dialin.model.verdict import Estimate
+
 NARROW_LABEL = 13
 """Characters of a label on a narrow screen."""
 
@@ -113,6 +115,19 @@ def latency_axis(percentile: int, values: Sequence[float]) -> dict[str, Any]:
         "range": [math.log10(0.9 * low), math.log10(1.1 * high)],
         "tickvals": shown,
         "ticktext": [f"{tick:,g}" for tick in shown],
+    }
+
+
+def error_bars(estimates: Sequence[Estimate], colour: str, thickness: float, width: int) -> dict[str, Any]:
+    """Return the intervals of a trace's points; `thickness` and `width`, that of the caps, are in CSS pixels."""
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": [0.0 if one.high is None else one.high - one.mean for one in estimates],
+        "arrayminus": [0.0 if one.low is None else one.mean - one.low for one in estimates],
+        "color": colour,
+        "thickness": thickness,
+        "width": width,
     }
 
 

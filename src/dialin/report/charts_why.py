@@ -8,10 +8,9 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from dialin.model.verdict import Estimate
 from dialin.model.why import Scaling, ScalingPoint, Usl, WaitSummary, Why
 from dialin.report import scaling_section, wait_groups
-from dialin.report.chart import Chart, axis, blank, plain, safe
+from dialin.report.chart import Chart, axis, blank, error_bars, plain, safe
 from dialin.report.style import Style
 from dialin.report.verdict_sentences import with_interval
 from dialin.report.wait_groups import Group, nanoseconds
@@ -113,26 +112,10 @@ def _points(points: Sequence[ScalingPoint], look: Style, rate: str) -> Any:
         y=[point.tps.mean for point in points],
         mode="markers",
         marker={"symbol": look.symbol, "size": 9, "color": look.colour},
-        error_y={
-            "type": "data",
-            "symmetric": False,
-            "array": [_above(point.tps) for point in points],
-            "arrayminus": [_below(point.tps) for point in points],
-            "color": look.colour,
-            "thickness": 1.4,
-            "width": 4,
-        },
+        error_y=error_bars([point.tps for point in points], look.colour, 1.4, 4),
         text=hovers,
         hovertemplate="%{text}<extra></extra>",
     )
-
-
-def _above(tps: Estimate) -> float:
-    return 0.0 if tps.high is None else tps.high - tps.mean
-
-
-def _below(tps: Estimate) -> float:
-    return 0.0 if tps.low is None else tps.mean - tps.low
 
 
 def _distribution(one: WaitSummary, look: Style, dash: str) -> Any:

@@ -17,9 +17,8 @@ from dialin.model.progress import Standing
 from dialin.model.study import StudySpec
 from dialin.model.trial import Sample, Step, Trial
 from dialin.model.verdict import Verdict
-from dialin.report.board import SPARK_SECONDS, Board, sparkline
+from dialin.report.board import Board, sparkline
 from dialin.report.load_units import SECONDS, units
-from dialin.report.plain_lines import PlainLines
 from dialin.report.verdict_sentences import lost, naming
 from dialin.text import about, ascii_only, change, counted, duration, number, shorten, stopwatch, visible
 
@@ -238,6 +237,3 @@ def _running(board: Board, now: float, width: int, *, plain: bool) -> list[Text]
 def _log(board: Board, count: int) -> list[Text]:
     newest = list(board.lines)[-count:]
     return [Text.assemble((f"{stopwatch(at - (board.began or at))} ", "dim"), visible(text)) for at, text in newest]
-
-
-__all__ = ["SPARK_SECONDS", "LiveScreen", "PlainLines", "draw"]

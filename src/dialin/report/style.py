@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dialin.model.record import StudyRecord
 from dialin.model.study import StudySpec
 from dialin.model.verdict import Outcome, Verdict
 from dialin.report.verdict_sentences import naming
@@ -33,12 +32,7 @@ class Style:
     symbol: str
 
 
-def styles(record: StudyRecord) -> dict[str, Style]:
-    """Return how each candidate of a study looks."""
-    return looks(record.spec)
-
-
-def looks(spec: StudySpec) -> dict[str, Style]:
+def styles(spec: StudySpec) -> dict[str, Style]:
     """Return how each candidate looks: the baseline in the ink's own grey, the others in turn through the palette."""
     by_name = {}
     others = 0

@@ -13,6 +13,7 @@ from dialin.report.analysis_files import print_files
 from dialin.report.run_course import course_cell, start_cell
 from dialin.report.table_column import Column
 from dialin.report.terminal_page import Page
+from dialin.report.verdict_sentences import change_with_interval, with_interval
 from dialin.text import NOTHING, change, counted, duration, exact_percent, number, percent, visible
 
 _STYLES = {Outcome.WINNER: "bold green", Outcome.UNRESOLVED: "bold yellow"}
@@ -45,6 +46,7 @@ _MINOR = ("different_lengths", "long_warm_up", "course_oscillation", "not_random
 """Codes of notes that come last."""
 _ALIKE = 5e-4
 """Levels of the baseline that differ by less, relative, are shown as one."""
+_NOT_COMPARED = "not compared"
 _MEASURE = {Goal.STABILITY: "CV to baseline", Goal.LATENCY: "latency to baseline"}
 
 
@@ -90,10 +92,8 @@ def _by_importance(analysis: Analysis) -> list[Note]:
 
 
 def _print_note(page: Page, analysis: Analysis, note: Note) -> None:
-    if note in analysis.findings:
-        page.labelled("Finding:", f"{visible(note.text)}.", "cyan")
-    else:
-        page.labelled("Caveat:", f"{visible(note.text)}.", "yellow")
+    label, style = ("Finding:", "cyan") if note in analysis.findings else ("Caveat:", "yellow")
+    page.labelled(label, f"{visible(note.text)}.", style)
 
 
 def _print_cells(page: Page, analysis: Analysis) -> None:
@@ -131,10 +131,7 @@ def _cell_ratio(cell: CellAnalysis, name: str, *, full: bool) -> str:
     candidate = next((one for one in cell.candidates if one.name == name), None)
     if candidate is None or candidate.goal_ratio is None:
         return NOTHING
-    ratio = candidate.goal_ratio
-    if full and ratio.low is not None and ratio.high is not None:
-        return f"{change(ratio.mean)} ({change(ratio.low)} to {change(ratio.high)})"
-    return change(ratio.mean)
+    return change_with_interval(candidate.goal_ratio) if full else change(candidate.goal_ratio.mean)
 
 
 def _cell_runs(cell: CellAnalysis) -> str:
@@ -174,11 +171,9 @@ def _baseline_column(rows: Sequence[CandidateAnalysis]) -> list[Column]:
 
 
 def _errors_column(rows: Sequence[CandidateAnalysis]) -> list[Column]:
-    return (
-        [Column("errors/s", [number(one.errors_per_s) for one in rows], rank=8)]
-        if any(one.errors_per_s for one in rows)
-        else []
-    )
+    if not any(one.errors_per_s for one in rows):
+        return []
+    return [Column("errors/s", [number(one.errors_per_s) for one in rows], rank=8)]
 
 
 def _run_columns(analysis: Analysis, runs: list[RunAnalysis], *, one_each: bool) -> list[Column]:
@@ -211,31 +206,23 @@ def _run_columns(analysis: Analysis, runs: list[RunAnalysis], *, one_each: bool)
 
 def _estimates(title: str, estimates: list[Estimate | None], *, rank: int, share: bool = False) -> Column:
     show = percent if share else number
-    bare = [show(one.mean) if one else NOTHING for one in estimates]
-    full = [
-        f"{text} ({show(one.low)} to {show(one.high)})" if one and one.low is not None and one.high is not None else text
-        for one, text in zip(estimates, bare, strict=True)
-    ]
-    return Column(title, full, bare, rank)
+    brief = [show(one.mean) if one else NOTHING for one in estimates]
+    return Column(title, [with_interval(one, show) for one in estimates], brief, rank)
 
 
 def _ratios(analysis: Analysis, ratios: list[Estimate | None]) -> tuple[list[str], list[str]]:
     """Return the cells of ratios to the baseline, in full and brief; that a difference has no interval is always said."""
-    full, brief = [], []
+    full = []
     for candidate, ratio in zip(analysis.candidates, ratios, strict=True):
         if candidate.name == analysis.baseline:
             full.append("baseline")
-            brief.append("baseline")
         elif ratio is None:
-            full.append("not compared")
-            brief.append(NOTHING)
+            full.append(_NOT_COMPARED)
         elif ratio.low is None or ratio.high is None:
             full.append(f"{change(ratio.mean)} (no interval)")
-            brief.append(full[-1])
         else:
-            full.append(f"{change(ratio.mean)} ({change(ratio.low)} to {change(ratio.high)})")
-            brief.append(full[-1])
-    return full, brief
+            full.append(change_with_interval(ratio))
+    return full, [NOTHING if cell == _NOT_COMPARED else cell for cell in full]
 
 
 def _runs_of(candidate: CandidateAnalysis) -> str:
