@@ -43,10 +43,10 @@ class Access:
 
     def spend(self, token: str) -> str | None:
         """Take a link's token, which is of no more use then; returns what its browser keeps, None for a wrong one."""
-        found = _among(token, self._tokens)
-        if found is None:
+        known = _among(token, self._tokens)
+        if known is None:
             return None
-        self._tokens.remove(found)
+        self._tokens.remove(known)
         self._viewers.append(self._fresh())
         return self._viewers[-1]
 
@@ -57,8 +57,8 @@ class Access:
 
 def _among(given: str, known: Iterable[str]) -> str | None:
     """Return the secret that was given where it is known; how long it takes tells nothing of the others."""
-    found = None
+    match = None
     for one in tuple(known):
         if hmac.compare_digest(one.encode(), given.encode("utf-8", "replace")):
-            found = one
-    return found
+            match = one
+    return match

@@ -144,9 +144,9 @@ class Hub:
     def _say(self, trouble: str) -> None:
         directory, stopping = self._follower.directory, self._stopped is not None and self._follower.holder() == self._stopped
         now, number = self._clock.now(), self._number
-        told = view(self._snapshot, directory, now, stopping=stopping, report=number, trouble=trouble).encode()
-        if told != self._live:
-            self._live = told
+        live = view(self._snapshot, directory, now, stopping=stopping, report=number, trouble=trouble).encode()
+        if live != self._live:
+            self._live = live
             self._publish()
 
     def _report_error(self, error: Exception) -> None:
@@ -186,8 +186,8 @@ class Hub:
     def _written(self, number: int) -> tuple[bytes, float]:
         began = self._cpu()
         made = self._follower.report()
-        told = {"number": number, "title": made.title, "main": made.main, "data": made.data}
-        return json.dumps(told, separators=(",", ":"), allow_nan=False).encode(), self._cpu() - began
+        report = {"number": number, "title": made.title, "main": made.main, "data": made.data}
+        return json.dumps(report, separators=(",", ":"), allow_nan=False).encode(), self._cpu() - began
 
     def _end_where_alone(self) -> None:
         if self._alone is None:

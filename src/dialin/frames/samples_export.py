@@ -88,9 +88,9 @@ def cell(text: str) -> str:
 
 
 def _write_parquet(store: Store, stream: BinaryIO) -> int:
-    found = samples.whole(samples.pieces(store))
-    found.write_parquet(stream, compression="zstd")
-    return found.height
+    whole = samples.whole(samples.pieces(store))
+    whole.write_parquet(stream, compression="zstd")
+    return whole.height
 
 
 def _plain(piece: pl.DataFrame) -> pl.DataFrame:

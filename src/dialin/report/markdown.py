@@ -11,7 +11,7 @@ from dialin.model.verdict import CandidateVerdict, Verdict
 from dialin.model.why import Why
 from dialin.report import facts, markdown_why
 from dialin.report.figure_columns import FigureColumn, columns
-from dialin.report.markdown_text import fenced, folded, prose, row, rule
+from dialin.report.markdown_text import fenced, folded, prose, table
 from dialin.report.trade_off import trade_off
 from dialin.report.verdict_sentences import (
     SCOPE,
@@ -73,9 +73,8 @@ def _setting(record: StudyRecord) -> str:
 def _table(record: StudyRecord, verdict: Verdict, shown: Sequence[FigureColumn]) -> str:
     names = naming(record.spec)
     titles = [f"{column.title} ({column.better})" if column.better else column.title for column in shown]
-    rows = [row((names.subject or "candidate", *titles, "state")), rule(len(shown)) + "---|"]
-    rows += [row(_cells(candidate, verdict, shown, names.labels[candidate.name])) for candidate in verdict.candidates]
-    return "\n".join(rows)
+    rows = [_cells(candidate, verdict, shown, names.labels[candidate.name]) for candidate in verdict.candidates]
+    return table((names.subject or "candidate", *titles, "state"), rows, f"l{'r' * len(shown)}l")
 
 
 def _race(record: StudyRecord, verdict: Verdict) -> str:

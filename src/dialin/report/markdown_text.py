@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from dialin.text import visible, visible_lines
 
@@ -55,11 +55,8 @@ def _escape(match: re.Match[str]) -> str:
     return shown + _JOINER if character in "@#" else shown
 
 
-def row(cells: Sequence[str]) -> str:
-    """Return one line of a table; its cells are Markdown already."""
-    return f"| {' | '.join(cells)} |"
-
-
-def rule(figures: int) -> str:
-    """Return the line below a table's titles: names to the left, figures to the right."""
-    return "|---|" + "---:|" * figures
+def table(titles: Sequence[str], rows: Iterable[Sequence[str]], alignment: str) -> str:
+    """Return a table of cells that are Markdown already; `alignment` has one letter for each column: l (left) or r (right)."""
+    rule = "|" + "".join("---:|" if letter == "r" else "---|" for letter in alignment)
+    head, *body = [f"| {' | '.join(cells)} |" for cells in (titles, *rows)]
+    return "\n".join([head, rule, *body])

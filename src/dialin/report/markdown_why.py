@@ -8,7 +8,7 @@ from dialin.model.record import StudyRecord
 from dialin.model.why import Why
 from dialin.report import costs, scaling_section, semaphores_section, statements_section, wait_groups, why_sentences
 from dialin.report.load_units import units_in
-from dialin.report.markdown_text import folded, prose, row, rule
+from dialin.report.markdown_text import folded, prose, table
 from dialin.report.table_column import Column
 from dialin.report.verdict_sentences import naming
 
@@ -51,11 +51,11 @@ def _costs(record: StudyRecord, why: Why, names: Sequence[str], labels: Mapping[
 def _scaling(record: StudyRecord, why: Why, labels: Mapping[str, str]) -> list[str]:
     if not why.scaling:
         return []
-    table = _table(scaling_section.table(why, labels, ("contention σ", "coherency κ", "peak", "off the curve")))
+    points = _table(scaling_section.table(why, labels, ("contention σ", "coherency κ", "peak", "off the curve")))
     reading = scaling_section.reading(why, record.spec.workload.rate)
     return [
         prose(scaling_section.description(why, labels, units_in(record).rate)),
-        table,
+        points,
         *([prose(reading)] if reading else []),
     ]
 
@@ -89,6 +89,5 @@ def _waits(why: Why, names: Sequence[str], labels: Mapping[str, str]) -> list[st
 
 def _table(columns: Sequence[Column], first_title: str = "") -> str:
     titles = [first_title or columns[0].title, *(column.title for column in columns[1:])]
-    lines = [titles, *zip(*(column.cells for column in columns), strict=True)]
-    head, *body = [row([prose(cell) for cell in line]) for line in lines]
-    return "\n".join([head, rule(len(columns) - 1), *body])
+    rows = [[prose(cell) for cell in row] for row in zip(*(column.cells for column in columns), strict=True)]
+    return table([prose(title) for title in titles], rows, f"l{'r' * (len(columns) - 1)}")
