@@ -41,15 +41,11 @@ class RunFigures:
 def figures(run: Run, label: str, candidate: str | None, others: Mapping[str, str], skip: float | None) -> RunFigures:
     """Sum up a run.
 
-    Args:
-        run: what its log tells.
-        label: a short name of it.
-        candidate: what it is a run of; None where it is left out.
-        others: what else is not alike in all runs.
-        skip: seconds to leave out at its start; None where the end of its warm-up is to be found.
+    `candidate` is None where the run is left out; `others` are the factors that are not alike in all runs; `skip` is seconds
+    to leave out at its start, None to find the end of its warm-up.
 
     Raises:
-        UserError: less than anything can be told of remains.
+        UserError: too few lines remain.
     """
     log = run.log
     if is_summary_only(run):

@@ -14,7 +14,7 @@ from dialin.report.style import Style
 from dialin.report.trade_off import front, placed, trade_off
 from dialin.report.trial_series import Box, Series, measured
 from dialin.report.verdict_sentences import change_with_interval, lost, with_interval
-from dialin.text import change, counted, duration, number, percent, visible
+from dialin.text import change, counted, duration, number, percent, span, visible
 
 
 def forest(verdict: Verdict, style: Mapping[str, Style]) -> str:
@@ -88,7 +88,7 @@ def latency_over_time(series: Sequence[Series], record: StudyRecord) -> str:
     ]
     if any(latencies):
         highest = number(max(max(values) for values in latencies if values))
-        middle = _span([median(values) for values in latencies if values])
+        middle = span([median(values) for values in latencies if values], number)
         parts.append(f"p{record.spec.workload.percentile} of the median {_one(series)} {middle} ms, highest {highest} ms")
     return "; ".join([*parts, *_remarks(series)]) + "."
 
@@ -121,7 +121,7 @@ def windows(
             medians = ", ".join(f"{number(box.median)} with {threads}" for threads, box in boxes)
             parts.append(f"{style[name].label}: {medians} threads")
         elif boxes:
-            parts.append(f"{style[name].label}: {_span([box.median for _, box in boxes])}")
+            parts.append(f"{style[name].label}: {span([box.median for _, box in boxes], number)}")
     one_of = _one(series)
     reading = (
         f"A box holds the middle half of the {one_of}s of a {of}, its whiskers nine in ten, the tick is the lowest {one_of}."
@@ -153,8 +153,8 @@ def _middles(series: Sequence[Series]) -> str:
         for threads, box in one.boxes.items():
             medians_by_threads.setdefault(threads, []).append(box.median)
     if len(medians_by_threads) < 2:
-        return "".join(f"median {_one(series)} {_span(medians)}" for medians in medians_by_threads.values())
-    parts = [f"{_span(medians)} with {threads:,}" for threads, medians in sorted(medians_by_threads.items())]
+        return "".join(f"median {_one(series)} {span(medians, number)}" for medians in medians_by_threads.values())
+    parts = [f"{span(medians, number)} with {threads:,}" for threads, medians in sorted(medians_by_threads.items())]
     return f"median {_one(series)} {', '.join(parts)} threads"
 
 
@@ -171,8 +171,3 @@ def _remarks(series: Sequence[Series]) -> list[str]:
         reasons = dict.fromkeys(visible(trial.failure.reason) for trial in failed if trial.failure)
         parts.append(f"{len(failed)} failed: {', '.join(reasons) or 'the reason is not known'}")
     return parts
-
-
-def _span(values: Sequence[float]) -> str:
-    low, high = number(min(values)), number(max(values))
-    return low if low == high else f"{low} to {high}"

@@ -13,8 +13,8 @@ from dialin.report.analysis_files import print_files
 from dialin.report.run_course import course_cell, start_cell
 from dialin.report.table_column import Column
 from dialin.report.terminal_page import Page
-from dialin.report.verdict_sentences import change_with_interval, with_interval
-from dialin.text import NOTHING, change, counted, duration, exact_percent, number, percent, visible
+from dialin.report.verdict_sentences import change_or_no_interval, change_with_interval, with_interval
+from dialin.text import NOTHING, change, counted, duration, exact_percent, number, percent, span, visible
 
 _STYLES = {Outcome.WINNER: "bold green", Outcome.UNRESOLVED: "bold yellow"}
 _RUNS = 40
@@ -135,8 +135,7 @@ def _cell_ratio(cell: CellAnalysis, name: str, *, full: bool) -> str:
 
 
 def _cell_runs(cell: CellAnalysis) -> str:
-    fewest, most = (pick(one.runs for one in cell.candidates) for pick in (min, max))
-    return f"{fewest}" if fewest == most else f"{fewest} to {most}"
+    return span([one.runs for one in cell.candidates], str)
 
 
 def _candidate_columns(analysis: Analysis) -> list[Column]:
@@ -218,10 +217,8 @@ def _ratios(analysis: Analysis, ratios: list[Estimate | None]) -> tuple[list[str
             full.append("baseline")
         elif ratio is None:
             full.append(_NOT_COMPARED)
-        elif ratio.low is None or ratio.high is None:
-            full.append(f"{change(ratio.mean)} (no interval)")
         else:
-            full.append(change_with_interval(ratio))
+            full.append(change_or_no_interval(ratio))
     return full, [NOTHING if cell == _NOT_COMPARED else cell for cell in full]
 
 

@@ -229,6 +229,11 @@ def change_with_interval(estimate: Estimate | None) -> str:
     return with_interval(estimate, change)
 
 
+def change_or_no_interval(ratio: Estimate) -> str:
+    """Return a ratio as a change with its interval, or with the remark that it has none: `+5.3 % (no interval)`."""
+    return change_with_interval(ratio) if ratio.low is not None else f"{change(ratio.mean)} (no interval)"
+
+
 def deciding_of(candidate: CandidateVerdict, verdict: Verdict) -> str:
     """Return the ratio that decides for a chart, with its interval; the baseline's own is only its name."""
     return "baseline" if candidate.name == verdict.baseline else change_with_interval(deciding(candidate, verdict))
