@@ -54,7 +54,7 @@ class Statements:
 
 
 def statements(record: StudyRecord) -> list[Statements]:
-    """Return what brings a running server from the baseline to what is recommended, in an order that fits."""
+    """Return the statements for a running server that change the baseline to the recommendation, in a safe order."""
     verdict = record.verdict
     changed = option_file.changes(record)
     if verdict is None or not changed:
@@ -145,7 +145,7 @@ def _lasts(server: str) -> str:
 
 
 def _persists(server: str) -> bool:
-    """Tell whether a build knows SET PERSIST; one that is not known is taken for one that does not."""
+    """Return whether a build knows SET PERSIST; an unknown build does not."""
     try:
         build = BuildReference.parse(server)
     except ValueError:
@@ -161,7 +161,7 @@ def _known(record: StudyRecord, server: str) -> Mapping[str, Variable]:
 
 
 def _there(record: StudyRecord, candidate: str) -> Mapping[str, str]:
-    """Return the variables that the recommended candidate's server reported; empty where no trial tells."""
+    """Return the variables that the recommended candidate's server reported; empty if no trial has them."""
     return next((trial.in_force for trial in record.trials if trial.candidate == candidate and trial.in_force), {})
 
 
@@ -195,7 +195,7 @@ def _statements(item: Change, *, persists: bool, known: Mapping[str, Variable], 
 
 
 def _given_back(name: str, way: _Way, reset: Sequence[str], again: Sequence[str]) -> Statements:
-    """Return what lets the server's own default hold again, where the baseline alone sets a variable."""
+    """Return the statements for a variable that only the baseline sets: the server's default is to hold again."""
     do = [*reset, *([] if way is _Way.AT_START else [f"SET GLOBAL {name} = DEFAULT;"])]
     note = f"{name}: the server's own default is to hold. Remove the line that sets it from the option file, too."
     undo_note = f"{name}: put its line back into the option file, too."

@@ -193,7 +193,7 @@ def _resume(directory: Path) -> str:
 
 
 def _warn_of_changes() -> None:
-    """Say which attached servers this command could not put back; the screen that told of it is gone."""
+    """Name the attached servers that could not be restored; the screen that showed it is gone."""
     home = Home.of()
     if not any(home.undo.glob("*.json")):
         return
@@ -224,7 +224,7 @@ def show(directory: Path, *, json: bool) -> ExitCode:
 
 
 def _write_reports(directory: Path) -> None:
-    """Write what reports can be written after a failure; the failure is what the user must see, who may not want to wait."""
+    """Write the reports that can be written after a failure; a further error must not hide that failure."""
     with suppress(DialinError, KeyboardInterrupt), Store.open(directory) as store:
         record = store.read()
         files.write_all(record, directory, explain(record))
@@ -232,9 +232,9 @@ def _write_reports(directory: Path) -> None:
 
 @contextmanager
 def _page(directory: Path, *, wanted: bool) -> Iterator[str]:
-    """Serve the study as a live page where that is wanted; yields its link, else nothing.
+    """Serve the study as a live page if wanted; yields its link, else an empty string.
 
-    The page outlives the study, so that it shows how it ended; where there is no study after all it is ended at once.
+    The page outlives the study, so that it shows how it ended; if no study begins, the page ends at once.
     """
     if not wanted:
         yield ""

@@ -107,7 +107,7 @@ def doctor(
 
 
 def _place(asked: Path | None) -> Path:
-    """Return the directory to look at: dialin's own, or what is there of the way to it."""
+    """Return the directory to examine: the given one, else dialin's own or its nearest parent that exists."""
     if asked is None:
         root = Home.of().root
         return next(path for path in (root, *root.parents) if path.is_dir())
@@ -117,7 +117,7 @@ def _place(asked: Path | None) -> Path:
 
 
 def _usual_study() -> int:
-    """Return the bytes that a study takes of which nothing is said: the prepared data, and the copy of a trial."""
+    """Return the bytes that a study with default options takes: the prepared data, and the copy of a trial."""
     from dialin.datasets.prepare import BLANK_SIZE
     from dialin.model.workload import WorkloadSpec
     from dialin.workloads.kinds import make_workload

@@ -59,7 +59,7 @@ def restore(
 
 
 def tidy_up(*, attached: bool = True) -> None:
-    """End what an earlier dialin of this machine left behind, and restore the attached servers that it left changed."""
+    """End the servers that a dead dialin of this machine left running, and restore the attached ones that it left changed."""
     home = Home.of()
     for orphan in Ledger(home.ledger).end_orphans():
         if not orphan.keep:
@@ -96,7 +96,7 @@ def _restore(
     *,
     quick: bool = False,
 ) -> DialinError | None:
-    """Put one server back, and say what was done; returns what stood in the way."""
+    """Restore one server and print what was done; returns the error if that failed."""
     from dialin.clock import SystemClock
     from dialin.servers.attached.undo import find_attached
 

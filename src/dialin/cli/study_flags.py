@@ -60,7 +60,7 @@ def spelled(key: str) -> str:
 
 
 def _parameters() -> list[inspect.Parameter]:
-    """Return the options of a study as parameters; words, defaults and panels are those of its fields."""
+    """Return the options of a study as parameters; help, defaults and panels are those of its fields."""
     fields = StudyOptions.model_fields.items()
     panels = {name: panel for name, field in fields for panel in field.metadata if isinstance(panel, Panel)}
     order = list(dict.fromkeys((ATTACHED, LOAD, METHOD, WHY, MACHINE)))
@@ -80,7 +80,7 @@ def _parameter(name: str, panel: Panel) -> inspect.Parameter:
 
 
 def _as_typed(field: FieldInfo) -> tuple[Any, Any]:
-    """Return the type and the default of an option as a user types it: text where several spellings are read."""
+    """Return the type and the default of an option on the command line: text where several spellings are allowed."""
     if get_origin(field.annotation) is dict:
         return list[str] | None, None
     is_text = any(isinstance(each, BeforeValidator) for each in field.metadata) or get_origin(field.annotation) is Literal
@@ -92,7 +92,6 @@ def _as_typed(field: FieldInfo) -> tuple[Any, Any]:
 
 
 def _nested(annotation: Any) -> list[Any]:
-    """Return the metadata of the members of a union."""
     return [each for member in get_args(annotation) for each in getattr(member, "__metadata__", ())]
 
 
@@ -108,7 +107,7 @@ def _common(
     restart_command: RestartCommand = None,
     live: Live = False,
 ) -> None:
-    """Have a signature: its parameters are the options beside those of the load and the method."""
+    """Define the options beside those of the load and the method: only the signature is used."""
 
 
 def with_study_options(command: Callable[..., None]) -> Callable[..., None]:

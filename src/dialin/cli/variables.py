@@ -77,12 +77,12 @@ def _name_on(pattern: str, catalogue: Catalogue) -> str | None:
 
 
 def _elsewhere(pattern: str, others: Sequence[Build], workshop: Tools) -> str | None:
-    """Return the variable that a name stands for on the first of other builds that has it."""
+    """Return the variable of that name on the first other build that has it."""
     return next((name for each in _catalogues(others, workshop) if (name := _name_on(pattern, each))), None)
 
 
 def _catalogues(wanted: Sequence[Build], workshop: Tools) -> list[Catalogue]:
-    """Return what builds tell; one that does not start has nothing to tell, which is said."""
+    """Return the catalogues of builds; one that does not start is left out with a message."""
     by_id: dict[str, Catalogue] = {}
     for build in wanted:
         try:
@@ -149,9 +149,9 @@ def _list(variables: Sequence[Variable], build_id: str, *, json: bool) -> None:
 
 
 def _widths(rows: Sequence[tuple[str, ...]], width: int | None) -> tuple[int, int, int | None]:
-    """Return how wide name, default and what is taken may be; 0 leaves a column out, None cuts nothing from it.
+    """Return the widths of name, default and range: 0 leaves a column out, None cuts nothing.
 
-    Where lines are not for a terminal of some width nothing is cut: the few defaults that are long push their own line aside.
+    Without a terminal nothing is cut: a long default pushes the rest of its line aside.
     """
     name, default = (max(len(row[column]) for row in (_TITLES, *rows)) for column in (0, 1))
     default = min(default, _LONGEST_DEFAULT)
@@ -166,7 +166,7 @@ def _widths(rows: Sequence[tuple[str, ...]], width: int | None) -> tuple[int, in
 
 
 def _cell(text: str, width: int | None) -> str:
-    """Return text in a column, cut to it; a negative width is that of the column alone, None that of the text."""
+    """Return text cut and padded to a width; a negative width only pads, None leaves it as it is."""
     if width is None:
         return text
     return f"{text:<{-width}}" if width < 0 else f"{shorten(text, width):<{width}}"

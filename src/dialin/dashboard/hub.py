@@ -93,7 +93,7 @@ class Hub:
         self._publish()
 
     async def look(self) -> None:
-        """Look at the study once, and tell the viewers what is new."""
+        """Read the study once, and send its viewers what has changed."""
         try:
             self._snapshot = await asyncio.to_thread(self._follower.look)
             self._make_report(self._snapshot)
@@ -129,7 +129,7 @@ class Hub:
         self._wanted.set()
 
     def stop_now(self) -> bool:
-        """Tell the study to stop at once; False where nobody runs it who could be told. It is told once only."""
+        """Stop the study at once, and only once; False where it has no process that can be stopped."""
         holder = self._follower.holder()
         if holder is None:
             return False
@@ -162,7 +162,7 @@ class Hub:
         self._news = asyncio.Event()
 
     def _make_report(self, snapshot: Snapshot) -> None:
-        """Begin to make the report anew where it would be another one; one at a time, beside everything else."""
+        """Begin to make a new report if the study has changed; only one is made at a time."""
         if not snapshot.key or snapshot.key == self._key or (self._making is not None and not self._making.done()):
             return
         if snapshot.state is State.RUNNING and self._clock.monotonic() < self._rests_until:

@@ -100,7 +100,7 @@ def _plain(piece: pl.DataFrame) -> pl.DataFrame:
 
 @contextmanager
 def _as_os_errors() -> Iterator[None]:
-    """Tell of what files bring about, a full disk above all, as an error of the system."""
+    """Raise errors of polars, such as on a full disk, as OSError."""
     try:
         yield
     except pl.exceptions.PolarsError as error:

@@ -186,7 +186,7 @@ class Study:
         return self._once("record", lambda store: store.read(samples=False))
 
     def _once(self, name: str, ask: Callable[[Store], Read]) -> Read:
-        """Return what a question finds; it is asked again once the study has been written to."""
+        """Return the answer to a question, cached until the study is written to."""
         signature = read_only.signature(self.directory)
         if signature != self._signature:
             self._cache.clear()

@@ -51,7 +51,7 @@ def headline(
 
 
 def reason(standings: Standings, worthwhile: float, proposals: Sequence[tuple[str, tuple[str, ...]]], *, by_cell: bool) -> str:
-    """Return what to make of the verdict, or what to do next; how to name candidates comes first where nobody did.
+    """Return what limits the verdict, or what to do next; first of all how to name candidates, if nobody named them.
 
     `proposals` are expressions that name candidates, with the candidates that they find, the best first.
     """
@@ -96,14 +96,12 @@ def _gain(goal: Goal, winner: CandidateAnalysis, baseline: str) -> str:
 
 
 def _varying(cells: Cells, name: str, baseline: str) -> str:
-    """Return the range of a ratio over cells, where it differs between them by more than chance."""
     if not cells.comparison.depends_on_cell(name, baseline):
         return ""
     return f"; it depends on the cell, {_range(cells, name, baseline)}"
 
 
 def _failed(name: str, failing: Sequence[Note]) -> str:
-    """Return that more of a winner's transactions failed, where they did."""
     return ", but more of its transactions failed" if any(note.data["candidate"] == name for note in failing) else ""
 
 
@@ -113,7 +111,6 @@ def _range(cells: Cells, name: str, baseline: str) -> str:
 
 
 def _why(standings: Standings, cells: Cells, baseline: str, barred: Collection[frozenset[str]]) -> str:
-    """Return why nothing is claimed, as the end of a sentence."""
     comparison, names = cells.comparison, list(standings.states)
     if not comparison.names:
         return "because no two candidates ran with everything else alike"
@@ -138,7 +135,7 @@ def _why(standings: Standings, cells: Cells, baseline: str, barred: Collection[f
 
 
 def _by_cell(cells: Cells, name: str, best: str, baseline: str) -> str:
-    """Return the ratios of two candidates by cell, of the other one to the baseline where one of them is the baseline."""
+    """Return the ratios of two candidates by cell; if one of them is the baseline, the other against it."""
     one, other = (name, best) if best == baseline else (best, name)
     text = f"{one} against {other} is {_range(cells, one, other)}"
     if clear := claims(cells, one, other):

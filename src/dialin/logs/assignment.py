@@ -119,7 +119,7 @@ def _candidates(runs: Sequence[Run], rule: AssignmentRule, labels: Mapping[str, 
 
 
 def _torn(runs: Sequence[Run], of: Mapping[str, str]) -> set[str]:
-    """Return the runs whose copies stand for other candidates than they do, and these copies: nobody knows whose they are."""
+    """Return the runs with a copy in another candidate, and these copies: it is unknown which candidate they belong to."""
     torn = set()
     for run in runs:
         if run.copy_of is not None and of.get(run.name) != of.get(run.copy_of) and run.name in of and run.copy_of in of:
@@ -152,7 +152,7 @@ def _unassigned(files: Sequence[str], labels: Mapping[str, str]) -> Note:
 
 
 def _without_what_defines(settings: Values, of: Mapping[str, str]) -> tuple[dict[str, dict[str, str]], list[Note]]:
-    """Take out what is alike in all runs of each candidate: that is what a table's candidates are; several are named."""
+    """Remove the factors that are constant within each candidate, and note it if there are several: a table defines them."""
     defining = []
     for key in factors.keys(settings):
         values: dict[str, set[str]] = {}

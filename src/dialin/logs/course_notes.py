@@ -20,14 +20,14 @@ _SHOWN = 12
 
 
 def unsettled(runs: Sequence[RunAnalysis]) -> list[Note]:
-    """Tell which runs never became steady."""
+    """Return the note of runs that never became steady."""
     unsteady = [run for run in runs if not run.settled]
     text = f"{_some(unsteady, runs)} did not become steady before half of it was over: the level is not that of a steady server"
     return [Note(code="not_settled", text=text, data={"runs": [run.file for run in unsteady]})] if unsteady else []
 
 
 def long_warm_up(runs: Sequence[RunAnalysis]) -> list[Note]:
-    """Tell which runs spent much of their time warming up."""
+    """Return the note of runs that spent much of their time warming up."""
     slow = [run for run in runs if run.cv is not None and run.settled and run.start_change <= 0 and _is_long(run)]
     if not slow:
         return []
@@ -38,7 +38,7 @@ def long_warm_up(runs: Sequence[RunAnalysis]) -> list[Note]:
 
 
 def faster_starts(runs: Sequence[RunAnalysis]) -> list[Note]:
-    """Tell which runs were faster in the seconds left out at their start: these slowed down, and did not warm up."""
+    """Return a note for each run that was faster in the seconds left out at its start: it slowed down, and did not warm up."""
     return [
         Note(
             code="faster_start",
@@ -54,7 +54,7 @@ def faster_starts(runs: Sequence[RunAnalysis]) -> list[Note]:
 
 
 def courses(runs: Sequence[RunAnalysis]) -> list[Note]:
-    """Tell which runs did not keep one level after their start."""
+    """Return a note for each run whose level changed after its start."""
     return [
         Note(code=f"course_{run.course}", text=f"{run.label} {said}", data={"run": run.file, "change": run.change})
         for run in runs
@@ -63,7 +63,7 @@ def courses(runs: Sequence[RunAnalysis]) -> list[Note]:
 
 
 def dips(runs: Sequence[RunAnalysis]) -> list[Note]:
-    """Tell in which seconds of a period runs are slow, all runs of one period together."""
+    """Return a note for each period in whose same seconds runs are slow."""
     periods = sorted({run.dip.period for run in runs if run.dip})
     return [_dips_of(period, [run for run in runs if run.dip and run.dip.period == period], runs) for period in periods]
 
@@ -73,7 +73,7 @@ def _is_long(run: RunAnalysis) -> bool:
 
 
 def _sentence(run: RunAnalysis) -> str | None:
-    """Return what a run did, as the predicate of a sentence; None where it was steady, or swung by little."""
+    """Return the predicate of a sentence on what a run did; None if it was steady, or swung by little."""
     first, last = (number(level) for level in run.levels or (0.0, 0.0))
     movement = f"{'rose' if run.change > 0 else 'fell'} from {first} to {last} tps"
     at = number(run.shift_at)
@@ -122,7 +122,6 @@ def _dips_of(period: float, dipping: Sequence[RunAnalysis], runs: Sequence[RunAn
 
 
 def _places(seconds: Sequence[float], interval: float) -> str:
-    """Return seconds of a period in words, neighbours joined: `seconds 40-41 and 50`."""
     parts: list[list[float]] = []
     for second in seconds:
         if parts and second - parts[-1][-1] <= interval:

@@ -153,7 +153,7 @@ def comparable_stamps(runs: Sequence[str], stamps: Mapping[str, Stamp]) -> dict[
 
 
 def _expression(key: str, values: Mapping[str, str]) -> str | None:
-    """Return an expression that finds the value of a factor in every name; None where there is no plain one."""
+    """Return a regular expression that finds the value of a factor in every name; None if there is no plain one."""
     alternatives = set(values.values())
     if NONE in alternatives:
         return None
@@ -173,7 +173,7 @@ def _finds(expression: str, name: str, value: str) -> bool:
 
 
 def _groups(values: Mapping[str, str]) -> frozenset[frozenset[str]]:
-    """Return which runs have the same value, whatever it is called."""
+    """Return the sets of runs with equal values."""
     groups: dict[str, set[str]] = {}
     for name, value in values.items():
         groups.setdefault(value, set()).add(name)
@@ -181,7 +181,6 @@ def _groups(values: Mapping[str, str]) -> frozenset[frozenset[str]]:
 
 
 def _is_function(values: Mapping[str, str], of: Mapping[str, str]) -> bool:
-    """Return whether all runs of each candidate have the same value."""
     return len({(of[name], value) for name, value in values.items()}) == len({of[name] for name in values})
 
 

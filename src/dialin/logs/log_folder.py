@@ -115,7 +115,6 @@ def is_summary_only(run: Run) -> bool:
 
 
 def _unusable(run: Run) -> FileEntry | None:
-    """Return why a run cannot be judged; None where it can."""
     log = run.log
     count = counted(log.times.size, "line")
     if log.fatal is not None and log.summary is None:
@@ -198,7 +197,6 @@ def incomplete(run: Run) -> str | None:
 
 
 def _find(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
-    """Return the files that were named, and those in directories."""
     named, searched = [], []
     for path in paths:
         if path.is_dir():
@@ -216,9 +214,9 @@ def _find(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
 
 
 def _with_copies(runs: Sequence[Run], texts: dict[str, tuple[str, int]]) -> list[Run]:
-    """Tell which runs are copies: of the same figures from the first line on, as far as the shorter one goes.
+    """Mark the runs that are copies: with the same figures from the first line to the end of the shorter one.
 
-    The longest of them is the run, and the others are copies of it; among equally long ones that of the shortest name.
+    The longest of them is the original; among equally long ones that with the shortest name.
     """
     alike: dict[bytes, list[Run]] = {}
     for run in runs:

@@ -283,7 +283,7 @@ def not_random(runs: Sequence[RunAnalysis], ordered: Sequence[str] | None, names
 
 
 def different_logs(runs: Sequence[RunAnalysis]) -> list[Note]:
-    """Tell what the logs themselves do not have in common."""
+    """Return the notes of differing report intervals, percentiles and lengths."""
     notes = []
     intervals = sorted({run.interval for run in runs if run.interval})
     if len(intervals) > 1:

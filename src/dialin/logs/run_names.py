@@ -159,7 +159,7 @@ def find_factors(parts: Mapping[str, NameParts], ignored: Collection[str]) -> di
 
 
 def in_order(stamps: Mapping[str, Stamp]) -> list[str] | None:
-    """Return names in the order of their dates; None where one has none, or forms differ, or two are alike."""
+    """Return names in the order of their dates; None if a date is missing, forms differ, or two dates are equal."""
     forms = {stamp.form for stamp in stamps.values()}
     if len(forms) != 1 or forms == {()} or len({stamp.key for stamp in stamps.values()}) < len(stamps):
         return None
@@ -167,7 +167,6 @@ def in_order(stamps: Mapping[str, Stamp]) -> list[str] | None:
 
 
 def _unused(key: str, settings: Collection[str]) -> str:
-    """Return a key, numbered where it is taken."""
     if key not in settings:
         return key
     return next(name for name in (f"{key}.{index}" for index in range(2, len(settings) + 3)) if name not in settings)

@@ -81,7 +81,6 @@ def _of_line(line: str) -> list[tuple[str, str]]:
 
 
 def _nearest(directory: Path, root: Path, kind: str, listings: dict[Path, dict[str, list[Path]]]) -> list[Path]:
-    """Return the files of a kind in a directory, else in the nearest one above it, up to the root."""
     for place in (directory, *directory.parents):
         if place not in listings:
             listings[place] = _listing(place)
@@ -101,7 +100,6 @@ def _listing(directory: Path) -> dict[str, list[Path]]:
 
 
 def _closest_in_name(files: Sequence[Path], log: str) -> list[Path]:
-    """Return the files whose names share the most words and numbers with a log's name."""
     if len(files) < 2:
         return list(files)
     words = _words(log)
@@ -114,7 +112,7 @@ def _words(name: str) -> frozenset[str]:
 
 
 def _agreed(options: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    """Return the options that no two files set to different values."""
+    """Return the options without those that two files set to different values."""
     values: dict[str, set[str]] = {}
     for one in options:
         for key, value in one.items():

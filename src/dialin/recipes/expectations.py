@@ -70,7 +70,7 @@ def check(expectation: Expectation, record: StudyRecord, why: Why) -> Result:
 
 
 def _all_of(each: Sequence[Agreement]) -> Agreement:
-    """Return what several candidates say together: the same where all do, something else where one does."""
+    """Return the agreement of several candidates together: AGREES only if all agree, DIFFERS if one differs."""
     if Agreement.DIFFERS in each:
         return Agreement.DIFFERS
     return Agreement.OPEN if not each or Agreement.OPEN in each else Agreement.AGREES
@@ -82,7 +82,7 @@ def _candidates(expectation: Expectation, verdict: Verdict) -> list[CandidateVer
 
 
 def _between(ratio: Estimate | None, low: float, high: float) -> Agreement:
-    """Tell whether a ratio lies in a range: agrees where its whole interval does, differs where none of it does."""
+    """Return AGREES if the whole interval of a ratio lies in a range, DIFFERS if none of it does, else OPEN."""
     if ratio is None or ratio.low is None or ratio.high is None:
         return Agreement.OPEN
     if low <= ratio.low and ratio.high <= high:
@@ -125,7 +125,7 @@ def _steadier(expectation: Expectation, _record: StudyRecord, verdict: Verdict, 
 
 
 def _below(mine: Estimate | None, its: Estimate) -> Agreement:
-    """Tell whether one figure lies below another: intervals that do not meet say so."""
+    """Return AGREES if the whole interval lies below the other one, DIFFERS if above it, else OPEN."""
     if mine is None or mine.low is None or mine.high is None or its.low is None or its.high is None:
         return Agreement.OPEN
     if mine.high < its.low:
@@ -164,7 +164,7 @@ def _chance(candidate: CandidateVerdict, verdict: Verdict) -> str:
 
 
 def _moves_up(expectation: Expectation, record: StudyRecord, verdict: Verdict, _why: Why) -> _Checked:
-    """Look at what each trial gains from the fewest threads to the most, as a ratio to what the baseline gains."""
+    """Compare each trial's gain from the fewest threads to the most with the baseline's gain."""
     levels = record.spec.workload.levels
     if len(levels) < 2:
         return _NOTHING
@@ -199,7 +199,7 @@ def _mean_above_p99(expectation: Expectation, record: StudyRecord, _verdict: Ver
 
 
 def _holds_for(each: Sequence[bool]) -> Agreement:
-    """Return what one trial each says: the same where it holds for all, something else where for none, else neither."""
+    """Return the agreement of single trials: AGREES if it holds for all, DIFFERS if for none, else OPEN."""
     if all(each):
         return Agreement.AGREES
     return Agreement.OPEN if any(each) else Agreement.DIFFERS

@@ -226,7 +226,7 @@ class Recipe(_Part):
 
 
 def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Return one table with another laid over it; tables within are laid over each other, all else is replaced."""
+    """Return two tables merged: nested tables are merged too, any other value of the second one wins."""
     merged = dict(below)
     for key, value in above.items():
         under = merged.get(key)

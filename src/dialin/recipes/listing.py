@@ -18,7 +18,7 @@ def in_short(name: str, recipe: Recipe, width: int) -> list[str]:
 
 
 def in_full(name: str, recipe: Recipe, width: int) -> list[str]:
-    """Return all that is told of a recipe."""
+    """Return a recipe with its source, figures, studies and scales, in lines."""
     return list(_in_full(name, recipe, width))
 
 

@@ -147,7 +147,7 @@ def latency(latencies: Mapping[str, Sequence[float]], style: Mapping[str, Style]
 
 
 def _middles(series: Sequence[Series]) -> str:
-    """Return the medians of trials, those of several numbers of threads each by itself; nothing where none ended well."""
+    """Return the medians of the trials, for each number of threads; empty if no trial completed."""
     medians_by_threads: dict[int, list[float]] = {}
     for one in series:
         for threads, box in one.boxes.items():

@@ -165,7 +165,6 @@ def _line(
 
 
 def _mark(figure: Any, series: Sequence[Series], along: str) -> None:
-    """Mark seconds that the host lost, trials that did not become steady, and those that failed."""
     lost = {"symbol": "triangle-down-open", "size": 8, "color": "var(--care)", "line": {"width": 1.5}}
     moving = {"symbol": "circle-open", "size": 9, "color": "var(--care)", "line": {"width": 2}}
     failed = {"symbol": "x", "size": 10, "color": "var(--bad)", "line": {"width": 1, "color": "var(--card)"}}

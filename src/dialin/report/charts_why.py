@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from dialin.model.why import Scaling, ScalingPoint, Usl, WaitSummary, Why
 from dialin.report import scaling_section, wait_groups
-from dialin.report.chart import Chart, axis, blank, error_bars, plain, safe
+from dialin.report.chart import Chart, axis, blank, error_bars, marked_line, pixels, plain, safe
 from dialin.report.style import Style
 from dialin.report.verdict_sentences import with_interval
 from dialin.report.wait_groups import Group, nanoseconds
@@ -122,19 +122,13 @@ def _distribution(one: WaitSummary, look: Style, dash: str) -> Any:
     seconds = _seconds(one)
     filled = [place for place, count in enumerate(one.histogram) if count]
     bins = range(filled[0], filled[-1] + 1) if filled else range(0)
-    return go.Scatter(
-        x=[2 ** (place + 0.5) for place in bins],
-        y=[one.histogram[place] / seconds or None for place in bins],
-        mode="lines+markers",
-        line={"color": look.colour, "width": 1.8, "dash": pixels(dash)},
-        marker={"symbol": look.symbol, "size": 6, "color": look.colour},
-        text=[
-            f"{safe(look.label)}: {one.histogram[place]:,} waits ({number(one.histogram[place] / seconds)}/s)<br>"
-            f"of {nanoseconds(2**place)} to {nanoseconds(2 ** (place + 1))}"
-            for place in bins
-        ],
-        hovertemplate="%{text}<extra></extra>",
-    )
+    hovers = [
+        f"{safe(look.label)}: {one.histogram[place]:,} waits ({number(one.histogram[place] / seconds)}/s)<br>"
+        f"of {nanoseconds(2**place)} to {nanoseconds(2 ** (place + 1))}"
+        for place in bins
+    ]
+    rates = [one.histogram[place] / seconds or None for place in bins]
+    return marked_line([2 ** (place + 0.5) for place in bins], rates, look, dash, hovers)
 
 
 def _decades(every: Sequence[WaitSummary]) -> list[int]:
@@ -150,8 +144,3 @@ def _seconds(one: WaitSummary) -> float:
 def _tick(length: int) -> str:
     power = min(3, (len(str(length)) - 1) // 3)
     return f"{length // 1000**power} {('ns', 'µs', 'ms', 's')[power]}"
-
-
-def pixels(dash: str) -> str:
-    """Return strokes and gaps as Plotly names them."""
-    return ",".join(f"{length}px" for length in dash.split()) or "solid"

@@ -12,8 +12,19 @@ import plotly.graph_objects as go
 from dialin.model.record import StudyRecord
 from dialin.model.trial import Purpose, Sample, TrialState
 from dialin.report import captions
-from dialin.report.chart import NARROW_LABEL, Chart, ChartToggle, axis, blank, label_margin, latency_axis, plain, safe
-from dialin.report.charts_why import dash_of, pixels
+from dialin.report.chart import (
+    NARROW_LABEL,
+    Chart,
+    ChartToggle,
+    axis,
+    blank,
+    label_margin,
+    latency_axis,
+    marked_line,
+    plain,
+    safe,
+)
+from dialin.report.charts_why import dash_of
 from dialin.report.load_units import units_in
 from dialin.report.style import Style
 from dialin.report.trial_series import Box, Series, boxes, by_threads, measured
@@ -116,21 +127,10 @@ def latency(record: StudyRecord, style: Mapping[str, Style]) -> Chart | None:
     for name, values in latencies.items():
         place = list(style).index(name)
         look, marked = style[name], shares[name]
-        figure.add_trace(
-            go.Scatter(
-                x=[_place(share) for share in marked],
-                y=[_at(values, share) for share in marked],
-                mode="lines+markers",
-                line={"color": look.colour, "width": 1.8, "dash": pixels(dash_of(place))},
-                marker={"symbol": look.symbol, "size": 6, "color": look.colour},
-                meta={"key": str(place)},
-                text=[
-                    f"{safe(look.label)}: {100 * share:g} % of seconds up to {number(_at(values, share))} ms"
-                    for share in marked
-                ],
-                hovertemplate="%{text}<extra></extra>",
-            )
-        )
+        hovers = [f"{safe(look.label)}: {100 * share:g} % of seconds up to {number(_at(values, share))} ms" for share in marked]
+        ends = [_at(values, share) for share in marked]
+        key = {"key": str(place)}
+        figure.add_trace(marked_line([_place(share) for share in marked], ends, look, dash_of(place), hovers, meta=key))
         switches.append(ChartToggle(str(place), look.label, look.label, look.colour, ()))
     text = captions.latency(latencies, style, percentile, threads)
     return Chart("latency", f"Latency by candidate, p{percentile} of each second", text, 320, plain(figure), switches=switches)

@@ -161,12 +161,12 @@ def render(record: StudyRecord, why: Why | None = None) -> str:
 
 @cache
 def _packed(library: str) -> str:
-    """Return the charts' library compressed, as text: the page's script unpacks it, and a report is half as large."""
+    """Return the charts' library gzipped and in base64, which halves the report; the page's script unpacks it."""
     return base64.b64encode(gzip.compress(library.encode(), 6, mtime=0)).decode()
 
 
 def _is_clean(trial: Trial) -> bool:
-    """Return whether nothing costly was watched, so that a trial's seconds can stand beside others."""
+    """Return whether no costly instrument ran, so that the seconds of the trial can be compared with others."""
     return trial.purpose is not Purpose.WAITS
 
 

@@ -49,7 +49,7 @@ class Remark:
 
 
 def tiles(record: StudyRecord, verdict: Verdict) -> list[Tile]:
-    """Return the figures that answer what it gains, how sure that is, how long it took, and what was compared."""
+    """Return the gain, how sure it is, how long the study took, and what it compared."""
     figure, gain = _gain(record, verdict)
     answers = [
         ("What it gains", figure, gain),
@@ -77,7 +77,7 @@ def remarks(verdict: Verdict) -> list[Remark]:
 
 
 def not_found(verdict: Verdict) -> str:
-    """Return what could have spoken against the verdict, was looked for, and is not there; nothing where nothing is left."""
+    """Return the sentence that names the problems that were looked for and not found; empty if all were found."""
     codes = {note.code for note in verdict.warnings}
     spoiled = {
         "other variables that differ": bool(verdict.confounds),
@@ -114,7 +114,7 @@ def rows(record: StudyRecord, verdict: Verdict, style: Mapping[str, Style]) -> l
 
 
 def _gain(record: StudyRecord, verdict: Verdict) -> tuple[str, str]:
-    """Return the gain, large, and its sentence: that of fresh trials where there are any, for choosing flatters the other."""
+    """Return the gain in figures and its sentence: of fresh trials if there are any, since choosing inflates a gain."""
     ratio = deciding(verdict.chosen, verdict)
     if verdict.confirmed:
         sentence = (
@@ -134,7 +134,7 @@ def _sure(verdict: Verdict) -> str:
 
 
 def _sureness(verdict: Verdict) -> str:
-    """Return what the figure of sureness is, and what could be told apart; the whole of it stands under how it was made."""
+    """Return what the figure of sureness means, and the smallest difference that can be detected."""
     best, within = verdict.chosen, exact_percent(verdict.worthwhile)
     text = "Confidence of all intervals of throughput and of ratios together."
     if verdict.verdict is Outcome.SAFE_CHOICE and best.probability is not None:

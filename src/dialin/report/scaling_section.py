@@ -49,7 +49,7 @@ def has_curve(why: Why) -> bool:
 
 
 def reading(why: Why, rate: int) -> str:
-    """Return what the curve's figures mean, or why there is none; empty where there are too few points. Rate 0 is none."""
+    """Return what the curve's figures mean, or why there is none; empty with too few points. A rate of 0 is none."""
     if has_curve(why):
         return CURVE
     return AT_A_RATE if rate else ""
@@ -85,7 +85,7 @@ def table(why: Why, labels: Mapping[str, str], curve_titles: Sequence[str]) -> l
 
 
 def description(why: Why, labels: Mapping[str, str], rate: str) -> str:
-    """Return the chart in words: who has the highest mean with few threads and with many, and where each curve peaks."""
+    """Return the chart in words: the highest mean with the fewest and with the most threads, and the peak of each curve."""
     counts = threads(why)
     parts = []
     for count in dict.fromkeys((counts[0], counts[-1])) if counts else ():
@@ -104,7 +104,7 @@ def description(why: Why, labels: Mapping[str, str], rate: str) -> str:
 
 
 def peak(usl: Usl, counts: Sequence[int]) -> str:
-    """Return the threads at which a curve is highest, as far as it can be said; beyond what was measured that is its word."""
+    """Return the threads at which a curve is highest; `beyond N` where that is far outside of what was measured."""
     if usl.peak is None:
         return "none"
     most = _FURTHEST * max(counts, default=1)

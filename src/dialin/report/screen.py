@@ -153,7 +153,7 @@ def _head(board: Board, spec: StudySpec, now: float, width: int) -> list[Text]:
 
 
 def _notice(board: Board, width: int) -> list[Text]:
-    """Return the line that stands all the time, broken where the terminal ends: a link that is cut off opens nothing."""
+    """Return the notice in lines of the width of the terminal: a link that is cut off opens nothing."""
     text = visible(board.notice)
     return [Text(text[begin : begin + width], style="dim") for begin in range(0, len(text), max(1, width))]
 

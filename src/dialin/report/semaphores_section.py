@@ -38,7 +38,7 @@ class SemaphoreLine:
 
 
 def candidates(why: Why, names: Sequence[str]) -> list[str]:
-    """Return the candidates that have such a figure, in the order of every table."""
+    """Return the candidates with figures of semaphores, in the order of the study."""
     figures_by_candidate = [one.waiting for one in why.semaphores.places]
     figures_by_candidate += [figures for one in why.semaphores.spins for figures in (one.spins, one.rounds, one.os_waits)]
     return [name for name in names if any(name in figures for figures in figures_by_candidate)]
@@ -50,7 +50,7 @@ def places(why: Why, names: Sequence[str]) -> list[SemaphoreLine]:
 
 
 def spins(why: Why, names: Sequence[str]) -> list[SemaphoreLine]:
-    """Return what threads did to get locks; what never happened is left out."""
+    """Return spins, rounds and OS waits by kind of lock; lines without any are left out."""
     lines: Iterable[tuple[str, Mapping[str, float]]] = (
         (f"{_KINDS.get(one.kind, visible(one.kind))}: {what}", figures)
         for one in why.semaphores.spins
@@ -60,7 +60,7 @@ def spins(why: Why, names: Sequence[str]) -> list[SemaphoreLine]:
 
 
 def notes(why: Why) -> list[str]:
-    """Return what servers do not tell of semaphores, a sentence each."""
+    """Return what servers do not report about semaphores, one sentence each."""
     return [visible(note) for note in why.semaphores.notes]
 
 

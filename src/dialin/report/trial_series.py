@@ -123,7 +123,7 @@ def _length(samples: Sequence[Sample]) -> int:
 
 
 def _by_the_clock(samples: Sequence[Sample], unit: Units) -> Sequence[Sample]:
-    """Return samples numbered by the seconds since the first began: runs take more of them than one, or less."""
+    """Return samples numbered by seconds since the first began: a run of a timed query is longer or shorter than one."""
     if not unit.by_run or not samples:
         return samples
     began = samples[0].at - samples[0].seconds

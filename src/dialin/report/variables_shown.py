@@ -42,9 +42,9 @@ class NotDefault:
 
 
 def differing(record: StudyRecord) -> list[Differing]:
-    """Return every variable that differed between candidates of one build, those that the study asked for first.
+    """Return every variable that differed between candidates of one build, those under test first.
 
-    What only tells instances apart, such as a port or a directory, is left out.
+    Variables that only identify an instance, such as a port or a directory, are left out.
     """
     labels, under_test = naming(record.spec).labels, record.spec.variables_under_test
     variables = []

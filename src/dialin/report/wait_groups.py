@@ -60,7 +60,7 @@ class Group:
 
 
 def groups(why: Why, names: Sequence[str]) -> list[Group]:
-    """Return the instruments, the largest total first; where an instrument has but one operation it is told once."""
+    """Return the instruments, the largest total first; one with a single operation has no table by operation."""
     by_instrument: dict[str, list[WaitSummary]] = {}
     for one in why.waits:
         by_instrument.setdefault(one.instrument, []).append(one)
@@ -76,7 +76,7 @@ def nanoseconds(value: float) -> str:
 
 
 def description(group: Group, labels: Mapping[str, str]) -> str:
-    """Return an instrument's waits in words: who waited most and who least, and where a few long waits make the mean."""
+    """Return an instrument's waits in words: the most and the least waiting, and where a few long waits dominate the mean."""
     ordered = sorted(group.every, key=lambda one: one.total_ms / one.count * one.per_second if one.count else 0.0, reverse=True)
     parts = [
         f"{role} with {labels[one.candidate]}: {number(one.per_second)} waits/s, mean {nanoseconds(one.mean_ns)}, "
@@ -110,7 +110,7 @@ class Collected:
 
 
 def collected(one: WaitTrial) -> Collected:
-    """Return what a trial collected, and what collecting cost it."""
+    """Return what a trial collected, and how much that slowed it down."""
     ticks = f" at {number(one.ticks_per_second / 1e6)} MHz" if one.ticks_per_second else ""
     return Collected(
         candidate=one.candidate,
@@ -125,7 +125,7 @@ def collected(one: WaitTrial) -> Collected:
 
 
 def notes(why: Why, labels: Mapping[str, str]) -> list[str]:
-    """Return what stood in the way of collecting, a sentence for each candidate and note."""
+    """Return what hindered the collection of waits, one sentence for each candidate and note."""
     return [f"With {labels[one.candidate]}: {visible(note)}." for one in why.wait_trials for note in one.notes]
 
 
