@@ -9,7 +9,7 @@ import math
 import re
 import shlex
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 NOTHING = "–"
@@ -173,6 +173,12 @@ def _escape(match: re.Match[str]) -> str:
     if code < 0x100:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def span(values: Sequence[float], show: Callable[[float], str]) -> str:
+    """Return the lowest and the highest value, `2 to 8`; one figure where both look alike."""
+    low, high = show(min(values)), show(max(values))
+    return low if low == high else f"{low} to {high}"
 
 
 def listed(names: Sequence[str]) -> str:

@@ -17,8 +17,8 @@ def asked(*words: str) -> Mapping[str, Any]:
     app, received = typer.Typer(), {}
 
     @app.command()
-    @study_flags.with_load_and_method
-    def command(*, shared: Mapping[str, Any]) -> None:
+    @study_flags.with_study_options
+    def command(*, shared: Mapping[str, Any], common: Mapping[str, Any]) -> None:
         received.update(shared)
 
     ended = CliRunner().invoke(app, list(words))

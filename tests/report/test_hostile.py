@@ -19,7 +19,7 @@ from dialin.dashboard.view import view
 from dialin.frames import samples_export
 from dialin.model.record import LogLine
 from dialin.model.verdict import Note, Verdict
-from dialin.report import html, json_documents, markdown
+from dialin.report import html, json_documents, markdown, markdown_text
 from dialin.report.files import recommendation
 from dialin.report.plain_lines import PlainLines
 from dialin.report.screen import LiveScreen, draw
@@ -190,13 +190,13 @@ def test_markdown_shows_it():
 
 
 def test_nobody_is_mentioned_and_no_issue_is_linked_on_a_code_host():
-    shown = unescape(markdown.prose("@everyone, (@team) and #12 of owner/name#34"))
+    shown = unescape(markdown_text.prose("@everyone, (@team) and #12 of owner/name#34"))
     assert not re.search(r"(?<!\w)@\w|#\d", shown)
 
 
 @pytest.mark.parametrize("site", ["http://evil.example", "https://evil.example/x?y", "www.evil.example"])
 def test_no_address_of_others_becomes_a_link_on_a_code_host(site):
-    shown = markdown.prose(f"see {site} now")
+    shown = markdown_text.prose(f"see {site} now")
     assert "://" not in shown
     assert "www." not in shown
     assert MarkdownIt("commonmark").render(shown).strip() == f"<p>see {site} now</p>"
@@ -204,7 +204,7 @@ def test_no_address_of_others_becomes_a_link_on_a_code_host(site):
 
 @pytest.mark.parametrize("text", ["- a", "+ a", "1. a", "12) a", "---", "===", "-", "# a", "> a", "* a", "    a", "`a"])
 def test_a_sentence_begins_no_list_no_heading_and_no_code(text):
-    assert MarkdownIt("commonmark").enable("table").render(markdown.prose(text)).startswith("<p>")
+    assert MarkdownIt("commonmark").enable("table").render(markdown_text.prose(text)).startswith("<p>")
 
 
 @pytest.mark.parametrize("width", [20, 40, 80, 200])

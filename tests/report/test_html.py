@@ -214,7 +214,7 @@ def test_the_most_candidates_still_look_different():
         for value in range(1, 50)
     )
     record = replace(example_studies.winner(), spec=spec.model_copy(update={"candidates": many, "baseline": "1"}))
-    looks = {(style.colour, style.symbol) for style in styles(record).values()}
+    looks = {(style.colour, style.symbol) for style in styles(record.spec).values()}
     assert len(looks) == 49
     assert all(f"--c{hue}:" in asset("report.css") for hue in range(1, HUES + 1))
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from dialin.report import html
-from dialin.report.html_why import shown
+from dialin.report.html_why import section
 from dialin.report.markup import asset
 from dialin.report.style import styles
 from fixtures import example_reasons, example_studies
@@ -52,9 +52,9 @@ def test_why_stands_between_the_candidates_and_the_charts_over_time():
 
 def test_three_reasons_stand_open_and_the_others_are_folded():
     record = example_studies.winner()
-    view = shown(record, example_reasons.full(record), styles(record))
-    assert [len(view.strongest), len(view.others)] == [3, 2]
-    assert view.others_summary == "1 room hardly used, 1 limit hit"
+    values, _ = section(record, example_reasons.full(record), styles(record.spec))
+    assert [len(values["strongest"]), len(values["others"])] == [3, 2]
+    assert values["others_summary"] == "1 room hardly used, 1 limit hit"
     assert "More: 1 room hardly used, 1 limit hit" in page_of("winner").words
 
 

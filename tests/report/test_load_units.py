@@ -7,7 +7,7 @@ from dialin.model.verdict import Estimate
 from dialin.model.workload import LoadTraits, Runs, WorkloadSpec
 from dialin.report import facts, html, load_units, markdown
 from dialin.report.figure_columns import columns
-from dialin.report.screen import PlainLines
+from dialin.report.plain_lines import PlainLines
 from dialin.report.trial_series import all_series
 from fixtures import example_studies
 from fixtures.event_replay import drive

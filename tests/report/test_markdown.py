@@ -4,7 +4,7 @@ import re
 from markdown_it import MarkdownIt
 
 from dialin.apply.option_file import Change
-from dialin.report import markdown
+from dialin.report import markdown, markdown_text
 from dialin.report.figure_columns import columns
 from fixtures import example_studies
 
@@ -61,21 +61,21 @@ def test_hostile_text_is_text():
 
 
 def test_a_log_cannot_end_its_code_block():
-    block = markdown.fenced("a\n```\n<script>")
+    block = markdown_text.fenced("a\n```\n<script>")
     assert block == "````\na\n```\n<script>\n````"
 
 
 def test_nobody_is_mentioned_and_nothing_is_emphasised():
     text = "@all see #12, _this_ and `that` *now* but keep innodb_io_capacity"
-    assert as_html(markdown.prose(text)).strip().replace("\u2060", "") == f"<p>{text}</p>"
-    assert as_html(markdown.prose("__init__ a__b __c d__ e_f")).strip() == "<p>__init__ a__b __c d__ e_f</p>"
-    assert "@all" not in markdown.prose(text)
-    assert "innodb_io_capacity" in markdown.prose(text)
+    assert as_html(markdown_text.prose(text)).strip().replace("\u2060", "") == f"<p>{text}</p>"
+    assert as_html(markdown_text.prose("__init__ a__b __c d__ e_f")).strip() == "<p>__init__ a__b __c d__ e_f</p>"
+    assert "@all" not in markdown_text.prose(text)
+    assert "innodb_io_capacity" in markdown_text.prose(text)
 
 
 def test_the_line_that_folds_refers_to_nothing_and_mentions_nobody():
     told = "see #12, o/r#3, @all: it's <b> & \u2060#4"
-    line = markdown.folded(told, "").splitlines()[0]
+    line = markdown_text.folded(told, "").splitlines()[0]
     shown = html.unescape(line.removeprefix("<details><summary>").removesuffix("</summary>"))
     assert shown == "see #\u206012, o/r#\u20603, @\u2060all: it's <b> & \\u2060#\u20604"
     assert "<b>" not in line

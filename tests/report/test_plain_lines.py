@@ -5,7 +5,7 @@ import pytest
 
 from dialin.model.trial import Purpose
 from dialin.report import trial_series
-from dialin.report.screen import PlainLines
+from dialin.report.plain_lines import PlainLines
 from dialin.text import number
 from fixtures import example_studies
 from fixtures.event_replay import drive

@@ -16,18 +16,18 @@ LIMITS = {
 
 def ordered(changed: Sequence[Change]) -> list[Change]:
     """Return changes in an order in which no value is cut to a limit that is about to be moved out of its way."""
-    found = list(changed)
-    names = [item.name for item in found]
+    items = list(changed)
+    names = [item.name for item in items]
     for limited, limit in LIMITS.items():
         if limited not in names or limit not in names:
             continue
         low, high = names.index(limited), names.index(limit)
-        value, before = (None if each is None else as_number(each) for each in (found[high].value, found[high].before))
+        value, before = (None if each is None else as_number(each) for each in (items[high].value, items[high].before))
         is_raised = value is None or before is None or value >= before
         if is_raised == (low < high):
-            found[low], found[high] = found[high], found[low]
-            names = [item.name for item in found]
-    return found
+            items[low], items[high] = items[high], items[low]
+            names = [item.name for item in items]
+    return items
 
 
 def together(names: Sequence[str]) -> list[str]:

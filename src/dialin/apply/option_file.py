@@ -89,7 +89,7 @@ def render(record: StudyRecord, comments: Comments) -> str:
 
 
 def warnings(verdict: Verdict) -> list[str]:
-    """Return what whoever applies the recommendation gives up."""
+    """Return a warning for each recommended variable that weakens durability."""
     weaker = verdict.chosen.weaker_durability
     return [f"CAREFUL: {variable} as below gives up durability: {loses(variable)}." for variable in weaker]
 

@@ -54,22 +54,22 @@ class Statements:
 
 
 def statements(record: StudyRecord) -> list[Statements]:
-    """Return what brings a running server from the baseline to what is recommended, in an order that fits."""
+    """Return the statements for a running server that change the baseline to the recommendation, in a safe order."""
     verdict = record.verdict
     changed = option_file.changes(record)
     if verdict is None or not changed:
         return []
     server = verdict.chosen.server
     persists, known, there = _persists(server), _known(record, server), _there(record, verdict.recommended_candidate)
-    found = [_statements(item, persists=persists, known=known, there=there) for item in limiting_pairs.ordered(changed)]
-    names = {one.name for one in found if one.do}
-    return [replace(one, notes=[*one.notes, limiting_pairs.alone(one.name, names)]) if one.do else one for one in found]
+    items = [_statements(item, persists=persists, known=known, there=there) for item in limiting_pairs.ordered(changed)]
+    names = {one.name for one in items if one.do}
+    return [replace(one, notes=[*one.notes, limiting_pairs.alone(one.name, names)]) if one.do else one for one in items]
 
 
 def render(record: StudyRecord, comments: Comments) -> str | None:
     """Return `recommended.sql`; None where no statement can set what is recommended, or nothing is."""
-    found = statements(record)
-    done = [line for one in found for line in one.do]
+    items = statements(record)
+    done = [line for one in items for line in one.do]
     if not done or record.verdict is None:
         return None
     server = record.verdict.chosen.server
@@ -79,7 +79,7 @@ def render(record: StudyRecord, comments: Comments) -> str | None:
         *option_file.warnings(record.verdict),
         f"For {server}. {_lasts(server)} undo.sql takes it back.",
     ]
-    names = limiting_pairs.together([one.name for one in found if one.do])
+    names = limiting_pairs.together([one.name for one in items if one.do])
     lines = [
         *_comments(head),
         "",
@@ -87,7 +87,7 @@ def render(record: StudyRecord, comments: Comments) -> str | None:
         *_shown(names, persists=_persists(server)),
         *_session(done),
     ]
-    for one in found:
+    for one in items:
         lines += ["", *_comments(one.notes), *one.do]
     lines += ["", *_comments(["What is in force now."]), _in_force(names)]
     return "\n".join(lines) + "\n"
@@ -95,10 +95,10 @@ def render(record: StudyRecord, comments: Comments) -> str | None:
 
 def render_undo(record: StudyRecord) -> str | None:
     """Return `undo.sql`; None where there is nothing to take back."""
-    found = [one for one in statements(record) if one.do][::-1]
-    if not found or record.verdict is None:
+    items = [one for one in statements(record) if one.do][::-1]
+    if not items or record.verdict is None:
         return None
-    undone = [line for one in found for line in (*one.undo, *one.offered)]
+    undone = [line for one in items for line in (*one.undo, *one.offered)]
     head = [
         f"Written by dialin {record.dialin_version} from the study {record.directory}",
         "Takes back what recommended.sql did. Values are those of the study's baseline: where recommended.sql printed others, "
@@ -110,28 +110,28 @@ def render_undo(record: StudyRecord) -> str | None:
             "RESET PERSIST takes out older values, too: what recommended.sql printed under PERSISTED is to be set again."
         )
     lines = [*_comments(head), *_session(undone)]
-    for one in found:
+    for one in items:
         lines += ["", *_comments(one.undo_notes), *one.undo, *(f"-- {line}" for line in one.offered)]
-    lines += ["", *_comments(["What is in force now."]), _in_force(limiting_pairs.together([one.name for one in found]))]
+    lines += ["", *_comments(["What is in force now."]), _in_force(limiting_pairs.together([one.name for one in items]))]
     return "\n".join(lines) + "\n"
 
 
 def files_sentence(record: StudyRecord) -> str:
     """Return the sentence that names the files beside a report; nothing where nothing is to be set."""
-    found = statements(record)
-    if not found or record.verdict is None:
+    items = statements(record)
+    if not items or record.verdict is None:
         return ""
     lines = "recommended.cnf has the lines for the option file"
-    if not any(one.do for one in found):
+    if not any(one.do for one in items):
         return f"{lines}; no statement can set this in a running server."
     return f"{lines}, recommended.sql the statements for a running server ({_lasting(record)}); undo.sql takes these back."
 
 
 def _lasting(record: StudyRecord) -> str:
-    found = [line for one in statements(record) for line in one.do]
-    if any(line.startswith(_Way.AT_START.value) for line in found):
+    lines = [line for one in statements(record) for line in one.do]
+    if any(line.startswith(_Way.AT_START.value) for line in lines):
         return "in force after its next start"
-    return "they last" if any(line.startswith(_Way.PERSIST.value) for line in found) else "until it stops"
+    return "they last" if any(line.startswith(_Way.PERSIST.value) for line in lines) else "until it stops"
 
 
 def _lasts(server: str) -> str:
@@ -145,7 +145,7 @@ def _lasts(server: str) -> str:
 
 
 def _persists(server: str) -> bool:
-    """Tell whether a build knows SET PERSIST; one that is not known is taken for one that does not."""
+    """Return whether a build knows SET PERSIST; an unknown build does not."""
     try:
         build = BuildReference.parse(server)
     except ValueError:
@@ -161,7 +161,7 @@ def _known(record: StudyRecord, server: str) -> Mapping[str, Variable]:
 
 
 def _there(record: StudyRecord, candidate: str) -> Mapping[str, str]:
-    """Return the variables that the recommended candidate's server reported; empty where no trial tells."""
+    """Return the variables that the recommended candidate's server reported; empty if no trial has them."""
     return next((trial.in_force for trial in record.trials if trial.candidate == candidate and trial.in_force), {})
 
 
@@ -195,7 +195,7 @@ def _statements(item: Change, *, persists: bool, known: Mapping[str, Variable], 
 
 
 def _given_back(name: str, way: _Way, reset: Sequence[str], again: Sequence[str]) -> Statements:
-    """Return what lets the server's own default hold again, where the baseline alone sets a variable."""
+    """Return the statements for a variable that only the baseline sets: the server's default is to hold again."""
     do = [*reset, *([] if way is _Way.AT_START else [f"SET GLOBAL {name} = DEFAULT;"])]
     note = f"{name}: the server's own default is to hold. Remove the line that sets it from the option file, too."
     undo_note = f"{name}: put its line back into the option file, too."
@@ -203,8 +203,8 @@ def _given_back(name: str, way: _Way, reset: Sequence[str], again: Sequence[str]
 
 
 def _notes(item: Change, name: str, way: _Way, value: str, variable: Variable) -> list[str]:
-    whose = "the study's baseline ran with" if item.reported else "was"
-    was = "" if item.before is None else f" ({whose} {visible(item.before)})"
+    source = "the study's baseline ran with" if item.reported else "was"
+    was = "" if item.before is None else f" ({source} {visible(item.before)})"
     if way is _Way.AT_START:
         return [f"{name}{was}: only a start can set it, so it is in force after the next one."]
     if way is _Way.PERSIST and variable.dynamic is None:
@@ -252,8 +252,8 @@ def _literal(value: Value, kind: Kind) -> str | None:
 
 def _session(lines: Sequence[str]) -> list[str]:
     text = "".join(lines)
-    found = [*([] if text.isascii() else [_LETTERS]), *([_PLAIN_QUOTES] if "\\" in text else [])]
-    return ["", *found] if found else []
+    session = [*([] if text.isascii() else [_LETTERS]), *([_PLAIN_QUOTES] if "\\" in text else [])]
+    return ["", *session] if session else []
 
 
 def _shown(names: Sequence[str], *, persists: bool) -> list[str]:

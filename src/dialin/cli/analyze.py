@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from dialin.errors import ExitCode, UserError
+from dialin.cli.exit_codes import exit_code
+from dialin.errors import UserError
 from dialin.model.setting import share_of
 from dialin.model.study import Goal
 
@@ -66,7 +67,6 @@ def analyze(
     from dialin.logs.assignment import AssignmentRule
     from dialin.logs.log_folder import load
     from dialin.logs.sibling_files import read_options
-    from dialin.model.verdict import Outcome
     from dialin.report import json_documents
     from dialin.report.terminal_analysis import print_analysis
 
@@ -88,7 +88,7 @@ def analyze(
         typer.echo(json_documents.render(analysis), nl=False)
     else:
         print_analysis(analysis, Console(highlight=False))
-    raise typer.Exit(ExitCode.NO_VERDICT if analysis.verdict is Outcome.UNRESOLVED else ExitCode.VERDICT)
+    raise typer.Exit(exit_code(analysis.verdict))
 
 
 def _share(option: str, text: str, low: float, high: float) -> float:

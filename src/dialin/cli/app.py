@@ -106,7 +106,7 @@ def _print_error(text: str) -> None:
 
 
 def _flush_or_discard() -> None:
-    """Flush standard output; what it cannot take was reported, and would fail once more when Python ends."""
+    """Flush standard output; an error was reported already, and would occur again when Python ends."""
     try:
         sys.stdout.flush()
     except OSError:

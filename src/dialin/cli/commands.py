@@ -73,8 +73,8 @@ def _command(name: str) -> Any:
     part = getattr(import_module(f"dialin.cli.{entry.module}"), name)
     if isinstance(part, typer.Typer):
         group = typer.main.get_command(part)
-        for own in TIDYING_SERVERS & set(group.commands):  # type: ignore[attr-defined]  # a group has commands
-            _tidy_before(group.commands[own])  # type: ignore[attr-defined]
+        for subcommand in TIDYING_SERVERS & set(group.commands):  # type: ignore[attr-defined]  # a group has commands
+            _tidy_before(group.commands[subcommand])  # type: ignore[attr-defined]
         return group
     alone = typer.Typer(add_completion=False)
     alone.command(name)(part)
@@ -85,12 +85,7 @@ def _command(name: str) -> Any:
 
 
 def _tidy_before(command: Any, *, servers: bool = True) -> None:
-    """Have a command tidy before it runs, which is after its options were read and help was given.
-
-    Args:
-        command: it.
-        servers: whether attached servers that were left changed are put back, too.
-    """
+    """Have a command tidy before it runs, which is after its options were read and help was given."""
     invoke = command.invoke
 
     def tidied(context: Any) -> Any:

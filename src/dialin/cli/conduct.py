@@ -16,12 +16,13 @@ import typer
 from rich.console import Console
 
 from dialin.cli.console import errors, say
+from dialin.cli.exit_codes import exit_code
 from dialin.clock import SystemClock
 from dialin.dashboard import page_process
 from dialin.errors import DialinError, ExitCode, InterruptedStudyError, UserError
 from dialin.evidence.why_verdict import explain
 from dialin.model.progress import Watcher
-from dialin.model.verdict import Outcome, Verdict
+from dialin.model.verdict import Verdict
 from dialin.paths import Home
 from dialin.preflight.attached import Permission
 from dialin.preflight.check_study import check_question, check_resume
@@ -29,7 +30,8 @@ from dialin.preflight.checked import CheckedStudy
 from dialin.question.options import StudyOptions
 from dialin.race.lifecycle import begin, resume
 from dialin.report import files, json_documents
-from dialin.report.screen import LiveScreen, PlainLines
+from dialin.report.plain_lines import PlainLines
+from dialin.report.screen import LiveScreen
 from dialin.report.terminal import print_verdict
 from dialin.store import read_only
 from dialin.store.lock import FILE as LOCK
@@ -52,17 +54,10 @@ def conduct(
 ) -> ExitCode:
     """Check a question, ask whether to begin, run the study, and show its verdict.
 
-    Args:
-        question: what was asked for.
-        directory: what paths in it are relative to.
-        permission: what may be done to a server that dialin did not start.
-        name: what the study's directory is named after, where none was given.
-        out: the study's directory.
-        json: print `verdict.json` alone.
-        yes: begin without asking.
-        watch: serve it as a live page.
+    Paths in the question are relative to `directory`. The study is written to `out`, else to a new directory with `name` in its
+    own name.
     """
-    where = out or Path(f"dialin-{name}-{datetime.now().astimezone():%Y%m%d-%H%M%S}")
+    where = out or new_directory(name)
     check_writable(where)
     if where.is_dir() and any(path.name != LOCK for path in where.iterdir()):
         remedy = f"Resume it ({_resume(where)}), or name another --out" if (where / STUDY).is_file() else "Name another --out"
@@ -75,6 +70,11 @@ def conduct(
         return ExitCode.NO_VERDICT
     command = without_secrets(shlex.join(["dialin", *sys.argv[1:]]))
     return finish(where, lambda watcher: begin(ready, where, workshop, watcher, command), json=json, watch=watch)
+
+
+def new_directory(name: str) -> Path:
+    """Return the directory of a study for which the user named none: it is below the current one and begins now."""
+    return Path(f"dialin-{name}-{datetime.now().astimezone():%Y%m%d-%H%M%S}")
 
 
 def check_writable(directory: Path) -> None:
@@ -102,14 +102,8 @@ def go_on(
 ) -> ExitCode:
     """Check that a study can go on, ask where it changes a server that is not dialin's, and run it to its verdict.
 
-    Args:
-        directory: the study's.
-        permission: what may be done to a server that dialin did not start.
-        minutes: a new budget for the whole study.
-        confirm: measure the choice afresh against the baseline, also where that was not asked for before.
-        json: print `verdict.json` alone.
-        yes: go on without asking.
-        watch: serve it as a live page.
+    `minutes` is a new budget for the whole study, None to keep it. `confirm` adds fresh trials of the choice, also where the
+    study did not ask for them.
     """
     workshop = Tools.open(say)
     ready = check_resume(directory, workshop, minutes=minutes, confirm=confirm, permission=permission)
@@ -169,11 +163,8 @@ def finish(directory: Path, run: Callable[[Watcher], Verdict], *, json: bool, wa
 def perform(directory: Path, run: Callable[[Watcher], Verdict], go_on_with: str | None = None, *, watch: bool = False) -> None:
     """Run a study under a screen; its verdict is not printed, and reports are written only where it does not end well.
 
-    Args:
-        directory: the study's.
-        run: runs it.
-        go_on_with: the command that goes on where it stood; `dialin resume` unless told.
-        watch: serve it as a live page, by a process that outlives it.
+    `go_on_with` is the command that resumes it, by default `dialin resume`. `watch` serves a live page, from a process that
+    outlives the study.
 
     Raises:
         InterruptedStudyError: the user stopped it; what was measured is safe.
@@ -202,7 +193,7 @@ def _resume(directory: Path) -> str:
 
 
 def _warn_of_changes() -> None:
-    """Say which attached servers this command could not put back; the screen that told of it is gone."""
+    """Name the attached servers that could not be restored; the screen that showed it is gone."""
     home = Home.of()
     if not any(home.undo.glob("*.json")):
         return
@@ -219,7 +210,7 @@ def show(directory: Path, *, json: bool) -> ExitCode:
     Raises:
         UserError: there is no such study, or its reports cannot be written; the verdict is printed before they are.
     """
-    record = read_only.read(directory, lambda store: store.read())
+    record = read_only.read(directory, Store.read)
     why = explain(record)
     if json and record.verdict is not None:
         typer.echo(json_documents.render_verdict(record.verdict), nl=False)
@@ -229,12 +220,11 @@ def show(directory: Path, *, json: bool) -> ExitCode:
     say(f"Report: {(directory / 'report.html').absolute()}")
     if record.verdict is None:
         say(f"There is no verdict yet. Go on with it: {_resume(directory)}")
-        return ExitCode.NO_VERDICT
-    return ExitCode.NO_VERDICT if record.verdict.verdict is Outcome.UNRESOLVED else ExitCode.VERDICT
+    return exit_code(record.verdict.verdict if record.verdict else None)
 
 
 def _write_reports(directory: Path) -> None:
-    """Write what reports can be written after a failure; the failure is what the user must see, who may not want to wait."""
+    """Write the reports that can be written after a failure; a further error must not hide that failure."""
     with suppress(DialinError, KeyboardInterrupt), Store.open(directory) as store:
         record = store.read()
         files.write_all(record, directory, explain(record))
@@ -242,9 +232,9 @@ def _write_reports(directory: Path) -> None:
 
 @contextmanager
 def _page(directory: Path, *, wanted: bool) -> Iterator[str]:
-    """Serve the study as a live page where that is wanted; yields its link, else nothing.
+    """Serve the study as a live page if wanted; yields its link, else an empty string.
 
-    The page outlives the study, so that it shows how it ended; where there is no study after all it is ended at once.
+    The page outlives the study, so that it shows how it ended; if no study begins, the page ends at once.
     """
     if not wanted:
         yield ""
@@ -278,7 +268,7 @@ def _stopping_cleanly() -> Iterator[None]:
 
     From the first of the three on SIGTERM and SIGHUP do nothing, so that being told twice cuts no tidying short; Ctrl-C does.
     """
-    told = [signal.SIGTERM, signal.SIGHUP]
+    signals = [signal.SIGTERM, signal.SIGHUP]
 
     def nothing(_number: int, _frame: FrameType | None) -> None:
         """Not SIG_IGN, which what is started while tidying would inherit."""
@@ -289,8 +279,8 @@ def _stopping_cleanly() -> Iterator[None]:
         raise KeyboardInterrupt
 
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a shell has what it starts in the background ignore it
-        told.append(signal.SIGINT)
-    before = {number: signal.signal(number, stop) for number in told}
+        signals.append(signal.SIGINT)
+    before = {number: signal.signal(number, stop) for number in signals}
     try:
         yield
     finally:

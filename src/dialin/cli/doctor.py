@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.text import Text
 
 from dialin.cli.study_flags import pairs
 from dialin.errors import ExitCode, UserError
 from dialin.model.fitness import Finding, Severity
 from dialin.paths import Home
-from dialin.text import ascii_only, counted, wrapped
+from dialin.report.terminal_page import Page
+from dialin.text import counted
 from dialin.workloads.kinds import default_help
 from dialin.workloads.load_request import DEFAULT_THREADS
 
@@ -107,7 +107,7 @@ def doctor(
 
 
 def _place(asked: Path | None) -> Path:
-    """Return the directory to look at: dialin's own, or what is there of the way to it."""
+    """Return the directory to examine: the given one, else dialin's own or its nearest parent that exists."""
     if asked is None:
         root = Home.of().root
         return next(path for path in (root, *root.parents) if path.is_dir())
@@ -117,7 +117,7 @@ def _place(asked: Path | None) -> Path:
 
 
 def _usual_study() -> int:
-    """Return the bytes that a study takes of which nothing is said: the prepared data, and the copy of a trial."""
+    """Return the bytes that a study with default options takes: the prepared data, and the copy of a trial."""
     from dialin.datasets.prepare import BLANK_SIZE
     from dialin.model.workload import WorkloadSpec
     from dialin.workloads.kinds import make_workload
@@ -136,7 +136,7 @@ def _data(facts: Facts, findings: Sequence[Finding], unknown: Sequence[str], *, 
 
 def _print(findings: Sequence[Finding], unknown: Sequence[str], console: Console) -> None:
     bad, notice, good = ([each for each in findings if each.severity is severity] for severity in _STYLES)
-    page = _Page(console)
+    page = Page(console)
     if bad:
         page.text(f"Not fit to measure: {_subjects(bad)}. Mend that first.", "bold red")
     elif notice:
@@ -144,13 +144,14 @@ def _print(findings: Sequence[Finding], unknown: Sequence[str], console: Console
     else:
         page.text("Fit to measure.", "bold green")
     for finding in bad + notice:
-        console.print()
+        page.gap()
         page.labelled(f"{finding.severity}:", f"{finding.subject}: {finding.observed}", _STYLES[finding.severity])
         page.text(finding.effect, indent="  ")
         page.text(finding.remedy, indent="  ")
-        page.command(finding.command)
+        if finding.command:
+            page.copyable(f"    {finding.command}")
     if good:
-        console.print()
+        page.gap()
     for finding in good:
         page.labelled(f"{finding.severity}:", f"{finding.subject}: {finding.observed}", _STYLES[finding.severity])
     if unknown:
@@ -159,29 +160,3 @@ def _print(findings: Sequence[Finding], unknown: Sequence[str], console: Console
 
 def _subjects(findings: Sequence[Finding]) -> str:
     return ", ".join(finding.subject for finding in findings)
-
-
-class _Page:
-    """A console that is given finished text only: no markup, nothing that its encoding lacks."""
-
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._width = max(20, console.width)
-
-    def _fit(self, text: str) -> str:
-        return ascii_only(text) if self._console.options.ascii_only else text
-
-    def text(self, text: str, style: str = "", indent: str = "") -> None:
-        for line in wrapped(self._fit(text), self._width, indent=indent, hanging=indent):
-            self._console.print(Text(line, style=style), soft_wrap=True)
-
-    def labelled(self, label: str, text: str, style: str) -> None:
-        first, *rest = wrapped(f"{label} {self._fit(text)}", self._width, hanging="  ")
-        self._console.print(Text.assemble((label, style), first[len(label) :]), soft_wrap=True)
-        for line in rest:
-            self._console.print(Text(line), soft_wrap=True)
-
-    def command(self, line: str) -> None:
-        """Print a line to copy, which may be wider than the terminal."""
-        if line:
-            self._console.print(Text(f"    {self._fit(line)}", style="bold"), soft_wrap=True)

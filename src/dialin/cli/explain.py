@@ -6,9 +6,8 @@ from typing import Annotated
 
 import typer
 
+from dialin.cli.exit_codes import exit_code
 from dialin.cli.studies import Directory
-from dialin.errors import ExitCode
-from dialin.model.verdict import Outcome
 
 
 def explain(
@@ -34,5 +33,4 @@ def explain(
         typer.echo(json_documents.render(why), nl=False)
     else:
         print_why(record, why, Console(highlight=False))
-    verdict = record.verdict
-    raise typer.Exit(ExitCode.NO_VERDICT if verdict is None or verdict.verdict is Outcome.UNRESOLVED else ExitCode.VERDICT)
+    raise typer.Exit(exit_code(record.verdict.verdict if record.verdict else None))

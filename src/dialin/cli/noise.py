@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from dialin.cli.conduct import conduct
+from dialin.cli.conduct import conduct, new_directory
 from dialin.cli.study_flags import spelled
 from dialin.errors import ExitCode
 from dialin.model.record import StudyRecord
@@ -25,25 +24,20 @@ from dialin.verdict.elimination import racing
 
 
 def measure_noise(asked: Mapping[str, Any], *, out: Path | None, json: bool) -> ExitCode:
-    """Run the study and print the noise.
-
-    Args:
-        asked: keys as a study file has them.
-        out: the study's directory.
-        json: print `verdict.json` alone.
+    """Run the study and print the noise; `asked` has the keys of a study file.
 
     Returns:
         `NO_VERDICT` where one setting came out as different from itself, or there are too few trials.
     """
     question = study_file.question(asked, spelled=spelled, remedy="See: dialin doctor --help")
-    where = out or Path(f"dialin-noise-{datetime.now().astimezone():%Y%m%d-%H%M%S}")
+    where = out or new_directory("noise")
     conduct(question, Path.cwd(), NOTHING, name="noise", out=where, json=json, yes=True)
     with Store.open(where) as store:
         record = store.read()
     known = machine_noise.of_study(record)
     if not json:
         _print(record, known, Console(highlight=False))
-    fooled = record.verdict is None or any(found.state is CandidateState.LOSES for found in record.verdict.candidates)
+    fooled = record.verdict is None or any(candidate.state is CandidateState.LOSES for candidate in record.verdict.candidates)
     return ExitCode.NO_VERDICT if fooled or known is None else ExitCode.VERDICT
 
 
@@ -55,17 +49,17 @@ def _print(record: StudyRecord, known: machine_noise.Known | None, console: Cons
     done = [trial for trial in racing(record.trials) if Step.MEASURE in trial.steps]
     seconds = sum(trial.steps[Step.MEASURE] for trial in done) / len(done)
     overhead = sum(sum(trial.steps.values()) for trial in done) / len(done) - seconds
-    found = known.noise
+    noise = known.noise
     console.print(
-        f"\nNoise floor: a trial of {seconds:.0f} s varies by {percent(found.of_trial(seconds))} within its block: "
-        f"{percent(found.between)} from one trial to the next (starts, drift), however long it measures, and "
-        f"{percent(found.second / seconds**0.5)} because it holds {seconds:.0f} s only.",
+        f"\nNoise floor: a trial of {seconds:.0f} s varies by {percent(noise.of_trial(seconds))} within its block: "
+        f"{percent(noise.between)} from one trial to the next (starts, drift), however long it measures, and "
+        f"{percent(noise.second / seconds**0.5)} because it holds {seconds:.0f} s only.",
         soft_wrap=False,
     )
     table = Table(title="What budgets tell apart here, four times out of five", title_justify="left")
     for heading in ("budget", "2 candidates", "4 candidates", "8 candidates"):
         table.add_column(heading, justify="left" if heading == "budget" else "right")
-    for row in machine_noise.budgets(found, overhead, seconds, spec.confidence, spec.worthwhile):
+    for row in machine_noise.budgets(noise, overhead, seconds, spec.confidence, spec.worthwhile):
         table.add_row(*row)
     console.print(table)
     console.print("Later studies with this load reckon with it.")

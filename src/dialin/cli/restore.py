@@ -59,11 +59,7 @@ def restore(
 
 
 def tidy_up(*, attached: bool = True) -> None:
-    """End what an earlier dialin of this machine left behind, and put back what it left changed.
-
-    Args:
-        attached: whether attached servers are put back, too.
-    """
+    """End the servers that a dead dialin of this machine left running, and restore the attached ones that it left changed."""
     home = Home.of()
     for orphan in Ledger(home.ledger).end_orphans():
         if not orphan.keep:
@@ -87,8 +83,8 @@ def restore_orphans(home: Home, environment: Mapping[str, str], say: Callable[[s
     for entry in log.orphans():
         fault = _restore(log, entry, environment, say, None, quick=True)
         if fault is not None:
-            told = f"{fault}" if entry.at_start and fault.remedy else f"{fault.what.rstrip('.')}. Try again: dialin restore"
-            say(f"Not restored: {told}; give it up: dialin restore --forget {entry.id}")
+            reason = f"{fault}" if entry.at_start and fault.remedy else f"{fault.what.rstrip('.')}. Try again: dialin restore"
+            say(f"Not restored: {reason}; give it up: dialin restore --forget {entry.id}")
 
 
 def _restore(
@@ -100,7 +96,7 @@ def _restore(
     *,
     quick: bool = False,
 ) -> DialinError | None:
-    """Put one server back, and say what was done; returns what stood in the way."""
+    """Restore one server and print what was done; returns the error if that failed."""
     from dialin.clock import SystemClock
     from dialin.servers.attached.undo import find_attached
 

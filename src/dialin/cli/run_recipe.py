@@ -6,7 +6,6 @@ import functools
 import json
 import shlex
 from collections.abc import Sequence
-from datetime import datetime
 from pathlib import Path
 
 import typer
@@ -37,22 +36,13 @@ def run_recipe(
 
     What an earlier run finished in the same directory is not run again.
 
-    Args:
-        name: of the recipe.
-        scale: how large.
-        permission: what may be done to a server that dialin did not start; a recipe starts its own.
-        out: where its studies are written.
-        as_json: print a list alone, of each study its name, directory and verdict.
-        yes: begin without asking.
-        watch: serve each study as a live page.
-
     Raises:
         UserError: a study cannot be run as it is; nothing was started.
         DialinError: a study failed; those before it are finished.
     """
     recipe = library.find(name)
     permission.refuse_for_sandboxes()
-    base = out or Path(f"dialin-{name}-{scale}-{datetime.now().astimezone():%Y%m%d-%H%M%S}")
+    base = out or conduct.new_directory(f"{name}-{scale}")
     conduct.check_writable(base)
     command = shlex.join(["dialin", "run", f"{library.PREFIX}{name}", "--scale", scale, "--out", str(base)])
     workshop = Tools.open(say)
@@ -101,7 +91,7 @@ def _read(place: StudyPlace) -> tuple[StudyRecord, Why]:
 
 def _as_json(verdicts: Sequence[tuple[StudyPlace, Verdict]]) -> str:
     """Return the verdicts as a list; nothing in it acts on a terminal, for all beyond printable ASCII is escaped."""
-    told = [
+    documents = [
         {
             "study": place.study.name,
             "directory": str(place.directory),
@@ -109,4 +99,4 @@ def _as_json(verdicts: Sequence[tuple[StudyPlace, Verdict]]) -> str:
         }
         for place, verdict in verdicts
     ]
-    return json.dumps(told, indent=2).replace("\x7f", "\\u007f")
+    return json.dumps(documents, indent=2).replace("\x7f", "\\u007f")

@@ -37,13 +37,13 @@ def _list(context: typer.Context) -> None:
         return
     workshop = Tools.open(say)
     console = Console(highlight=False)
-    found = builds.discover(workshop.home, os.environ)
-    width = max((len(build.id) for build in found), default=0)
-    for build in found:
+    installed = builds.discover(workshop.home, os.environ)
+    width = max((len(build.id) for build in installed), default=0)
+    for build in installed:
         console.print(f"{build.id:<{width}}  {escape(build.origin)}: {escape(str(build.binary))}", soft_wrap=True)
-    if not found:
+    if not installed:
         console.print("No MySQL or MariaDB was found on this machine.")
-    there = [row_of(BuildReference(build.flavour, build.version)) for build in found]
+    there = [row_of(BuildReference(build.flavour, build.version)) for build in installed]
     missing = [entry for entry in INSTALLABLE if entry not in there]
     if missing:
         console.print("\nCan be installed (dialin servers install BUILD):")

@@ -41,7 +41,7 @@ Confirm = Annotated[
 ]
 
 
-@given.with_load_and_method
+@given.with_study_options
 def sweep(
     *,
     variables: Annotated[
@@ -50,16 +50,8 @@ def sweep(
             metavar="VARIABLE=V1,V2,...", help="A variable with the values to compare; several make every combination."
         ),
     ],
-    server: given.Servers = None,
-    fixed: given.Set = None,
-    baseline: given.Baseline = None,
-    out: given.Out = None,
-    json: given.Json = False,
-    yes: given.Yes = False,
-    watch: given.Watch = False,
-    restart_command: given.RestartCommand = None,
-    live: given.Live = False,
     shared: Mapping[str, Any],
+    common: Mapping[str, Any],
 ) -> None:
     """Find the best value of a variable under load.
 
@@ -87,27 +79,17 @@ def sweep(
         if name.strip() in swept:
             raise UserError(f"{name.strip()} is swept twice", "Give all its values in one place")
         swept[name.strip()] = [parse_value(value) for value in values.split(",") if value.strip()]
-    asked = {**shared, "sweep": swept, "server": list(server or []), "set": given.pairs(fixed, "--set")}
-    permission = _permission(restart_command, live=live)
-    _conduct(asked, baseline, "-".join(swept), permission, out=out, json=json, yes=yes, watch=watch)
+    _conduct({**shared, "sweep": swept}, "-".join(swept), **common)
 
 
-@given.with_load_and_method
+@given.with_study_options
 def compare(
     *,
     option_files: Annotated[
         list[Path] | None, typer.Argument(metavar="A.cnf B.cnf ...", help="Whole option files to compare.")
     ] = None,
-    server: given.Servers = None,
-    fixed: given.Set = None,
-    baseline: given.Baseline = None,
-    out: given.Out = None,
-    json: given.Json = False,
-    yes: given.Yes = False,
-    watch: given.Watch = False,
-    restart_command: given.RestartCommand = None,
-    live: given.Live = False,
     shared: Mapping[str, Any],
+    common: Mapping[str, Any],
 ) -> None:
     """Compare whole option files, or builds, or both.
 
@@ -118,16 +100,9 @@ def compare(
 
     dialin compare --server mysql@9.7 --server mariadb@10.11
     """
-    if not option_files and len(server or []) < 2:
+    if not option_files and len(common["server"] or []) < 2:
         raise UserError("There is nothing to compare", "Name option files, or give --server twice")
-    asked = {
-        **shared,
-        "compare": [str(path) for path in option_files or []],
-        "server": list(server or []),
-        "set": given.pairs(fixed, "--set"),
-    }
-    permission = _permission(restart_command, live=live)
-    _conduct(asked, baseline, "compare", permission, out=out, json=json, yes=yes, watch=watch)
+    _conduct({**shared, "compare": [str(path) for path in option_files or []]}, "compare", **common)
 
 
 def _permission(restart_command: str | None, *, live: bool) -> Permission:
@@ -137,22 +112,24 @@ def _permission(restart_command: str | None, *, live: bool) -> Permission:
 
 
 def _conduct(
-    asked: dict[str, Any],
-    baseline: str | None,
+    asked: Mapping[str, Any],
     name: str,
-    permission: Permission,
     *,
-    out: Path | None,
-    json: bool,
-    yes: bool,
-    watch: bool,
+    server: list[str] | None,
+    fixed: list[str] | None,
+    baseline: str | None,
+    restart_command: str | None,
+    live: bool,
+    **how: Any,
 ) -> None:
+    """Check the options and run the study; `how` has `out`, `json`, `yes` and `watch`."""
     from dialin.cli.conduct import conduct
 
+    keys = {**asked, "server": server or [], "set": given.pairs(fixed, "--set")}
     if baseline is not None:
-        asked["baseline"] = baseline
-    question = check_options(asked, spelled=given.spelled, remedy="See --help")
-    raise typer.Exit(conduct(question, Path.cwd(), permission, name=name, out=out, json=json, yes=yes, watch=watch))
+        keys["baseline"] = baseline
+    question = check_options(keys, spelled=given.spelled, remedy="See --help")
+    raise typer.Exit(conduct(question, Path.cwd(), _permission(restart_command, live=live), name=name, **how))
 
 
 def run(

@@ -1,4 +1,4 @@
-"""The options that `sweep` and `compare` share: the keys of a study file, with the same names, defaults and words."""
+"""The options that `sweep` and `compare` share; those of a study file have the same names, defaults and words as its keys."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def spelled(key: str) -> str:
 
 
 def _parameters() -> list[inspect.Parameter]:
-    """Return the options of a study as parameters; words, defaults and panels are those of its fields."""
+    """Return the options of a study as parameters; help, defaults and panels are those of its fields."""
     fields = StudyOptions.model_fields.items()
     panels = {name: panel for name, field in fields for panel in field.metadata if isinstance(panel, Panel)}
     order = list(dict.fromkeys((ATTACHED, LOAD, METHOD, WHY, MACHINE)))
@@ -80,7 +80,7 @@ def _parameter(name: str, panel: Panel) -> inspect.Parameter:
 
 
 def _as_typed(field: FieldInfo) -> tuple[Any, Any]:
-    """Return the type and the default of an option as a user types it: text where several spellings are read."""
+    """Return the type and the default of an option on the command line: text where several spellings are allowed."""
     if get_origin(field.annotation) is dict:
         return list[str] | None, None
     is_text = any(isinstance(each, BeforeValidator) for each in field.metadata) or get_origin(field.annotation) is Literal
@@ -92,30 +92,48 @@ def _as_typed(field: FieldInfo) -> tuple[Any, Any]:
 
 
 def _nested(annotation: Any) -> list[Any]:
-    """Return the metadata of the members of a union."""
     return [each for member in get_args(annotation) for each in getattr(member, "__metadata__", ())]
 
 
-def with_load_and_method(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the shared options; it receives them as one mapping, `shared`, under their study-file names.
+def _common(
+    *,
+    server: Servers = None,
+    fixed: Set = None,
+    baseline: Baseline = None,
+    out: Out = None,
+    json: Json = False,
+    yes: Yes = False,
+    watch: Watch = False,
+    restart_command: RestartCommand = None,
+    live: Live = False,
+) -> None:
+    """Define the options beside those of the load and the method: only the signature is used."""
 
-    typer reads a command's options from its signature, so one is put together here instead of being written out twice.
+
+def with_study_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of a study.
+
+    It receives those of the load and the method as one mapping, `shared`, under their study-file names, and the others as
+    `common`, under the names of their parameters. typer reads a command's options from its signature, so one is put together
+    here instead of being written out twice.
     """
     shared = _parameters()
-    own = [
+    common = inspect.signature(_common, eval_str=True).parameters
+    arguments = [
         parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-        for parameter in inspect.signature(command, eval_str=True).parameters.values()
-        if parameter.name != "shared"
+        for name, parameter in inspect.signature(command, eval_str=True).parameters.items()
+        if name not in ("shared", "common")
     ]
 
     def wrapped(**given: Any) -> None:
         options = {parameter.name.replace("_", "-"): given.pop(parameter.name) for parameter in shared}
         options["workload-options"] = pairs(options["workload-options"], "--workload-option")
-        command(**given, shared={name: value for name, value in options.items() if value is not None})
+        others = {name: given.pop(name) for name in common}
+        command(**given, shared={name: value for name, value in options.items() if value is not None}, common=others)
 
     wrapped.__name__ = command.__name__
     wrapped.__doc__ = command.__doc__
-    signature = inspect.Signature([*own, *shared])
+    signature = inspect.Signature([*arguments, *common.values(), *shared])
     wrapped.__signature__ = signature  # type: ignore[attr-defined]
     wrapped.__annotations__ = {name: parameter.annotation for name, parameter in signature.parameters.items()}
     return wrapped
@@ -127,12 +145,12 @@ def pairs(texts: Sequence[str] | None, option: str) -> dict[str, Any]:
     Raises:
         UserError: one is not of that form, or a name comes twice.
     """
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for text in texts or ():
         name, equals, value = (part.strip() for part in text.partition("="))
         if not equals or not name or not value:
             raise UserError(f"{option} {text}: this is not NAME=VALUE", f"Write it like {option} name=value")
-        if name in found:
+        if name in values:
             raise UserError(f"{option} names {name} twice", "Give each name one value")
-        found[name] = parse_value(value)
-    return found
+        values[name] = parse_value(value)
+    return values

@@ -55,8 +55,8 @@ def variables(
     others = [build for build in installed if build.id != chosen.id]
     if pattern is not None and (name := _name_on(pattern, catalogue)):
         _explain(name, catalogue, [] if server else others, workshop, json=json)
-    elif found := explanation.matching(pattern, catalogue):
-        _list(found, catalogue.build_id, json=json)
+    elif variables := explanation.matching(pattern, catalogue):
+        _list(variables, catalogue.build_id, json=json)
     elif not server and (asked := _elsewhere(pattern or "", others, workshop)):
         _explain(asked, catalogue, others, workshop, json=json)
     elif _is_pattern(pattern or ""):
@@ -77,19 +77,19 @@ def _name_on(pattern: str, catalogue: Catalogue) -> str | None:
 
 
 def _elsewhere(pattern: str, others: Sequence[Build], workshop: Tools) -> str | None:
-    """Return the variable that a name stands for on the first of other builds that has it."""
+    """Return the variable of that name on the first other build that has it."""
     return next((name for each in _catalogues(others, workshop) if (name := _name_on(pattern, each))), None)
 
 
 def _catalogues(wanted: Sequence[Build], workshop: Tools) -> list[Catalogue]:
-    """Return what builds tell; one that does not start has nothing to tell, which is said."""
-    found: dict[str, Catalogue] = {}
+    """Return the catalogues of builds; one that does not start is left out with a message."""
+    by_id: dict[str, Catalogue] = {}
     for build in wanted:
         try:
-            found.setdefault(build.id, workshop.catalogue(build))
+            by_id.setdefault(build.id, workshop.catalogue(build))
         except ServerError as error:
             say(f"{build.id} is left out: {error.what}")
-    return list(found.values())
+    return list(by_id.values())
 
 
 def _asking(workshop: Tools, build: Build) -> Callable[[], Catalogue]:
@@ -97,25 +97,25 @@ def _asking(workshop: Tools, build: Build) -> Callable[[], Catalogue]:
 
 
 def _explain(name: str, catalogue: Catalogue, others: Sequence[Build], workshop: Tools, *, json: bool) -> None:
-    told = explanation.explain(name, [catalogue, *_catalogues(others, workshop)])
+    explained = explanation.explain(name, [catalogue, *_catalogues(others, workshop)])
     if json:
-        _print_json(told.facts())
+        _print_json(explained.facts())
         return
     console = Console(highlight=False)
-    console.print(Text(told.name, style="bold"))
+    console.print(Text(explained.name, style="bold"))
     if console.is_terminal:
-        console.print(_grid(told))
+        console.print(_grid(explained))
         return
-    for line in told.lines:
+    for line in explained.lines:
         for part in line.text.split("\n"):
             console.print(Text(f"{line.label}: {visible(part)}{_source(line.source)}"), soft_wrap=True)
 
 
-def _grid(told: Explanation) -> Table:
+def _grid(explained: Explanation) -> Table:
     grid = Table.grid(padding=(0, 2))
     grid.add_column(no_wrap=True, style="dim")
     grid.add_column(overflow="fold")
-    for line in told.lines:
+    for line in explained.lines:
         text = Text("\n".join(visible(part) for part in line.text.split("\n")))
         grid.add_row(line.label, text.append(_source(line.source), style="dim"))
     return grid
@@ -125,9 +125,9 @@ def _source(source: str) -> str:
     return f" ({source})" if source else ""
 
 
-def _list(found: Sequence[Variable], build_id: str, *, json: bool) -> None:
+def _list(variables: Sequence[Variable], build_id: str, *, json: bool) -> None:
     if json:
-        _print_json({"build": build_id, "variables": [explanation.facts(variable) for variable in found]})
+        _print_json({"build": build_id, "variables": [explanation.facts(variable) for variable in variables]})
         return
     rows = [
         (
@@ -136,7 +136,7 @@ def _list(found: Sequence[Variable], build_id: str, *, json: bool) -> None:
             explanation.when_changed(variable),
             visible(explanation.range_of(variable, short=True)),
         )
-        for variable in found
+        for variable in variables
     ]
     console = Console(highlight=False)
     name, default, takes = _widths(rows, console.width) if console.is_terminal else _widths(rows, None)
@@ -145,13 +145,13 @@ def _list(found: Sequence[Variable], build_id: str, *, json: bool) -> None:
         style = "bold" if console.is_terminal and index == 0 else ""
         console.print(Text(_GAP.join(filter(None, cells)).rstrip(), style=style), soft_wrap=True)
     if console.is_terminal:
-        console.print(Text(f"{counted(len(found), 'variable')} of {build_id}", style="dim"))
+        console.print(Text(f"{counted(len(variables), 'variable')} of {build_id}", style="dim"))
 
 
 def _widths(rows: Sequence[tuple[str, ...]], width: int | None) -> tuple[int, int, int | None]:
-    """Return how wide name, default and what is taken may be; 0 leaves a column out, None cuts nothing from it.
+    """Return the widths of name, default and range: 0 leaves a column out, None cuts nothing.
 
-    Where lines are not for a terminal of some width nothing is cut: the few defaults that are long push their own line aside.
+    Without a terminal nothing is cut: a long default pushes the rest of its line aside.
     """
     name, default = (max(len(row[column]) for row in (_TITLES, *rows)) for column in (0, 1))
     default = min(default, _LONGEST_DEFAULT)
@@ -166,7 +166,7 @@ def _widths(rows: Sequence[tuple[str, ...]], width: int | None) -> tuple[int, in
 
 
 def _cell(text: str, width: int | None) -> str:
-    """Return text in a column, cut to it; a negative width is that of the column alone, None that of the text."""
+    """Return text cut and padded to a width; a negative width only pads, None leaves it as it is."""
     if width is None:
         return text
     return f"{text:<{-width}}" if width < 0 else f"{shorten(text, width):<{width}}"

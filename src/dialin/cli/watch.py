@@ -85,7 +85,7 @@ def watch(
 
 @contextmanager
 def _in_a_browser(link: str) -> Iterator[None]:
-    """Open a link in a browser, by a file that leads on to it: everybody here can read what a program was started with."""
+    """Open a link in a browser, through a file that redirects: the arguments of a process are readable by all users."""
     from dialin.dashboard.guard import leads_on
 
     descriptor, name = tempfile.mkstemp(prefix="dialin-watch-", suffix=".html")  # for nobody else to read

@@ -42,23 +42,23 @@ class Access:
         return self._tokens[-1]
 
     def spend(self, token: str) -> str | None:
-        """Take a link's token, which is of no more use then; returns what its browser keeps, None for a wrong one."""
-        found = _among(token, self._tokens)
-        if found is None:
+        """Use up a link's token; returns the secret for its browser's cookie, None for an unknown token."""
+        known = _among(token, self._tokens)
+        if known is None:
             return None
-        self._tokens.remove(found)
+        self._tokens.remove(known)
         self._viewers.append(self._fresh())
         return self._viewers[-1]
 
     def knows(self, secret: str) -> bool:
-        """Return whether a browser opened a link before."""
+        """Return whether a secret is that of a browser that opened a link."""
         return _among(secret, self._viewers) is not None
 
 
 def _among(given: str, known: Iterable[str]) -> str | None:
-    """Return the secret that was given where it is known; how long it takes tells nothing of the others."""
-    found = None
+    """Return the known secret that equals the given one, in constant time."""
+    match = None
     for one in tuple(known):
         if hmac.compare_digest(one.encode(), given.encode("utf-8", "replace")):
-            found = one
-    return found
+            match = one
+    return match

@@ -74,10 +74,10 @@ class Follower:
     def holder(self) -> Holder | None:
         """Return who runs the study; None where nobody does, only checks whether it could go on, or where it cannot be told."""
         try:
-            found = self._holder(self.directory)
+            holder = self._holder(self.directory)
         except OSError:
             return None
-        return None if found is None or found.only_checks else found
+        return None if holder is None or holder.only_checks else holder
 
     def look(self) -> Snapshot:
         """Return the study as it stands now; where nothing was written since, hardly anything is read."""
@@ -107,7 +107,7 @@ class Follower:
 
     def report(self) -> Body:
         """Return the study's report as it stands now; this takes longer, and nothing of `look` is touched."""
-        record = read_only.read(self.directory, lambda own: own.read())
+        record = read_only.read(self.directory, Store.read)
         return body(record, explain(record))
 
     def forget(self) -> None:
@@ -151,4 +151,4 @@ def check(directory: Path) -> None:
     """Raise UserError where there is no study to follow, or it cannot be read."""
     if not directory.is_dir():
         raise UserError(f"There is no directory {directory}", "Name the directory that a study was written to (its --out)")
-    read_only.read(directory, lambda own: own.spec)
+    read_only.read(directory, lambda study: study.spec)

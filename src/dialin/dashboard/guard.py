@@ -113,7 +113,7 @@ class Guard:
         await (answer or self._app)(scope, receive, send_guarded)
 
     def _answer(self, request: Request) -> Response | None:
-        """Return what is answered in place of the page; None where the request may pass."""
+        """Return the refusal or redirect of a request; None where the request may pass."""
         if not self._served.is_named_by(request.headers.get("host", "")):
             return _refused(_OTHER_HOST)
         if not request.url.path.startswith(self._root):
@@ -150,6 +150,6 @@ def _refused(words: str) -> Response:
 
 
 def _is_own(headers: Headers) -> bool:
-    """Return whether the page itself sends this: a browser tells of every POST where it comes from."""
+    """Return whether the page itself sent a POST: browsers give the origin of each."""
     origin, host = headers.get("origin", ""), headers.get("host", "")
     return bool(host) and origin.partition("://")[2].lower() == host.lower()

@@ -93,7 +93,7 @@ class Hub:
         self._publish()
 
     async def look(self) -> None:
-        """Look at the study once, and tell the viewers what is new."""
+        """Read the study once, and send its viewers what has changed."""
         try:
             self._snapshot = await asyncio.to_thread(self._follower.look)
             self._make_report(self._snapshot)
@@ -129,7 +129,7 @@ class Hub:
         self._wanted.set()
 
     def stop_now(self) -> bool:
-        """Tell the study to stop at once; False where nobody runs it who could be told. It is told once only."""
+        """Stop the study at once, and only once; False where it has no process that can be stopped."""
         holder = self._follower.holder()
         if holder is None:
             return False
@@ -144,9 +144,9 @@ class Hub:
     def _say(self, trouble: str) -> None:
         directory, stopping = self._follower.directory, self._stopped is not None and self._follower.holder() == self._stopped
         now, number = self._clock.now(), self._number
-        told = view(self._snapshot, directory, now, stopping=stopping, report=number, trouble=trouble).encode()
-        if told != self._live:
-            self._live = told
+        live = view(self._snapshot, directory, now, stopping=stopping, report=number, trouble=trouble).encode()
+        if live != self._live:
+            self._live = live
             self._publish()
 
     def _report_error(self, error: Exception) -> None:
@@ -162,7 +162,7 @@ class Hub:
         self._news = asyncio.Event()
 
     def _make_report(self, snapshot: Snapshot) -> None:
-        """Begin to make the report anew where it would be another one; one at a time, beside everything else."""
+        """Begin to make a new report if the study has changed; only one is made at a time."""
         if not snapshot.key or snapshot.key == self._key or (self._making is not None and not self._making.done()):
             return
         if snapshot.state is State.RUNNING and self._clock.monotonic() < self._rests_until:
@@ -186,8 +186,8 @@ class Hub:
     def _written(self, number: int) -> tuple[bytes, float]:
         began = self._cpu()
         made = self._follower.report()
-        told = {"number": number, "title": made.title, "main": made.main, "data": made.data}
-        return json.dumps(told, separators=(",", ":"), allow_nan=False).encode(), self._cpu() - began
+        report = {"number": number, "title": made.title, "main": made.main, "data": made.data}
+        return json.dumps(report, separators=(",", ":"), allow_nan=False).encode(), self._cpu() - began
 
     def _end_where_alone(self) -> None:
         if self._alone is None:

@@ -89,7 +89,7 @@ def _text(path: str, text: Callable[[], str], kind: str) -> Route:
 
 
 async def _asked(request: Request) -> Any:
-    """Return what a request says in JSON; None where it says nothing that can be read."""
+    """Return the JSON of a request; None where it is not valid."""
     said = b""
     async for piece in request.stream():
         said += piece

@@ -55,8 +55,8 @@ class Place:
     @property
     def served(self) -> Served:
         """Under which names the page is served."""
-        own = {self.host, socket.gethostname(), socket.getfqdn()} if not self.is_loopback else {self.host}
-        return Served(frozenset(name.lower() for name in own), any_address=self.is_wildcard)
+        names = {self.host, socket.gethostname(), socket.getfqdn()} if not self.is_loopback else {self.host}
+        return Served(frozenset(name.lower() for name in names), any_address=self.is_wildcard)
 
 
 def listen(host: str, port: int) -> tuple[socket.socket, Place]:

@@ -10,13 +10,12 @@ from typing import Any
 
 from dialin.dashboard.follow import Snapshot
 from dialin.dashboard.study_state import State, resume_command, text_of
-from dialin.model.progress import Standing
 from dialin.model.study import StudySpec
 from dialin.model.trial import Sample, Step
-from dialin.report.board import Board
+from dialin.report.board import Board, newest_figures, study_title
 from dialin.report.load_units import Units, units
-from dialin.report.style import looks
-from dialin.report.verdict_sentences import lost, naming
+from dialin.report.style import styles
+from dialin.report.verdict_sentences import naming
 from dialin.text import about, change, clock_time, counted, duration, number, visible
 
 _DRAWN = (State.RUNNING, State.DEAD)
@@ -28,7 +27,7 @@ def view(snapshot: Snapshot, directory: Path, now: float, *, stopping: bool = Fa
     text = text_of(state, snapshot.progress, board.verdict)
     minutes = board.spec.minutes if board.spec else 0.0
     command = resume_command(state, board.verdict, shlex.join(["dialin", "resume", str(directory)]), minutes)
-    found: dict[str, Any] = {
+    page: dict[str, Any] = {
         "state": state,
         "name": "Stopping" if stopping else text.name,
         "sentence": visible(text.sentence),
@@ -44,20 +43,18 @@ def view(snapshot: Snapshot, directory: Path, now: float, *, stopping: bool = Fa
     }
     if board.spec is not None:
         unit = units(board.spec.workload)
-        found |= _what(board.spec) | {
+        page |= _what(board.spec) | {
             "rows": _rows(board, board.spec),
             "unit": unit.title,
         }
         if state in _DRAWN:
-            found |= _when(board, now, running=state is State.RUNNING) | {"chart": _chart(board.seconds, board.spec, unit)}
-    return json.dumps(found, separators=(",", ":"), allow_nan=False)
+            page |= _when(board, now, running=state is State.RUNNING) | {"chart": _chart(board.seconds, board.spec, unit)}
+    return json.dumps(page, separators=(",", ":"), allow_nan=False)
 
 
 def _what(spec: StudySpec) -> dict[str, Any]:
-    asked = ", ".join(spec.variables_under_test) or "builds"
-    servers = ", ".join(dict.fromkeys(candidate.server for candidate in spec.candidates))
     return {
-        "what": visible(f"{asked} on {servers}"),
+        "what": study_title(spec),
         "load": visible(spec.workload.describe()),
         "subject": naming(spec).subject or "candidate",
     }
@@ -77,9 +74,9 @@ def _when(board: Board, now: float, *, running: bool) -> dict[str, Any]:
 
 
 def _rows(board: Board, spec: StudySpec) -> list[dict[str, Any]]:
-    look, rows = looks(spec), []
+    look, rows = styles(spec), []
     for candidate in spec.candidates:
-        standing = board.standings.get(candidate.name, Standing(0, 0, None, None))
+        standing = board.standing(candidate.name)
         base = candidate.name == spec.baseline
         rows.append(
             {
@@ -100,16 +97,8 @@ def _rows(board: Board, spec: StudySpec) -> list[dict[str, Any]]:
 def _chart(samples: Sequence[Sample], spec: StudySpec, unit: Units) -> dict[str, Any]:
     if not samples:
         return {"x": [], "rate": [], "latency": [], "warm": 0, "lost": [], "words": "", "about": "", "titles": ["", ""]}
-    newest = samples[-1]
     by_time = not unit.by_run
     latency = f"p{spec.workload.percentile} latency, ms" if by_time else f"seconds per {unit.one}"
-    took = (
-        f"p{spec.workload.percentile} {number(newest.latency_ms)} ms" if by_time else f"{number(newest.seconds)} s/{unit.one}"
-    )
-    gone = sum(sample.lost for sample in samples)
-    said = [f"{number(newest.tps)} {unit.rate}", took]
-    said += [f"{number(newest.errors)} errors/s"] if newest.errors else []
-    said += [lost(gone)] if gone else []
     rates = [sample.tps for sample in samples]
     warm = sum(sample.step is Step.WARM_UP for sample in samples)
     grey = " Grey: the warm-up, which is not measured." if warm else ""
@@ -119,7 +108,7 @@ def _chart(samples: Sequence[Sample], spec: StudySpec, unit: Units) -> dict[str,
         "latency": [round(sample.latency_ms if by_time else sample.seconds, 3) for sample in samples],
         "warm": warm,
         "lost": [index for index, sample in enumerate(samples) if sample.lost],
-        "words": ", ".join(said),
+        "words": ", ".join(newest_figures(samples, spec.workload)),
         "about": f"The last {counted(len(samples), unit.one)}: {number(min(rates))} to {number(max(rates))} {unit.rate}.{grey}",
         "titles": [unit.rate, latency, f"{unit.one}s of the trial"],
     }

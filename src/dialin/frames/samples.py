@@ -37,7 +37,7 @@ def _owners(trials: Mapping[int, Trial]) -> pl.DataFrame:
 
 def _with_trials(piece: pl.DataFrame, owners: pl.DataFrame) -> pl.DataFrame:
     kinds = columns.schema(columns.SAMPLES)
-    found = (
+    joined = (
         piece.with_columns(pl.col("trial").cast(kinds["trial"]))
         .join(owners, on="trial", how="inner", maintain_order="left")
         .with_columns(
@@ -46,7 +46,7 @@ def _with_trials(piece: pl.DataFrame, owners: pl.DataFrame) -> pl.DataFrame:
             _lost().alias("lost"),
         )
     )
-    return found.select(pl.col(name).cast(kind) for name, kind in kinds.items())
+    return joined.select(pl.col(name).cast(kind) for name, kind in kinds.items())
 
 
 def _lost() -> pl.Expr:

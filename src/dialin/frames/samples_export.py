@@ -88,9 +88,9 @@ def cell(text: str) -> str:
 
 
 def _write_parquet(store: Store, stream: BinaryIO) -> int:
-    found = samples.whole(samples.pieces(store))
-    found.write_parquet(stream, compression="zstd")
-    return found.height
+    whole = samples.whole(samples.pieces(store))
+    whole.write_parquet(stream, compression="zstd")
+    return whole.height
 
 
 def _plain(piece: pl.DataFrame) -> pl.DataFrame:
@@ -100,7 +100,7 @@ def _plain(piece: pl.DataFrame) -> pl.DataFrame:
 
 @contextmanager
 def _as_os_errors() -> Iterator[None]:
-    """Tell of what files bring about, a full disk above all, as an error of the system."""
+    """Raise errors of polars, such as on a full disk, as OSError."""
     try:
         yield
     except pl.exceptions.PolarsError as error:

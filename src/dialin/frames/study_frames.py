@@ -41,7 +41,7 @@ class Study:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self._signature: object = None
-        self._kept: dict[str, Any] = {}
+        self._cache: dict[str, Any] = {}
         self._record()
 
     @property
@@ -152,7 +152,7 @@ class Study:
         """Return what the columns of a frame are, with their units."""
         if name not in columns.EVERY:
             raise UserError(f"There is no frame {name}", f"There are {', '.join(columns.EVERY)}")
-        rows = [(column, columns.kind(told), told.meaning) for column, told in columns.EVERY[name].items()]
+        rows = [(column, columns.kind(column_of), column_of.meaning) for column, column_of in columns.EVERY[name].items()]
         return pl.DataFrame(rows, schema=["column", "holds", "meaning"], orient="row")
 
     def __repr__(self) -> str:
@@ -162,8 +162,8 @@ class Study:
         except DialinError as error:
             return f"{title}: {error}"
         states = Counter(trial.state for trial in record.trials)
-        told = ", ".join(f"{count} {state}" for state, count in states.items())
-        trials = counted(len(record.trials), "trial") + (f" ({told})" if told else "")
+        states_text = ", ".join(f"{count} {state}" for state, count in states.items())
+        trials = counted(len(record.trials), "trial") + (f" ({states_text})" if states_text else "")
         *frames, _ = columns.EVERY
         return "\n".join(
             [
@@ -178,19 +178,19 @@ class Study:
 
     def _frame(self, name: str, made: Callable[[StudyRecord], pl.DataFrame]) -> pl.DataFrame:
         record = self._record()
-        if name not in self._kept:
-            self._kept[name] = made(record)
-        return cast("pl.DataFrame", self._kept[name]).clone()
+        if name not in self._cache:
+            self._cache[name] = made(record)
+        return cast("pl.DataFrame", self._cache[name]).clone()
 
     def _record(self) -> StudyRecord:
         return self._once("record", lambda store: store.read(samples=False))
 
     def _once(self, name: str, ask: Callable[[Store], Read]) -> Read:
-        """Return what a question finds; it is asked again once the study has been written to."""
+        """Return the answer to a question, cached until the study is written to."""
         signature = read_only.signature(self.directory)
         if signature != self._signature:
-            self._kept.clear()
-        if name not in self._kept:
-            self._kept[name] = read_only.read(self.directory, ask)
+            self._cache.clear()
+        if name not in self._cache:
+            self._cache[name] = read_only.read(self.directory, ask)
         self._signature = signature
-        return cast("Read", self._kept[name])
+        return cast("Read", self._cache[name])

@@ -51,9 +51,9 @@ def candidates(spec: StudySpec, trials: Sequence[Trial]) -> pl.DataFrame:
         )
         for one in spec.candidates
     ]
-    found = frame(columns.CANDIDATES, rows)
+    table = frame(columns.CANDIDATES, rows)
     free = [name for name in spec.variables_under_test if name not in columns.CANDIDATES]
-    return found.with_columns(_values(name, [one.setting.get(name) for one in spec.candidates]) for name in free)
+    return table.with_columns(_values(name, [one.setting.get(name) for one in spec.candidates]) for name in free)
 
 
 def _values(name: str, values: Sequence[Value | None]) -> pl.Series:

@@ -96,8 +96,8 @@ def _scanned(of: Columns, trials: Sequence[Trial], directory: Path, made: Sequen
     for trial in trials:
         path = directory / series.file_name(trial.id)
         if path.is_file():
-            whose: dict[str, Any] = dict(zip(("trial", "block", "candidate", "purpose"), of_trial(trial), strict=True))
-            told = [pl.lit(value).alias(name) for name, value in whose.items()]
-            lazy = pl.scan_parquet(path).with_columns(*told, *made)
+            values: dict[str, Any] = dict(zip(("trial", "block", "candidate", "purpose"), of_trial(trial), strict=True))
+            labels = [pl.lit(value).alias(name) for name, value in values.items()]
+            lazy = pl.scan_parquet(path).with_columns(*labels, *made)
             parts.append(lazy.select(pl.col(name).cast(kind) for name, kind in columns.schema(of).items()))
     return pl.concat(parts)

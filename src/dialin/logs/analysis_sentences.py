@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from dialin.logs.cells import Cells, claims, interval, ratio_range
+from dialin.logs.cells import Cells, claims
 from dialin.model.analysis import CandidateAnalysis
 from dialin.model.study import Goal
 from dialin.model.verdict import CandidateState, Note, Outcome
+from dialin.report.verdict_sentences import change_or_no_interval
 from dialin.stats.runs import Standings
-from dialin.text import exact_percent, listed, number
+from dialin.text import change, exact_percent, listed, number, span
 
 MEASURE = {Goal.THROUGHPUT: "throughput", Goal.STABILITY: "steadiness", Goal.LATENCY: "latency"}
 """What a goal is about."""
@@ -30,14 +31,8 @@ def headline(
 ) -> str:
     """Return the verdict in one sentence.
 
-    Args:
-        goal: what decides.
-        standings: what was found.
-        candidates: what their runs say.
-        baseline: the candidate that others are measured against.
-        cells: the cells of the comparison.
-        barred: pairs of which nothing is claimed, since one ran after the other.
-        failing: which candidates had more failed transactions than another.
+    Nothing is claimed of the `barred` pairs, since one ran after the other. `failing` are the notes of candidates of which more
+    transactions failed than of another.
     """
     measure, names, by = MEASURE[goal], list(standings.states), {one.name: one for one in candidates}
     if standings.outcome is Outcome.WINNER:
@@ -56,13 +51,9 @@ def headline(
 
 
 def reason(standings: Standings, worthwhile: float, proposals: Sequence[tuple[str, tuple[str, ...]]], *, by_cell: bool) -> str:
-    """Return what to make of the verdict, or what to do next; how to name candidates comes first where nobody did.
+    """Return what limits the verdict, or what to do next; first of all how to name candidates, if nobody named them.
 
-    Args:
-        standings: what was found.
-        worthwhile: the smallest relative difference that matters.
-        proposals: expressions that name candidates, with the candidates that they find, the best first.
-        by_cell: whether the better candidate depends on the cell.
+    `proposals` are expressions that name candidates, with the candidates that they find, the best first.
     """
     if standings.outcome is Outcome.UNRESOLVED:
         worse = [name for name, state in standings.states.items() if state is CandidateState.LOSES]
@@ -101,28 +92,25 @@ def _gain(goal: Goal, winner: CandidateAnalysis, baseline: str) -> str:
     levels = ""
     if goal is Goal.THROUGHPUT and winner.tps and winner.baseline_tps is not None:
         levels = f"{number(winner.baseline_tps)} → {number(winner.tps.mean)} tps, "
-    return f": {levels}{interval(winner.goal_ratio)}{_FIGURE[goal]} against {baseline}"
+    return f": {levels}{change_or_no_interval(winner.goal_ratio)}{_FIGURE[goal]} against {baseline}"
 
 
 def _varying(cells: Cells, name: str, baseline: str) -> str:
-    """Return the range of a ratio over cells, where it differs between them by more than chance."""
     if not cells.comparison.depends_on_cell(name, baseline):
         return ""
     return f"; it depends on the cell, {_range(cells, name, baseline)}"
 
 
 def _failed(name: str, failing: Sequence[Note]) -> str:
-    """Return that more of a winner's transactions failed, where they did."""
     return ", but more of its transactions failed" if any(note.data["candidate"] == name for note in failing) else ""
 
 
 def _range(cells: Cells, name: str, baseline: str) -> str:
-    found = [cells.ratio(cell, name, baseline) for cell in cells.comparison.shared(name, baseline)]
-    return ratio_range([ratio.mean for ratio in found if ratio])
+    ratios = [cells.ratio(cell, name, baseline) for cell in cells.comparison.shared(name, baseline)]
+    return span([ratio.mean for ratio in ratios if ratio], change)
 
 
 def _why(standings: Standings, cells: Cells, baseline: str, barred: Collection[frozenset[str]]) -> str:
-    """Return why nothing is claimed, as the end of a sentence."""
     comparison, names = cells.comparison, list(standings.states)
     if not comparison.names:
         return "because no two candidates ran with everything else alike"
@@ -147,10 +135,10 @@ def _why(standings: Standings, cells: Cells, baseline: str, barred: Collection[f
 
 
 def _by_cell(cells: Cells, name: str, best: str, baseline: str) -> str:
-    """Return the ratios of two candidates by cell, of the other one to the baseline where one of them is the baseline."""
+    """Return the ratios of two candidates by cell; if one of them is the baseline, the other against it."""
     one, other = (name, best) if best == baseline else (best, name)
     text = f"{one} against {other} is {_range(cells, one, other)}"
     if clear := claims(cells, one, other):
-        shown = [f"{interval(ratio)} at {cells.label(cell)}" for cell, ratio in list(clear.items())[:_SHOWN]]
+        shown = [f"{change_or_no_interval(ratio)} at {cells.label(cell)}" for cell, ratio in list(clear.items())[:_SHOWN]]
         text += f"; in single cells {listed(shown)}"
     return text

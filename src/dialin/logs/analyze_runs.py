@@ -64,12 +64,7 @@ class _Compared:
 
 
 def analyze(folder: Folder, request: Request, options: Values | None = None) -> Analysis:
-    """Judge runs by their logs.
-
-    Args:
-        folder: the runs, and every file that was looked at.
-        request: what is asked.
-        options: what the files beside each log set, by the run's name.
+    """Judge runs by their logs; `options` are those that the files beside each log set, by the run's name.
 
     Raises:
         UserError: a candidate, an expression or a pattern fits nothing, or the logs do not hold what the goal is about.
@@ -77,44 +72,37 @@ def analyze(folder: Folder, request: Request, options: Values | None = None) -> 
     runs = folder.runs
     headers = factors.differing_headers({run.name: run.log.header for run in runs if run.copy_of is None})
     beside = options or {}
-    found = sort(runs, request.rule, {run.name: {**headers.get(run.name, {}), **beside.get(run.name, {})} for run in runs})
+    assigned = sort(runs, request.rule, {run.name: {**headers.get(run.name, {}), **beside.get(run.name, {})} for run in runs})
     summed_up = [
-        figures(run, found.labels[run.name], found.of.get(run.name), found.others.get(run.name, {}), request.skip)
+        figures(run, assigned.labels[run.name], assigned.of.get(run.name), assigned.others.get(run.name, {}), request.skip)
         for run in runs
     ]
-    broken = [text for run in runs if run.name in found.settings and (text := incomplete(run))]
-    return judge_runs(summed_up, found, request, folder.files, [notes.incomplete(text) for text in broken])
+    broken = [text for run in runs if run.name in assigned.settings and (text := incomplete(run))]
+    return _judge(summed_up, assigned, request, folder.files, [notes.incomplete(text) for text in broken])
 
 
-def judge_runs(
-    summed_up: Sequence[RunFigures], found: Sorted, request: Request, files: Sequence[FileEntry], reading: Sequence[Note]
+def _judge(
+    summed_up: Sequence[RunFigures], assigned: Sorted, request: Request, files: Sequence[FileEntry], reading: Sequence[Note]
 ) -> Analysis:
-    """Judge runs that are summed up.
-
-    Args:
-        summed_up: each run in figures.
-        found: which candidate each run is of.
-        request: what is asked.
-        files: every file that was looked at.
-        reading: notes of what could not be read in full.
+    """Judge runs that are summed up; `reading` are the notes of logs that are not whole.
 
     Raises:
         UserError: the baseline is no candidate, or the logs do not hold what the goal is about.
     """
-    baseline = _baseline(request.baseline, found)
-    compared = _compare([one for one in summed_up if one.run.file in found.settings], found, request.goal)
+    baseline = _baseline(request.baseline, assigned)
+    compared = _compare([one for one in summed_up if one.run.file in assigned.settings], assigned, request.goal)
     counted = [one.run for one in compared.counted]
-    alpha, names = 1 - request.confidence, found.names
+    alpha, names = 1 - request.confidence, assigned.names
     worthwhile = WORTHWHILE[request.goal] if request.worthwhile is None else request.worthwhile
-    barred = notes.one_after_the_other(counted, found, compared.decisive)
+    barred = notes.one_after_the_other(counted, assigned, compared.decisive)
     standings = rank_candidates(compared.decisive, names, baseline, alpha=alpha, worthwhile=worthwhile, barred=barred)
     candidates = [_candidate(name, compared, request.goal, baseline, standings.states[name], alpha) for name in names]
-    table = Cells(tuple(factors.keys(found.others)), compared.decisive, request.goal, alpha)
+    table = Cells(tuple(factors.keys(assigned.others)), compared.decisive, request.goal, alpha)
     depends = cells.dependence(table, names, baseline, barred)
     failing = notes.more_errors(counted, names, baseline, compared.throughput)
     by_file = request.rule.by_file
     by_steadiness = compared.alike and not (by_file and len(names) > notes.MOST_UNSORTED)
-    proposals = factors.propose_by(found.settings) if by_file and len(found.settings) > 1 else []
+    proposals = factors.propose_by(assigned.settings) if by_file and len(assigned.settings) > 1 else []
     return Analysis(
         verdict=standings.outcome,
         goal=request.goal,
@@ -128,7 +116,7 @@ def judge_runs(
         worthwhile=worthwhile,
         run_noise=compared.decisive.sd,
         candidates=candidates,
-        factors=cells.analyze_factors(found.settings, found.of, names),
+        factors=cells.analyze_factors(assigned.settings, assigned.of, names),
         cells=cells.analyze_cells(table, counted, names, baseline) if compared.decisive.names else [],
         proposals=[expression for expression, _ in proposals],
         runs=[one.run for one in summed_up],
@@ -139,16 +127,16 @@ def judge_runs(
             *failing,
         ],
         confounds=[
-            *found.confounds,
+            *assigned.confounds,
             *notes.differing_factors(counted, names, compared.decisive),
-            *notes.differing_options(found),
+            *notes.differing_options(assigned),
             *notes.in_order(barred),
         ],
         warnings=[
-            *found.warnings,
+            *assigned.warnings,
             *notes.single_runs(names, counted, compared.decisive),
-            *notes.moved_between_runs(counted, found, compared.throughput, by_file=by_file),
-            *notes.not_random(counted, found.ordered, names),
+            *notes.moved_between_runs(counted, assigned, compared.throughput, by_file=by_file),
+            *notes.not_random(counted, assigned.ordered, names),
             *course_notes.unsettled(counted),
             *course_notes.long_warm_up(counted),
             *course_notes.faster_starts(counted),
@@ -161,17 +149,17 @@ def judge_runs(
     )
 
 
-def _baseline(asked: str | None, found: Sorted) -> str:
+def _baseline(asked: str | None, assigned: Sorted) -> str:
     if asked is None:
-        return found.names[0]
-    baseline = found.of.get(asked, asked)  # the name of its log says which candidate is meant as well
-    if baseline not in found.names:
-        shown = listed(found.names) if len(found.names) <= 12 else f"{', '.join(found.names[:12])} and others"
+        return assigned.names[0]
+    baseline = assigned.of.get(asked, asked)  # the name of its log says which candidate is meant as well
+    if baseline not in assigned.names:
+        shown = listed(assigned.names) if len(assigned.names) <= 12 else f"{', '.join(assigned.names[:12])} and others"
         raise UserError(f"The baseline {asked!r} is not one of the candidates", f"They are {shown}")
     return baseline
 
 
-def _compare(counted: Sequence[RunFigures], found: Sorted, goal: Goal) -> _Compared:
+def _compare(counted: Sequence[RunFigures], assigned: Sorted, goal: Goal) -> _Compared:
     runs = [one.run for one in counted]
     alike = len({run.interval for run in runs}) == 1 and runs[0].interval > 0
     latency = len({run.percentile for run in runs} - {None}) <= 1 and all(run.latency_ms is not None for run in runs)
@@ -179,11 +167,11 @@ def _compare(counted: Sequence[RunFigures], found: Sorted, goal: Goal) -> _Compa
         raise UserError("The logs report at different intervals, so variation cannot be compared", "Take logs of one interval")
     if goal is Goal.LATENCY and not latency:
         raise UserError("The logs do not all hold the same percentile of latency", "Take logs of one --percentile")
-    throughput = compare(_observations(runs, Goal.THROUGHPUT), found.names)
+    throughput = compare(_observations(runs, Goal.THROUGHPUT), assigned.names)
     return _Compared(
         counted=counted,
         throughput=throughput,
-        decisive=throughput if goal is Goal.THROUGHPUT else compare(_observations(runs, goal), found.names),
+        decisive=throughput if goal is Goal.THROUGHPUT else compare(_observations(runs, goal), assigned.names),
         alike=alike,
         latency=latency,
     )
@@ -207,10 +195,10 @@ def _candidate(
     name: str, compared: _Compared, goal: Goal, baseline: str, state: CandidateState, alpha: float
 ) -> CandidateAnalysis:
     throughput = compared.throughput
-    own = [one for one in compared.counted if one.run.candidate == name]
+    all_runs = [one for one in compared.counted if one.run.candidate == name]
     shared = throughput.shared(name, baseline) if name != baseline else throughput.cells
-    beside = [one for one in own if _cell(one.run) in shared]
-    shown = beside or own
+    beside = [one for one in all_runs if _cell(one.run) in shared]
+    shown = beside or all_runs
     runs = [one.run for one in shown]
     better = compared.decisive.ratio(name, baseline, alpha)
     each = alpha / max(1, len(throughput.names))  # so that all of them hold together
@@ -220,7 +208,7 @@ def _candidate(
     is_compared = name != baseline and bool(shared)
     return CandidateAnalysis(
         name=name,
-        runs=len(own),
+        runs=len(all_runs),
         compared=throughput.met[name],
         cells=len({_cell(one.run) for one in beside}),
         tps=_level(runs, throughput.level(name, baseline) if is_compared else None, each),
@@ -245,7 +233,7 @@ def _level(runs: Sequence[RunAnalysis], level: float | None, alpha: float) -> Es
     for run in runs:
         by.setdefault(_cell(run), []).append(run.tps)
     if len(by) == 1 and min(run.tps for run in runs) > 0:
-        (found,) = levels(_observations(runs, Goal.THROUGHPUT), [runs[0].candidate or ""], alpha).values()
-        return found
-    mean = geometric_mean([geometric_mean(own) for own in by.values()]) if level is None else level
+        (estimate,) = levels(_observations(runs, Goal.THROUGHPUT), [runs[0].candidate or ""], alpha).values()
+        return estimate
+    mean = geometric_mean([geometric_mean(values) for values in by.values()]) if level is None else level
     return Estimate(mean=mean, low=None, high=None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from dialin.errors import UserError
@@ -70,18 +70,15 @@ class Sorted:
 def sort(runs: Sequence[Run], rule: AssignmentRule, options: Values | None = None) -> Sorted:
     """Sort runs by candidate; a copy counts for nothing, and one that stands for two candidates takes its original along.
 
-    Args:
-        runs: what the logs hold.
-        rule: how to name candidates.
-        options: what the files beside each log set, by the run's name.
+    `options` are those that the files beside each log set, by the run's name.
 
     Raises:
         UserError: an expression or a pattern is wrong or fits nothing, or no run is left.
     """
     labels = run_names.short([run.name for run in runs])
     of = _candidates(runs, rule, labels)
-    warnings = _copy_notes(runs, of, labels)
     torn = _torn(runs, of)
+    warnings = _copy_notes(runs, of, labels, torn)
     warnings += [_unassigned([run.name for run in runs if run.name not in of], labels)] if len(of) < len(runs) else []
     of = {name: candidate for name, candidate in of.items() if name not in torn}
     counting = [run for run in runs if run.copy_of is None and run.name in of]
@@ -90,8 +87,8 @@ def sort(runs: Sequence[Run], rule: AssignmentRule, options: Values | None = Non
     parts = {run.name: run_names.read_name(run.name, rule.by) for run in counting}
     threads = {run.name: str(run.log.threads) for run in counting}
     named = factors.with_threads(run_names.find_factors(parts, rule.ignored), threads, of, rule.ignored)
-    found = factors.sort_options(options or {}, named, of, rule.ignored)
-    settings = factors.with_options(named, found)
+    sorted_options = factors.sort_options(options or {}, named, of, rule.ignored)
+    settings = factors.with_options(named, sorted_options)
     others: Values = {name: {} for name in settings} if rule.by_file else settings
     confounds: list[Note] = []
     if rule.table is not None:
@@ -104,7 +101,7 @@ def sort(runs: Sequence[Run], rule: AssignmentRule, options: Values | None = Non
         of=of,
         settings=settings,
         others=others,
-        options=found,
+        options=sorted_options,
         stamps=stamps,
         ordered=run_names.in_order(stamps),
         confounds=confounds,
@@ -122,16 +119,15 @@ def _candidates(runs: Sequence[Run], rule: AssignmentRule, labels: Mapping[str, 
 
 
 def _torn(runs: Sequence[Run], of: Mapping[str, str]) -> set[str]:
-    """Return the runs whose copies stand for other candidates than they do, and these copies: nobody knows whose they are."""
-    found = set()
+    """Return the runs with a copy in another candidate, and these copies: it is unknown which candidate they belong to."""
+    torn = set()
     for run in runs:
         if run.copy_of is not None and of.get(run.name) != of.get(run.copy_of) and run.name in of and run.copy_of in of:
-            found |= {run.copy_of, *(other.name for other in runs if other.copy_of == run.copy_of)}
-    return found
+            torn |= {run.copy_of, *(other.name for other in runs if other.copy_of == run.copy_of)}
+    return torn
 
 
-def _copy_notes(runs: Sequence[Run], of: Mapping[str, str], labels: Mapping[str, str]) -> list[Note]:
-    torn = _torn(runs, of)
+def _copy_notes(runs: Sequence[Run], of: Mapping[str, str], labels: Mapping[str, str], torn: Collection[str]) -> list[Note]:
     notes = []
     for original in runs:
         copies = [run for run in runs if run.copy_of == original.name]
@@ -143,8 +139,8 @@ def _copy_notes(runs: Sequence[Run], of: Mapping[str, str], labels: Mapping[str,
         text = f"{named} {are} of {label}, {alike}: counted as one run"
         data = {"run": original.name, "copies": [run.name for run in copies], "exact": all(run.exact for run in copies)}
         if original.name in torn:
-            whose = listed(sorted({of[run.name] for run in (original, *copies) if run.name in of}, key=natural))
-            text = f"{named} {are} of {label}, {alike}, yet they stand for {whose}: left out, as nobody knows whose it is"
+            candidates = listed(sorted({of[run.name] for run in (original, *copies) if run.name in of}, key=natural))
+            text = f"{named} {are} of {label}, {alike}, yet they stand for {candidates}: left out, as nobody knows whose it is"
         notes.append(Note(code="copy_in_two_candidates" if original.name in torn else "copies", text=text, data=data))
     return notes
 
@@ -156,15 +152,15 @@ def _unassigned(files: Sequence[str], labels: Mapping[str, str]) -> Note:
 
 
 def _without_what_defines(settings: Values, of: Mapping[str, str]) -> tuple[dict[str, dict[str, str]], list[Note]]:
-    """Take out what is alike in all runs of each candidate: that is what a table's candidates are; several are named."""
+    """Remove the factors that are constant within each candidate, and note it if there are several: a table defines them."""
     defining = []
     for key in factors.keys(settings):
         values: dict[str, set[str]] = {}
-        for name, own in settings.items():
-            values.setdefault(of[name], set()).add(own[key])
-        if all(len(own) == 1 for own in values.values()):
+        for name, row in settings.items():
+            values.setdefault(of[name], set()).add(row[key])
+        if all(len(row) == 1 for row in values.values()):
             defining.append(key)
-    others = {name: {key: value for key, value in own.items() if key not in defining} for name, own in settings.items()}
+    others = {name: {key: value for key, value in row.items() if key not in defining} for name, row in settings.items()}
     if len(defining) < 2:
         return others, []
     text = f"{listed(defining)} differ together between candidates: what is found is of all of them, not of one"

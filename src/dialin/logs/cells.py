@@ -11,9 +11,10 @@ from dialin.logs.log_folder import natural
 from dialin.model.analysis import CellAnalysis, CellCandidate, FactorAnalysis, RunAnalysis
 from dialin.model.study import Goal
 from dialin.model.verdict import Estimate, Note
+from dialin.report.verdict_sentences import change_or_no_interval
 from dialin.stats.runs import Comparison
 from dialin.stats.splits import Split, find_split
-from dialin.text import change, listed
+from dialin.text import change, listed, span
 
 _ERROR = 0.05
 _MORE_THAN_DRIFT = 1.25
@@ -52,8 +53,8 @@ class Cells:
         The intervals of all cells hold together: each is allowed its share of the error.
         """
         number = max(1, len(self.comparison.repeated_cells()))
-        found = self.comparison.cell_ratio(cell, name, baseline, self.alpha / number)
-        return goal_ratio(found, self.goal)
+        ratio = self.comparison.cell_ratio(cell, name, baseline, self.alpha / number)
+        return goal_ratio(ratio, self.goal)
 
     def label(self, cell: Sequence[str]) -> str:
         """Return what a cell is, in words."""
@@ -71,27 +72,27 @@ def goal_ratio(ratio: Estimate | None, goal: Goal) -> Estimate | None:
 
 def analyze_cells(cells: Cells, runs: Sequence[RunAnalysis], names: Sequence[str], baseline: str) -> list[CellAnalysis]:
     """Return each cell with the candidates that ran in it."""
-    found = []
+    analyses = []
     for cell in cells.ordered():
-        own = [run for run in runs if tuple(run.others.values()) == cell]
+        runs_here = [run for run in runs if tuple(run.others.values()) == cell]
         rows = []
         for name in names:
-            tps = [run.tps for run in own if run.candidate == name]
+            tps = [run.tps for run in runs_here if run.candidate == name]
             if tps:
                 ratio = cells.ratio(cell, name, baseline)
                 rows.append(CellCandidate(name=name, runs=len(tps), tps=geometric_mean(tps), goal_ratio=ratio))
-        found.append(CellAnalysis(where=dict(zip(cells.keys, cell, strict=True)), candidates=rows))
-    return found
+        analyses.append(CellAnalysis(where=dict(zip(cells.keys, cell, strict=True)), candidates=rows))
+    return analyses
 
 
 def analyze_factors(settings: Values, of: Mapping[str, str], names: Sequence[str]) -> list[FactorAnalysis]:
     """Return what differs between runs beside the candidate."""
-    found = []
+    analyses = []
     for key in keys(settings):
         values = [{settings[file][key] for file in settings if of[file] == name} for name in names]
-        crossed = all(own == values[0] for own in values)
-        found.append(FactorAnalysis(name=key, values=levels(settings, key), crossed=crossed))
-    return found
+        crossed = all(candidate_values == values[0] for candidate_values in values)
+        analyses.append(FactorAnalysis(name=key, values=levels(settings, key), crossed=crossed))
+    return analyses
 
 
 def dependence(cells: Cells, names: Sequence[str], baseline: str, barred: Collection[frozenset[str]]) -> list[Note]:
@@ -105,8 +106,8 @@ def dependence(cells: Cells, names: Sequence[str], baseline: str, barred: Collec
         for name in names
         if name != baseline and len(cells.comparison.shared(name, baseline)) > 1 and frozenset({name, baseline}) not in barred
     ]
-    found = [_dependence_of(cells, name, baseline, _ERROR / len(others)) for name in others]
-    return [note for note in found if note]
+    noted = [_dependence_of(cells, name, baseline, _ERROR / len(others)) for name in others]
+    return [note for note in noted if note]
 
 
 def claims(cells: Cells, name: str, baseline: str) -> dict[tuple[str, ...], Estimate]:
@@ -126,8 +127,8 @@ def geometric_mean(values: Sequence[float]) -> float:
 
 def _dependence_of(cells: Cells, name: str, baseline: str, error: float) -> Note | None:
     shared = [cell for cell in cells.ordered() if cell in cells.comparison.shared(name, baseline)]
-    found = [cells.ratio(cell, name, baseline) for cell in shared]
-    ratios = [ratio.mean for ratio in found if ratio]
+    estimates = [cells.ratio(cell, name, baseline) for cell in shared]
+    ratios = [ratio.mean for ratio in estimates if ratio]
     split = find_split(ratios, {key: [cell[index] for cell in shared] for index, key in enumerate(cells.keys)})
     probability = cells.comparison.interaction(name, baseline)
     if probability is not None and probability < error:
@@ -152,27 +153,14 @@ def _dependence_of(cells: Cells, name: str, baseline: str, error: float) -> Note
     }
     text = f"{name} against {baseline} {where}: {said} ({how})"
     if clear := claims(cells, name, baseline):
-        shown = [f"{interval(ratio)} at {cells.label(cell)}" for cell, ratio in list(clear.items())[:_SHOWN]]
+        shown = [f"{change_or_no_interval(ratio)} at {cells.label(cell)}" for cell, ratio in list(clear.items())[:_SHOWN]]
         text += f". The interval excludes 0 % in {len(clear)} of {len(shared)} cells: {listed(shown)}"
         text += " and others" if len(clear) > _SHOWN else ""
     return Note(code="depends_on_cell", text=text, data=data)
 
 
-def interval(ratio: Estimate) -> str:
-    """Return a ratio with its interval, as differences."""
-    if ratio.low is None or ratio.high is None:
-        return f"{change(ratio.mean)} (no interval)"
-    return f"{change(ratio.mean)} ({change(ratio.low)} to {change(ratio.high)})"
-
-
-def ratio_range(ratios: Sequence[float]) -> str:
-    """Return the range of ratios, as differences."""
-    low, high = change(min(ratios)), change(max(ratios))
-    return low if low == high else f"{low} to {high}"
-
-
 def _groups(split: Split) -> str:
-    inside, outside = ratio_range(split.inside), ratio_range(split.outside)
+    inside, outside = span(split.inside, change), span(split.outside, change)
     return f"{inside} at {split.factor} {', '.join(split.levels)}, {outside} elsewhere"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dialin.model.analysis import RunAnalysis
 from dialin.model.course import Course
 from dialin.model.verdict import Note
-from dialin.text import change, duration, listed, number, percent
+from dialin.text import change, duration, listed, number, percent, span
 
 _LONG = 0.2
 """The share of a run above which its warm-up is called long."""
@@ -20,26 +20,25 @@ _SHOWN = 12
 
 
 def unsettled(runs: Sequence[RunAnalysis]) -> list[Note]:
-    """Tell which runs never became steady."""
-    found = [run for run in runs if not run.settled]
-    text = f"{_some(found, runs)} did not become steady before half of it was over: the level is not that of a steady server"
-    return [Note(code="not_settled", text=text, data={"runs": [run.file for run in found]})] if found else []
+    """Return the note of runs that never became steady."""
+    unsteady = [run for run in runs if not run.settled]
+    text = f"{_some(unsteady, runs)} did not become steady before half of it was over: the level is not that of a steady server"
+    return [Note(code="not_settled", text=text, data={"runs": [run.file for run in unsteady]})] if unsteady else []
 
 
 def long_warm_up(runs: Sequence[RunAnalysis]) -> list[Note]:
-    """Tell which runs spent much of their time warming up."""
-    found = [run for run in runs if run.cv is not None and run.settled and run.start_change <= 0 and _is_long(run)]
-    if not found:
+    """Return the note of runs that spent much of their time warming up."""
+    slow = [run for run in runs if run.cv is not None and run.settled and run.start_change <= 0 and _is_long(run)]
+    if not slow:
         return []
-    low, high = (duration(pick(run.warm_up_seconds for run in found)) for pick in (min, max))
-    took = low if low == high else f"{low} to {high}"
-    share = percent(max(run.warm_up_seconds / run.seconds for run in found))
-    text = f"{_some(found, runs)} warmed up for long: {took}, up to {share} of a run; it was left out"
-    return [Note(code="long_warm_up", text=text, data={run.file: run.warm_up_seconds for run in found})]
+    took = span([run.warm_up_seconds for run in slow], duration)
+    share = percent(max(run.warm_up_seconds / run.seconds for run in slow))
+    text = f"{_some(slow, runs)} warmed up for long: {took}, up to {share} of a run; it was left out"
+    return [Note(code="long_warm_up", text=text, data={run.file: run.warm_up_seconds for run in slow})]
 
 
 def faster_starts(runs: Sequence[RunAnalysis]) -> list[Note]:
-    """Tell which runs were faster in the seconds left out at their start: these slowed down, and did not warm up."""
+    """Return a note for each run that was faster in the seconds left out at its start: it slowed down, and did not warm up."""
     return [
         Note(
             code="faster_start",
@@ -55,7 +54,7 @@ def faster_starts(runs: Sequence[RunAnalysis]) -> list[Note]:
 
 
 def courses(runs: Sequence[RunAnalysis]) -> list[Note]:
-    """Tell which runs did not keep one level after their start."""
+    """Return a note for each run whose level changed after its start."""
     return [
         Note(code=f"course_{run.course}", text=f"{run.label} {said}", data={"run": run.file, "change": run.change})
         for run in runs
@@ -64,7 +63,7 @@ def courses(runs: Sequence[RunAnalysis]) -> list[Note]:
 
 
 def dips(runs: Sequence[RunAnalysis]) -> list[Note]:
-    """Tell in which seconds of a period runs are slow, all runs of one period together."""
+    """Return a note for each period in whose same seconds runs are slow."""
     periods = sorted({run.dip.period for run in runs if run.dip})
     return [_dips_of(period, [run for run in runs if run.dip and run.dip.period == period], runs) for period in periods]
 
@@ -74,19 +73,19 @@ def _is_long(run: RunAnalysis) -> bool:
 
 
 def _sentence(run: RunAnalysis) -> str | None:
-    """Return what a run did, as the predicate of a sentence; None where it was steady, or swung by little."""
+    """Return the predicate of a sentence on what a run did; None if it was steady, or swung by little."""
     first, last = (number(level) for level in run.levels or (0.0, 0.0))
-    moved = f"{'rose' if run.change > 0 else 'fell'} from {first} to {last} tps"
+    movement = f"{'rose' if run.change > 0 else 'fell'} from {first} to {last} tps"
     at = number(run.shift_at)
     match run.course:
         case Course.STEADY:
             return None
         case Course.TREND:
-            return f"{moved} between its start and its end"
+            return f"{movement} between its start and its end"
         case Course.SHIFT:
-            return f"{moved} ({change(1 + run.change)}) at {at} s"
+            return f"{movement} ({change(1 + run.change)}) at {at} s"
         case Course.COLLAPSE:
-            return f"{moved} at {at} s and did not recover: its mean is the speed of neither part"
+            return f"{movement} at {at} s and did not recover: its mean is the speed of neither part"
         case Course.TWO_LEVELS:
             share = f"{percent(run.low_share)} of its time was at the lower level"
             return f"switched {run.switches} times between about {first} and {last} tps; {share}"
@@ -105,25 +104,24 @@ def _swing(run: RunAnalysis) -> str | None:
     return said + (f", {run.cycles:.1f} cycles" if run.cycles >= _CYCLES else ": less than two cycles were measured")
 
 
-def _dips_of(period: float, found: Sequence[RunAnalysis], runs: Sequence[RunAnalysis]) -> Note:
+def _dips_of(period: float, dipping: Sequence[RunAnalysis], runs: Sequence[RunAnalysis]) -> Note:
     length = "minute" if period == _MINUTE else duration(period)
     shown = "; ".join(
         f"{run.label} by {percent(run.dip.depth)} in {_places(run.dip.seconds, run.interval)}"
-        for run in found[:_SHOWN]
+        for run in dipping[:_SHOWN]
         if run.dip
     )
     text = (
         f"Throughput falls in the same seconds of each {length} of the run ({shown}): look for something on the host that runs "
         f"every {length}"
     )
-    if len(found) > _SHOWN:
-        text += f". {len(found)} of {len(runs)} runs show it"
-    data = {"period": period, "runs": {run.file: run.dip.model_dump() for run in found if run.dip}}
+    if len(dipping) > _SHOWN:
+        text += f". {len(dipping)} of {len(runs)} runs show it"
+    data = {"period": period, "runs": {run.file: run.dip.model_dump() for run in dipping if run.dip}}
     return Note(code="periodic_dips", text=text, data=data)
 
 
 def _places(seconds: Sequence[float], interval: float) -> str:
-    """Return seconds of a period in words, neighbours joined: `seconds 40-41 and 50`."""
     parts: list[list[float]] = []
     for second in seconds:
         if parts and second - parts[-1][-1] <= interval:
@@ -134,9 +132,9 @@ def _places(seconds: Sequence[float], interval: float) -> str:
     return f"second{'' if len(seconds) == 1 else 's'} {listed(shown)}"
 
 
-def _some(found: Sequence[RunAnalysis], runs: Sequence[RunAnalysis]) -> str:
-    if len(found) == len(runs):
+def _some(chosen: Sequence[RunAnalysis], runs: Sequence[RunAnalysis]) -> str:
+    if len(chosen) == len(runs):
         return "Every run" if len(runs) > 1 else "The run"
-    if len(found) <= 2:
-        return listed([run.label for run in found])
-    return f"{len(found)} of {len(runs)} runs"
+    if len(chosen) <= 2:
+        return listed([run.label for run in chosen])
+    return f"{len(chosen)} of {len(runs)} runs"

@@ -39,17 +39,17 @@ def with_threads(
     factors: Values, threads: Mapping[str, str], of: Mapping[str, str], ignored: Collection[str]
 ) -> dict[str, dict[str, str]]:
     """Return factors with the threads that the logs report, where these are not alike and no other factor stands for them."""
-    found = {name: dict(values) for name, values in factors.items()}
+    extended = {name: dict(values) for name, values in factors.items()}
     if (
         len(set(threads.values())) < 2
         or THREADS in ignored
         or _groups({name: of[name] for name in threads}) == _groups(threads)
     ):
-        return found
+        return extended
     named = column(factors, THREADS)
     twin = next((key for key in keys(factors) if _groups(column(factors, key)) == _groups(threads)), None)
     if twin is not None and not twin.startswith((NUMBER, WORDING)):
-        return found
+        return extended
     if twin is not None:  # a name without a key, such as `64th`: the log says what it is
         return {
             name: {THREADS if key == twin else key: threads[name] if key == twin else value for key, value in values.items()}
@@ -57,8 +57,8 @@ def with_threads(
         }
     key = f"{THREADS} (log)" if named else THREADS
     for name, value in threads.items():
-        found[name][key] = value
-    return found
+        extended[name][key] = value
+    return extended
 
 
 def differing_headers(headers: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
@@ -76,31 +76,27 @@ def sort_options(options: Values, factors: Values, of: Mapping[str, str], ignore
     """Return the options that differ between runs, and which of them make cells.
 
     An option that holds a date or the log's own name differs in each run and says nothing of the server; it is left out.
-
-    Args:
-        options: what the files beside each log set.
-        factors: what else is not alike in these runs.
-        of: the candidate of each run.
-        ignored: names of options that change nothing.
+    `factors` are the other differences between these runs, `of` has the candidate of each, and `ignored` names options that
+    change nothing.
     """
     runs = list(factors)
     values: dict[str, dict[str, str]] = {}
     for key in sorted({key for name in runs for key in options.get(name, {})} - set(ignored)):
-        own = {name: options.get(name, {}).get(key, NONE) for name in runs}
-        if len(set(own.values())) > 1 and not any(_names_its_run(value, name) for name, value in own.items()):
-            values[key] = own
+        of_runs = {name: options.get(name, {}).get(key, NONE) for name in runs}
+        if len(set(of_runs.values())) > 1 and not any(_names_its_run(value, name) for name, value in of_runs.items()):
+            values[key] = of_runs
     candidates = {name: of[name] for name in runs}
     same_as, defining, making = {}, [], []
-    for key, own in values.items():
-        if _groups(own) == _groups(candidates):
+    for key, of_runs in values.items():
+        if _groups(of_runs) == _groups(candidates):
             same_as[key] = "candidate"
-        if _is_function(own, candidates):
+        if _is_function(of_runs, candidates):
             defining.append(key)
-        elif twin := next((other for other in keys(factors) if _groups(column(factors, other)) == _groups(own)), None):
+        elif twin := next((other for other in keys(factors) if _groups(column(factors, other)) == _groups(of_runs)), None):
             same_as[key] = twin
         else:
             making.append(key)
-    table = {name: {key: own[name] for key, own in values.items()} for name in runs}
+    table = {name: {key: of_runs[name] for key, of_runs in values.items()} for name in runs}
     return Options(table, tuple(making), same_as, tuple(defining))
 
 
@@ -130,21 +126,21 @@ def propose_by(factors: Values) -> list[tuple[str, tuple[str, ...]]]:
     One fits the better the more runs it leaves with a run of another candidate to be compared with, all else alike; then the
     more repeats there are; then the fewer candidates.
     """
-    found = []
+    proposals = []
     for key in keys(factors):
-        own = column(factors, key)
-        expression = _expression(key, own)
+        candidates = column(factors, key)
+        expression = _expression(key, candidates)
         if expression is None:
             continue
         rest = {name: tuple(value for other, value in values.items() if other != key) for name, values in factors.items()}
         cells: dict[tuple[str, ...], dict[str, int]] = {}
         for name, cell in rest.items():
             counts = cells.setdefault(cell, {})
-            counts[own[name]] = counts.get(own[name], 0) + 1
+            counts[candidates[name]] = counts.get(candidates[name], 0) + 1
         met = sum(sum(counts.values()) for counts in cells.values() if len(counts) > 1)
         repeats = sum(count - 1 for counts in cells.values() if len(counts) > 1 for count in counts.values())
-        found.append(((-met, -repeats, len(set(own.values()))), expression, tuple(levels(factors, key))))
-    return [(expression, values) for _, expression, values in sorted(found, key=lambda one: one[0])]
+        proposals.append(((-met, -repeats, len(set(candidates.values()))), expression, tuple(levels(factors, key))))
+    return [(expression, values) for _, expression, values in sorted(proposals, key=lambda one: one[0])]
 
 
 def comparable_stamps(runs: Sequence[str], stamps: Mapping[str, Stamp]) -> dict[str, tuple[int, ...]]:
@@ -157,16 +153,16 @@ def comparable_stamps(runs: Sequence[str], stamps: Mapping[str, Stamp]) -> dict[
 
 
 def _expression(key: str, values: Mapping[str, str]) -> str | None:
-    """Return an expression that finds the value of a factor in every name; None where there is no plain one."""
-    found = set(values.values())
-    if NONE in found:
+    """Return a regular expression that finds the value of a factor in every name; None if there is no plain one."""
+    alternatives = set(values.values())
+    if NONE in alternatives:
         return None
     if key == WORDING:
-        if any(" " in value for value in found):
+        if any(" " in value for value in alternatives):
             return None
-        tried = [f"({'|'.join(sorted(map(re.escape, found), key=len, reverse=True))})"]
+        tried = [f"({'|'.join(sorted(map(re.escape, alternatives), key=len, reverse=True))})"]
     else:
-        number = r"\d+" if all(value.isdigit() for value in found) else r"\d+(?:\.\d+)*[KMGTkmgtiBb]*"
+        number = r"\d+" if all(value.isdigit() for value in alternatives) else r"\d+(?:\.\d+)*[KMGTkmgtiBb]*"
         tried = [f"{re.escape(key)}{between}({number})" for between in ("", "[=_-]", "/", "[^A-Za-z0-9]*")]
     return next((one for one in tried if all(_finds(one, name, value) for name, value in values.items())), None)
 
@@ -177,7 +173,7 @@ def _finds(expression: str, name: str, value: str) -> bool:
 
 
 def _groups(values: Mapping[str, str]) -> frozenset[frozenset[str]]:
-    """Return which runs have the same value, whatever it is called."""
+    """Return the sets of runs with equal values."""
     groups: dict[str, set[str]] = {}
     for name, value in values.items():
         groups.setdefault(value, set()).add(name)
@@ -185,7 +181,6 @@ def _groups(values: Mapping[str, str]) -> frozenset[frozenset[str]]:
 
 
 def _is_function(values: Mapping[str, str], of: Mapping[str, str]) -> bool:
-    """Return whether all runs of each candidate have the same value."""
     return len({(of[name], value) for name, value in values.items()}) == len({of[name] for name in values})
 
 

@@ -96,9 +96,9 @@ def _read(path: Path, name: str, files: list[FileEntry]) -> Iterator[tuple[str, 
     try:
         for member in members(path):
             label = name if member is None else f"{name}/{member}"
-            found = read(path, member)
-            if found.logs:
-                yield label, found
+            file = read(path, member)
+            if file.logs:
+                yield label, file
             else:
                 files.append(FileEntry(file=label, status=FileStatus.NO_LOG, detail="no report of sysbench in it"))
     except UserError as error:
@@ -115,7 +115,6 @@ def is_summary_only(run: Run) -> bool:
 
 
 def _unusable(run: Run) -> FileEntry | None:
-    """Return why a run cannot be judged; None where it can."""
     log = run.log
     count = counted(log.times.size, "line")
     if log.fatal is not None and log.summary is None:
@@ -134,8 +133,8 @@ def _planned(run: Run, runs: Sequence[Run]) -> float | None:
 
     None where neither is known: a length that less than half of at least three runs share is none.
     """
-    if (own := run.log.header.get("time", "")).isdigit() and int(own) > 0:
-        return float(own)
+    if (planned := run.log.header.get("time", "")).isdigit() and int(planned) > 0:
+        return float(planned)
     lengths = Counter(round(float(one.log.times[-1]), -1) for one in runs if one.log.times.size)
     length, often = lengths.most_common(1)[0] if lengths else (0.0, 0)
     return length if len(runs) >= _ENOUGH_RUNS and 2 * often > len(runs) else None
@@ -189,21 +188,22 @@ def incomplete(run: Run) -> str | None:
     expected = (log.times[-1] - log.times[0]) / log.interval + 1 if log.interval > 0 else 0
     if log.times.size < 0.98 * expected:
         return f"{run.name}: {number(expected - log.times.size)} of {number(expected)} lines are missing"
-    told, seen = log.transactions, float(log.tps.sum()) * log.interval
-    if told and abs(seen / told - 1) > 0.02:
-        return f"{run.name}: its summary counts {number(told)} transactions, its lines {number(seen)}; it is not whole"
+    in_summary, in_lines = log.transactions, float(log.tps.sum()) * log.interval
+    if in_summary and abs(in_lines / in_summary - 1) > 0.02:
+        return (
+            f"{run.name}: its summary counts {number(in_summary)} transactions, its lines {number(in_lines)}; it is not whole"
+        )
     return None
 
 
 def _find(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
-    """Return the files that were named, and those in directories."""
     named, searched = [], []
     for path in paths:
         if path.is_dir():
             for directory, below, names in os.walk(path.absolute()):
                 below[:] = sorted(name for name in below if not name.startswith("."))
-                found = (Path(directory, name) for name in names if not name.startswith("."))
-                searched += [one for one in found if one.is_file()]
+                below_here = (Path(directory, name) for name in names if not name.startswith("."))
+                searched += [one for one in below_here if one.is_file()]
         elif path.is_file():
             named.append(path.absolute())
         elif path.exists():
@@ -214,9 +214,9 @@ def _find(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
 
 
 def _with_copies(runs: Sequence[Run], texts: dict[str, tuple[str, int]]) -> list[Run]:
-    """Tell which runs are copies: of the same figures from the first line on, as far as the shorter one goes.
+    """Mark the runs that are copies: with the same figures from the first line to the end of the shorter one.
 
-    The longest of them is the run, and the others are copies of it; among equally long ones that of the shortest name.
+    The longest of them is the original; among equally long ones that with the shortest name.
     """
     alike: dict[bytes, list[Run]] = {}
     for run in runs:

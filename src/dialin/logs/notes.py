@@ -15,7 +15,7 @@ from dialin.model.study import WORTHWHILE, Goal
 from dialin.model.verdict import Note
 from dialin.stats.intervals import stall_seconds_per_1000
 from dialin.stats.runs import Comparison, all_below, spread
-from dialin.text import counted, duration, listed, number, percent
+from dialin.text import counted, duration, listed, number, percent, span
 
 _LENGTHS = 1.5
 """How many times as long as another a run is before that is pointed out."""
@@ -87,7 +87,7 @@ def differing_factors(runs: Sequence[RunAnalysis], names: Sequence[str], compari
         values = {name: sorted({run.others[key] for run in runs if run.candidate == name}, key=natural) for name in names}
         if len(set(map(tuple, values.values()))) == 1:
             continue
-        shown = "; ".join(f"{name}: {', '.join(own)}" for name, own in itertools.islice(values.items(), _SHOWN))
+        shown = "; ".join(f"{name}: {', '.join(levels)}" for name, levels in itertools.islice(values.items(), _SHOWN))
         shared = set.intersection(*map(set, values.values()))
         then = f"only runs of the same {key} are compared" if comparison.names else "nothing can be compared"
         if not shared and not comparison.names:
@@ -97,21 +97,21 @@ def differing_factors(runs: Sequence[RunAnalysis], names: Sequence[str], compari
     return notes
 
 
-def differing_options(found: Sorted) -> list[Note]:
+def differing_options(assigned: Sorted) -> list[Note]:
     """Return the notes of options that the files beside the logs set differently."""
-    options = found.options
+    options = assigned.options
     notes = []
     apart = [key for key in options.values and factors.keys(options.values) if key not in options.defining]
     if apart:
         shown = "; ".join(
-            f"{key}: {', '.join(factors.levels(options.values, key))}{_same(key, found)}" for key in apart[:_SHOWN]
+            f"{key}: {', '.join(factors.levels(options.values, key))}{_same(key, assigned)}" for key in apart[:_SHOWN]
         )
         text = f"Log headers or the files beside the logs set options differently ({shown}): "
         text += "only runs with the same of them are compared"
         data = {"values": {key: factors.levels(options.values, key) for key in apart}}
         notes.append(Note(code="options_differ", text=text, data=data))
     if options.defining:
-        shown = "; ".join(f"{key}: {_by_candidate(found, key)}" for key in options.defining[:_SHOWN])
+        shown = "; ".join(f"{key}: {_by_candidate(assigned, key)}" for key in options.defining[:_SHOWN])
         text = f"By log headers and the files beside the logs, candidates differ in {shown}"
         if len(options.defining) > 1:
             text += ": what is found is of all of these together"
@@ -119,7 +119,7 @@ def differing_options(found: Sorted) -> list[Note]:
     return notes
 
 
-def one_after_the_other(runs: Sequence[RunAnalysis], found: Sorted, comparison: Comparison) -> frozenset[frozenset[str]]:
+def one_after_the_other(runs: Sequence[RunAnalysis], assigned: Sorted, comparison: Comparison) -> frozenset[frozenset[str]]:
     """Return the pairs of repeated candidates of which all runs of one came before those of the other, in each cell they share.
 
     Dates of one form are compared; a date that both share is neither before nor after. Cells without dates do not count.
@@ -127,12 +127,12 @@ def one_after_the_other(runs: Sequence[RunAnalysis], found: Sorted, comparison: 
     pairs = set()
     for a, b in itertools.combinations(comparison.repeated, 2):
         cells = comparison.shared(a, b)
-        own = [run for run in runs if run.candidate in (a, b) and _cell(run) in cells]
-        dates = factors.comparable_stamps([run.file for run in own], found.stamps)
+        both = [run for run in runs if run.candidate in (a, b) and _cell(run) in cells]
+        dates = factors.comparable_stamps([run.file for run in both], assigned.stamps)
         orders = set()
         for cell in cells:
             first, second = (
-                [dates[run.file] for run in own if run.candidate == name and _cell(run) == cell and run.file in dates]
+                [dates[run.file] for run in both if run.candidate == name and _cell(run) == cell and run.file in dates]
                 for name in (a, b)
             )
             if first and second and {*first} != {*second}:
@@ -159,8 +159,8 @@ def less_steady(figures: Sequence[RunFigures], names: Sequence[str], comparison:
     notes: list[Note] = []
     for name in names:
         calmer = (other for other in calmest[: calmest.index(name)] if comparison.shared(name, other))
-        found = (_less_steady_than(by, name, other, comparison, alpha) for other in itertools.islice(calmer, _CALMEST))
-        notes += itertools.islice((note for note in found if note), 1)
+        steadier = (_less_steady_than(by, name, other, comparison, alpha) for other in itertools.islice(calmer, _CALMEST))
+        notes += itertools.islice((note for note in steadier if note), 1)
     return notes
 
 
@@ -182,7 +182,8 @@ def _less_steady_than(
     if stalls:
         said.append(f"more stalls ({number(per_1000[0])} against {number(per_1000[1])} seconds per 1000)")
     if varies:
-        said.append(f"a higher coefficient of variation ({_range(rough)} against {_range(quiet)})")
+        cvs = [span([run.cv or 0.0 for run in runs], percent) for runs in (rough, quiet)]
+        said.append(f"a higher coefficient of variation ({cvs[0]} against {cvs[1]})")
     where = f"in {counted(len(rough), 'run')} of {name} and {len(quiet)} of {calm}"
     where = "in one run each" if len(rough) == len(quiet) == 1 else where
     where += f", in each of {len(cells)} cells" if len(cells) > 1 else ""
@@ -235,37 +236,37 @@ def single_runs(names: Sequence[str], runs: Sequence[RunAnalysis], comparison: C
 
 def _numbering(runs: Sequence[RunAnalysis]) -> list[str]:
     """Return the factors without which runs would be repeats and whose values are small numbers, or different in each run."""
-    found = []
+    numbering = []
     for key in runs[0].others:
         values = [run.others[key] for run in runs]
         rest = [(run.candidate, *(value for other, value in run.others.items() if other != key)) for run in runs]
         may_number = all(value.isdigit() and int(value) < _NUMBERING for value in values) and key.startswith("number")
         if (may_number or len(set(values)) == len(values)) and len(set(rest)) < len(rest):
-            found.append(key)
-    return found
+            numbering.append(key)
+    return numbering
 
 
-def moved_between_runs(runs: Sequence[RunAnalysis], found: Sorted, comparison: Comparison, *, by_file: bool) -> list[Note]:
+def moved_between_runs(runs: Sequence[RunAnalysis], assigned: Sorted, comparison: Comparison, *, by_file: bool) -> list[Note]:
     """Return the notes of runs of one setting that lie about as far apart as candidates do: the level moved between them."""
     cells: dict[tuple[str, ...], list[RunAnalysis]] = {}
     for run in runs:
-        values = found.settings[run.file] if by_file else found.others[run.file]
+        values = assigned.settings[run.file] if by_file else assigned.others[run.file]
         cell = tuple(f"{key} {value}" for key, value in values.items())
         cells.setdefault(cell if by_file else (run.candidate or "", *cell), []).append(run)
     if by_file:
-        between = spread([median(run.tps for run in own) for own in cells.values()])
+        between = spread([median(run.tps for run in group) for group in cells.values()])
     else:
         ratios = (comparison.ratio(name, comparison.names[0], 0.5) for name in comparison.names)
         between = spread([ratio.mean for ratio in ratios if ratio])
     notes = []
-    for cell, own in cells.items():
-        within = spread([run.tps for run in own])
+    for cell, group in cells.items():
+        within = spread([run.tps for run in group])
         if within < WORTHWHILE[Goal.THROUGHPUT] or within < _AS_MUCH * between:
             continue
-        levels = listed([f"{number(run.tps)} ({run.label})" for run in own[:_SHOWN]])
+        levels = listed([f"{number(run.tps)} ({run.label})" for run in group[:_SHOWN]])
         than = f", while {'settings' if by_file else 'candidates'} differ by {percent(between)}" if between else ""
         text = f"Runs of one setting differ ({', '.join(cell) or 'all alike'}): {levels} tps, {percent(within)} apart{than}"
-        data = {"setting": list(cell), "runs": [run.file for run in own], "apart": within, "between_candidates": between}
+        data = {"setting": list(cell), "runs": [run.file for run in group], "apart": within, "between_candidates": between}
         notes.append(Note(code="moved_between_runs", text=text, data=data))
     return notes
 
@@ -282,7 +283,7 @@ def not_random(runs: Sequence[RunAnalysis], ordered: Sequence[str] | None, names
 
 
 def different_logs(runs: Sequence[RunAnalysis]) -> list[Note]:
-    """Tell what the logs themselves do not have in common."""
+    """Return the notes of differing report intervals, percentiles and lengths."""
     notes = []
     intervals = sorted({run.interval for run in runs if run.interval})
     if len(intervals) > 1:
@@ -309,21 +310,16 @@ def _measured(run: RunAnalysis) -> float:
     return run.seconds - run.warm_up_seconds
 
 
-def _same(key: str, found: Sorted) -> str:
-    twin = found.options.same_as.get(key)
+def _same(key: str, assigned: Sorted) -> str:
+    twin = assigned.options.same_as.get(key)
     return f" (with {twin})" if twin else ""
 
 
-def _by_candidate(found: Sorted, key: str) -> str:
-    values = factors.column(found.options.values, key)
-    of = {found.of[name]: value for name, value in values.items()}
-    return ", ".join(f"{of[name]} ({name})" for name in found.names[:_SHOWN])
+def _by_candidate(assigned: Sorted, key: str) -> str:
+    values = factors.column(assigned.options.values, key)
+    of = {assigned.of[name]: value for name, value in values.items()}
+    return ", ".join(f"{of[name]} ({name})" for name in assigned.names[:_SHOWN])
 
 
 def _cvs(figures: Sequence[RunFigures]) -> list[float]:
     return [one.run.cv or 0.0 for one in figures]
-
-
-def _range(runs: Sequence[RunAnalysis]) -> str:
-    low, high = (percent(pick(run.cv or 0.0 for run in runs)) for pick in (min, max))
-    return low if low == high else f"{low} to {high}"

@@ -41,15 +41,11 @@ class RunFigures:
 def figures(run: Run, label: str, candidate: str | None, others: Mapping[str, str], skip: float | None) -> RunFigures:
     """Sum up a run.
 
-    Args:
-        run: what its log tells.
-        label: a short name of it.
-        candidate: what it is a run of; None where it is left out.
-        others: what else is not alike in all runs.
-        skip: seconds to leave out at its start; None where the end of its warm-up is to be found.
+    `candidate` is None where the run is left out; `others` are the factors that are not alike in all runs; `skip` is seconds
+    to leave out at its start, None to find the end of its warm-up.
 
     Raises:
-        UserError: less than anything can be told of remains.
+        UserError: too few lines remain.
     """
     log = run.log
     if is_summary_only(run):
@@ -107,19 +103,19 @@ def figures(run: Run, label: str, candidate: str | None, others: Mapping[str, st
 
 
 def _means(tps: NDArray[np.float64], step: int) -> NDArray[np.float64]:
-    """Return the means of so many successive figures each; what remains at the end is left out."""
+    """Return the means of `step` successive figures each; an incomplete last group is dropped."""
     means: NDArray[np.float64] = tps[: tps.size // step * step].reshape(-1, step).mean(axis=1) if step > 1 else tps
     return means
 
 
 def _effective_lines(tps: NDArray[np.float64]) -> float:
-    """Return how many independent lines a run is worth, by those of its last day where it is longer."""
+    """Return the number of independent lines; of a run longer than a day it is extrapolated from the last day."""
     last = tps[-_DAY:]
     return effective_seconds(last) * tps.size / last.size
 
 
 def _of_summary(run: Run, label: str, candidate: str | None, others: Mapping[str, str]) -> RunFigures:
-    """Return what the summary of a log shows that has no interval reports."""
+    """Return the figures of a log without interval reports, from its summary."""
     summary = run.log.summary
     if summary is None:
         raise RuntimeError(f"{run.name} has no summary")
@@ -163,7 +159,7 @@ def _of_summary(run: Run, label: str, candidate: str | None, others: Mapping[str
 
 
 def _in_seconds(dip: Dip, log: Log, begin: int) -> PeriodicDip:
-    """Return a dip in the log's own seconds: a phase is the remainder of a line's time by the period."""
+    """Return a dip in seconds of the log's clock: a phase is a line's time modulo the period."""
     period = dip.period * log.interval
     seconds = sorted(float(log.times[begin + phase]) % period for phase in dip.phases)
     return PeriodicDip(period=period, seconds=seconds, depth=dip.depth)

@@ -60,15 +60,15 @@ def by_expression(names: Sequence[str], expression: str) -> dict[str, str]:
         pattern = re.compile(expression)
     except re.error as error:
         raise UserError(f"--by {expression}: not a regular expression: {error}", "Write it like --by 'bpi(\\d+)'") from None
-    found = {}
+    candidates = {}
     for name in names:
         if match := pattern.search(name):
             groups = [group for group in match.groups() if group]
-            found[name] = "/".join(groups) or match[0]
-    found = {name: candidate for name, candidate in found.items() if candidate}
-    if not found:
+            candidates[name] = "/".join(groups) or match[0]
+    candidates = {name: candidate for name, candidate in candidates.items() if candidate}
+    if not candidates:
         raise UserError(f"--by {expression} finds nothing in any name, such as {names[0]}", "Write it like --by 'bpi(\\d+)'")
-    return found
+    return candidates
 
 
 def by_patterns(names: Sequence[str], table: Mapping[str, Sequence[str]], where: str) -> dict[str, str]:
@@ -77,7 +77,7 @@ def by_patterns(names: Sequence[str], table: Mapping[str, Sequence[str]], where:
     Raises:
         UserError: a pattern fits no name, or a name fits those of two candidates.
     """
-    found: dict[str, str] = {}
+    candidates: dict[str, str] = {}
     for candidate, patterns in table.items():
         for pattern in patterns:
             fitting = [name for name in names if fits_pattern(name, pattern)]
@@ -87,9 +87,9 @@ def by_patterns(names: Sequence[str], table: Mapping[str, Sequence[str]], where:
                     "A pattern fits a whole name or, without a wildcard, a whole directory",
                 )
             for name in fitting:
-                if found.setdefault(name, candidate) != candidate:
-                    raise UserError(f"{where}: {name} fits {found[name]} and {candidate}", "A run is of one candidate")
-    return found
+                if candidates.setdefault(name, candidate) != candidate:
+                    raise UserError(f"{where}: {name} fits {candidates[name]} and {candidate}", "A run is of one candidate")
+    return candidates
 
 
 def fits_pattern(name: str, pattern: str) -> bool:
@@ -159,7 +159,7 @@ def find_factors(parts: Mapping[str, NameParts], ignored: Collection[str]) -> di
 
 
 def in_order(stamps: Mapping[str, Stamp]) -> list[str] | None:
-    """Return names in the order of their dates; None where one has none, or forms differ, or two are alike."""
+    """Return names in the order of their dates; None if a date is missing, forms differ, or two dates are equal."""
     forms = {stamp.form for stamp in stamps.values()}
     if len(forms) != 1 or forms == {()} or len({stamp.key for stamp in stamps.values()}) < len(stamps):
         return None
@@ -167,7 +167,6 @@ def in_order(stamps: Mapping[str, Stamp]) -> list[str] | None:
 
 
 def _unused(key: str, settings: Collection[str]) -> str:
-    """Return a key, numbered where it is taken."""
     if key not in settings:
         return key
     return next(name for name in (f"{key}.{index}" for index in range(2, len(settings) + 3)) if name not in settings)

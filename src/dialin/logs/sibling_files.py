@@ -66,14 +66,14 @@ def parse_options(text: str, file_name: str) -> dict[str, str]:
 def _of_script(line: str) -> list[tuple[str, str]]:
     line = re.sub(r"\s#.*", "", line)
     assignment = _ASSIGNMENT.match(line)
-    own = [(assignment[1], assignment[2])] if assignment and not assignment[2].startswith("$(") else []
-    return own + [(match[1], match[2] or "") for match in _OPTION.finditer(line)]
+    assigned = [(assignment[1], assignment[2])] if assignment and not assignment[2].startswith("$(") else []
+    return assigned + [(match[1], match[2] or "") for match in _OPTION.finditer(line)]
 
 
 def _of_line(line: str) -> list[tuple[str, str]]:
     line = re.sub(r"\s+[#;].*", "", line)
-    if line.startswith("--") and len(found := list(_OPTION.finditer(line))) > 1:
-        return [(match[1], match[2] or "") for match in found]
+    if line.startswith("--") and len(options := list(_OPTION.finditer(line))) > 1:
+        return [(match[1], match[2] or "") for match in options]
     if match := _PAIR.fullmatch(line):
         return [(match[1], match[2])]
     match = _WORD.fullmatch(line)
@@ -81,7 +81,6 @@ def _of_line(line: str) -> list[tuple[str, str]]:
 
 
 def _nearest(directory: Path, root: Path, kind: str, listings: dict[Path, dict[str, list[Path]]]) -> list[Path]:
-    """Return the files of a kind in a directory, else in the nearest one above it, up to the root."""
     for place in (directory, *directory.parents):
         if place not in listings:
             listings[place] = _listing(place)
@@ -101,11 +100,10 @@ def _listing(directory: Path) -> dict[str, list[Path]]:
 
 
 def _closest_in_name(files: Sequence[Path], log: str) -> list[Path]:
-    """Return the files whose names share the most words and numbers with a log's name."""
     if len(files) < 2:
         return list(files)
-    own = _words(log)
-    shared = {path: len(own & _words(path.name)) for path in files}
+    words = _words(log)
+    shared = {path: len(words & _words(path.name)) for path in files}
     return [path for path in files if shared[path] == max(shared.values())]
 
 
@@ -114,12 +112,12 @@ def _words(name: str) -> frozenset[str]:
 
 
 def _agreed(options: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    """Return the options that no two files set to different values."""
+    """Return the options without those that two files set to different values."""
     values: dict[str, set[str]] = {}
     for one in options:
         for key, value in one.items():
             values.setdefault(key, set()).add(value)
-    return {key: next(iter(own)) for key, own in values.items() if len(own) == 1}
+    return {key: next(iter(distinct)) for key, distinct in values.items() if len(distinct) == 1}
 
 
 def _text(path: Path) -> str:

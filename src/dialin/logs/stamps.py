@@ -45,10 +45,10 @@ def take_stamps(text: str) -> tuple[Stamp, str]:
     key: list[int] = []
 
     def replace(match: re.Match[str]) -> str:
-        found = _read(match, has_date=any(_DAY in layout for layout in form))
-        if found is None:
+        date = _read(match, has_date=any(_DAY in layout for layout in form))
+        if date is None:
             return match[0]
-        layout, parts, rest = found
+        layout, parts, rest = date
         form.append(layout)
         key.extend(part for _, part in sorted(zip(layout, parts, strict=True), key=lambda pair: _ORDER.index(pair[0])))
         return f"/{rest}"

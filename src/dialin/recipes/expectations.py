@@ -13,6 +13,7 @@ from dialin.model.record import StudyRecord
 from dialin.model.verdict import CandidateState, CandidateVerdict, Estimate, Verdict
 from dialin.model.why import WaitSummary, Why
 from dialin.recipes.library import Expectation, ExpectationRule
+from dialin.report.verdict_sentences import with_interval
 from dialin.stats.blocks import Observation
 from dialin.stats.trial_figures import by_threads
 from dialin.text import change, exact_percent, number, percent
@@ -69,10 +70,10 @@ def check(expectation: Expectation, record: StudyRecord, why: Why) -> Result:
 
 
 def _all_of(each: Sequence[Agreement]) -> Agreement:
-    """Return what several candidates say together: the same where all do, something else where one does."""
-    if not each or Agreement.OPEN in each:
-        return Agreement.DIFFERS if Agreement.DIFFERS in each else Agreement.OPEN
-    return Agreement.DIFFERS if Agreement.DIFFERS in each else Agreement.AGREES
+    """Return the agreement of several candidates together: AGREES only if all agree, DIFFERS if one differs."""
+    if Agreement.DIFFERS in each:
+        return Agreement.DIFFERS
+    return Agreement.OPEN if not each or Agreement.OPEN in each else Agreement.AGREES
 
 
 def _candidates(expectation: Expectation, verdict: Verdict) -> list[CandidateVerdict]:
@@ -81,7 +82,7 @@ def _candidates(expectation: Expectation, verdict: Verdict) -> list[CandidateVer
 
 
 def _between(ratio: Estimate | None, low: float, high: float) -> Agreement:
-    """Tell whether a ratio lies in a range: agrees where its whole interval does, differs where none of it does."""
+    """Return AGREES if the whole interval of a ratio lies in a range, DIFFERS if none of it does, else OPEN."""
     if ratio is None or ratio.low is None or ratio.high is None:
         return Agreement.OPEN
     if low <= ratio.low and ratio.high <= high:
@@ -89,17 +90,10 @@ def _between(ratio: Estimate | None, low: float, high: float) -> Agreement:
     return Agreement.DIFFERS if ratio.high < low or ratio.low > high else Agreement.OPEN
 
 
-def _interval(ratio: Estimate | None) -> str:
-    if ratio is None:
-        return "not measured"
-    ends = f" ({change(ratio.low)} to {change(ratio.high)})" if ratio.low is not None and ratio.high is not None else ""
-    return f"{change(ratio.mean)}{ends}"
-
-
 def _ratios(ratios: Mapping[str, Estimate | None], low: float, high: float, what: str, baseline: str) -> _Checked:
-    told = ", ".join(f"{_interval(ratio)} with {name}" for name, ratio in ratios.items())
+    figures = ", ".join(f"{_figure(ratio, change)} with {name}" for name, ratio in ratios.items())
     agreement = _all_of([_between(ratio, low, high) for ratio in ratios.values()])
-    return (agreement, f"{what} {told}, beside {baseline}") if ratios else _NOTHING
+    return (agreement, f"{what} {figures}, beside {baseline}") if ratios else _NOTHING
 
 
 _LIES = {
@@ -112,24 +106,26 @@ _LIES = {
 def _throughput(expectation: Expectation, _record: StudyRecord, verdict: Verdict, _why: Why) -> _Checked:
     low, high = expectation.range
     ratios = {candidate.name: candidate.ratio for candidate in _candidates(expectation, verdict)}
-    agreement, told = _ratios(ratios, low, high, "throughput", verdict.baseline)
+    agreement, figures = _ratios(ratios, low, high, "throughput", verdict.baseline)
     if expectation.low is None or expectation.high is None or not ratios:
-        return agreement, told
+        return agreement, figures
     lies = ", ".join(f"{name} {_LIES[_between(ratio, low, high)]}" for name, ratio in ratios.items())
-    return agreement, f"{told}; the same would be {change(low)} to {change(high)}: {lies}"
+    return agreement, f"{figures}; the same would be {change(low)} to {change(high)}: {lies}"
 
 
 def _steadier(expectation: Expectation, _record: StudyRecord, verdict: Verdict, _why: Why) -> _Checked:
     base = next((candidate.cv for candidate in verdict.candidates if candidate.name == verdict.baseline), None)
-    found = _candidates(expectation, verdict)
-    if base is None or not found:
+    candidates = _candidates(expectation, verdict)
+    if base is None or not candidates:
         return _NOTHING
-    told = ", ".join(f"{_share(each.cv)} with {each.name}" for each in found)
-    return _all_of([_below(each.cv, base) for each in found]), f"variation {told}, {_share(base)} with {verdict.baseline}"
+    figures = ", ".join(f"{_figure(each.cv, percent)} with {each.name}" for each in candidates)
+    return _all_of(
+        [_below(each.cv, base) for each in candidates]
+    ), f"variation {figures}, {_figure(base, percent)} with {verdict.baseline}"
 
 
 def _below(mine: Estimate | None, its: Estimate) -> Agreement:
-    """Tell whether one figure lies below another: intervals that do not meet say so."""
+    """Return AGREES if the whole interval lies below the other one, DIFFERS if above it, else OPEN."""
     if mine is None or mine.low is None or mine.high is None or its.low is None or its.high is None:
         return Agreement.OPEN
     if mine.high < its.low:
@@ -137,11 +133,8 @@ def _below(mine: Estimate | None, its: Estimate) -> Agreement:
     return Agreement.DIFFERS if mine.low > its.high else Agreement.OPEN
 
 
-def _share(estimate: Estimate | None) -> str:
-    if estimate is None:
-        return "not measured"
-    ends = f" ({percent(estimate.low)} to {percent(estimate.high)})" if estimate.low is not None else ""
-    return f"{percent(estimate.mean)}{ends}"
+def _figure(estimate: Estimate | None, show: Callable[[float], str]) -> str:
+    return with_interval(estimate, show) if estimate else "not measured"
 
 
 _STANDS = {
@@ -156,11 +149,11 @@ _STANDS = {
 
 
 def _best(expectation: Expectation, _record: StudyRecord, verdict: Verdict, _why: Why) -> _Checked:
-    found = _candidates(expectation, verdict)
-    if not found:
+    candidates = _candidates(expectation, verdict)
+    if not candidates:
         return _NOTHING
-    told = "; ".join(f"{each.name} {_STANDS[each.state][1]}{_chance(each, verdict)}" for each in found)
-    return _all_of([_STANDS[each.state][0] for each in found]), told
+    states = "; ".join(f"{each.name} {_STANDS[each.state][1]}{_chance(each, verdict)}" for each in candidates)
+    return _all_of([_STANDS[each.state][0] for each in candidates]), states
 
 
 def _chance(candidate: CandidateVerdict, verdict: Verdict) -> str:
@@ -171,13 +164,13 @@ def _chance(candidate: CandidateVerdict, verdict: Verdict) -> str:
 
 
 def _moves_up(expectation: Expectation, record: StudyRecord, verdict: Verdict, _why: Why) -> _Checked:
-    """Look at what each trial gains from the fewest threads to the most, as a ratio to what the baseline gains."""
+    """Compare each trial's gain from the fewest threads to the most with the baseline's gain."""
     levels = record.spec.workload.levels
     if len(levels) < 2:
         return _NOTHING
-    seen = [found for one in measured.of(record) if (found := _gain(one, record, levels)) is not None]
+    gains = [gain for one in measured.of(record) if (gain := _gain(one, record, levels)) is not None]
     names = [candidate.name for candidate in record.spec.candidates]
-    ratios = cost.ratios(seen, names, verdict.baseline, 1 - record.spec.confidence)
+    ratios = cost.ratios(gains, names, verdict.baseline, 1 - record.spec.confidence)
     what = f"gain from {levels[0]} to {levels[-1]} threads"
     return _ratios({name: ratios.get(name) for name in expectation.candidates}, 1.0, float("inf"), what, verdict.baseline)
 
@@ -193,8 +186,8 @@ def _gain(one: measured.Measured, record: StudyRecord, levels: Sequence[int]) ->
 def _waits(expectation: Expectation, record: StudyRecord, why: Why) -> list[WaitSummary]:
     part = (record.spec.waits or "").strip("%").rpartition("/")[2]
     rows = {row.candidate: row for row in why.waits if row.operation == ALL and part in row.instrument and row.count}
-    found = [rows[name] for name in expectation.candidates if name in rows]
-    return found if len(found) == len(expectation.candidates) else []
+    summaries = [rows[name] for name in expectation.candidates if name in rows]
+    return summaries if len(summaries) == len(expectation.candidates) else []
 
 
 def _mean_above_p99(expectation: Expectation, record: StudyRecord, _verdict: Verdict, why: Why) -> _Checked:
@@ -206,7 +199,7 @@ def _mean_above_p99(expectation: Expectation, record: StudyRecord, _verdict: Ver
 
 
 def _holds_for(each: Sequence[bool]) -> Agreement:
-    """Return what one trial each says: the same where it holds for all, something else where for none, else neither."""
+    """Return the agreement of single trials: AGREES if it holds for all, DIFFERS if for none, else OPEN."""
     if all(each):
         return Agreement.AGREES
     return Agreement.OPEN if any(each) else Agreement.DIFFERS
@@ -217,11 +210,11 @@ def _tail_shrinks(expectation: Expectation, record: StudyRecord, _verdict: Verdi
     if len(rows) < 2:
         return _NOTHING
     each = ", ".join(f"{percent(row.worst_share)} with {row.candidate}" for row in rows)
-    told = f"the longest 1 % are, of all time waited, {each}"
+    figures = f"the longest 1 % are, of all time waited, {each}"
     shares = [row.worst_share for row in rows]
     if all(later < earlier for earlier, later in itertools.pairwise(shares)):
-        return Agreement.AGREES, told
-    return Agreement.DIFFERS if shares[-1] >= shares[0] else Agreement.OPEN, told
+        return Agreement.AGREES, figures
+    return Agreement.DIFFERS if shares[-1] >= shares[0] else Agreement.OPEN, figures
 
 
 def _p90_alike(expectation: Expectation, record: StudyRecord, _verdict: Verdict, why: Why) -> _Checked:
@@ -229,9 +222,9 @@ def _p90_alike(expectation: Expectation, record: StudyRecord, _verdict: Verdict,
     p90 = [row.p90_ns for row in rows]
     if len(rows) < 2 or min(p90) <= 0:
         return _NOTHING
-    told = ", ".join(f"{number(row.p90_ns)} ns with {row.candidate}" for row in rows)
+    figures = ", ".join(f"{number(row.p90_ns)} ns with {row.candidate}" for row in rows)
     alike = max(p90) / min(p90) <= 1 + expectation.within
-    return Agreement.AGREES if alike else Agreement.DIFFERS, f"90th percentile {told}"
+    return Agreement.AGREES if alike else Agreement.DIFFERS, f"90th percentile {figures}"
 
 
 _RULES: Mapping[ExpectationRule, _Rule] = {

@@ -226,12 +226,12 @@ class Recipe(_Part):
 
 
 def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Return one table with another laid over it; tables within are laid over each other, all else is replaced."""
-    found = dict(below)
+    """Return two tables merged: nested tables are merged too, any other value of the second one wins."""
+    merged = dict(below)
     for key, value in above.items():
-        under = found.get(key)
-        found[key] = _over(under, value) if isinstance(under, Mapping) and isinstance(value, Mapping) else value
-    return found
+        under = merged.get(key)
+        merged[key] = _over(under, value) if isinstance(under, Mapping) and isinstance(value, Mapping) else value
+    return merged
 
 
 def directory() -> Path:

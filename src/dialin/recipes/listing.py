@@ -18,7 +18,7 @@ def in_short(name: str, recipe: Recipe, width: int) -> list[str]:
 
 
 def in_full(name: str, recipe: Recipe, width: int) -> list[str]:
-    """Return all that is told of a recipe."""
+    """Return a recipe with its source, figures, studies and scales, in lines."""
     return list(_in_full(name, recipe, width))
 
 
@@ -38,11 +38,11 @@ def _in_full(name: str, recipe: Recipe, width: int) -> Iterator[str]:
         yield from _study(study, width)
     yield from ("", "Scales")
     for scale in ScaleName:
-        told, machine = recipe.scales[scale], recipe.scales[scale].machine
-        takes = f"{about(told.minutes * 60)}, {told.disk} of disk, {told.memory} of memory"
+        size, machine = recipe.scales[scale], recipe.scales[scale].machine
+        takes = f"{about(size.minutes * 60)}, {size.disk} of disk, {size.memory} of memory"
         meant = f"for a machine of {machine.cpus} CPUs and {machine.memory}"
         yield from wrapped(f"{scale}: {takes}; {meant}", width, indent="  ", hanging="    ")
-        yield from wrapped(" ".join(told.shrunk.split()), width, indent="    ", hanging="    ")
+        yield from wrapped(" ".join(size.shrunk.split()), width, indent="    ", hanging="    ")
     yield from ("", "Run it:", f"  dialin run {PREFIX}{name} --scale {'|'.join(ScaleName)}")
 
 
@@ -68,9 +68,9 @@ def _study(study: RecipeStudy, width: int) -> Iterator[str]:
     for name, setting in question.candidates.items():
         yield from wrapped(f"{name}: {describe(setting)}", width, indent="    ", hanging="      ")
     for scale in ScaleName:
-        told = study.question(scale)
+        sized = study.question(scale)
         yield from wrapped(
-            f"{scale}: {_load(study, scale)}, {about(told.minutes * 60)} of trials", width, indent="    ", hanging="      "
+            f"{scale}: {_load(study, scale)}, {about(sized.minutes * 60)} of trials", width, indent="    ", hanging="      "
         )
 
 
@@ -80,8 +80,10 @@ def _load(study: RecipeStudy, scale: ScaleName) -> str:
     threads = keys.get("threads", "")
     levels = listed([str(each) for each in threads]) if isinstance(threads, Sequence) else str(threads)
     size = f"{keys['tables']} tables of {keys['table-size']:,} rows" if "table-size" in keys else ""
-    told = [keys.get("rand-type", ""), *(f"{name} {value}" for name, value in options.items())]
+    details = [keys.get("rand-type", ""), *(f"{name} {value}" for name, value in options.items())]
     if "measure" in keys and "warmup" in keys:
-        told.append(f"{keys['measure']:,} s measured after {'' if keys.get('whole-warmup') else 'up to '}{keys['warmup']:,} s")
+        details.append(
+            f"{keys['measure']:,} s measured after {'' if keys.get('whole-warmup') else 'up to '}{keys['warmup']:,} s"
+        )
     fixed = describe(keys["set"]) if "set" in keys else ""
-    return ", ".join(filter(None, [keys.get("workload", ""), f"threads {levels}", size, *told, fixed]))
+    return ", ".join(filter(None, [keys.get("workload", ""), f"threads {levels}", size, *details, fixed]))

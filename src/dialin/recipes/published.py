@@ -14,7 +14,7 @@ from dialin.recipes.library import Recipe, RecipeStudy, Scale, ScaleName
 from dialin.report import semaphores_section
 from dialin.report.facts import inventory
 from dialin.report.load_units import seconds_a_run, units_of
-from dialin.report.markdown import prose
+from dialin.report.markdown_text import folded, prose, table
 from dialin.report.verdict_sentences import change_with_interval
 from dialin.text import NOTHING, about, change, counted, listed, moment, number, percent
 
@@ -77,16 +77,10 @@ def _machine(reproductions: Sequence[Reproduction]) -> str:
     if not records:
         return "Nothing was run yet."
     host = records[0].host
-    told = "; ".join(f"{label}: {text}" for label, text in inventory({key: host[key] for key in MACHINE if key in host}))
+    facts = "; ".join(f"{label}: {text}" for label, text in inventory({key: host[key] for key in MACHINE if key in host}))
     first, last = min(record.created for record in records), max(record.created for record in records)
     when = moment(first) if first == last else f"{moment(first)} to {moment(last)}"
-    return f"**Machine:** {prose(told)}. Studies begun {when}, with dialin {prose(records[-1].dialin_version)}."
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: int) -> str:
-    """Return a table whose last columns, so many, are figures."""
-    line = "|" + "---|" * (len(head) - numbers) + "---:|" * numbers
-    return "\n".join([f"| {' | '.join(head)} |", line, *(f"| {' | '.join(row)} |" for row in rows)])
+    return f"**Machine:** {prose(facts)}. Studies begun {when}, with dialin {prose(records[-1].dialin_version)}."
 
 
 def _overview(reproductions: Sequence[Reproduction]) -> str:
@@ -100,7 +94,7 @@ def _overview(reproductions: Sequence[Reproduction]) -> str:
         for each in reproductions
         for place, result in enumerate(each.results())
     ]
-    return _table(("recipe", "study", "published", "here"), rows, 0) if rows else ""
+    return table(("recipe", "study", "published", "here"), rows, "llll") if rows else ""
 
 
 def _says(result: Result) -> str:
@@ -116,15 +110,11 @@ def _recipe(each: Reproduction) -> list[str]:
         f"## {each.name}",
         f"{prose(source.author)}, [{prose(source.title)}]({source.address}), {prose(source.publisher)}, {source.date}.",
         f"**Published:** {_plain(recipe.finding)}",
-        _folded(
-            "What could be read of it, and what was shrunk", [_plain(source.read), f"{each.scale}: {_plain(scale.shrunk)}"]
+        folded(
+            "What could be read of it, and what was shrunk", f"{_plain(source.read)}\n\n{each.scale}: {_plain(scale.shrunk)}"
         ),
         *(part for done in each.done for part in _study(done, recipe, results)),
     ]
-
-
-def _folded(title: str, parts: Sequence[str]) -> str:
-    return "\n\n".join([f"<details><summary>{title}</summary>", *parts, "</details>"])
 
 
 def _plain(text: str) -> str:
@@ -145,7 +135,7 @@ def _study(done: Done, recipe: Recipe, results: Sequence[Result]) -> list[str]:
         "\n".join([f"**Why:** {_sentence(done.why.summary)}", *(["", *reasons] if reasons else [])]),
         _waits(done, recipe),
         _semaphores(done),
-        _folded("How it was run", ["\n".join(f"- {line}" for line in _how(done.record, verdict))]),
+        folded("How it was run", "\n".join(f"- {line}" for line in _how(done.record, verdict))),
     ]
     return list(filter(None, parts))
 
@@ -174,19 +164,19 @@ def _sentence(text: str) -> str:
 
 
 def _candidates(done: Done, verdict: Verdict, recipe: Recipe) -> str:
-    own = [row for row in recipe.figures if row.study == done.study.name and row.unit != _PICOSECONDS]
-    ratios = [row.relative(verdict.baseline) for row in own]
-    titles = [title for row in own for title in (f"published, {row.unit}", "published, speed")]
+    published = [row for row in recipe.figures if row.study == done.study.name and row.unit != _PICOSECONDS]
+    ratios = [row.relative(verdict.baseline) for row in published]
+    titles = [title for row in published for title in (f"published, {row.unit}", "published, speed")]
     head = ("candidate", *titles, _here_title(verdict), "here, speed", "variation", "trials")
     rows = []
     for candidate in verdict.candidates:
         cells = [prose(candidate.name)]
-        for row, ratio in zip(own, ratios, strict=True):
+        for row, ratio in zip(published, ratios, strict=True):
             cells += [number(row.values.get(candidate.name)), _ratio(ratio.get(candidate.name), candidate, verdict.baseline)]
         cells += [_here(candidate, verdict), *_speed(candidate, verdict.baseline), str(candidate.trials)]
         rows.append(cells)
-    notes = "".join(f"\n\n{prose(row.note)}" for row in own if row.note)
-    return _table(head, rows, len(head) - 1) + notes
+    notes = "".join(f"\n\n{prose(row.note)}" for row in published if row.note)
+    return table(head, rows, f"l{'r' * (len(head) - 1)}") + notes
 
 
 def _ratio(value: float | None, candidate: CandidateVerdict, baseline: str) -> str:
@@ -225,7 +215,8 @@ def _levels(done: Done) -> str:
         if one.candidate != baseline
     ]
     head = ("candidate", *(counted(threads, "thread") for threads in base))
-    return f"Mean speed beside {prose(baseline)}, without intervals, by threads at once:\n\n{_table(head, rows, len(base))}"
+    levels = table(head, rows, f"l{'r' * len(base)}")
+    return f"Mean speed beside {prose(baseline)}, without intervals, by threads at once:\n\n{levels}"
 
 
 def _waits(done: Done, recipe: Recipe) -> str:
@@ -249,10 +240,10 @@ def _waits(done: Done, recipe: Recipe) -> str:
         for row in waits
     ]
     lost = sum(trial.lost for trial in done.why.wait_trials)
-    kept = "Every single wait" if not lost else f"Single waits ({lost:,} more were counted by the server and lost)"
-    intro = f"{kept} of one trial of each candidate, in nanoseconds; shares are of all time waited:"
+    which = "Every single wait" if not lost else f"Single waits ({lost:,} more were counted by the server and lost)"
+    intro = f"{which} of one trial of each candidate, in nanoseconds; shares are of all time waited:"
     notes = [prose(row.note) for row in published if row.note]
-    return "\n\n".join([intro, _table(head, rows, len(head) - 2), *notes])
+    return "\n\n".join([intro, table(head, rows, f"ll{'r' * (len(head) - 2)}"), *notes])
 
 
 def _nanoseconds(picoseconds: float | None) -> str:
@@ -261,9 +252,10 @@ def _nanoseconds(picoseconds: float | None) -> str:
 
 def _semaphores(done: Done) -> str:
     names = [candidate.name for candidate in done.record.spec.candidates]
-    own = semaphores_section.candidates(done.why, names)
-    lines = semaphores_section.places(done.why, own)
+    candidates = semaphores_section.candidates(done.why, names)
+    lines = semaphores_section.places(done.why, candidates)
     if not lines:
         return ""
     rows = [[prose(line.name), *line.figures] for line in lines]
-    return f"{prose(semaphores_section.PLACES_READING)}\n\n{_table(('place', *map(prose, own)), rows, len(own))}"
+    places = table(("place", *map(prose, candidates)), rows, f"l{'r' * len(candidates)}")
+    return f"{prose(semaphores_section.PLACES_READING)}\n\n{places}"

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dialin.model.progress import Standing
 from dialin.model.study import StudySpec
 from dialin.model.trial import Purpose, Sample, Step, Trial
 from dialin.model.verdict import Verdict
-from dialin.report.verdict_sentences import naming
-from dialin.text import counted, duration, visible
+from dialin.model.workload import WorkloadSpec
+from dialin.report.load_units import units
+from dialin.report.verdict_sentences import lost, naming
+from dialin.text import counted, duration, number, visible
 
 STEP_LABELS = {
     Step.RESTORE: "restoring data",
@@ -34,7 +36,7 @@ def step_label(trial: Trial, step: Step, newest: Sample | None, levels: int) -> 
 
 
 SPARK_SECONDS = 60
-"""Samples that a board keeps unless told."""
+"""Samples that a board keeps by default."""
 
 _MOST_LINES = 50
 _BARS = "▁▂▃▄▅▆▇█"
@@ -88,7 +90,11 @@ class Board:
     def racing(self) -> list[str]:
         """The candidates that have not left the race."""
         names = [candidate.name for candidate in self.spec.candidates] if self.spec else []
-        return [name for name in names if name not in self.standings or not self.standings[name].left]
+        return [name for name in names if not self.standing(name).left]
+
+    def standing(self, candidate: str) -> Standing:
+        """Return how a candidate stands; one without a trial has no figures."""
+        return self.standings.get(candidate, Standing(0, 0, None, None))
 
     def seconds_left(self, now: float) -> float:
         """Return the estimate of what is left, never below nothing."""
@@ -126,6 +132,26 @@ class Board:
         """Return how much of the estimated time has passed, from 0 to 1."""
         whole = max(self.ends, now) - self.began
         return min(1.0, max(0.0, (now - self.began) / whole)) if whole > 0 else 0.0
+
+
+def study_title(spec: StudySpec) -> str:
+    """Return which variables are compared, on which builds."""
+    variables = ", ".join(spec.variables_under_test) or "builds"
+    return visible(f"{variables} on {', '.join(dict.fromkeys(candidate.server for candidate in spec.candidates))}")
+
+
+def newest_figures(samples: Sequence[Sample], workload: WorkloadSpec) -> list[str]:
+    """Return the figures of the newest sample, and how many seconds of all of them the host lost."""
+    newest, unit = samples[-1], units(workload)
+    latency = (
+        f"{number(newest.seconds)} s/{unit.one}" if unit.by_run else f"p{workload.percentile} {number(newest.latency_ms)} ms"
+    )
+    figures = [f"{number(newest.tps)} {unit.rate}", latency]
+    if newest.errors:
+        figures.append(f"{number(newest.errors)} errors/s")
+    if seconds_lost := sum(sample.lost for sample in samples):
+        figures.append(lost(seconds_lost))
+    return figures
 
 
 def sparkline(values: list[float], *, ascii_bars: bool = False) -> str:

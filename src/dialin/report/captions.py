@@ -14,13 +14,13 @@ from dialin.report.style import Style
 from dialin.report.trade_off import front, placed, trade_off
 from dialin.report.trial_series import Box, Series, measured
 from dialin.report.verdict_sentences import change_with_interval, lost, with_interval
-from dialin.text import change, counted, duration, number, percent, visible
+from dialin.text import change, counted, duration, number, percent, span, visible
 
 
 def forest(verdict: Verdict, style: Mapping[str, Style]) -> str:
     """Return the forest plot in words: the ends of the field, which way is better, the band, and what has no interval."""
-    found = [(deciding(one, verdict), style[one.name].label) for one in verdict.candidates if one.name != verdict.baseline]
-    rated = sorted(((ratio, label) for ratio, label in found if ratio), key=lambda pair: pair[0].mean)
+    ratios = [(deciding(one, verdict), style[one.name].label) for one in verdict.candidates if one.name != verdict.baseline]
+    rated = sorted(((ratio, label) for ratio, label in ratios if ratio), key=lambda pair: pair[0].mean)
     aim = measure_of(verdict)
     low, high = band(verdict)
     shaded = f"The shaded band, {change(low)} to {change(high)}, is too small to matter."
@@ -44,12 +44,12 @@ def pareto(verdict: Verdict, style: Mapping[str, Style]) -> str:
         f"{labels[one.name]}: {with_interval(one.tps)} {units_of(verdict).rate}, CV {with_interval(one.cv, percent)}"
         for one in (best or placed(verdict))
     )
-    told = trade_off(verdict, labels)
+    summary = trade_off(verdict, labels)
     if len(best) == 1:
-        told = f"{labels[best[0].name]} has both the highest throughput and the lowest CV."
-    elif not told:
-        told = "Which is faster and which is steadier may be chance: their intervals overlap, or there are none yet."
-    return f"{told} {reading} {figures}."
+        summary = f"{labels[best[0].name]} has both the highest throughput and the lowest CV."
+    elif not summary:
+        summary = "Which is faster and which is steadier may be chance: their intervals overlap, or there are none yet."
+    return f"{summary} {reading} {figures}."
 
 
 def key(series: Sequence[Series]) -> str:
@@ -72,23 +72,23 @@ def _one(series: Sequence[Series]) -> str:
 def over_time(series: Sequence[Series]) -> str:
     """Return one candidate's trials in words: how many, their medians and lowest second, and what is to be known of some."""
     parts = [counted(len(series), "trial")]
-    if told := _middles(series):
+    if medians := _middles(series):
         lowest = number(min(box.worst for one in series for box in one.boxes.values()))
-        parts.append(f"{told}, lowest {lowest} {series[0].units.rate}")
+        parts.append(f"{medians}, lowest {lowest} {series[0].units.rate}")
     return "; ".join([*parts, *_remarks(series)]) + "."
 
 
 def latency_over_time(series: Sequence[Series], record: StudyRecord) -> str:
     """Return the same trials' latency in words."""
     parts = [counted(len(series), "trial")]
-    found = [
+    latencies = [
         [sample.latency_ms for sample in measured(record.samples.get(one.trial.id, ())) if sample.latency_ms > 0]
         for one in series
         if one.trial.state is TrialState.DONE
     ]
-    if any(found):
-        highest = number(max(max(values) for values in found if values))
-        middle = _span([median(values) for values in found if values])
+    if any(latencies):
+        highest = number(max(max(values) for values in latencies if values))
+        middle = span([median(values) for values in latencies if values], number)
         parts.append(f"p{record.spec.workload.percentile} of the median {_one(series)} {middle} ms, highest {highest} ms")
     return "; ".join([*parts, *_remarks(series)]) + "."
 
@@ -118,10 +118,10 @@ def windows(
     parts = []
     for name, boxes in shown.items():
         if boxes and boxes[0][0]:
-            told = ", ".join(f"{number(box.median)} with {threads}" for threads, box in boxes)
-            parts.append(f"{style[name].label}: {told} threads")
+            medians = ", ".join(f"{number(box.median)} with {threads}" for threads, box in boxes)
+            parts.append(f"{style[name].label}: {medians} threads")
         elif boxes:
-            parts.append(f"{style[name].label}: {_span([box.median for _, box in boxes])}")
+            parts.append(f"{style[name].label}: {span([box.median for _, box in boxes], number)}")
     one_of = _one(series)
     reading = (
         f"A box holds the middle half of the {one_of}s of a {of}, its whiskers nine in ten, the tick is the lowest {one_of}."
@@ -135,27 +135,27 @@ def windows(
 
 def latency(latencies: Mapping[str, Sequence[float]], style: Mapping[str, Style], percentile: int, threads: int | None) -> str:
     """Return the chart of latency's percentiles in words."""
-    told = "; ".join(
+    figures = "; ".join(
         f"{style[name].label}: {', '.join(number(values[place]) for place in (len(values) // 2, int(0.99 * len(values)), -1))}"
         for name, values in latencies.items()
     )
     alone = f" Only seconds with {threads:,} threads." if threads else ""
     return (
         f"Each second's own p{percentile}; the further to the right, the worse the second.{alone} "
-        f"Milliseconds in the median second, in one of a hundred, and in the worst: {told}."
+        f"Milliseconds in the median second, in one of a hundred, and in the worst: {figures}."
     )
 
 
 def _middles(series: Sequence[Series]) -> str:
-    """Return the medians of trials, those of several numbers of threads each by itself; nothing where none ended well."""
-    found: dict[int, list[float]] = {}
+    """Return the medians of the trials, for each number of threads; empty if no trial completed."""
+    medians_by_threads: dict[int, list[float]] = {}
     for one in series:
         for threads, box in one.boxes.items():
-            found.setdefault(threads, []).append(box.median)
-    if len(found) < 2:
-        return "".join(f"median {_one(series)} {_span(medians)}" for medians in found.values())
-    told = [f"{_span(medians)} with {threads:,}" for threads, medians in sorted(found.items())]
-    return f"median {_one(series)} {', '.join(told)} threads"
+            medians_by_threads.setdefault(threads, []).append(box.median)
+    if len(medians_by_threads) < 2:
+        return "".join(f"median {_one(series)} {span(medians, number)}" for medians in medians_by_threads.values())
+    parts = [f"{span(medians, number)} with {threads:,}" for threads, medians in sorted(medians_by_threads.items())]
+    return f"median {_one(series)} {', '.join(parts)} threads"
 
 
 def _remarks(series: Sequence[Series]) -> list[str]:
@@ -171,8 +171,3 @@ def _remarks(series: Sequence[Series]) -> list[str]:
         reasons = dict.fromkeys(visible(trial.failure.reason) for trial in failed if trial.failure)
         parts.append(f"{len(failed)} failed: {', '.join(reasons) or 'the reason is not known'}")
     return parts
-
-
-def _span(values: Sequence[float]) -> str:
-    low, high = number(min(values)), number(max(values))
-    return low if low == high else f"{low} to {high}"

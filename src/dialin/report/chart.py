@@ -14,6 +14,9 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from dialin.model.verdict import Estimate
+from dialin.report.style import Style
+
 NARROW_LABEL = 13
 """Characters of a label on a narrow screen."""
 
@@ -114,6 +117,40 @@ def latency_axis(percentile: int, values: Sequence[float]) -> dict[str, Any]:
         "tickvals": shown,
         "ticktext": [f"{tick:,g}" for tick in shown],
     }
+
+
+def error_bars(estimates: Sequence[Estimate], colour: str, thickness: float, width: int) -> dict[str, Any]:
+    """Return the intervals of a trace's points; `thickness` and `width`, that of the caps, are in CSS pixels."""
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": [0.0 if one.high is None else one.high - one.mean for one in estimates],
+        "arrayminus": [0.0 if one.low is None else one.mean - one.low for one in estimates],
+        "color": colour,
+        "thickness": thickness,
+        "width": width,
+    }
+
+
+def marked_line(
+    x: Sequence[float], y: Sequence[float | None], look: Style, dash: str, hovers: Sequence[str], **more: Any
+) -> Any:
+    """Return a line with a mark at each point; `dash` has the strokes and gaps in CSS pixels, `hovers` one text per point."""
+    return go.Scatter(
+        x=x,
+        y=y,
+        mode="lines+markers",
+        line={"color": look.colour, "width": 1.8, "dash": pixels(dash)},
+        marker={"symbol": look.symbol, "size": 6, "color": look.colour},
+        text=hovers,
+        hovertemplate="%{text}<extra></extra>",
+        **more,
+    )
+
+
+def pixels(dash: str) -> str:
+    """Return strokes and gaps as Plotly names them."""
+    return ",".join(f"{length}px" for length in dash.split()) or "solid"
 
 
 def plain(figure: Any) -> dict[str, Any]:

@@ -10,9 +10,9 @@ import plotly.graph_objects as go
 from dialin.model.measure import band, capital, deciding, measure_of
 from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
 from dialin.report import captions
-from dialin.report.chart import NARROW_LABEL, Chart, axis, blank, label_margin, plain, safe
-from dialin.report.forest import scale
-from dialin.report.load_units import units_of
+from dialin.report.chart import NARROW_LABEL, Chart, axis, blank, error_bars, label_margin, plain, safe
+from dialin.report.forest import scale, widened
+from dialin.report.load_units import mapped, units_of
 from dialin.report.placing import positions
 from dialin.report.style import Style
 from dialin.report.trade_off import front, placed
@@ -139,11 +139,7 @@ def _forest_row(candidate: CandidateVerdict, verdict: Verdict, look: Style, plac
     if ratio is None:
         return go.Scatter(x=[], y=[])
     is_baseline = candidate.name == verdict.baseline
-    change = Estimate(
-        mean=100 * (ratio.mean - 1),
-        low=None if ratio.low is None else 100 * (ratio.low - 1),
-        high=None if ratio.high is None else 100 * (ratio.high - 1),
-    )
+    change = mapped(ratio, lambda value: 100 * (value - 1))
     bars = None if is_baseline else _bars(change, look.colour, 2.5)
     return go.Scatter(
         x=[change.mean],
@@ -157,7 +153,7 @@ def _forest_row(candidate: CandidateVerdict, verdict: Verdict, look: Style, plac
 
 
 def _point(candidate: CandidateVerdict, verdict: Verdict, look: Style, side: str) -> Any:
-    told = [
+    lines = [
         safe(look.label),
         f"{with_interval(candidate.tps)} {units_of(verdict).rate}",
         f"CV {with_interval(candidate.cv, percent)}",
@@ -180,7 +176,7 @@ def _point(candidate: CandidateVerdict, verdict: Verdict, look: Style, side: str
         text=[_label(candidate, verdict, shorten(look.label, NARROW_LABEL))],
         textposition=side or None,
         textfont={"color": "var(--ink)" if candidate.pareto else "var(--ink-2)"},
-        hovertext=["<br>".join(told)],
+        hovertext=["<br>".join(lines)],
         hovertemplate="%{hovertext}<extra></extra>",
     )
 
@@ -188,36 +184,20 @@ def _point(candidate: CandidateVerdict, verdict: Verdict, look: Style, side: str
 def _bars(estimate: Estimate | None, colour: str, thickness: float) -> dict[str, Any] | None:
     if estimate is None or estimate.low is None or estimate.high is None:
         return None
-    return {
-        "type": "data",
-        "symmetric": False,
-        "array": [estimate.high - estimate.mean],
-        "arrayminus": [estimate.mean - estimate.low],
-        "color": colour,
-        "thickness": thickness,
-        "width": 6 if thickness > 2 else 3,
-    }
+    return error_bars([estimate], colour, thickness, 6 if thickness > 2 else 3)
 
 
 def _range(estimates: Sequence[Estimate | None]) -> list[float]:
     """Return a range that holds all figures, and their intervals unless these are much wider than what lies between them."""
     means = [one.mean for one in estimates if one]
     low, high = min(means), max(means)
-    reach = _REACH * max(high - low, 0.02 * high)
-    ends = [end for one in estimates if one for end in (one.low, one.high) if end is not None]
-    low, high = min([low, *(max(end, low - reach) for end in ends)]), max([high, *(min(end, high + reach) for end in ends)])
+    low, high = widened(low, high, [one for one in estimates if one], _REACH * max(high - low, 0.02 * high))
     margin = 0.08 * (high - low) or 1.0
     return [low - margin, high + margin]
 
 
 def _percent(estimate: Estimate | None) -> Estimate | None:
-    if estimate is None:
-        return None
-    return Estimate(
-        mean=100 * estimate.mean,
-        low=None if estimate.low is None else 100 * estimate.low,
-        high=None if estimate.high is None else 100 * estimate.high,
-    )
+    return estimate and mapped(estimate, lambda value: 100 * value)
 
 
 def _x(candidate: CandidateVerdict) -> float:

@@ -34,7 +34,7 @@ def over_time(record: StudyRecord, series: Sequence[Series], style: Mapping[str,
     titles = naming(record.spec).full
     charts = []
     for place, candidate in enumerate(record.spec.candidates, start=1):
-        own = [one for one in series if one.trial.candidate == candidate.name]
+        trials = [one for one in series if one.trial.candidate == candidate.name]
         figure = blank(
             margin={"l": _FIGURES, "r": 8, "t": 8, "b": 44},
             xaxis={**axis("seconds from the start of measuring"), "range": across},
@@ -43,18 +43,18 @@ def over_time(record: StudyRecord, series: Sequence[Series], style: Mapping[str,
         )
         if across[0] < 0:
             figure.add_vrect(x0=across[0], x1=0, fillcolor="var(--warm)", line_width=0, layer="below")
-        figure.add_traces(_panel(own, unit, style[candidate.name].colour))
-        _mark(figure, own, "trial")
+        figure.add_traces(_panel(trials, unit, style[candidate.name].colour))
+        _mark(figure, trials, "trial")
         role = "The baseline. " if candidate.name == record.spec.baseline else ""
         charts.append(
             Chart(
                 f"over-time-{place}",
                 titles[candidate.name],
-                role + captions.over_time(own),
+                role + captions.over_time(trials),
                 216,
                 plain(figure),
-                role + captions.latency_over_time(own, record),
-                [_switch(one) for one in own],
+                role + captions.latency_over_time(trials, record),
+                [_switch(one) for one in trials],
             )
         )
     return charts
@@ -72,10 +72,10 @@ def combined(record: StudyRecord, series: Sequence[Series], style: Mapping[str, 
     every = [one.trial.id for one in series]
     switches = []
     for place, (name, look) in enumerate(style.items(), start=1):
-        own = [one.trial.id for one in series if one.trial.candidate == name]
-        figure.add_trace(_line(own, "tps", "m", "study", look.colour, _hover(unit), width=1))
-        figure.add_trace(_line(own, "latency", "m", "study", look.colour, _LATENCY, width=1))
-        switches.append(ChartToggle(str(place), look.label, look.label, look.colour, own))
+        trials = [one.trial.id for one in series if one.trial.candidate == name]
+        figure.add_trace(_line(trials, "tps", "m", "study", look.colour, _hover(unit), width=1))
+        figure.add_trace(_line(trials, "latency", "m", "study", look.colour, _LATENCY, width=1))
+        switches.append(ChartToggle(str(place), look.label, look.label, look.colour, trials))
     figure.add_trace(_line(every, "tps", "w", "study", "var(--muted)", _hover(unit), width=0.8))
     figure.add_trace(_line(every, "latency", "w", "study", "var(--muted)", _LATENCY, width=0.8))
     fresh = [(one.base + second) / 60 for one in series if one.is_fresh for second, _ in one.tps.points]
@@ -90,14 +90,14 @@ def combined(record: StudyRecord, series: Sequence[Series], style: Mapping[str, 
             annotation_position="top left",
         )
     _mark(figure, series, "study")
-    told = captions.combined(series)
-    return Chart("combined", "All trials, one after the other", told, 340, plain(figure), told, switches)
+    caption = captions.combined(series)
+    return Chart("combined", "All trials, one after the other", caption, 340, plain(figure), caption, switches)
 
 
 def _seconds(series: Sequence[Series]) -> list[int]:
     points = [(one, one.tps.points) for one in series]
-    first = min((own[0][0] - one.zero - 1 for one, own in points if own), default=0)
-    return [min(0, first), max((own[-1][0] - one.zero for one, own in points if own), default=1)]
+    first = min((course[0][0] - one.zero - 1 for one, course in points if course), default=0)
+    return [min(0, first), max((course[-1][0] - one.zero for one, course in points if course), default=1)]
 
 
 def _values(courses: Iterable[CourseChart]) -> list[float]:
@@ -116,11 +116,11 @@ def _switch(one: Series) -> ChartToggle:
     )
 
 
-def _panel(own: Sequence[Series], unit: Units, colour: str) -> list[Any]:
+def _panel(series: Sequence[Series], unit: Units, colour: str) -> list[Any]:
     """Return the traces of one candidate, of both measures: raw seconds thin, rolling means thick, fresh trials dotted."""
-    race = [one.trial.id for one in own if not one.is_fresh]
-    fresh = [one.trial.id for one in own if one.is_fresh]
-    window = next((one.window for one in own if one.window), None)
+    race = [one.trial.id for one in series if not one.is_fresh]
+    fresh = [one.trial.id for one in series if one.is_fresh]
+    window = next((one.window for one in series if one.window), None)
     traces = []
     for measure, hover in (("tps", _hover(unit)), ("latency", _LATENCY)):
         traces.append(_line([*race, *fresh], measure, "w", "trial", "var(--muted)", hover, width=0.8))
@@ -165,23 +165,22 @@ def _line(
 
 
 def _mark(figure: Any, series: Sequence[Series], along: str) -> None:
-    """Mark seconds that the host lost, trials that did not become steady, and those that failed."""
     lost = {"symbol": "triangle-down-open", "size": 8, "color": "var(--care)", "line": {"width": 1.5}}
     moving = {"symbol": "circle-open", "size": 9, "color": "var(--care)", "line": {"width": 2}}
     failed = {"symbol": "x", "size": 10, "color": "var(--bad)", "line": {"width": 1, "color": "var(--card)"}}
-    for part, look, says, own in (
+    for part, look, says, marked in (
         ("lost", lost, "lost to the host", [one for one in series if one.lost]),
         ("end", moving, "did not become steady", [one for one in series if not one.steady and one.tps.points]),
         ("end", failed, "failed", [one for one in series if one.trial.state is TrialState.FAILED]),
     ):
-        if own:
+        if marked:
             figure.add_trace(
                 go.Scatter(
                     x=[],
                     y=[],
                     mode="markers",
                     marker=look,
-                    meta={"trials": [one.trial.id for one in own], "part": part, "axis": along},
+                    meta={"trials": [one.trial.id for one in marked], "part": part, "axis": along},
                     hovertemplate=f"%{{text}}: {says}<extra></extra>",
                     cliponaxis=False,
                 )

@@ -8,10 +8,9 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from dialin.model.verdict import Estimate
 from dialin.model.why import Scaling, ScalingPoint, Usl, WaitSummary, Why
 from dialin.report import scaling_section, wait_groups
-from dialin.report.chart import Chart, axis, blank, plain, safe
+from dialin.report.chart import Chart, axis, blank, error_bars, marked_line, pixels, plain, safe
 from dialin.report.style import Style
 from dialin.report.verdict_sentences import with_interval
 from dialin.report.wait_groups import Group, nanoseconds
@@ -105,7 +104,7 @@ def _law(usl: Usl, threads: float) -> float:
 
 
 def _points(points: Sequence[ScalingPoint], look: Style, rate: str) -> Any:
-    told = [
+    hovers = [
         f"{safe(look.label)}, {scaling_section.title(point.threads)}<br>{with_interval(point.tps)} {rate}" for point in points
     ]
     return go.Scatter(
@@ -113,45 +112,23 @@ def _points(points: Sequence[ScalingPoint], look: Style, rate: str) -> Any:
         y=[point.tps.mean for point in points],
         mode="markers",
         marker={"symbol": look.symbol, "size": 9, "color": look.colour},
-        error_y={
-            "type": "data",
-            "symmetric": False,
-            "array": [_above(point.tps) for point in points],
-            "arrayminus": [_below(point.tps) for point in points],
-            "color": look.colour,
-            "thickness": 1.4,
-            "width": 4,
-        },
-        text=told,
+        error_y=error_bars([point.tps for point in points], look.colour, 1.4, 4),
+        text=hovers,
         hovertemplate="%{text}<extra></extra>",
     )
-
-
-def _above(tps: Estimate) -> float:
-    return 0.0 if tps.high is None else tps.high - tps.mean
-
-
-def _below(tps: Estimate) -> float:
-    return 0.0 if tps.low is None else tps.mean - tps.low
 
 
 def _distribution(one: WaitSummary, look: Style, dash: str) -> Any:
     seconds = _seconds(one)
     filled = [place for place, count in enumerate(one.histogram) if count]
     bins = range(filled[0], filled[-1] + 1) if filled else range(0)
-    return go.Scatter(
-        x=[2 ** (place + 0.5) for place in bins],
-        y=[one.histogram[place] / seconds or None for place in bins],
-        mode="lines+markers",
-        line={"color": look.colour, "width": 1.8, "dash": pixels(dash)},
-        marker={"symbol": look.symbol, "size": 6, "color": look.colour},
-        text=[
-            f"{safe(look.label)}: {one.histogram[place]:,} waits ({number(one.histogram[place] / seconds)}/s)<br>"
-            f"of {nanoseconds(2**place)} to {nanoseconds(2 ** (place + 1))}"
-            for place in bins
-        ],
-        hovertemplate="%{text}<extra></extra>",
-    )
+    hovers = [
+        f"{safe(look.label)}: {one.histogram[place]:,} waits ({number(one.histogram[place] / seconds)}/s)<br>"
+        f"of {nanoseconds(2**place)} to {nanoseconds(2 ** (place + 1))}"
+        for place in bins
+    ]
+    rates = [one.histogram[place] / seconds or None for place in bins]
+    return marked_line([2 ** (place + 0.5) for place in bins], rates, look, dash, hovers)
 
 
 def _decades(every: Sequence[WaitSummary]) -> list[int]:
@@ -167,8 +144,3 @@ def _seconds(one: WaitSummary) -> float:
 def _tick(length: int) -> str:
     power = min(3, (len(str(length)) - 1) // 3)
     return f"{length // 1000**power} {('ns', 'µs', 'ms', 's')[power]}"
-
-
-def pixels(dash: str) -> str:
-    """Return strokes and gaps as Plotly names them."""
-    return ",".join(f"{length}px" for length in dash.split()) or "solid"

@@ -12,8 +12,19 @@ import plotly.graph_objects as go
 from dialin.model.record import StudyRecord
 from dialin.model.trial import Purpose, Sample, TrialState
 from dialin.report import captions
-from dialin.report.chart import NARROW_LABEL, Chart, ChartToggle, axis, blank, label_margin, latency_axis, plain, safe
-from dialin.report.charts_why import dash_of, pixels
+from dialin.report.chart import (
+    NARROW_LABEL,
+    Chart,
+    ChartToggle,
+    axis,
+    blank,
+    label_margin,
+    latency_axis,
+    marked_line,
+    plain,
+    safe,
+)
+from dialin.report.charts_why import dash_of
 from dialin.report.load_units import units_in
 from dialin.report.style import Style
 from dialin.report.trial_series import Box, Series, boxes, by_threads, measured
@@ -55,19 +66,19 @@ def windows(record: StudyRecord, series: Sequence[Series], style: Mapping[str, S
         yaxis={**axis(""), "showgrid": False, "zeroline": False},
     )
     place = 0.0
-    for name, own in grouped.items():
-        placed = [(row, place + index) for index, (_, row) in enumerate(own)]
+    for name, group in grouped.items():
+        placed = [(row, place + index) for index, (_, row) in enumerate(group)]
         for shaded in (False, True):
             alike = [(row, at) for row, at in placed if row.shaded is shaded]
             if alike:
                 figure.add_trace(_boxes(alike, style[name], "var(--band)" if shaded else "var(--card)"))
                 figure.add_trace(_lowest(alike, style[name]))
         label = style[name].label
-        if levels and own:
-            rows += [(at, f"{label} · {threads}", threads) for (threads, _), (_, at) in zip(own, placed, strict=True)]
+        if levels and group:
+            rows += [(at, f"{label} · {threads}", threads) for (threads, _), (_, at) in zip(group, placed, strict=True)]
         else:
-            rows.append((place + max(0, len(own) - 1) / 2, label, ""))
-        place += max(1, len(own)) + 0.8
+            rows.append((place + max(0, len(group) - 1) / 2, label, ""))
+        place += max(1, len(group)) + 0.8
     names = [label for _, label, _ in rows]
     short = [shorten(label, NARROW_LABEL) for label in names]
     figure.update_yaxes(tickvals=[at for at, *_ in rows], ticktext=[safe(label) for label in names], range=[place - 1, -0.9])
@@ -79,7 +90,7 @@ def windows(record: StudyRecord, series: Sequence[Series], style: Mapping[str, S
     return Chart(
         "windows",
         f"The measured {unit.one}s of each {of}, {unit.rate}",
-        captions.windows(series, {name: [(key, row.box) for key, row in own] for name, own in grouped.items()}, style, of),
+        captions.windows(series, {name: [(key, row.box) for key, row in group] for name, group in grouped.items()}, style, of),
         int(76 + (20 if levels else 15) * place),
         plain(figure),
     )
@@ -92,12 +103,12 @@ def latency(record: StudyRecord, style: Mapping[str, Style]) -> Chart | None:
     numbers of threads only the seconds with the most are taken.
     """
     threads = record.spec.workload.threads if record.spec.workload.levels else None
-    found = {name: _latencies(_seconds(record, name), threads) for name in style}
-    found = {name: values for name, values in found.items() if len(values) >= FEWEST_SECONDS}
-    if not found or units_in(record).by_run:
+    latencies = {name: _latencies(_seconds(record, name), threads) for name in style}
+    latencies = {name: values for name, values in latencies.items() if len(values) >= FEWEST_SECONDS}
+    if not latencies or units_in(record).by_run:
         return None
-    shares = {name: _shares(len(values)) for name, values in found.items()}
-    most = max(own[-1] for own in shares.values())
+    shares = {name: _shares(len(values)) for name, values in latencies.items()}
+    most = max(marked[-1] for marked in shares.values())
     ticks = [share for share in _TICKS if share <= most]
     percentile = record.spec.workload.percentile
     figure = blank(
@@ -109,29 +120,19 @@ def latency(record: StudyRecord, style: Mapping[str, Style]) -> Chart | None:
             "range": [-0.02, 1.03 * _place(most)],
             "zeroline": False,
         },
-        yaxis=latency_axis(percentile, [value for values in found.values() for value in values]),
+        yaxis=latency_axis(percentile, [value for values in latencies.values() for value in values]),
         meta={"narrow": {"xaxis": {"title": {"text": "share of seconds"}}}},
     )
     switches = []
-    for name, values in found.items():
+    for name, values in latencies.items():
         place = list(style).index(name)
-        look, own = style[name], shares[name]
-        figure.add_trace(
-            go.Scatter(
-                x=[_place(share) for share in own],
-                y=[_at(values, share) for share in own],
-                mode="lines+markers",
-                line={"color": look.colour, "width": 1.8, "dash": pixels(dash_of(place))},
-                marker={"symbol": look.symbol, "size": 6, "color": look.colour},
-                meta={"key": str(place)},
-                text=[
-                    f"{safe(look.label)}: {100 * share:g} % of seconds up to {number(_at(values, share))} ms" for share in own
-                ],
-                hovertemplate="%{text}<extra></extra>",
-            )
-        )
+        look, marked = style[name], shares[name]
+        hovers = [f"{safe(look.label)}: {100 * share:g} % of seconds up to {number(_at(values, share))} ms" for share in marked]
+        ends = [_at(values, share) for share in marked]
+        key = {"key": str(place)}
+        figure.add_trace(marked_line([_place(share) for share in marked], ends, look, dash_of(place), hovers, meta=key))
         switches.append(ChartToggle(str(place), look.label, look.label, look.colour, ()))
-    text = captions.latency(found, style, percentile, threads)
+    text = captions.latency(latencies, style, percentile, threads)
     return Chart("latency", f"Latency by candidate, p{percentile} of each second", text, 320, plain(figure), switches=switches)
 
 
@@ -154,11 +155,11 @@ def _each(series: Sequence[Series], name: str) -> list[tuple[str, _Row]]:
 
 
 def _pooled(record: StudyRecord, name: str) -> list[tuple[str, _Row]]:
-    own = _seconds(record, name)
-    several = len(by_threads(own)) > 1
+    seconds = _seconds(record, name)
+    several = len(by_threads(seconds)) > 1
     return [
         (f"{threads:,}" if several else "", _Row(shown, f"{threads:,} threads, all trials" if several else "all trials"))
-        for threads, shown in boxes(own).items()
+        for threads, shown in boxes(seconds).items()
     ]
 
 

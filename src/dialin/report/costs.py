@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dialin.model.why import CostRow, Why
+from dialin.report.table_column import Column, candidate_column
 from dialin.report.verdict_sentences import interval
 from dialin.text import NOTHING, change, number, visible
 
@@ -71,3 +72,14 @@ def per_query(row: CostRow, candidate: str, baseline: str) -> Cost:
 def per_transaction(row: CostRow, candidate: str) -> Cost:
     """Return what a transaction costs."""
     return Cost(number(row.per_transaction.get(candidate)))
+
+
+def tables(why: Why, names: Sequence[str], labels: Mapping[str, str], baseline: str) -> tuple[list[Column], list[Column]]:
+    """Return the columns of the table per query and of that per transaction; what comes last is dropped first."""
+    first = candidate_column(names, labels)
+    query, transaction = [first], [first]
+    for rank, (title, row) in enumerate(zip(titles(why), why.costs, strict=True)):
+        cells = [per_query(row, name, baseline) for name in names]
+        query.append(Column(title, [cell.full for cell in cells], [cell.brief for cell in cells], rank))
+        transaction.append(Column(title, [per_transaction(row, name).figure for name in names], rank=rank))
+    return query, transaction

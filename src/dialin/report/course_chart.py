@@ -101,17 +101,19 @@ _Part = list[tuple[int, float]]
 
 
 def _parts(samples: Sequence[Sample], figure: Figure, most: int) -> list[_Part]:
-    kept = [samples[index] for index in thin([figure(sample) for sample in samples], most)]
-    return [[(sample.second, figure(sample)) for sample in own] for _, own in groupby(kept, key=lambda sample: sample.threads)]
+    drawn = [samples[index] for index in thin([figure(sample) for sample in samples], most)]
+    return [
+        [(sample.second, figure(sample)) for sample in part] for _, part in groupby(drawn, key=lambda sample: sample.threads)
+    ]
 
 
 def _means(samples: Sequence[Sample], figure: Figure, window: int, most: int) -> list[_Part]:
-    found = []
+    parts = []
     for _, group in groupby((sample for sample in samples if not sample.lost), key=lambda sample: sample.threads):
-        own = list(group)
-        means = rolling([figure(sample) for sample in own], window)
-        found.append([(own[index].second, means[index]) for index in thin_smooth(means, max(3, most // 5))])
-    return found
+        part = list(group)
+        means = rolling([figure(sample) for sample in part], window)
+        parts.append([(part[index].second, means[index]) for index in thin_smooth(means, max(3, most // 5))])
+    return parts
 
 
 def _joined(parts: Sequence[_Part]) -> Points:

@@ -104,8 +104,8 @@ def _most_telling(chart: Chart, there: Sequence[str], baseline: str) -> list[str
         return list(there)
     others = sorted((name for name in there if name != baseline), key=lambda name: fmean(chart.values[name]))
     room = MOST_ROWS - 1
-    kept = {baseline, *others[: room // 2], *others[len(others) - (room - room // 2) :]}
-    return [name for name in there if name in kept]
+    shown = {baseline, *others[: room // 2], *others[len(others) - (room - room // 2) :]}
+    return [name for name in there if name in shown]
 
 
 def _place(value: float, low: float, high: float) -> float:

@@ -122,7 +122,7 @@ def block_order(series: Sequence[Series]) -> list[tuple[str, list[Placed]]]:
 
 
 def time_spent(trials: Sequence[Trial]) -> list[Spent]:
-    """Return the time that each step took over all trials, and its share of them all; one that no trial took is left out."""
+    """Return the time of each step over all trials and its share of the total; steps that no trial took are left out."""
     taken = [step for step in Step if any(step in trial.steps for trial in trials)]
     totals = {step: sum(trial.steps.get(step, 0.0) for trial in trials) for step in taken}
     whole = sum(totals.values())
@@ -163,19 +163,19 @@ def failures(trials: Sequence[Trial]) -> list[Failed]:
 
 
 def requested_and_effective(record: StudyRecord) -> list[Forced]:
-    """Return what each candidate asked for, fixed variables included, beside what its server said after boot."""
+    """Return the values that candidates request, fixed variables included, beside those read back after boot."""
     first: dict[str, Trial] = {}
     for trial in record.trials:
         if trial.in_force:
             first.setdefault(trial.candidate, trial)
     labels = naming(record.spec).labels
-    found: dict[tuple[str, Value, str | None, str | None], list[str]] = {}
+    labels_by_row: dict[tuple[str, Value, str | None, str | None], list[str]] = {}
     for candidate in record.spec.candidates:
         for name, value in record.spec.setting_of(candidate.name).items():
-            seen = first.get(candidate.name)
-            said, real = (seen.in_force.get(name), seen.real.get(name)) if seen else (None, None)
-            found.setdefault((name, value, said, real), []).append(labels[candidate.name])
-    return [_forced(*key, "all" if len(names) == len(labels) else ", ".join(names)) for key, names in found.items()]
+            booted = first.get(candidate.name)
+            said, real = (booted.in_force.get(name), booted.real.get(name)) if booted else (None, None)
+            labels_by_row.setdefault((name, value, said, real), []).append(labels[candidate.name])
+    return [_forced(*key, "all" if len(names) == len(labels) else ", ".join(names)) for key, names in labels_by_row.items()]
 
 
 def inventory(known: Mapping[str, Any]) -> Pairs:
@@ -197,7 +197,7 @@ def inventory(known: Mapping[str, Any]) -> Pairs:
 
 
 def settings(record: StudyRecord) -> Pairs:
-    """Return what the study was told."""
+    """Return the question of the study: what it compares, how, and with which limits."""
     spec = record.spec
     pairs = [
         ("baseline", visible(spec.baseline)),
@@ -230,7 +230,7 @@ def settings(record: StudyRecord) -> Pairs:
 
 
 def _measured(spec: StudySpec) -> Pairs:
-    """Return how long a trial measures; a timed query is measured by the run, and takes what it takes."""
+    """Return the lengths of measurement and warm-up; a timed query has none, since it measures a number of runs."""
     if units(spec.workload).by_run:
         return []
     return [

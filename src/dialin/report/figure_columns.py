@@ -87,11 +87,11 @@ def columns(verdict: Verdict) -> list[FigureColumn]:
         # A run is one sample, so that its seconds, stalls and percentile say nothing that the time of a run does not.
         took = FigureColumn(f"s/{unit.one}", lambda c: _estimate(seconds_a_run(c.tps, verdict), number), 4)
         speed = FigureColumn("MiB/s", lambda c: _estimate(mib_a_second(c.tps, verdict), number), 2)
-        told = [took, *([speed] if verdict.workload.get("bytes_a_query") else [])]
+        speeds = [took, *([speed] if verdict.workload.get("bytes_a_query") else [])]
         by = "to baseline" if verdict.goal is Goal.THROUGHPUT else f"{aim.short} to baseline"
         better = "" if aim.higher_is_better else aim.direction
         decides = FigureColumn(by, lambda c: to_baseline(c, deciding(c, verdict)), 0, decides=True, better=better)
-        return [tps, decides, *told, cv, *rest]
+        return [tps, decides, *speeds, cv, *rest]
     if verdict.goal is Goal.THROUGHPUT:
         decides = FigureColumn("to baseline", lambda c: to_baseline(c, c.ratio), 0, decides=True)
         return [tps, decides, cv, worst, stalls, latency, *rest]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dialin.model.measure import band, deciding
@@ -54,11 +55,15 @@ def scale(verdict: Verdict, width: int) -> AxisScale:
     ratios = [ratio for candidate in verdict.candidates if (ratio := deciding(candidate, verdict))]
     core = [*band(verdict), *(ratio.mean for ratio in ratios)]
     low, high = min(core), max(core)
-    reach = _REACH * (high - low)
-    ends = [end for ratio in ratios for end in (ratio.low, ratio.high) if end is not None]
-    low, high = min([low, *(max(end, low - reach) for end in ends)]), max([high, *(min(end, high + reach) for end in ends)])
+    low, high = widened(low, high, ratios, _REACH * (high - low))
     margin = 0.04 * (high - low)
     return AxisScale(max(0.0, low - margin), high + margin, width)
+
+
+def widened(low: float, high: float, estimates: Sequence[Estimate], reach: float) -> tuple[float, float]:
+    """Return a range that holds the intervals of estimates too, but goes no further than `reach` beyond its ends."""
+    ends = [end for one in estimates for end in (one.low, one.high) if end is not None]
+    return min([low, *(max(end, low - reach) for end in ends)]), max([high, *(min(end, high + reach) for end in ends)])
 
 
 def rows(verdict: Verdict, width: int, marks: Marks) -> list[str]:

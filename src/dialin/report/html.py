@@ -73,7 +73,7 @@ def assets() -> Assets:
 def body(record: StudyRecord, why: Why | None = None) -> Body:
     """Return what a page shows of a study, whether it has ended, runs, or has not measured a second yet."""
     series = all_series(record)
-    style = styles(record)
+    style = styles(record.spec)
     verdict = record.verdict
     counted_in = [one for one in series if one.trial.state is not TrialState.INTERRUPTED and _is_clean(one.trial)]
     over_time = charts_over_time.over_time(record, counted_in, style)
@@ -82,8 +82,8 @@ def body(record: StudyRecord, why: Why | None = None) -> Body:
     latency = charts_windows.latency(record, style)
     forest = charts_compared.forest(verdict, style) if verdict else None
     pareto = charts_compared.pareto(verdict, style) if verdict else None
-    explained = html_why.shown(record, why, style)
-    every = [forest, *explained.charts, pareto, *over_time, combined, windows, latency]
+    explained, why_charts = html_why.section(record, why, style)
+    every = [forest, *why_charts, pareto, *over_time, combined, windows, latency]
     main = rendered(
         "body.html.j2",
         record=record,
@@ -161,12 +161,12 @@ def render(record: StudyRecord, why: Why | None = None) -> str:
 
 @cache
 def _packed(library: str) -> str:
-    """Return the charts' library compressed, as text: the page's script unpacks it, and a report is half as large."""
+    """Return the charts' library gzipped and in base64, which halves the report; the page's script unpacks it."""
     return base64.b64encode(gzip.compress(library.encode(), 6, mtime=0)).decode()
 
 
 def _is_clean(trial: Trial) -> bool:
-    """Return whether nothing costly was watched, so that a trial's seconds can stand beside others."""
+    """Return whether no costly instrument ran, so that the seconds of the trial can be compared with others."""
     return trial.purpose is not Purpose.WAITS
 
 
@@ -177,6 +177,3 @@ def _policy(*scripts: str) -> str:
         f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; "
         "connect-src 'none'; form-action 'none'; base-uri 'none'"
     )
-
-
-__all__ = ["Assets", "Body", "assets", "body", "embedded", "render"]

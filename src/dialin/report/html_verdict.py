@@ -49,9 +49,9 @@ class Remark:
 
 
 def tiles(record: StudyRecord, verdict: Verdict) -> list[Tile]:
-    """Return the figures that answer what it gains, how sure that is, how long it took, and what was compared."""
+    """Return the gain, how sure it is, how long the study took, and what it compared."""
     figure, gain = _gain(record, verdict)
-    told = [
+    answers = [
         ("What it gains", figure, gain),
         ("How sure", _sure(verdict), _sureness(verdict)),
         ("How long it took", duration(60 * verdict.minutes_of_wall_clock), verdict_sentences.length(verdict)),
@@ -61,7 +61,7 @@ def tiles(record: StudyRecord, verdict: Verdict) -> list[Tile]:
             f"{verdict_sentences.compared(record)} The goal is {verdict_sentences.goal(record)}",
         ),
     ]
-    return [Tile(question, figure, _after(figure, sentence)) for question, figure, sentence in told]
+    return [Tile(question, figure, _after(figure, sentence)) for question, figure, sentence in answers]
 
 
 def remarks(verdict: Verdict) -> list[Remark]:
@@ -77,7 +77,7 @@ def remarks(verdict: Verdict) -> list[Remark]:
 
 
 def not_found(verdict: Verdict) -> str:
-    """Return what could have spoken against the verdict, was looked for, and is not there; nothing where nothing is left."""
+    """Return the sentence that names the problems that were looked for and not found; empty if all were found."""
     codes = {note.code for note in verdict.warnings}
     spoiled = {
         "other variables that differ": bool(verdict.confounds),
@@ -87,7 +87,7 @@ def not_found(verdict: Verdict) -> str:
         "trials that did not become steady": any(candidate.unsteady for candidate in verdict.candidates) or UNSTEADY in codes,
         "seconds lost to the host": verdict.lost_seconds > 0,
     }
-    absent = [what for what, found in spoiled.items() if not found]
+    absent = [what for what, is_present in spoiled.items() if not is_present]
     return f"Looked for and not found: {listed(absent)}." if absent else ""
 
 
@@ -114,13 +114,15 @@ def rows(record: StudyRecord, verdict: Verdict, style: Mapping[str, Style]) -> l
 
 
 def _gain(record: StudyRecord, verdict: Verdict) -> tuple[str, str]:
-    """Return the gain, large, and its sentence: that of fresh trials where there are any, for choosing flatters the other."""
+    """Return the gain in figures and its sentence: of fresh trials if there are any, since choosing inflates a gain."""
     ratio = deciding(verdict.chosen, verdict)
     if verdict.confirmed:
-        told = f"{verdict_sentences.confirmation(verdict)} In the race it was {verdict_sentences.change_with_interval(ratio)}."
-        return change(verdict.confirmed.ratio.mean), told
-    kept = verdict.recommended_candidate == verdict.baseline
-    return "no change" if kept else change(ratio.mean if ratio else None), verdict_sentences.gain(record, verdict)
+        sentence = (
+            f"{verdict_sentences.confirmation(verdict)} In the race it was {verdict_sentences.change_with_interval(ratio)}."
+        )
+        return change(verdict.confirmed.ratio.mean), sentence
+    is_unchanged = verdict.recommended_candidate == verdict.baseline
+    return "no change" if is_unchanged else change(ratio.mean if ratio else None), verdict_sentences.gain(record, verdict)
 
 
 def _sure(verdict: Verdict) -> str:
@@ -132,7 +134,7 @@ def _sure(verdict: Verdict) -> str:
 
 
 def _sureness(verdict: Verdict) -> str:
-    """Return what the figure of sureness is, and what could be told apart; the whole of it stands under how it was made."""
+    """Return what the figure of sureness means, and the smallest difference that can be detected."""
     best, within = verdict.chosen, exact_percent(verdict.worthwhile)
     text = "Confidence of all intervals of throughput and of ratios together."
     if verdict.verdict is Outcome.SAFE_CHOICE and best.probability is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from dialin.model.record import StudyRecord
 from dialin.model.why import Reason, Why
@@ -64,97 +65,54 @@ class CostLine:
     per_transaction: Sequence[costs.Cost]
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """Everything that the template shows of why."""
-
-    known: bool
-    summary: str
-    caution: str
-    strongest: Sequence[Card]
-    others: Sequence[Card]
-    others_summary: str
-    cost_titles: Sequence[str]
-    cost_lines: Sequence[CostLine]
-    cost_reading: str
-    scaling_chart: Chart | None
-    rate: str
-    scaling_titles: Sequence[str]
-    scaling_rows: Sequence[scaling_section.ScalingCells]
-    scaling_keys: Sequence[Key]
-    has_curve: bool
-    curve: str
-    digests: Sequence[statements_section.Statement]
-    statement_titles: Sequence[str]
-    statement_reading: str
-    statement_times: Sequence[statements_section.StatementCells]
-    time_titles: Sequence[str]
-    time_reading: str
-    waiters: Sequence[str]
-    places: Sequence[semaphores_section.SemaphoreLine]
-    places_reading: str
-    spins: Sequence[semaphores_section.SemaphoreLine]
-    spins_reading: str
-    semaphore_notes: Sequence[str]
-    waits: Sequence[Waits]
-    more_waits: Sequence[Waits]
-    wait_titles: Sequence[str]
-    collected: Sequence[wait_groups.Collected]
-    collected_notes: Sequence[str]
-    watching: str
-    unread: Sequence[str]
-
-    @property
-    def charts(self) -> list[Chart]:
-        """The charts that the page's script draws."""
-        return [chart for chart in (self.scaling_chart, *(one.chart for one in self.waits)) if chart]
-
-
-def shown(record: StudyRecord, why: Why | None, style: Mapping[str, Style]) -> Shown:
-    """Return what the template shows of why a verdict came out as it did."""
+def section(record: StudyRecord, why: Why | None, style: Mapping[str, Style]) -> tuple[dict[str, Any], list[Chart]]:
+    """Return the values of the template, and those of its charts that the page's script draws."""
     why = why or Why.untold()
     names = [candidate.name for candidate in record.spec.candidates]
     cards = [_card(reason, record, names) for reason in why.reasons]
     groups = wait_groups.groups(why, names)
     waiters = semaphores_section.candidates(why, names)
-    moved = any(reason.correlation is not None for reason in why.reasons)
-    return Shown(
-        known=why_sentences.is_known(why),
-        summary=why_sentences.summary(why),
-        caution=why_sentences.MOVED_NOTE if moved else "",
-        strongest=cards[: why_sentences.SHOWN],
-        others=cards[why_sentences.SHOWN :],
-        others_summary=why_sentences.kinds_of(why.reasons[why_sentences.SHOWN :]),
-        cost_titles=costs.titles(why),
-        cost_lines=_cost_lines(why, names, record.spec.baseline),
-        cost_reading=costs.READING,
-        scaling_chart=charts_why.threads(why, style, units_in(record).rate) if why.scaling else None,
-        rate=units_in(record).rate,
-        scaling_titles=[scaling_section.title(count) for count in scaling_section.threads(why)],
-        scaling_rows=scaling_section.rows(why),
-        scaling_keys=_keys([one.candidate for one in why.scaling], style),
-        has_curve=scaling_section.has_curve(why),
-        curve=scaling_section.reading(why, record.spec.workload.rate),
-        digests=statements_section.statements(why, names),
-        statement_titles=statements_section.TITLES,
-        statement_reading=statements_section.READING,
-        statement_times=statements_section.times(why, names),
-        time_titles=statements_section.TIME_TITLES,
-        time_reading=statements_section.TIME_READING,
-        waiters=waiters,
-        places=semaphores_section.places(why, waiters),
-        places_reading=semaphores_section.PLACES_READING,
-        spins=semaphores_section.spins(why, waiters),
-        spins_reading=semaphores_section.SPINS_READING,
-        semaphore_notes=semaphores_section.notes(why),
-        waits=[_waits(group, place, style) for place, group in enumerate(groups[:_CHARTED], start=1)],
-        more_waits=[Waits(group, None, ()) for group in groups[_CHARTED:]],
-        wait_titles=wait_groups.TITLES,
-        collected=[wait_groups.collected(one) for one in why.wait_trials],
-        collected_notes=wait_groups.notes(why, {name: one.label for name, one in style.items()}),
-        watching=why_sentences.watching(why),
-        unread=why_sentences.unread(why),
-    )
+    has_correlation = any(reason.correlation is not None for reason in why.reasons)
+    scaling_chart = charts_why.threads(why, style, units_in(record).rate) if why.scaling else None
+    waits = [_waits(group, place, style) for place, group in enumerate(groups[:_CHARTED], start=1)]
+    values = {
+        "known": why_sentences.is_known(why),
+        "summary": why_sentences.summary(why),
+        "caution": why_sentences.MOVED_NOTE if has_correlation else "",
+        "strongest": cards[: why_sentences.SHOWN],
+        "others": cards[why_sentences.SHOWN :],
+        "others_summary": why_sentences.kinds_of(why.reasons[why_sentences.SHOWN :]),
+        "cost_titles": costs.titles(why),
+        "cost_lines": _cost_lines(why, names, record.spec.baseline),
+        "cost_reading": costs.READING,
+        "scaling_chart": scaling_chart,
+        "rate": units_in(record).rate,
+        "scaling_titles": [scaling_section.title(count) for count in scaling_section.threads(why)],
+        "scaling_rows": scaling_section.rows(why),
+        "scaling_keys": _keys([one.candidate for one in why.scaling], style),
+        "has_curve": scaling_section.has_curve(why),
+        "curve": scaling_section.reading(why, record.spec.workload.rate),
+        "digests": statements_section.statements(why, names),
+        "statement_titles": statements_section.TITLES,
+        "statement_reading": statements_section.READING,
+        "statement_times": statements_section.times(why, names),
+        "time_titles": statements_section.TIME_TITLES,
+        "time_reading": statements_section.TIME_READING,
+        "waiters": waiters,
+        "places": semaphores_section.places(why, waiters),
+        "places_reading": semaphores_section.PLACES_READING,
+        "spins": semaphores_section.spins(why, waiters),
+        "spins_reading": semaphores_section.SPINS_READING,
+        "semaphore_notes": semaphores_section.notes(why),
+        "waits": waits,
+        "more_waits": [Waits(group, None, ()) for group in groups[_CHARTED:]],
+        "wait_titles": wait_groups.TITLES,
+        "collected": [wait_groups.collected(one) for one in why.wait_trials],
+        "collected_notes": wait_groups.notes(why, {name: one.label for name, one in style.items()}),
+        "watching": why_sentences.watching(why),
+        "unread": why_sentences.unread(why),
+    }
+    return values, [chart for chart in (scaling_chart, *(one.chart for one in waits)) if chart]
 
 
 def _card(reason: Reason, record: StudyRecord, names: Sequence[str]) -> Card:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import Estimate, Verdict
@@ -63,19 +64,24 @@ def units_in(record: StudyRecord) -> Units:
 
 def seconds_a_run(rate: Estimate | None, verdict: Verdict) -> Estimate | None:
     """Return how long a run takes; the geometric mean where a study has several numbers of threads."""
-    levels = verdict.workload.get("levels") or [verdict.workload.get("threads", 1)]
-    return _scaled(rate, statistics.geometric_mean(levels), lambda value, threads: threads / value)
+    threads = statistics.geometric_mean(verdict.workload.get("levels") or [verdict.workload.get("threads", 1)])
+    if not _is_positive(rate):
+        return None
+    taken = mapped(rate, lambda value: threads / value)
+    return Estimate(mean=taken.mean, low=taken.high, high=taken.low)
 
 
 def mib_a_second(rate: Estimate | None, verdict: Verdict) -> Estimate | None:
-    """Return how many MiB of the table are read a second, by all threads together; None where that is not known."""
+    """Return how many MiB of the table are read per second, by all threads together; None where that is not known."""
     table = verdict.workload.get("bytes_a_query")
-    return _scaled(rate, table / _MIB, lambda value, size: value * size) if table else None
+    return mapped(rate, lambda value: value * table / _MIB) if table and _is_positive(rate) else None
 
 
-def _scaled(rate: Estimate | None, by: float, formula: Callable[[float, float], float]) -> Estimate | None:
-    if rate is None or rate.mean <= 0 or (rate.low is not None and rate.low <= 0):
-        return None
-    ends = [None if end is None else formula(end, by) for end in (rate.low, rate.high)]
-    low, high = ends if None in ends else sorted(end for end in ends if end is not None)
-    return Estimate(mean=formula(rate.mean, by), low=low, high=high)
+def mapped(estimate: Estimate, formula: Callable[[float], float]) -> Estimate:
+    """Return an estimate in another unit: its mean and its ends, each by the formula."""
+    low, high = (None if end is None else formula(end) for end in (estimate.low, estimate.high))
+    return Estimate(mean=formula(estimate.mean), low=low, high=high)
+
+
+def _is_positive(rate: Estimate | None) -> TypeGuard[Estimate]:
+    return rate is not None and rate.mean > 0 and (rate.low is None or rate.low > 0)

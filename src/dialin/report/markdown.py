@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import html
-import re
 from collections.abc import Sequence
 
 from dialin.apply import sql_file
@@ -13,6 +11,7 @@ from dialin.model.verdict import CandidateVerdict, Verdict
 from dialin.model.why import Why
 from dialin.report import facts, markdown_why
 from dialin.report.figure_columns import FigureColumn, columns
+from dialin.report.markdown_text import fenced, folded, prose, table
 from dialin.report.trade_off import trade_off
 from dialin.report.verdict_sentences import (
     SCOPE,
@@ -29,17 +28,7 @@ from dialin.report.verdict_sentences import (
     state_of,
     sureness,
 )
-from dialin.text import moment, visible, visible_lines, without_secrets
-
-_SPECIAL = re.compile(r"[\\`*\[\]<>|~#&$]|(?<![^\W_])_|_(?![^\W_])|(?<!\w)@|:(?=//)|(?<=www)\.")
-_AS_ENTITY = "@<>&|`:."
-_LEADING = re.compile(r"[-+](?=\s|$)|[-=](?=[-=]*$)|(?<=\d)[.)](?=\s|$)")
-_NUMBERED = re.compile(r"\d*")
-
-_MENTIONS = re.compile("[@#]")
-_UNSEEN_JOINER = "\u2060"
-_JOINER = f"&#{ord(_UNSEEN_JOINER)};"
-"""A word joiner, which nobody sees: behind it a code host takes no name for one that is mentioned."""
+from dialin.text import moment, without_secrets
 
 _MOST_FAILURES = 8
 _OPEN_RANKS = 4
@@ -57,7 +46,7 @@ def render(record: StudyRecord, why: Why | None = None) -> str:
             _race(record, verdict),
             _remarks(verdict),
         ]
-    parts.append(markdown_why.render(record, why, prose))
+    parts.append(markdown_why.render(record, why))
     if verdict is not None:
         parts += [folded("All figures", _table(record, verdict, columns(verdict))), _facts(record, verdict)]
     parts.append(_failures(record))
@@ -68,46 +57,6 @@ def render(record: StudyRecord, why: Why | None = None) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def prose(text: str) -> str:
-    """Return a sentence in which no character is markup, HTML, a link or a mention."""
-    shown = visible(text).lstrip()
-    begins = _LEADING.match(shown, _number_ends(shown))
-    if begins is None:
-        return _escaped(shown)
-    place = begins.start()
-    return f"{shown[:place]}\\{shown[place]}{_escaped(shown[place + 1 :])}"
-
-
-def fenced(text: str, language: str = "") -> str:
-    """Return lines in a code block that none of them can end."""
-    shown = visible_lines(text)
-    longest = max((len(run) for run in re.findall("`+", shown)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}{language}\n{shown}\n{fence}"
-
-
-def folded(summary: str, body: str) -> str:
-    """Return what is folded away behind a line of text, which is shown as it is."""
-    joined = _MENTIONS.sub(rf"\g<0>{_UNSEEN_JOINER}", visible(summary))  # before there are entities, which hold a # too
-    shown = html.escape(joined).replace(_UNSEEN_JOINER, _JOINER).replace("://", "&#58;//")
-    return f"<details><summary>{shown}</summary>\n\n{body}\n\n</details>"
-
-
-def _number_ends(text: str) -> int:
-    found = _NUMBERED.match(text)
-    return found.end() if found else 0
-
-
-def _escaped(text: str) -> str:
-    return _SPECIAL.sub(_escape, text)
-
-
-def _escape(match: re.Match[str]) -> str:
-    character = match[0]
-    shown = f"&#{ord(character)};" if character in _AS_ENTITY else f"\\{character}"
-    return shown + _JOINER if character in "@#" else shown
-
-
 def _setting(record: StudyRecord) -> str:
     changed = changes(record)
     lines = [item.line for item in changed if item.line is not None]
@@ -116,27 +65,22 @@ def _setting(record: StudyRecord) -> str:
     parts += [f"{prose(item.name)} cannot be written as a line: {prose(item.refusal)}." for item in changed if item.refusal]
     statements = [one for item in sql_file.statements(record) for one in item.do]
     if statements:
-        told = "\n\n".join([fenced("\n".join(statements), "sql"), prose(sql_file.files_sentence(record))])
-        parts.append(folded("As statements for a running server", told))
+        sql = "\n\n".join([fenced("\n".join(statements), "sql"), prose(sql_file.files_sentence(record))])
+        parts.append(folded("As statements for a running server", sql))
     return "\n\n".join(parts) or prose(no_change(record))
 
 
 def _table(record: StudyRecord, verdict: Verdict, shown: Sequence[FigureColumn]) -> str:
     names = naming(record.spec)
     titles = [f"{column.title} ({column.better})" if column.better else column.title for column in shown]
-    rows = [_row((names.subject or "candidate", *titles, "state")), "|---|" + "---:|" * len(shown) + "---|"]
-    rows += [_row(_cells(candidate, verdict, shown, names.labels[candidate.name])) for candidate in verdict.candidates]
-    return "\n".join(rows)
+    rows = [_cells(candidate, verdict, shown, names.labels[candidate.name]) for candidate in verdict.candidates]
+    return table((names.subject or "candidate", *titles, "state"), rows, f"l{'r' * len(shown)}l")
 
 
 def _race(record: StudyRecord, verdict: Verdict) -> str:
     labels = naming(record.spec).labels
     parts = [("Trade-off", trade_off(verdict, labels)), ("Left the race", left(verdict, labels))]
     return "\n\n".join(f"**{label}:** {prose(text.rstrip('.'))}." for label, text in parts if text)
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
 
 
 def _cells(candidate: CandidateVerdict, verdict: Verdict, shown: Sequence[FigureColumn], label: str) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dialin.model.why import Scaling, Usl, Why
+from dialin.report.table_column import Column, candidate_column, columns_of
 from dialin.report.verdict_sentences import interval
 from dialin.text import NOTHING, listed, number, percent
 
@@ -48,7 +49,7 @@ def has_curve(why: Why) -> bool:
 
 
 def reading(why: Why, rate: int) -> str:
-    """Return what the curve's figures mean, or why there is none; empty where there are too few points. Rate 0 is none."""
+    """Return what the curve's figures mean, or why there is none; empty with too few points. A rate of 0 is none."""
     if has_curve(why):
         return CURVE
     return AT_A_RATE if rate else ""
@@ -65,25 +66,45 @@ def rows(why: Why) -> list[ScalingCells]:
     return [_row(scaling, counts) for scaling in why.scaling]
 
 
+def table(why: Why, labels: Mapping[str, str], curve_titles: Sequence[str]) -> list[Column]:
+    """Return the columns of the table; of the points the last says most, then the first, and the others are dropped first.
+
+    `curve_titles` name the contention, the coherency, the peak and the error of the curve.
+    """
+    counts, cells = threads(why), rows(why)
+    columns = [candidate_column([row.candidate for row in cells], labels)]
+    for place, count in enumerate(counts):
+        points = [row.points[place] for row in cells]
+        full = [f"{figure} ({between})" if between else figure for figure, between in points]
+        rank = 0 if place == len(counts) - 1 else 3 if place == 0 else 3 + place
+        columns.append(Column(title(count), full, [figure for figure, _ in points], rank))
+    if has_curve(why):
+        curves = [(row.contention, row.coherency, row.peak, row.error) for row in cells]
+        columns += columns_of(curve_titles, curves, (1, 2, 0, len(counts) + 3))
+    return columns
+
+
 def description(why: Why, labels: Mapping[str, str], rate: str) -> str:
-    """Return the chart in words: who has the highest mean with few threads and with many, and where each curve peaks."""
+    """Return the chart in words: the highest mean with the fewest and with the most threads, and the peak of each curve."""
     counts = threads(why)
     parts = []
     for count in dict.fromkeys((counts[0], counts[-1])) if counts else ():
-        found = [(point.tps, one.candidate) for one in why.scaling for point in one.points if point.threads == count]
-        found.sort(key=lambda one: -one[0].mean)
-        if found:
-            best, name = found[0]
-            alike = [labels[other] for tps, other in found[1:] if tps.may_equal(best)]
+        means = [(point.tps, one.candidate) for one in why.scaling for point in one.points if point.threads == count]
+        means.sort(key=lambda one: -one[0].mean)
+        if means:
+            best, name = means[0]
+            alike = [labels[other] for tps, other in means[1:] if tps.may_equal(best)]
             apart = f", not told apart from {listed(alike)}" if alike else ""
             parts.append(f"with {title(count)} {labels[name]} has the highest mean ({number(best.mean)} {rate}){apart}")
     peaks = [f"{labels[one.candidate]}: {peak(one.usl, counts)}" for one in why.scaling if one.usl]
-    told = f"{'; '.join(parts)}." if parts else ""
-    return f"{told[:1].upper()}{told[1:]}" + (f" The curves peak at so many threads: {'; '.join(peaks)}." if peaks else "")
+    sentence = f"{'; '.join(parts)}." if parts else ""
+    return f"{sentence[:1].upper()}{sentence[1:]}" + (
+        f" The curves peak at so many threads: {'; '.join(peaks)}." if peaks else ""
+    )
 
 
 def peak(usl: Usl, counts: Sequence[int]) -> str:
-    """Return the threads at which a curve is highest, as far as it can be said; beyond what was measured that is its word."""
+    """Return the threads at which a curve is highest; `beyond N` where that is far outside of what was measured."""
     if usl.peak is None:
         return "none"
     most = _FURTHEST * max(counts, default=1)

@@ -17,10 +17,9 @@ from dialin.model.progress import Standing
 from dialin.model.study import StudySpec
 from dialin.model.trial import Sample, Step, Trial
 from dialin.model.verdict import Verdict
-from dialin.report.board import SPARK_SECONDS, Board, sparkline
-from dialin.report.load_units import SECONDS, units
-from dialin.report.plain_lines import PlainLines
-from dialin.report.verdict_sentences import lost, naming
+from dialin.report.board import Board, newest_figures, sparkline, study_title
+from dialin.report.load_units import units
+from dialin.report.verdict_sentences import naming
 from dialin.text import about, ascii_only, change, counted, duration, number, shorten, stopwatch, visible
 
 _PER_SECOND = 4
@@ -116,7 +115,7 @@ def draw(board: Board, now: float, width: int, height: int, *, plain: bool = Fal
         top = [Text("dialin: getting ready", style="bold"), *_notice(board, width)]
         return _fitted([*top, *_log(board, max(1, height - len(top)))], width, height, plain=plain)
     top = [*_head(board, board.spec, now, width), *_notice(board, width)]
-    running = _running(board, now, width, plain=plain)
+    running = _running(board, board.spec, now, width, plain=plain)
     if height < _LOW:
         title, _, *state = top
         lines = [title, *state, *running]
@@ -141,9 +140,7 @@ def _fitted(lines: list[Text], width: int, height: int, *, plain: bool) -> list[
 
 
 def _head(board: Board, spec: StudySpec, now: float, width: int) -> list[Text]:
-    asked = ", ".join(spec.variables_under_test) or "builds"
-    servers = ", ".join(dict.fromkeys(candidate.server for candidate in spec.candidates))
-    title = Text.assemble(("dialin  ", "bold"), (visible(f"{asked} on {servers}"), "bold"))
+    title = Text(f"dialin  {study_title(spec)}", style="bold")
     load = Text(visible(spec.workload.describe()), style="dim")
     if board.verdict is not None:
         return [title, load, Text(visible(board.verdict.headline), style="bold")]
@@ -156,7 +153,7 @@ def _head(board: Board, spec: StudySpec, now: float, width: int) -> list[Text]:
 
 
 def _notice(board: Board, width: int) -> list[Text]:
-    """Return the line that stands all the time, broken where the terminal ends: a link that is cut off opens nothing."""
+    """Return the notice in lines of the width of the terminal: a link that is cut off opens nothing."""
     text = visible(board.notice)
     return [Text(text[begin : begin + width], style="dim") for begin in range(0, len(text), max(1, width))]
 
@@ -176,7 +173,7 @@ def _table(board: Board, spec: StudySpec, width: int, rows: int) -> list[Text]:
     for candidate in spec.candidates:
         if candidate.name not in shown:
             continue
-        standing = board.standings.get(candidate.name, Standing(0, 0, None, None))
+        standing = board.standing(candidate.name)
         is_base = candidate.name == spec.baseline
         runs = board.trial is not None and board.trial.candidate == candidate.name
         cells = {
@@ -202,7 +199,7 @@ def _most_telling(board: Board, spec: StudySpec, rows: int) -> set[str]:
     first = [spec.baseline, *([board.trial.candidate] if board.trial else [])]
 
     def speed(name: str) -> tuple[bool, float]:
-        standing = board.standings.get(name, Standing(0, 0, None, None))
+        standing = board.standing(name)
         return standing.left, -(standing.tps or 0.0)
 
     return set(list(dict.fromkeys([*first, *sorted(names, key=speed)]))[: max(1, rows - 1)])
@@ -213,31 +210,19 @@ def _row(label: str, cells: list[tuple[str, int]], left: int, style: str) -> Tex
     return Text(label + " " * (left - cell_len(label)) + figures, style=style)
 
 
-def _running(board: Board, now: float, width: int, *, plain: bool) -> list[Text]:
+def _running(board: Board, spec: StudySpec, now: float, width: int, *, plain: bool) -> list[Text]:
     if board.trial is None:
         return []
     which, name, does = board.trial_progress(now)
     head = Text.assemble(f"{which}: ", (name, "bold"), f", {does}")
     if not board.seconds:
         return [head]
-    newest = board.seconds[-1]
-    percentile = board.spec.workload.percentile if board.spec else 95
-    unit = units(board.spec.workload) if board.spec else SECONDS
-    latency = f"p{percentile} {number(newest.latency_ms)} ms" if not unit.by_run else f"{number(newest.seconds)} s/{unit.one}"
-    figures = [f"{number(newest.tps)} {unit.rate}", latency]
-    if newest.errors:
-        figures.append(f"{number(newest.errors)} errors/s")
-    if gone := sum(sample.lost for sample in board.seconds):
-        figures.append(lost(gone))
     values = [sample.tps for sample in board.seconds][-max(1, width) :]
-    top = f"last {counted(len(values), unit.one)}, from 0 to {number(max(values))}"
+    top = f"last {counted(len(values), units(spec.workload).one)}, from 0 to {number(max(values))}"
     spark = Text(sparkline(values, ascii_bars=plain), style="cyan")
-    return [head, Text(", ".join(figures)), spark, Text(top, style="dim")]
+    return [head, Text(", ".join(newest_figures(board.seconds, spec.workload))), spark, Text(top, style="dim")]
 
 
 def _log(board: Board, count: int) -> list[Text]:
     newest = list(board.lines)[-count:]
     return [Text.assemble((f"{stopwatch(at - (board.began or at))} ", "dim"), visible(text)) for at, text in newest]
-
-
-__all__ = ["SPARK_SECONDS", "LiveScreen", "PlainLines", "draw"]

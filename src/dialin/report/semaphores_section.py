@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dialin.model.why import Why
+from dialin.report.table_column import Column, columns_of
 from dialin.text import NOTHING, number, visible
 
 PLACES_READING = (
@@ -37,10 +38,10 @@ class SemaphoreLine:
 
 
 def candidates(why: Why, names: Sequence[str]) -> list[str]:
-    """Return the candidates that have such a figure, in the order of every table."""
-    told = [one.waiting for one in why.semaphores.places]
-    told += [figures for one in why.semaphores.spins for figures in (one.spins, one.rounds, one.os_waits)]
-    return [name for name in names if any(name in figures for figures in told)]
+    """Return the candidates with figures of semaphores, in the order of the study."""
+    figures_by_candidate = [one.waiting for one in why.semaphores.places]
+    figures_by_candidate += [figures for one in why.semaphores.spins for figures in (one.spins, one.rounds, one.os_waits)]
+    return [name for name in names if any(name in figures for figures in figures_by_candidate)]
 
 
 def places(why: Why, names: Sequence[str]) -> list[SemaphoreLine]:
@@ -49,18 +50,37 @@ def places(why: Why, names: Sequence[str]) -> list[SemaphoreLine]:
 
 
 def spins(why: Why, names: Sequence[str]) -> list[SemaphoreLine]:
-    """Return what threads did to get locks; what never happened is left out."""
-    told: Iterable[tuple[str, Mapping[str, float]]] = (
+    """Return spins, rounds and OS waits by kind of lock; lines without any are left out."""
+    lines: Iterable[tuple[str, Mapping[str, float]]] = (
         (f"{_KINDS.get(one.kind, visible(one.kind))}: {what}", figures)
         for one in why.semaphores.spins
         for what, figures in (("spins", one.spins), ("rounds", one.rounds), ("OS waits", one.os_waits))
     )
-    return [SemaphoreLine(name, _cells(figures, names)) for name, figures in told if any(figures.values())]
+    return [SemaphoreLine(name, _cells(figures, names)) for name, figures in lines if any(figures.values())]
 
 
 def notes(why: Why) -> list[str]:
-    """Return what servers do not tell of semaphores, a sentence each."""
+    """Return what servers do not report about semaphores, one sentence each."""
     return [visible(note) for note in why.semaphores.notes]
+
+
+def tables(
+    why: Why, names: Sequence[str], labels: Mapping[str, str], important: Collection[str | None]
+) -> list[tuple[str, list[Column]]]:
+    """Return how to read each table that has a line, and its columns; those of important candidates are never dropped."""
+    titles = [labels[name] for name in names]
+    ranks = [0 if name in important else place for place, name in enumerate(names, start=1)]
+    return [
+        (
+            reading,
+            [
+                Column(noun, [line.name for line in lines], left=True),
+                *columns_of(titles, [line.figures for line in lines], ranks),
+            ],
+        )
+        for noun, reading, lines in (("place", PLACES_READING, places(why, names)), ("lock", SPINS_READING, spins(why, names)))
+        if lines
+    ]
 
 
 def _cells(figures: Mapping[str, float], names: Sequence[str]) -> list[str]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dialin.model.why import StatementFigures, StatementRow, StatementTimes, Why
+from dialin.report.table_column import Column, candidate_column, columns_of
 from dialin.report.wait_groups import nanoseconds
 from dialin.text import NOTHING, number, visible
 
@@ -27,6 +28,8 @@ TIME_READING = (
 )
 """How to read the percentiles."""
 
+_RANKS = (2, 0, 1, 4, 3, 5)
+_TIME_RANKS = (1, 0, 0, 0)
 _NANO = 1e3
 """Nanoseconds in a microsecond."""
 
@@ -54,8 +57,25 @@ def statements(why: Why, names: Sequence[str]) -> list[Statement]:
 
 def times(why: Why, names: Sequence[str]) -> list[StatementCells]:
     """Return the percentiles of statements' times, a row for each candidate that has them."""
-    found = {one.candidate: one for one in why.statement_times}
-    return [StatementCells(name, _percentiles(found[name])) for name in names if name in found]
+    by_candidate = {one.candidate: one for one in why.statement_times}
+    return [StatementCells(name, _percentiles(by_candidate[name])) for name in names if name in by_candidate]
+
+
+def table(one: Statement, labels: Mapping[str, str]) -> list[Column]:
+    """Return the columns of a statement's table."""
+    return _table(one.rows, TITLES, _RANKS, labels)
+
+
+def times_table(rows: Sequence[StatementCells], labels: Mapping[str, str]) -> list[Column]:
+    """Return the columns of the table of percentiles."""
+    return _table(rows, TIME_TITLES, _TIME_RANKS, labels)
+
+
+def _table(
+    rows: Sequence[StatementCells], titles: Sequence[str], ranks: Sequence[int], labels: Mapping[str, str]
+) -> list[Column]:
+    names = [row.candidate for row in rows]
+    return [candidate_column(names, labels), *columns_of(titles, [row.cells for row in rows], ranks)]
 
 
 def _rows(one: StatementRow, names: Sequence[str]) -> list[StatementCells]:

@@ -28,13 +28,13 @@ def _keys(spec: StudySpec) -> dict[str, Any]:
     servers = list(dict.fromkeys(candidate.server for candidate in spec.candidates))
     place: dict[str, Any] = {"server": servers if len(servers) > 1 else servers[0]}
     if spec.attachment:
-        told = {
+        account = {
             "defaults-file": spec.attachment.defaults_file,
             "login-path": spec.attachment.login_path,
             "database": spec.attachment.database,
         }
-        place = {"attach": True, **told}
-    found = {
+        place = {"attach": True, **account}
+    keys = {
         **place,
         "aa": len(spec.candidates) if spec.aa else None,
         "baseline": spec.baseline,
@@ -43,7 +43,7 @@ def _keys(spec: StudySpec) -> dict[str, Any]:
         "worthwhile": spec.worthwhile,
         "switch": None if spec.attachment else str(spec.switch),
     }
-    return {key: _plain(value) for key, value in found.items() if value is not None}
+    return {key: _plain(value) for key, value in keys.items() if value is not None}
 
 
 def _method(spec: StudySpec) -> dict[str, Any]:
@@ -67,21 +67,21 @@ def _load(load: WorkloadSpec) -> dict[str, Any]:
 
 
 def _tables(spec: StudySpec) -> dict[str, Mapping[str, Value]]:
-    found: dict[str, Mapping[str, Any]] = {}
+    tables: dict[str, Mapping[str, Any]] = {}
     subject = naming(spec).subject
     if spec.aa:
         pass
     elif subject and all(candidate.setting for candidate in spec.candidates):
-        found["sweep"] = {subject: list(dict.fromkeys(candidate.setting[subject] for candidate in spec.candidates))}
+        tables["sweep"] = {subject: list(dict.fromkeys(candidate.setting[subject] for candidate in spec.candidates))}
     elif any(candidate.setting for candidate in spec.candidates):
         for candidate in spec.candidates:
             name = candidate.name.removesuffix(f" on {candidate.server}") if spec.compares_builds else candidate.name
-            found[f"candidates.{_key(name)}"] = candidate.setting
+            tables[f"candidates.{_key(name)}"] = candidate.setting
     if alike := {**spec.fixed, **spec.held}:
-        found["set"] = alike
+        tables["set"] = alike
     if spec.workload.options:
-        found["workload-options"] = spec.workload.options
-    return found
+        tables["workload-options"] = spec.workload.options
+    return tables
 
 
 def _key(name: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dialin.model.record import StudyRecord
 from dialin.model.study import StudySpec
 from dialin.model.verdict import Outcome, Verdict
 from dialin.report.verdict_sentences import naming
@@ -33,22 +32,17 @@ class Style:
     symbol: str
 
 
-def styles(record: StudyRecord) -> dict[str, Style]:
-    """Return how each candidate of a study looks."""
-    return looks(record.spec)
-
-
-def looks(spec: StudySpec) -> dict[str, Style]:
+def styles(spec: StudySpec) -> dict[str, Style]:
     """Return how each candidate looks: the baseline in the ink's own grey, the others in turn through the palette."""
-    found = {}
+    by_name = {}
     others = 0
     for name, label in naming(spec).labels.items():
         if name == spec.baseline:
-            found[name] = Style(shorten(label, _LABEL), "var(--base)", "diamond")
+            by_name[name] = Style(shorten(label, _LABEL), "var(--base)", "diamond")
             continue
-        found[name] = Style(shorten(label, _LABEL), f"var(--c{others % HUES + 1})", _SYMBOLS[others // HUES % len(_SYMBOLS)])
+        by_name[name] = Style(shorten(label, _LABEL), f"var(--c{others % HUES + 1})", _SYMBOLS[others // HUES % len(_SYMBOLS)])
         others += 1
-    return found
+    return by_name
 
 
 def headline_style(verdict: Verdict | None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -32,18 +33,9 @@ _INTERVALS = 5
 """Columns up to this rank are worth their intervals, before those above it are worth a place."""
 
 _Form = Callable[[Figure], str]
-
-
-def _full(figure: Figure) -> str:
-    return figure.full
-
-
-def _compact(figure: Figure) -> str:
-    return figure.compact
-
-
-def _bare(figure: Figure) -> str:
-    return figure.text
+_full: _Form = attrgetter("full")
+_compact: _Form = attrgetter("compact")
+_bare: _Form = attrgetter("text")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +64,9 @@ def print_verdict(record: StudyRecord, console: Console, why: Why | None = None)
     page = Page(console)
     verdict = record.verdict
     page.text(verdict_sentences.headline(record), headline_style(verdict))
-    if verdict is None:
-        page.text(verdict_sentences.reason(record))
-        return
     page.text(verdict_sentences.reason(record))
+    if verdict is None:
+        return
     if fresh := verdict_sentences.confirmation(verdict):
         page.text(fresh)
     page.gap()
@@ -91,9 +82,9 @@ def print_verdict(record: StudyRecord, console: Console, why: Why | None = None)
         page.fact("Trade-off:", choice)
     if gone := verdict_sentences.left(verdict, names.labels):
         page.fact("Left the race:", f"{gone}.")
-    for kind, notes, colour in (("Confound", verdict.confounds, "yellow"), ("Warning", verdict.warnings, "yellow")):
+    for kind, notes in (("Confound:", verdict.confounds), ("Warning:", verdict.warnings)):
         for note in notes:
-            page.fact(f"{kind}:", visible(note.text), colour)
+            page.fact(kind, visible(note.text), "yellow")
     if files := sql_file.files_sentence(record):
         page.fact("Apply:", files)
     page.fact("Goal:", verdict_sentences.goal(record))

@@ -11,8 +11,10 @@ from dialin.model.study import Goal
 from dialin.model.verdict import CandidateState, Estimate, Note, Outcome
 from dialin.report.analysis_files import print_files
 from dialin.report.run_course import course_cell, start_cell
-from dialin.report.terminal_page import Column, Page
-from dialin.text import NOTHING, change, counted, duration, exact_percent, number, percent, visible
+from dialin.report.table_column import Column
+from dialin.report.terminal_page import Page
+from dialin.report.verdict_sentences import change_or_no_interval, change_with_interval, with_interval
+from dialin.text import NOTHING, change, counted, duration, exact_percent, number, percent, span, visible
 
 _STYLES = {Outcome.WINNER: "bold green", Outcome.UNRESOLVED: "bold yellow"}
 _RUNS = 40
@@ -44,6 +46,7 @@ _MINOR = ("different_lengths", "long_warm_up", "course_oscillation", "not_random
 """Codes of notes that come last."""
 _ALIKE = 5e-4
 """Levels of the baseline that differ by less, relative, are shown as one."""
+_NOT_COMPARED = "not compared"
 _MEASURE = {Goal.STABILITY: "CV to baseline", Goal.LATENCY: "latency to baseline"}
 
 
@@ -89,10 +92,8 @@ def _by_importance(analysis: Analysis) -> list[Note]:
 
 
 def _print_note(page: Page, analysis: Analysis, note: Note) -> None:
-    if note in analysis.findings:
-        page.labelled("Finding:", f"{visible(note.text)}.", "cyan")
-    else:
-        page.labelled("Caveat:", f"{visible(note.text)}.", "yellow")
+    label, style = ("Finding:", "cyan") if note in analysis.findings else ("Caveat:", "yellow")
+    page.labelled(label, f"{visible(note.text)}.", style)
 
 
 def _print_cells(page: Page, analysis: Analysis) -> None:
@@ -127,18 +128,14 @@ def _cell_tps(cell: CellAnalysis, name: str) -> str:
 
 
 def _cell_ratio(cell: CellAnalysis, name: str, *, full: bool) -> str:
-    found = next((one for one in cell.candidates if one.name == name), None)
-    if found is None or found.goal_ratio is None:
+    candidate = next((one for one in cell.candidates if one.name == name), None)
+    if candidate is None or candidate.goal_ratio is None:
         return NOTHING
-    ratio = found.goal_ratio
-    if full and ratio.low is not None and ratio.high is not None:
-        return f"{change(ratio.mean)} ({change(ratio.low)} to {change(ratio.high)})"
-    return change(ratio.mean)
+    return change_with_interval(candidate.goal_ratio) if full else change(candidate.goal_ratio.mean)
 
 
 def _cell_runs(cell: CellAnalysis) -> str:
-    fewest, most = (pick(one.runs for one in cell.candidates) for pick in (min, max))
-    return f"{fewest}" if fewest == most else f"{fewest} to {most}"
+    return span([one.runs for one in cell.candidates], str)
 
 
 def _candidate_columns(analysis: Analysis) -> list[Column]:
@@ -173,11 +170,9 @@ def _baseline_column(rows: Sequence[CandidateAnalysis]) -> list[Column]:
 
 
 def _errors_column(rows: Sequence[CandidateAnalysis]) -> list[Column]:
-    return (
-        [Column("errors/s", [number(one.errors_per_s) for one in rows], rank=8)]
-        if any(one.errors_per_s for one in rows)
-        else []
-    )
+    if not any(one.errors_per_s for one in rows):
+        return []
+    return [Column("errors/s", [number(one.errors_per_s) for one in rows], rank=8)]
 
 
 def _run_columns(analysis: Analysis, runs: list[RunAnalysis], *, one_each: bool) -> list[Column]:
@@ -210,31 +205,21 @@ def _run_columns(analysis: Analysis, runs: list[RunAnalysis], *, one_each: bool)
 
 def _estimates(title: str, estimates: list[Estimate | None], *, rank: int, share: bool = False) -> Column:
     show = percent if share else number
-    bare = [show(one.mean) if one else NOTHING for one in estimates]
-    full = [
-        f"{text} ({show(one.low)} to {show(one.high)})" if one and one.low is not None and one.high is not None else text
-        for one, text in zip(estimates, bare, strict=True)
-    ]
-    return Column(title, full, bare, rank)
+    brief = [show(one.mean) if one else NOTHING for one in estimates]
+    return Column(title, [with_interval(one, show) for one in estimates], brief, rank)
 
 
 def _ratios(analysis: Analysis, ratios: list[Estimate | None]) -> tuple[list[str], list[str]]:
     """Return the cells of ratios to the baseline, in full and brief; that a difference has no interval is always said."""
-    full, brief = [], []
+    full = []
     for candidate, ratio in zip(analysis.candidates, ratios, strict=True):
         if candidate.name == analysis.baseline:
             full.append("baseline")
-            brief.append("baseline")
         elif ratio is None:
-            full.append("not compared")
-            brief.append(NOTHING)
-        elif ratio.low is None or ratio.high is None:
-            full.append(f"{change(ratio.mean)} (no interval)")
-            brief.append(full[-1])
+            full.append(_NOT_COMPARED)
         else:
-            full.append(f"{change(ratio.mean)} ({change(ratio.low)} to {change(ratio.high)})")
-            brief.append(full[-1])
-    return full, brief
+            full.append(change_or_no_interval(ratio))
+    return full, [NOTHING if cell == _NOT_COMPARED else cell for cell in full]
 
 
 def _runs_of(candidate: CandidateAnalysis) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from dialin.report.table_column import Column
 from dialin.text import ascii_only, shorten, wrapped
 
 _GAP = 2
@@ -22,24 +22,6 @@ _LABEL = 15
 
 _SET_IN = 64
 """Columns of terminal from which on there is room for that."""
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column of a table.
-
-    Attributes:
-        title: what stands above it.
-        brief: the same where there is little room; empty where it cannot be shorter.
-        rank: what is dropped first where there is little room: the highest; 0 always stays.
-        left: whether it is set to the left, as words are.
-    """
-
-    title: str
-    cells: Sequence[str]
-    brief: Sequence[str] = ()
-    rank: int = 0
-    left: bool = False
 
 
 class Page:
@@ -125,12 +107,12 @@ def fitted(columns: Sequence[Column], width: int) -> tuple[list[Column], list[st
     ranks = sorted({column.rank for column in columns if column.rank}, reverse=True)
     ways = [(longest, False, None), (longest, True, None), (narrow, True, None), *((narrow, True, rank) for rank in ranks)]
     for name_width, brief, rank in ways:
-        kept = [column for column in columns if rank is None or column.rank < rank]
-        shown = [_as(column, brief=brief, width=name_width if column is columns[0] else None) for column in kept]
+        remaining = [column for column in columns if rank is None or column.rank < rank]
+        shown = [_as(column, brief=brief, width=name_width if column is columns[0] else None) for column in remaining]
         room = sum(max(map(cell_len, (column.title, *column.cells))) for column in shown) + _GAP * (len(shown) - 1)
         if room <= width:
             break
-    return shown, [column.title for column in columns if column not in kept]
+    return shown, [column.title for column in columns if column not in remaining]
 
 
 def _as(column: Column, *, brief: bool, width: int | None) -> Column:

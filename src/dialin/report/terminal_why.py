@@ -21,14 +21,10 @@ from dialin.report import (
 )
 from dialin.report.load_units import units_in
 from dialin.report.style import headline_style
-from dialin.report.terminal_page import Column, Page
+from dialin.report.terminal_page import Page
 from dialin.text import listed, shorten, visible
 
 _MOST_INSTRUMENTS = 5
-_TIME_RANKS = (0, 7, 8, 0, 6, 1, 2)
-"""Of mean, p50, p90, p99, p99.9, max and total: what is dropped first where there is little room."""
-_STATEMENT_RANKS = (2, 0, 1, 4, 3, 5)
-"""The same of what is told of a statement."""
 _WIDEST_NAME = 20
 """Characters of a candidate's name above a column."""
 _INDENT = "    "
@@ -65,10 +61,10 @@ def print_why(record: StudyRecord, why: Why, console: Console) -> None:
     names = [candidate.name for candidate in record.spec.candidates]
     labels = verdict_sentences.naming(record.spec).labels
     _print_reasons(record, why, names, page)
-    _print_costs(record, why, names, page)
+    _print_costs(record, why, names, labels, page)
     _print_scaling(record, why, labels, page)
     _print_statements(why, names, labels, page)
-    _print_semaphores(record, why, labels, page)
+    _print_semaphores(record, why, names, labels, page)
     _print_waits(why, names, labels, page)
     page.gap()
     page.text(why_sentences.watching(why), "dim")
@@ -83,14 +79,14 @@ def _sentence(reason: Reason) -> str:
 def _print_reasons(record: StudyRecord, why: Why, names: Sequence[str], page: Page) -> None:
     numbers = iter(range(1, len(why.reasons) + 1))
     for kind, title in _TITLES.items():
-        own = [reason for reason in why.reasons if reason.kind is kind]
-        if not own:
+        reasons = [reason for reason in why.reasons if reason.kind is kind]
+        if not reasons:
             continue
         page.gap()
         page.text(title, "bold")
         if kind is ReasonKind.MOVED:
             page.text(why_sentences.MOVED_NOTE, "dim")
-        for reason in own:
+        for reason in reasons:
             page.numbered(next(numbers), visible(reason.text))
             if reason.chart:
                 _print_dots(reason, record, names, page)
@@ -112,16 +108,11 @@ def _print_dots(reason: Reason, record: StudyRecord, names: Sequence[str], page:
         page.line([(_INDENT, ""), (f"{chart.left_out} more candidates lie between these.", "dim")])
 
 
-def _print_costs(record: StudyRecord, why: Why, names: Sequence[str], page: Page) -> None:
-    own = costs.candidates(why, names)
-    if not own:
+def _print_costs(record: StudyRecord, why: Why, names: Sequence[str], labels: Mapping[str, str], page: Page) -> None:
+    candidates = costs.candidates(why, names)
+    if not candidates:
         return
-    first = _candidates(own, verdict_sentences.naming(record.spec).labels)
-    per_query, per_transaction = [first], [first]
-    for rank, (title, row) in enumerate(zip(costs.titles(why), why.costs, strict=True)):
-        cells = [costs.per_query(row, name, record.spec.baseline) for name in own]
-        per_query.append(Column(title, [cell.full for cell in cells], [cell.brief for cell in cells], rank))
-        per_transaction.append(Column(title, [costs.per_transaction(row, name).figure for name in own], (), rank))
+    per_query, per_transaction = costs.tables(why, candidates, labels, record.spec.baseline)
     page.gap()
     page.text("Cost per query", "bold")
     page.text(
@@ -136,89 +127,41 @@ def _print_costs(record: StudyRecord, why: Why, names: Sequence[str], page: Page
 def _print_scaling(record: StudyRecord, why: Why, labels: Mapping[str, str], page: Page) -> None:
     if not why.scaling:
         return
-    counts, rows = scaling_section.threads(why), scaling_section.rows(why)
-    points = [
-        Column(scaling_section.title(count), [_point(row, place) for row in rows], [row.points[place][0] for row in rows], rank)
-        for place, (count, rank) in enumerate(zip(counts, _ranks(len(counts)), strict=True))
-    ]
-    curve = [
-        Column("contention", [row.contention for row in rows], (), 1),
-        Column("coherency", [row.coherency for row in rows], (), 2),
-        Column("peak", [row.peak for row in rows], (), 0),
-        Column("off the curve", [row.error for row in rows], (), len(counts) + 3),
-    ]
     page.gap()
     page.text("Throughput by threads", "bold")
     page.text(scaling_section.description(why, labels, units_in(record).rate))
-    page.table(
-        [_candidates([row.candidate for row in rows], labels), *points, *(curve if scaling_section.has_curve(why) else [])]
-    )
+    page.table(scaling_section.table(why, labels, ("contention", "coherency", "peak", "off the curve")))
     if reading := scaling_section.reading(why, record.spec.workload.rate):
         page.text(reading, "dim")
 
 
-def _candidates(names: Sequence[str], labels: Mapping[str, str]) -> Column:
-    return Column("candidate", [labels[name] for name in names], left=True)
-
-
-def _ranks(count: int) -> list[int]:
-    """Return the ranks of columns of which the last says most, then the first; the others are dropped before these."""
-    return [0 if place == count - 1 else 3 if place == 0 else 3 + place for place in range(count)]
-
-
-def _point(row: scaling_section.ScalingCells, place: int) -> str:
-    figure, between = row.points[place]
-    return f"{figure} ({between})" if between else figure
-
-
 def _print_statements(why: Why, names: Sequence[str], labels: Mapping[str, str], page: Page) -> None:
-    told, times = statements_section.statements(why, names), statements_section.times(why, names)
-    if told:
+    if statements := statements_section.statements(why, names):
         page.gap()
         page.text("Statements", "bold")
         page.text(statements_section.READING, "dim")
-    for one in told:
+    for one in statements:
         page.gap()
         page.text(one.digest)
-        page.table(_columns(one.rows, statements_section.TITLES, _STATEMENT_RANKS, labels))
-    if times:
+        page.table(statements_section.table(one, labels))
+    if times := statements_section.times(why, names):
         page.gap()
         page.text("How long statements took", "bold")
         page.text(statements_section.TIME_READING, "dim")
-        page.table(_columns(times, statements_section.TIME_TITLES, (1, 0, 0, 0), labels))
+        page.table(statements_section.times_table(times, labels))
 
 
-def _columns(
-    rows: Sequence[statements_section.StatementCells], titles: Sequence[str], ranks: Sequence[int], labels: Mapping[str, str]
-) -> list[Column]:
-    columns = [
-        Column(title, [row.cells[place] for row in rows], (), rank)
-        for place, (title, rank) in enumerate(zip(titles, ranks, strict=True))
-    ]
-    return [_candidates([row.candidate for row in rows], labels), *columns]
-
-
-def _print_semaphores(record: StudyRecord, why: Why, labels: Mapping[str, str], page: Page) -> None:
-    own = semaphores_section.candidates(why, [candidate.name for candidate in record.spec.candidates])
-    tables = (
-        ("place", semaphores_section.PLACES_READING, semaphores_section.places(why, own)),
-        ("lock", semaphores_section.SPINS_READING, semaphores_section.spins(why, own)),
-    )
-    notes = semaphores_section.notes(why)
-    if own or notes:
+def _print_semaphores(record: StudyRecord, why: Why, names: Sequence[str], labels: Mapping[str, str], page: Page) -> None:
+    candidates, notes = semaphores_section.candidates(why, names), semaphores_section.notes(why)
+    if candidates or notes:
         page.gap()
         page.text("Semaphores of InnoDB", "bold")
-    kept = {record.spec.baseline, record.verdict.recommended_candidate if record.verdict else None}
-    titles = [shorten(labels[name], _WIDEST_NAME) for name in own]
-    for of, reading, lines in tables:
-        if lines:
-            page.gap()
-            page.text(reading, "dim")
-            columns = [
-                Column(title, [line.figures[place] for line in lines], (), 0 if name in kept else place + 1)
-                for place, (name, title) in enumerate(zip(own, titles, strict=True))
-            ]
-            page.table([Column(of, [line.name for line in lines], left=True), *columns])
+    important = {record.spec.baseline, record.verdict.recommended_candidate if record.verdict else None}
+    short = {name: shorten(label, _WIDEST_NAME) for name, label in labels.items()}
+    for reading, columns in semaphores_section.tables(why, candidates, short, important):
+        page.gap()
+        page.text(reading, "dim")
+        page.table(columns)
     for note in notes:
         page.text(note)
 
@@ -236,7 +179,8 @@ def _print_waits(why: Why, names: Sequence[str], labels: Mapping[str, str], page
     for group in groups[:_MOST_INSTRUMENTS]:
         page.gap()
         page.text(group.instrument)
-        _print_group([*group.rows, *group.operations], labels, page)
+        for columns in wait_groups.tables(group, labels):
+            page.table(columns)
     if len(groups) > _MOST_INSTRUMENTS:
         page.text(
             f"{why_sentences.more(len(groups) - _MOST_INSTRUMENTS, 'instrument')}: report.html and --json have all.", "dim"
@@ -244,38 +188,8 @@ def _print_waits(why: Why, names: Sequence[str], labels: Mapping[str, str], page
 
 
 def _print_collected(trials: Sequence[wait_groups.Collected], labels: Mapping[str, str], page: Page) -> None:
-    asked, timers = (listed(list(dict.fromkeys(of))) for of in ([one.pattern for one in trials], [one.timer for one in trials]))
-    page.text(f"Waits of {asked}; timer {timers}. The last column tells by how much collecting changed throughput.", "dim")
-    page.table(
-        [
-            _candidates([one.candidate for one in trials], labels),
-            Column("time", [one.time for one in trials], (), 3),
-            Column("events", [one.events for one in trials], (), 1),
-            Column("lost", [one.lost for one in trials], ()),
-            Column("tps", [one.tps for one in trials], (), 2),
-            Column("throughput", [one.change for one in trials], ()),
-        ]
+    patterns, timers = (
+        listed(list(dict.fromkeys(texts))) for texts in zip(*((one.pattern, one.timer) for one in trials), strict=True)
     )
-
-
-def _print_group(rows: Sequence[wait_groups.WaitCells], labels: Mapping[str, str], page: Page) -> None:
-    names = [", ".join(filter(None, (labels[row.candidate], row.operation))) for row in rows]
-    first = Column("candidate", names, left=True)
-    page.table(
-        [
-            first,
-            Column("waits", [row.count for row in rows], (), 5),
-            Column("a second", [row.per_second for row in rows], (), 4),
-            *_times([row.times for row in rows], ""),
-            Column("longest 1 %", [row.worst for row in rows], (), 2),
-            Column("ten longest", [row.ten for row in rows], (), 3),
-        ]
-    )
-    page.table([first, *_times([row.cycles for row in rows], " cycles")])
-
-
-def _times(rows: Sequence[Sequence[str]], unit: str) -> list[Column]:
-    return [
-        Column(title + unit, [row[place] for row in rows], (), rank)
-        for place, (title, rank) in enumerate(zip(wait_groups.TITLES, _TIME_RANKS, strict=True))
-    ]
+    page.text(f"Waits of {patterns}; timer {timers}. The last column tells by how much collecting changed throughput.", "dim")
+    page.table([column for column in wait_groups.collected_table(trials, labels) if column.title not in ("waits of", "timer")])

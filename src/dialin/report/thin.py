@@ -13,13 +13,13 @@ def thin(values: Sequence[float], most: int) -> list[int]:
     if len(values) <= most:
         return list(range(len(values)))
     # Largest triangles alone would look as well, but nothing says that a stall beside a peak stays.
-    kept = MinMaxDownsampler().downsample(np.asarray(values, dtype=np.float64), n_out=most // 2 * 2)
-    return [int(index) for index in np.unique(kept)]
+    indices = MinMaxDownsampler().downsample(np.asarray(values, dtype=np.float64), n_out=most // 2 * 2)
+    return [int(index) for index in np.unique(indices)]
 
 
 def thin_smooth(values: Sequence[float], most: int) -> list[int]:
     """Return the indices of the points to draw of a series that is smooth already: those that keep its shape."""
     if len(values) <= most:
         return list(range(len(values)))
-    kept = MinMaxLTTBDownsampler().downsample(np.asarray(values, dtype=np.float64), n_out=most)
-    return [int(index) for index in np.unique(kept)]
+    indices = MinMaxLTTBDownsampler().downsample(np.asarray(values, dtype=np.float64), n_out=most)
+    return [int(index) for index in np.unique(indices)]

@@ -20,7 +20,7 @@ def front(verdict: Verdict) -> list[CandidateVerdict]:
 
 
 def trade_off(verdict: Verdict, labels: Mapping[str, str]) -> str:
-    """Return what is to be chosen between; empty where one candidate is best at both, or the differences may all be chance."""
+    """Return the choice between fast and steady candidates; empty if one is best at both, or all differences may be chance."""
     ends = front(verdict)
     if len(ends) < 2:
         return ""
@@ -36,7 +36,7 @@ def trade_off(verdict: Verdict, labels: Mapping[str, str]) -> str:
 
 
 def _doubted(steadiest: CandidateVerdict, fastest: CandidateVerdict, verdict: Verdict) -> list[str]:
-    """Return by what the two ends of the front may be alike; what the verdict proved is not doubted."""
+    """Return the measures by which the two ends of the front may be equal; what the verdict proved is not doubted."""
     proven = {one.name for one in verdict.candidates if one.state is CandidateState.WINS}
     speed_proven = verdict.goal is Goal.THROUGHPUT and fastest.name in proven
     calm_proven = verdict.goal is Goal.STABILITY and steadiest.name in proven

@@ -87,14 +87,14 @@ class Series:
 
     def embedded(self) -> dict[str, Any]:
         """Return what the page's script draws from, in short names, for there may be many."""
-        own: dict[str, Any] = {"n": self.trial.block, "z": self.zero, "b": self.base, "tps": self.tps.embedded()}
+        embedded: dict[str, Any] = {"n": self.trial.block, "z": self.zero, "b": self.base, "tps": self.tps.embedded()}
         if latency := self.latency.embedded():
-            own["latency"] = latency
+            embedded["latency"] = latency
         if self.lost:
-            own["l"] = [[second, short(tps), short(latency)] for second, tps, latency in self.lost]
+            embedded["l"] = [[second, short(tps), short(latency)] for second, tps, latency in self.lost]
         if self.remarks:
-            own["k"] = ", ".join(self.remarks)
-        return own
+            embedded["k"] = ", ".join(self.remarks)
+        return embedded
 
 
 def all_series(record: StudyRecord) -> list[Series]:
@@ -102,9 +102,9 @@ def all_series(record: StudyRecord) -> list[Series]:
     most = min(_MOST, max(_FEWEST, POINTS_OF_A_STUDY // max(1, len(record.trials))))
     shift = pauses(record.trials)
     origin = record.trials[0].started if record.trials else record.created
-    moving, unit = unsteady(record), units_in(record)
+    unsteady_trials, unit = unsteady(record), units_in(record)
     window = window_of([_length(record.samples.get(trial.id, ())) for trial in record.trials if trial.state is TrialState.DONE])
-    found = [
+    series = [
         _series(
             trial,
             _by_the_clock(record.samples.get(trial.id, ()), unit),
@@ -114,16 +114,16 @@ def all_series(record: StudyRecord) -> list[Series]:
         )
         for trial in record.trials
     ]
-    return [replace(one, units=unit, steady=one.trial.id not in moving) for one in found]
+    return [replace(one, units=unit, steady=one.trial.id not in unsteady_trials) for one in series]
 
 
 def _length(samples: Sequence[Sample]) -> int:
-    counts = [len(list(own)) for _, own in groupby(sample.threads for sample in samples if sample.step is Step.MEASURE)]
+    counts = [len(list(group)) for _, group in groupby(sample.threads for sample in samples if sample.step is Step.MEASURE)]
     return round(median(counts)) if counts else 0
 
 
 def _by_the_clock(samples: Sequence[Sample], unit: Units) -> Sequence[Sample]:
-    """Return samples numbered by the seconds since the first began: runs take more of them than one, or less."""
+    """Return samples numbered by seconds since the first began: a run of a timed query is longer or shorter than one."""
     if not unit.by_run or not samples:
         return samples
     began = samples[0].at - samples[0].seconds
@@ -167,16 +167,16 @@ def measured(samples: Sequence[Sample]) -> list[Sample]:
 
 def by_threads(samples: Sequence[Sample]) -> dict[int, list[Sample]]:
     """Return samples by how many connections worked at once, the fewest first."""
-    found: dict[int, list[Sample]] = {}
+    by_count: dict[int, list[Sample]] = {}
     for sample in samples:
-        found.setdefault(sample.threads, []).append(sample)
-    return dict(sorted(found.items()))
+        by_count.setdefault(sample.threads, []).append(sample)
+    return dict(sorted(by_count.items()))
 
 
 def boxes(samples: Sequence[Sample]) -> dict[int, Box]:
     """Return a box of throughput for each number of threads."""
-    found = {threads: box([sample.tps for sample in own]) for threads, own in by_threads(samples).items()}
-    return {threads: one for threads, one in found.items() if one}
+    boxes_by_threads = {threads: box([sample.tps for sample in seconds]) for threads, seconds in by_threads(samples).items()}
+    return {threads: one for threads, one in boxes_by_threads.items() if one}
 
 
 def _series(trial: Trial, samples: Sequence[Sample], most: int, window: int | None, origin: float) -> Series:

@@ -42,12 +42,12 @@ class NotDefault:
 
 
 def differing(record: StudyRecord) -> list[Differing]:
-    """Return every variable that differed between candidates of one build, those that the study asked for first.
+    """Return every variable that differed between candidates of one build, those under test first.
 
-    What only tells instances apart, such as a port or a directory, is left out.
+    Variables that only identify an instance, such as a port or a directory, are left out.
     """
     labels, under_test = naming(record.spec).labels, record.spec.variables_under_test
-    found = []
+    variables = []
     for build in dict.fromkeys(candidate.server for candidate in record.spec.candidates):
         forced = {name: values for name, values in _in_force(record).items() if record.spec.candidate(name).server == build}
         for note in confounds(forced, (), next(iter(forced), "")):
@@ -56,8 +56,8 @@ def differing(record: StudyRecord) -> list[Differing]:
                 owners.setdefault("not there" if value is None else visible(value) or "empty", []).append(labels[name])
             variable = str(note.data["variable"])
             values = [(value, ", ".join(names)) for value, names in owners.items()]
-            found.append(Differing(visible(variable), variable in under_test, values))
-    return sorted(found, key=lambda one: not one.under_test)
+            variables.append(Differing(visible(variable), variable in under_test, values))
+    return sorted(variables, key=lambda one: not one.under_test)
 
 
 def not_default(record: StudyRecord) -> list[NotDefault]:
@@ -67,7 +67,7 @@ def not_default(record: StudyRecord) -> list[NotDefault]:
     """
     forced = _in_force(record)
     order = sorted(forced, key=lambda name: name != record.spec.baseline)
-    found = []
+    builds = []
     for build, defaults in _defaults(record).items():
         candidate = next((name for name in order if record.spec.candidate(name).server == build), None)
         if candidate is None:
@@ -82,21 +82,21 @@ def not_default(record: StudyRecord) -> list[NotDefault]:
             Changed(visible(note.data["variable"]), *(visible(note.data["values"][side]) or "empty" for side in sides))
             for note in notes
         ]
-        found.append(NotDefault(visible(build), naming(record.spec).full[candidate], rows))
-    return found
+        builds.append(NotDefault(visible(build), naming(record.spec).full[candidate], rows))
+    return builds
 
 
 def _in_force(record: StudyRecord) -> dict[str, Mapping[str, str]]:
-    found = {trial.candidate: trial.in_force for trial in record.trials if trial.in_force}
-    return {one.name: found[one.name] for one in record.spec.candidates if one.name in found}
+    by_candidate = {trial.candidate: trial.in_force for trial in record.trials if trial.in_force}
+    return {one.name: by_candidate[one.name] for one in record.spec.candidates if one.name in by_candidate}
 
 
 def _defaults(record: StudyRecord) -> dict[str, dict[str, str]]:
-    found = {}
+    defaults = {}
     for build, text in record.catalogues.items():
         try:
             known = Catalogue.from_json(text)
         except ValueError:  # of another dialin
             continue
-        found[build] = {name: one.default for name, one in known.variables.items() if one.default is not None}
-    return found
+        defaults[build] = {name: one.default for name, one in known.variables.items() if one.default is not None}
+    return defaults

@@ -43,7 +43,7 @@ class Naming:
 
 
 def outcome(record: StudyRecord) -> str:
-    """Return the verdict's kind and by what it was found, in a few words."""
+    """Return the outcome of the verdict and the goal that decided it, in a few words."""
     return f"{OUTCOMES[record.verdict.verdict]}, by {record.verdict.goal}" if record.verdict else "No verdict yet"
 
 
@@ -79,7 +79,7 @@ def gain(record: StudyRecord, verdict: Verdict) -> str:
 
 
 def confirmation(verdict: Verdict) -> str:
-    """Return what fresh trials say of the recommendation, or nothing where none were asked for."""
+    """Return the sentence on the fresh trials of the recommendation; empty if there were none."""
     fresh = verdict.confirmed
     if fresh is None:
         return ""
@@ -87,10 +87,10 @@ def confirmation(verdict: Verdict) -> str:
     trials = f"Fresh trials ({counted(fresh.blocks, 'block')})"
     if fresh.ratio.low is None or fresh.ratio.high is None:
         return f"{trials} show {figure}; there is no interval yet."
-    found = improvement(fresh.ratio, verdict)
-    if found > 0:
+    gain_in_goal = improvement(fresh.ratio, verdict)
+    if gain_in_goal > 0:
         return f"{trials} confirm {figure}."
-    return f"{trials} {'do not confirm a gain' if found == 0 else 'contradict it'}: {figure}."
+    return f"{trials} {'do not confirm a gain' if gain_in_goal == 0 else 'contradict it'}: {figure}."
 
 
 def file_comments(record: StudyRecord, verdict: Verdict) -> Comments:
@@ -108,7 +108,7 @@ def file_comments(record: StudyRecord, verdict: Verdict) -> Comments:
 
 
 def no_change(record: StudyRecord) -> str:
-    """Return what to say where the recommendation changes no variable."""
+    """Return the sentence for a recommendation that changes no variable."""
     verdict = record.verdict
     if verdict is None:
         return "Nothing yet: there is no verdict."
@@ -122,12 +122,12 @@ def no_change(record: StudyRecord) -> str:
 def goal(record: StudyRecord) -> str:
     """Return what the best candidate is best at, and which way that is."""
     spec = record.spec
-    found = measure_of(record.verdict) if record.verdict else measure(spec.goal, spec.workload.percentile)
-    return f"{found.aim}; {found.direction}."
+    aim = measure_of(record.verdict) if record.verdict else measure(spec.goal, spec.workload.percentile)
+    return f"{aim.aim}; {aim.direction}."
 
 
 def sureness(verdict: Verdict) -> str:
-    """Return how sure the verdict is: its confidence, the noise of a trial, and the difference it could have seen."""
+    """Return the confidence of the verdict, the noise of a trial, and the smallest difference that can be detected."""
     best = verdict.chosen
     text = ""
     if verdict.verdict is Outcome.SAFE_CHOICE and best.probability is not None:
@@ -148,14 +148,14 @@ def sureness(verdict: Verdict) -> str:
 
 
 def length(verdict: Verdict) -> str:
-    """Return how long the study took, and what of it the host spoiled."""
+    """Return how long the study took, and how many seconds the host spoiled."""
     load, wall = duration(60 * verdict.minutes_of_load), duration(60 * verdict.minutes_of_wall_clock)
     left_out = f" {lost(verdict.lost_seconds)} and left out." if verdict.lost_seconds else ""
     return f"{load} of measured load in {wall} of wall clock.{left_out}"
 
 
 def lost(seconds: int) -> str:
-    """Return how many seconds were spoiled because the host itself stood still."""
+    """Return how many seconds were spoiled because the host stalled."""
     return f"{seconds:,} s lost to the host"
 
 
@@ -169,7 +169,7 @@ def left(verdict: Verdict, labels: Mapping[str, str]) -> str:
 
 
 def chance(probability: float | None) -> str:
-    """Return a probability in whole per cent; one that was reckoned from a sample is never said to be none or certain."""
+    """Return a probability in whole per cent; an estimate is never shown as 0 % or 100 %."""
     if probability is None:
         return NOTHING
     if probability < 0.01:
@@ -229,23 +229,28 @@ def change_with_interval(estimate: Estimate | None) -> str:
     return with_interval(estimate, change)
 
 
+def change_or_no_interval(ratio: Estimate) -> str:
+    """Return a ratio as a change with its interval, or with the remark that it has none: `+5.3 % (no interval)`."""
+    return change_with_interval(ratio) if ratio.low is not None else f"{change(ratio.mean)} (no interval)"
+
+
 def deciding_of(candidate: CandidateVerdict, verdict: Verdict) -> str:
     """Return the ratio that decides for a chart, with its interval; the baseline's own is only its name."""
     return "baseline" if candidate.name == verdict.baseline else change_with_interval(deciding(candidate, verdict))
 
 
 def state_of(candidate: CandidateVerdict, verdict: Verdict) -> str:
-    """Return how a candidate came out, in a word or three, and what else is to be known of it."""
+    """Return the state of a candidate, and the remarks on it."""
     return ", ".join([state_alone(candidate), *state_remarks(candidate, verdict)])
 
 
 def state_alone(candidate: CandidateVerdict) -> str:
-    """Return how a candidate came out, in a word or two."""
+    """Return the state of a candidate in a word or two."""
     return "not told apart" if candidate.state is CandidateState.OPEN else str(candidate.state)
 
 
 def state_remarks(candidate: CandidateVerdict, verdict: Verdict) -> list[str]:
-    """Return what is to be known beside a candidate's state."""
+    """Return the remarks beside a candidate's state."""
     remarks = ["recommended"] if candidate.name == verdict.recommended_candidate else []
     if candidate.left_after is not None:
         remarks.append(f"left after block {candidate.left_after}")

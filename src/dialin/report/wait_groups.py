@@ -7,10 +7,14 @@ from dataclasses import dataclass
 
 from dialin.model.evidence import ALL
 from dialin.model.why import WaitSummary, WaitTrial, Why
+from dialin.report.table_column import Column, candidate_column, columns_of
 from dialin.text import NOTHING, change, duration, listed, number, percent, visible
 
 TITLES = ("mean", "p50", "p90", "p99", "p99.9", "max", "total")
 """The times that are told of each row."""
+
+_RANKS = (0, 7, 8, 0, 6, 1, 2)
+"""Of each of `TITLES`: the column with the highest rank is dropped first where there is little room."""
 
 _UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"))
 _MILLI = 1e6
@@ -56,11 +60,11 @@ class Group:
 
 
 def groups(why: Why, names: Sequence[str]) -> list[Group]:
-    """Return the instruments, the largest total first; where an instrument has but one operation it is told once."""
-    found: dict[str, list[WaitSummary]] = {}
+    """Return the instruments, the largest total first; one with a single operation has no table by operation."""
+    by_instrument: dict[str, list[WaitSummary]] = {}
     for one in why.waits:
-        found.setdefault(one.instrument, []).append(one)
-    return sorted((_group(name, waits, names) for name, waits in found.items()), key=lambda group: -group.total_ms)
+        by_instrument.setdefault(one.instrument, []).append(one)
+    return sorted((_group(name, waits, names) for name, waits in by_instrument.items()), key=lambda group: -group.total_ms)
 
 
 def nanoseconds(value: float) -> str:
@@ -72,7 +76,7 @@ def nanoseconds(value: float) -> str:
 
 
 def description(group: Group, labels: Mapping[str, str]) -> str:
-    """Return an instrument's waits in words: who waited most and who least, and where a few long waits make the mean."""
+    """Return an instrument's waits in words: the most and the least waiting, and where a few long waits dominate the mean."""
     ordered = sorted(group.every, key=lambda one: one.total_ms / one.count * one.per_second if one.count else 0.0, reverse=True)
     parts = [
         f"{role} with {labels[one.candidate]}: {number(one.per_second)} waits/s, mean {nanoseconds(one.mean_ns)}, "
@@ -80,8 +84,8 @@ def description(group: Group, labels: Mapping[str, str]) -> str:
         for role, one in zip(("Most is waited", "least"), (*ordered[:1], *ordered[1:][-1:]), strict=False)
     ]
     above = [labels[one.candidate] for one in group.every if one.mean_ns > one.p99_ns]
-    told = f" The mean lies above the p99 with {listed(above)}: a few long waits make it." if above else ""
-    return f"{'; '.join(parts)}.{told}"
+    remark = f" The mean lies above the p99 with {listed(above)}: a few long waits make it." if above else ""
+    return f"{'; '.join(parts)}.{remark}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +110,7 @@ class Collected:
 
 
 def collected(one: WaitTrial) -> Collected:
-    """Return what a trial collected, and what collecting cost it."""
+    """Return what a trial collected, and how much that slowed it down."""
     ticks = f" at {number(one.ticks_per_second / 1e6)} MHz" if one.ticks_per_second else ""
     return Collected(
         candidate=one.candidate,
@@ -121,8 +125,38 @@ def collected(one: WaitTrial) -> Collected:
 
 
 def notes(why: Why, labels: Mapping[str, str]) -> list[str]:
-    """Return what stood in the way of collecting, a sentence for each candidate and note."""
+    """Return what hindered the collection of waits, one sentence for each candidate and note."""
     return [f"With {labels[one.candidate]}: {visible(note)}." for one in why.wait_trials for note in one.notes]
+
+
+def collected_table(trials: Sequence[Collected], labels: Mapping[str, str]) -> list[Column]:
+    """Return the columns of the table of trials that collected waits."""
+    return [
+        candidate_column([one.candidate for one in trials], labels),
+        Column("waits of", [one.pattern for one in trials], rank=5),
+        Column("time", [one.time for one in trials], rank=3),
+        Column("events", [one.events for one in trials], rank=1),
+        Column("lost", [one.lost for one in trials]),
+        Column("timer", [one.timer for one in trials], rank=4),
+        Column("tps", [one.tps for one in trials], rank=2),
+        Column("throughput", [one.change for one in trials]),
+    ]
+
+
+def tables(group: Group, labels: Mapping[str, str]) -> tuple[list[Column], list[Column]]:
+    """Return the columns of an instrument's table of times, and of that of cycles; operations come last."""
+    rows = [*group.rows, *group.operations]
+    names = [", ".join(filter(None, (labels[row.candidate], row.operation))) for row in rows]
+    first = Column("candidate", names, left=True)
+    times = [
+        first,
+        Column("waits", [row.count for row in rows], rank=5),
+        Column("a second", [row.per_second for row in rows], rank=4),
+        *columns_of(TITLES, [row.times for row in rows], _RANKS),
+        Column("longest 1 %", [row.worst for row in rows], rank=2),
+        Column("ten longest", [row.ten for row in rows], rank=3),
+    ]
+    return times, [first, *columns_of([f"{title} cycles" for title in TITLES], [row.cycles for row in rows], _RANKS)]
 
 
 def _group(instrument: str, waits: Sequence[WaitSummary], names: Sequence[str]) -> Group:

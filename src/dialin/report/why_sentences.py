@@ -31,19 +31,19 @@ MOVED_NOTE = "What moved together is a correlation: it may be the cause, an effe
 
 
 def is_known(why: Why | None) -> bool:
-    """Return whether anything at all was seen that could explain a verdict."""
+    """Return whether there is any evidence that could explain the verdict."""
     return why is not None and any(
         (why.reasons, why.costs, why.scaling, why.statements, why.waits, why.wait_trials, why.probes)
     )
 
 
 def summary(why: Why | None) -> str:
-    """Return what moved with the verdict in one sentence; that nothing was watched, where it is so."""
+    """Return the summary of the evidence in one sentence, or the sentence that nothing was watched."""
     return visible(why.summary) if why is not None and is_known(why) else UNKNOWN
 
 
 def remark(reason: Reason, record: StudyRecord) -> str:
-    """Return what is to be known beside a reason: how closely its figure went with the goal's, and where the rule is from."""
+    """Return the correlation of a reason with the goal, if it has one, and the source of its rule."""
     parts = []
     if reason.correlation is not None:
         noun = measure(record.spec.goal, record.spec.workload.percentile).noun
@@ -59,27 +59,27 @@ def kinds_of(reasons: Sequence[Reason]) -> str:
 
 
 def watching(why: Why) -> str:
-    """Return what watching cost: the share of time in which the server was asked, by probe, and what dialin itself used."""
+    """Return what the probes cost: the share of time in which each asked the server, and the CPU that dialin itself used."""
     if not why.probes:
         return "No probe watched."
     costly = sorted(why.probes, key=lambda probe: probe.waited_ms_per_s, reverse=True)
     each = ", ".join(f"{visible(probe.probe)} {_share(probe.waited_ms_per_s)}" for probe in costly)
-    waited, own = sum(probe.waited_ms_per_s for probe in costly), sum(probe.cpu_ms_per_s for probe in costly)
-    used = f"dialin itself used {_share(own)} of a CPU for it"
+    waited, used_cpu = sum(probe.waited_ms_per_s for probe in costly), sum(probe.cpu_ms_per_s for probe in costly)
+    used = f"dialin itself used {_share(used_cpu)} of a CPU for it"
     return f"Watching cost at most {_share(waited)} of the server's time: {each}. {used}."
 
 
 def unread(why: Why) -> list[str]:
     """Return what probes could not read, a sentence each, those of several probes once."""
-    told: dict[str, list[str]] = {}
+    probes_by_note: dict[str, list[str]] = {}
     for probe in why.probes:
         for note in probe.notes:
-            told.setdefault(visible(note), []).append(visible(probe.probe))
-    return [f"{', '.join(names)}: {note}" for note, names in told.items()]
+            probes_by_note.setdefault(visible(note), []).append(visible(probe.probe))
+    return [f"{', '.join(names)}: {note}" for note, names in probes_by_note.items()]
 
 
 def more(count: int, noun: str) -> str:
-    """Return what stands where more was left out: `2 more reasons`."""
+    """Return the line for items that are left out: `2 more reasons`."""
     return f"{count:,} more {counted(count, noun).split(' ', 1)[1]}"
 
 

@@ -1,0 +1,11 @@
+"""The exit codes of verdicts."""
+
+from __future__ import annotations
+
+from dialin.errors import ExitCode
+from dialin.model.verdict import Outcome
+
+
+def exit_code(outcome: Outcome | None) -> ExitCode:
+    """Return the exit code of a verdict; None where there is none."""
+    return ExitCode.NO_VERDICT if outcome in (None, Outcome.UNRESOLVED) else ExitCode.VERDICT
