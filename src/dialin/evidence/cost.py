@@ -51,14 +51,14 @@ ITEMS = (
 
 
 def costs(record: StudyRecord) -> list[CostRow]:
-    """Return the cost of a query and of a transaction for every candidate.
+    """Return the cost per query and per transaction of every candidate.
 
     A cost is the rate of a counter over the rate of queries (reads, writes and others; of a timed query, its runs) or of
-    transactions, both over every measured second. Seconds that the host lost are left in on both sides: the counters cannot
-    tell them apart, and the work done in them cost what it cost. Only trials of the race that ended well enter. A figure that
-    is unknown, or next to nothing for every candidate, is left out. Of several numbers of threads it is that over all of them.
+    transactions, both over every measured second. Seconds that the host lost count on both sides: the counters cannot tell
+    them apart. Only trials of the race that completed count. A figure that is unknown, or next to nothing for every
+    candidate, is left out. With several numbers of threads it is that over all of them.
 
-    The ratio to the baseline is that of a transaction, within blocks; the intervals of all candidates of one row hold together
+    The ratio to the baseline is that per transaction, within blocks; the intervals of all candidates of one row hold together
     at the study's confidence.
     """
     trials = measured.of(record)
@@ -67,12 +67,12 @@ def costs(record: StudyRecord) -> list[CostRow]:
 
 
 def of_item(item: Item, one: Measured) -> float | None:
-    """Return what a trial spent of something a second, in the item's unit; None where nothing told."""
+    """Return what a trial spent per second, in the item's unit; None where no source has it."""
     for probe, counters in item.sources:
         rates = [one.rate(probe, counter) for counter in counters]
-        told = [rate for rate in rates if rate is not None]
-        if len(told) == len(rates):
-            return item.factor * sum(told)
+        known = [rate for rate in rates if rate is not None]
+        if len(known) == len(rates):
+            return item.factor * sum(known)
     return None
 
 

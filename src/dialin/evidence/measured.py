@@ -41,24 +41,24 @@ class Measured:
         return (self.trial.block, self.trial.session)
 
     def rate(self, probe: str, name: str) -> float | None:
-        """Return by how much a counter rose a second; None where it was not watched."""
-        seen = self.watched.get(probe)
-        if seen is None or seen.seconds <= 0 or name not in seen.counters:
+        """Return by how much a counter rose per second; None where it was not watched."""
+        watched = self.watched.get(probe)
+        if watched is None or watched.seconds <= 0 or name not in watched.counters:
             return None
-        return seen.counters[name] / seen.seconds
+        return watched.counters[name] / watched.seconds
 
     def rise(self, probe: str, name: str) -> float | None:
         """Return by how much a counter rose altogether; None where it was not watched."""
-        seen = self.watched.get(probe)
-        return None if seen is None else seen.counters.get(name)
+        watched = self.watched.get(probe)
+        return None if watched is None else watched.counters.get(name)
 
     def gauge(self, probe: str, name: str) -> Gauge | None:
-        """Return what a gauge showed; None where it was not watched."""
-        seen = self.watched.get(probe)
-        return None if seen is None else seen.gauges.get(name)
+        """Return a gauge's readings; None where it was not watched."""
+        watched = self.watched.get(probe)
+        return None if watched is None else watched.gauges.get(name)
 
     def setting(self, name: str) -> float | None:
-        """Return a variable in force as a number; None where the server did not tell, or it is none."""
+        """Return a variable in force as a number; None where it is unknown or no number."""
         try:
             return float(self.trial.in_force[name])
         except (KeyError, ValueError):

@@ -27,14 +27,14 @@ def explain(record: StudyRecord) -> Why:
     compared = pair(record, trials)
     summaries = waits.summaries(record)
     rules = [*server_rules.RULES, *machine_rules.RULES, *wait_rules.rules(trials)]
-    moved: list[Reason] = []
+    changes: list[Reason] = []
     raw: list[Reason] = []
     if compared:
-        moved = [with_longest(one, summaries, compared) for one in find_changes(rules, record, trials, compared)]
-        raw = [one for one in raw_reasons(summaries, compared) if not is_explained_by(one, moved)]
+        changes = [with_longest(one, summaries, compared) for one in find_changes(rules, record, trials, compared)]
+        raw = [one for one in raw_reasons(summaries, compared) if not is_explained_by(one, changes)]
     return Why(
-        summary=summary(record, trials, moved, compared),
-        reasons=[*moved, *raw, *unused(record, trials), *limits(record, trials)],
+        summary=summary(record, trials, changes, compared),
+        reasons=[*changes, *raw, *unused(record, trials), *limits(record, trials)],
         costs=costs(record),
         scaling=scaling(record),
         statements=statements(record),

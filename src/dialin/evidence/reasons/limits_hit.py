@@ -62,8 +62,8 @@ def _check(limit: Limit, record: StudyRecord, trials: Sequence[Measured]) -> Rea
 
 def _most(probe: str, gauge: str) -> Of:
     def figure(one: Measured) -> float | None:
-        seen = one.gauge(probe, gauge)
-        return None if seen is None else seen.most
+        readings = one.gauge(probe, gauge)
+        return None if readings is None else readings.most
 
     return figure
 
@@ -85,11 +85,10 @@ def _server_cpu(one: Measured) -> float | None:
 
 
 def _purge_behind(one: Measured) -> float | None:
-    """Return the growth of the history list by the transaction, where it grew long."""
-    seen, growth = one.gauge("innodb", "history_list"), shared_figures.history_growth(one)
-    if seen is None or growth is None or one.transactions <= 0:
+    history, growth = one.gauge("innodb", "history_list"), shared_figures.history_growth(one)
+    if history is None or growth is None or one.transactions <= 0:
         return None
-    return growth / one.transactions if seen.last >= _LONG_HISTORY else 0.0
+    return growth / one.transactions if history.last >= _LONG_HISTORY else 0.0
 
 
 _LONG_HISTORY = 5_000.0

@@ -13,6 +13,12 @@ _calls = per_transaction("process", "read_calls")
 _bytes = per_transaction("process", "read_chars")
 
 
+def _share_of_time(code: str, theme: str, name: str, counter: str, *, source: str, floor: float, least: float = 0.1) -> Rule:
+    """Return a rule on a share of the time. It must change per second and per transaction the same way."""
+    rate, guard = per_second("machine", counter), per_transaction("machine", counter)
+    return Rule(code, theme, name, "of the time", source, rate, floor, least, guard, percent)
+
+
 RULES: tuple[Rule, ...] = (
     Rule(
         "server_cpu",
@@ -134,53 +140,21 @@ RULES: tuple[Rule, ...] = (
         floor=0.1,
         least=0.1,
     ),
-    Rule(
-        "disk_busy",
-        "disk",
-        "the disk was at work",
-        "of the time",
-        sources.DISK_STATS,
-        per_second("machine", "disk_busy_seconds"),
-        floor=0.05,
-        least=0.1,
-        guard=per_transaction("machine", "disk_busy_seconds"),
-        form=percent,
+    _share_of_time("disk_busy", "disk", "the disk was at work", "disk_busy_seconds", source=sources.DISK_STATS, floor=0.05),
+    _share_of_time(
+        "io_pressure", "disk", "some task waited for a disk", "pressure_io_seconds", source=sources.PRESSURE, floor=0.02
     ),
-    Rule(
-        "io_pressure",
-        "disk",
-        "some task waited for a disk",
-        "of the time",
-        sources.PRESSURE,
-        per_second("machine", "pressure_io_seconds"),
-        floor=0.02,
-        least=0.1,
-        guard=per_transaction("machine", "pressure_io_seconds"),
-        form=percent,
-    ),
-    Rule(
+    _share_of_time(
         "memory_pressure",
         "memory",
         "some task waited for memory",
-        "of the time",
-        sources.PRESSURE,
-        per_second("machine", "pressure_memory_seconds"),
+        "pressure_memory_seconds",
+        source=sources.PRESSURE,
         floor=0.005,
         least=0.2,
-        guard=per_transaction("machine", "pressure_memory_seconds"),
-        form=percent,
     ),
-    Rule(
-        "cpu_pressure",
-        "machine",
-        "some task waited for a CPU",
-        "of the time",
-        sources.PRESSURE,
-        per_second("machine", "pressure_cpu_seconds"),
-        floor=0.05,
-        least=0.1,
-        guard=per_transaction("machine", "pressure_cpu_seconds"),
-        form=percent,
+    _share_of_time(
+        "cpu_pressure", "machine", "some task waited for a CPU", "pressure_cpu_seconds", source=sources.PRESSURE, floor=0.05
     ),
     Rule(
         "run_queue",

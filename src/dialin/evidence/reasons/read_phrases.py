@@ -47,9 +47,9 @@ def _times(ratio: float) -> str:
 
 def _time(trials: Sequence[Measured], baseline: str, other: str) -> str:
     # Of all candidates together: the pair was picked among them.
-    seen = [one.observation(1 / one.transactions) for one in trials if one.transactions > 0]
-    groups = blocks.components(seen, list(dict.fromkeys(one.candidate for one in seen)))
-    fit = blocks.fit(seen, next((group for group in groups if {baseline, other} <= set(group)), ()))
+    observations = [one.observation(1 / one.transactions) for one in trials if one.transactions > 0]
+    groups = blocks.components(observations, list(dict.fromkeys(one.candidate for one in observations)))
+    fit = blocks.fit(observations, next((group for group in groups if {baseline, other} <= set(group)), ()))
     ratio = fit.ratio(other, baseline, _ALPHA) if fit else None
     if ratio is None or not ratio.excludes_one:
         return "no difference in time that can be told"

@@ -65,7 +65,7 @@ class _Followed:
 
 
 def pair(record: StudyRecord, trials: Sequence[Measured]) -> Pair | None:
-    """Return what is compared; None where no other candidate can be compared with the baseline."""
+    """Return the two candidates that are compared; None where no other can be compared with the baseline."""
     baseline = record.spec.baseline
     fit = _fit({one.trial.id: one.value for one in trials}, trials, baseline, measured.names(trials, record))
     if fit is None:
@@ -82,17 +82,19 @@ def pair(record: StudyRecord, trials: Sequence[Measured]) -> Pair | None:
 
 
 def find_changes(rules: Sequence[Rule], record: StudyRecord, trials: Sequence[Measured], compared: Pair) -> list[Reason]:
-    """Return what is told of what moved between two candidates, strongest first: of one theme one or two, six in all."""
+    """Return the reasons that are shown, strongest first: one or two of a theme, six in all."""
     reasons: list[Reason] = []
     themes: list[str] = []
-    for theme, reason in moved(rules, record, trials, compared):
+    for theme, reason in all_changes(rules, record, trials, compared):
         if themes.count(theme) < _A_THEME.get(theme, 1) and len(reasons) < MOST:
             reasons.append(reason)
             themes.append(theme)
     return reasons
 
 
-def moved(rules: Sequence[Rule], record: StudyRecord, trials: Sequence[Measured], compared: Pair) -> list[tuple[str, Reason]]:
+def all_changes(
+    rules: Sequence[Rule], record: StudyRecord, trials: Sequence[Measured], compared: Pair
+) -> list[tuple[str, Reason]]:
     """Return all that moved between two candidates, each with its theme, strongest first.
 
     A figure is compared within blocks on the ratio scale, as throughput is. A hundred and more figures are looked at, and by
@@ -148,9 +150,8 @@ def _less_block(values: Sequence[float], used: Sequence[Measured]) -> np.ndarray
 
 
 def _follow(rule: Rule, trials: Sequence[Measured], names: Sequence[str], compared: Pair) -> _Followed | None:
-    """Return what a rule saw, where there is enough of it to matter and the two candidates can be compared by it."""
     values = values_of(rule.of, trials)
-    means = {name: float(np.mean(own)) for name, own in by_candidate(values, trials, names).items()}
+    means = {name: float(np.mean(figures)) for name, figures in by_candidate(values, trials, names).items()}
     if not means or max(means.values()) < rule.floor or max(means.values()) <= 0:
         return None
     if not {compared.baseline, compared.other} <= means.keys():
@@ -163,10 +164,9 @@ def _follow(rule: Rule, trials: Sequence[Measured], names: Sequence[str], compar
 
 
 def _fit(values: Mapping[int, float], trials: Sequence[Measured], baseline: str, names: Sequence[str]) -> blocks.Fit | None:
-    """Fit a figure over the candidates that chains of common blocks tie to the baseline."""
-    seen = [one.observation(values[one.trial.id]) for one in trials if one.trial.id in values]
-    groups = blocks.components(seen, names)
-    return blocks.fit(seen, next((group for group in groups if baseline in group), ()))
+    observations = [one.observation(values[one.trial.id]) for one in trials if one.trial.id in values]
+    groups = blocks.components(observations, names)
+    return blocks.fit(observations, next((group for group in groups if baseline in group), ()))
 
 
 def _selected(followed: Sequence[_Followed], compared: Pair, alpha: float) -> list[tuple[_Followed, Estimate]]:
@@ -180,14 +180,14 @@ def _selected(followed: Sequence[_Followed], compared: Pair, alpha: float) -> li
     many = count
     while many:
         share = max(alpha * many / count, 1e-9)
-        changed = [(one, ratio) for one in followed if (ratio := _moved(one, compared, share)) is not None]
+        changed = [(one, ratio) for one in followed if (ratio := _ratio_of_change(one, compared, share)) is not None]
         if len(changed) >= many:
             break
         many = len(changed)
     return [(one, ratio) for one, ratio in changed if abs(math.log(ratio.mean)) >= math.log1p(one.rule.least)]
 
 
-def _moved(one: _Followed, compared: Pair, alpha: float) -> Estimate | None:
+def _ratio_of_change(one: _Followed, compared: Pair, alpha: float) -> Estimate | None:
     ratios = [fit.ratio(compared.other, compared.baseline, alpha) for fit in one.fits]
     same = len({ratio.mean > 1 for ratio in ratios}) == 1
     return ratios[0] if same and all(ratio.excludes_one for ratio in ratios) else None
@@ -230,7 +230,6 @@ def _reason(
 
 
 def _is_name(rule: Rule) -> bool:
-    """Whether a sentence begins with a name that the server spells so."""
     return rule.code in ("event_waits", "mutex_os_waits")
 
 
