@@ -45,6 +45,11 @@ class Watched:
     cpu: float = 0.0
 
 
+def load_gauge(watched: Mapping[str, Watched], name: str) -> Gauge | None:
+    """Return a gauge that the load driver reports of a trial; None where it reports none of that name."""
+    return watched["load"].gauges.get(name) if "load" in watched else None
+
+
 @dataclass(frozen=True, slots=True)
 class Point:
     """One figure at one time: a counter's rate a second since the reading before, or a gauge's value.
