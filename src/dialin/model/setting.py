@@ -58,7 +58,7 @@ def as_number(value: Value) -> int | float | None:
 
 
 def same_value(requested: Value, in_force: Value) -> bool:
-    """Tell whether two values mean the same to a server: `1G` and 1073741824, `ON` and 1, lists in another order."""
+    """Return whether two values mean the same to a server: `1G` and 1073741824, `ON` and 1, lists in another order."""
     left, right = as_number(requested), as_number(in_force)
     if left is not None and right is not None:
         return left == right
@@ -74,7 +74,7 @@ def describe(setting: Setting) -> str:
 
 
 def share_of(text: str) -> float:
-    """Return the share that somebody wrote: `20%`, `20 %` and `0.2` are the same; raise ValueError for other text."""
+    """Read a share: `20%`, `20 %` and `0.2` are the same; raise ValueError for other text."""
     stripped = text.strip()
     try:
         return float(stripped.removesuffix("%")) / 100 if stripped.endswith("%") else float(stripped)

@@ -41,13 +41,7 @@ class Purpose(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A block as it was begun.
-
-    Attributes:
-        number: counted from 1, for each purpose.
-        purpose: what its trials are for.
-        order: the names of its candidates, in the order that their trials run.
-    """
+    """A block as it was begun: the order in which the trials of its candidates run. Each purpose numbers its own from 1."""
 
     number: int
     purpose: Purpose

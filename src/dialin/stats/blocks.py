@@ -149,8 +149,8 @@ def _unevenness(
     if dof <= 0 or variance <= 0:
         return None
     squares = np.bincount(candidates, weights=residuals**2, minlength=per_candidate.size)
-    own_dof = per_candidate * dof / residuals.size
-    weights: _Array = (_PRIOR_DOF + squares / variance) / (_PRIOR_DOF + own_dof)
+    candidate_dof = per_candidate * dof / residuals.size
+    weights: _Array = (_PRIOR_DOF + squares / variance) / (_PRIOR_DOF + candidate_dof)
     return weights if float(weights.max() / weights.min()) > _UNEVEN else None
 
 
@@ -163,8 +163,8 @@ def _sandwich(covariance: _Array, counts: _Array, weights: _Array) -> _Array:
     weighted = counts * weights
     scores -= share.T @ weighted + weighted.T @ share
     scores += share.T @ (weighted.sum(axis=1, keepdims=True) * share)
-    found: _Array = covariance @ scores @ covariance
-    return found
+    sandwich: _Array = covariance @ scores @ covariance
+    return sandwich
 
 
 def components(observations: Iterable[Observation], names: Sequence[str]) -> list[tuple[str, ...]]:
@@ -238,7 +238,6 @@ def log_values(observations: Sequence[Observation]) -> _Array | None:
 
 
 def _incidence(observations: Sequence[Observation], names: Sequence[str]) -> tuple[NDArray[np.intp], NDArray[np.intp], _Array]:
-    """Return each trial's stratum and candidate as numbers, and how often each candidate ran in each stratum."""
     number_of = {stratum: number for number, stratum in enumerate(dict.fromkeys(one.stratum for one in observations))}
     index_of = {name: index for index, name in enumerate(names)}
     strata = np.array([number_of[one.stratum] for one in observations], dtype=np.intp)

@@ -63,11 +63,11 @@ def find_dip(x: _Array, interval: float = 1.0) -> Dip | None:
     if not periods or float(np.median(x)) <= 0:
         return None
     limit = -float(ndtri(_CHANCE / sum(periods)))
-    found = [dip for period in periods if (dip := _fold(x, period, limit))]
-    if not found:
+    dips = [dip for period in periods if (dip := _fold(x, period, limit))]
+    if not dips:
         return None
-    best = max(explained for _, explained in found)
-    return next(dip for dip, explained in found if explained >= _AS_GOOD * best)
+    best = max(explained for _, explained in dips)
+    return next(dip for dip, explained in dips if explained >= _AS_GOOD * best)
 
 
 def without(x: _Array, dip: Dip) -> _Array:

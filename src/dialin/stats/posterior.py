@@ -76,12 +76,12 @@ def _draw(effects: _Array, covariance: _Array, sd: float, dof: int) -> _Array:
     # Effects sum to zero: their covariance has one direction less than candidates.
     values, vectors = np.linalg.eigh(covariance)
     values, vectors = values[1:], vectors[:, 1:]
-    seen = vectors.T @ effects
+    projected = vectors.T @ effects
     normal = normal @ vectors  # drawn per candidate: directions of one eigenvalue come in any rotation, candidates do not
     variance = dof * sd**2 / np.asarray(chdtri(dof, noise_at), dtype=float)
     error = variance[:, None] * values  # draws x directions
     total = error[:, None, :] + _SPREADS[None, :, None] ** 2  # draws x spreads x directions
-    weight = -0.5 * (np.log(total) + seen**2 / total).sum(axis=2)
+    weight = -0.5 * (np.log(total) + projected**2 / total).sum(axis=2)
     # Even on the log scale, so the prior's density is multiplied by the spread.
     weight += np.log(_SPREADS / (1 + (_SPREADS / _USUAL_SPREAD) ** 2))
     weight = np.exp(weight - weight.max(axis=1, keepdims=True))
@@ -89,7 +89,7 @@ def _draw(effects: _Array, covariance: _Array, sd: float, dof: int) -> _Array:
     chosen = (upto < spread_at[:, None] * upto[:, -1:]).sum(axis=1)
     spread = _SPREADS[chosen][:, None] ** 2
     share = spread / (spread + error)
-    drawn: _Array = (share * seen + np.sqrt(share * error) * normal) @ vectors.T
+    drawn: _Array = (share * projected + np.sqrt(share * error) * normal) @ vectors.T
     return drawn
 
 

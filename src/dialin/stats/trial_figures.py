@@ -109,9 +109,9 @@ class Level:
 
 
 def steadiness(sample: Sample, rate: int) -> float:
-    """Return the figure of a second by which it is told whether seconds are steady.
+    """Return the figure of a second that shows whether seconds are steady: throughput, or latency at a rate.
 
-    That is throughput; but a rate that is reached keeps throughput still, whatever the server does, and latency tells then.
+    A rate that is reached keeps throughput constant, whatever the server does.
     """
     return sample.latency_ms if rate else sample.tps
 
