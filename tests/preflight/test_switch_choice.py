@@ -56,7 +56,7 @@ def test_dynamic_variables_that_set_leaves_as_a_start_does_share_a_life(choose):
     found = choose()
     assert found.changes.own == {"low": {CAPACITY: 300}, "high": {CAPACITY: 3000}}
     assert "SET GLOBAL in one server's life" in found.reason
-    assert found.seen["low"].real == {"innodb_flush_method": "data buffered"}, "what takes instruments was counted before"
+    assert found.inspected["low"].real == {"innodb_flush_method": "data buffered"}, "what takes instruments was counted before"
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_dynamic_variables_that_set_leaves_as_a_start_does_share_a_life(choose):
 def test_where_set_does_not_give_what_a_start_gives_each_trial_starts_a_server(choose, comes_to, says):
     found = choose(comes_to=comes_to)
     assert found.changes is None
-    assert found.seen is SEEN
+    assert found.inspected is SEEN
     assert says in found.reason
     with pytest.raises(UserError, match="--switch set cannot be") as raised:
         choose("set", comes_to=comes_to)

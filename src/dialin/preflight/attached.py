@@ -40,10 +40,10 @@ class Permission:
     restart_command: str | None = None
 
     def refuse_for_sandboxes(self) -> None:
-        """Make sure that nothing is allowed that has no meaning for sandboxes.
+        """Refuse permissions that have no meaning for sandboxes.
 
         Raises:
-            UserError: something is.
+            UserError: there are some.
         """
         if self.live or self.restart_command is not None:
             given = "--restart-command" if self.restart_command is not None else "--i-know-it-is-live"
@@ -65,15 +65,8 @@ def check_attached(
 ) -> CheckedStudy:
     """Check a study on an attached server; the server is asked, and not changed.
 
-    Args:
-        question: what was asked for.
-        directory: what paths in it are relative to.
-        workshop: the tools.
-        workload: the load, checked.
-        settings: what is compared, by name.
-        left_out: of option files, in words.
-        permission: what may be done to the server.
-        space: the variables that candidates which enter later may set as well; the undo covers them.
+    Paths in the question are relative to `directory`. `left_out` says what was left out of option files. `space` names the
+    variables that later candidates may set as well; the undo covers them.
 
     Raises:
         UserError: something is not there or does not fit, or the server is in use by others and that is not allowed.
@@ -121,15 +114,9 @@ def resume_attached(
     permission: Permission,
     known: Mapping[str, Mapping[str, Any]],
 ) -> CheckedStudy:
-    """Return a study on an attached server that goes on.
+    """Return a study on an attached server that resumes.
 
-    Args:
-        spec: the study.
-        allowed: what its budget allows.
-        workshop: the tools.
-        workload: the load, checked.
-        permission: what may be done to the server.
-        known: what was written down of the server when the study began, per build id.
+    `known` holds the stored facts of the server from the study's beginning, per build id.
 
     Raises:
         UserError: the server is another one than it was, or is in use by others and that is not allowed.
@@ -162,7 +149,7 @@ def resume_attached(
 
 
 def _admission(attached: Attached) -> Admit:
-    """Return what admits candidates to a study on an attached server that runs: their trials show what they come to."""
+    """Candidates are admitted without an inspection: their trials show their effective settings."""
 
     def admit(spec: StudySpec, candidate: Candidate) -> tuple[Candidate, None]:
         return checked_candidate(spec, candidate, lambda _: _asked(attached)[0]), None
@@ -191,7 +178,7 @@ def _site(
     workshop: Tools,
     permission: Permission,
 ) -> AttachedServer:
-    """Return where the study takes place; the server is asked which variables only a start can set, and nothing is set."""
+    """Ask the server which variables only a start can set; nothing is set."""
     if spec.workload.traits.grows and attachment.database:
         raise UserError(
             f"{spec.workload.name} changes how much data there is, and dialin does not restore the tables of the schema "
@@ -235,20 +222,20 @@ def _asked(attached: Attached) -> tuple[Catalogue, dict[str, str]]:
 
 
 def _changes(site: AttachedServer, values: Mapping[str, str]) -> list[str]:
-    """Return in words what the study will change on the server, and how it is put back."""
+    """Return sentences on what the study will change on the server, and how it is put back."""
     spec, account = site.spec, site.attached.account
-    found = [f"dialin did not start this server: {site.attached.build.id}, {account}. It will"]
+    lines = [f"dialin did not start this server: {site.attached.build.id}, {account}. It will"]
     for name in spec.set_variables:
         asked = [str(setting[name]) for c in spec.candidates if name in (setting := spec.setting_of(c.name))]
-        found.append(f"  set {name} (now {values.get(name, 'unknown')}) to {', '.join(dict.fromkeys(asked))}")
+        lines.append(f"  set {name} (now {values.get(name, 'unknown')}) to {', '.join(dict.fromkeys(asked))}")
     if site.attachment.database:
-        found.append(f"  run the load on the tables of the schema {site.attachment.database}; a load that writes changes them")
+        lines.append(f"  run the load on the tables of the schema {site.attachment.database}; a load that writes changes them")
     else:
-        found.append(f"  make the schema {SCHEMA} with {site.workload.describe_data()}, and drop it at the end")
+        lines.append(f"  make the schema {SCHEMA} with {site.workload.describe_data()}, and drop it at the end")
     if site.at_start:
-        found.append(f"  restart the server before every trial and at the end: {site.restart_command}")
-    found.append("Every value is written down first and put back at the end; after a crash: dialin restore")
-    return found
+        lines.append(f"  restart the server before every trial and at the end: {site.restart_command}")
+    lines.append("Every value is written down first and put back at the end; after a crash: dialin restore")
+    return lines
 
 
 def _facts(attached: Attached) -> dict[str, Any]:
@@ -262,5 +249,5 @@ def _facts(attached: Attached) -> dict[str, Any]:
 
 
 def _instance(build: AttachedBuild) -> dict[str, str | int]:
-    """Return what tells a server from others of its build."""
+    """Return what distinguishes a server from others of its build."""
     return {"hostname": build.hostname, "port": build.port, "datadir": build.datadir, "uuid": build.uuid}

@@ -112,20 +112,18 @@ def check_resume(
 def _where_it_runs(
     spec: StudySpec, allowed: Plan, workshop: Tools, workload: Workload, permission: Permission, record: StudyRecord
 ) -> CheckedStudy:
-    """Return a study that goes on where it takes place."""
     if spec.attachment is not None:
         return resume_attached(spec, allowed, workshop, workload, permission, record.servers)
     permission.refuse_for_sandboxes()
-    seen = {
+    inspected = {
         trial.candidate: EffectiveSettings(trial.in_force, trial.real)
         for trial in elimination.clean(record.trials)
         if trial.real
     }
-    return resume_sandboxed(spec, allowed, workshop, workload, seen)
+    return resume_sandboxed(spec, allowed, workshop, workload, inspected)
 
 
 def _expecting(ready: CheckedStudy, workshop: Tools) -> CheckedStudy:
-    """Return a study with the noise that it may expect, and with what its budget can tell apart."""
     known = machine_noise.recall(workshop.home.noise, ready.spec)
     promised = machine_noise.promise(ready.spec, ready.plan, known)
     return replace(ready, spec=machine_noise.expecting(ready.spec, ready.plan, known), promise=promised)
@@ -137,7 +135,6 @@ def _with_notes(ready: CheckedStudy, *first: str) -> CheckedStudy:
 
 
 def _with_budget(spec: StudySpec, minutes: float) -> StudySpec:
-    """Return the study with another budget, checked before anything is written."""
     try:
         return StudySpec.model_validate({**spec.model_dump(), "minutes": minutes})
     except ValidationError as error:

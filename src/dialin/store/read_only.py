@@ -48,7 +48,7 @@ def read(directory: Path, ask: Callable[[Store], Answer]) -> Answer:
 
 
 def signature(directory: Path) -> tuple[tuple[int, int], ...]:
-    """Return what differs once a study has been written to; as good as free.
+    """Return a value that differs once a study has been written to; cheap.
 
     Raises:
         UserError: the directory holds no study.
@@ -58,7 +58,7 @@ def signature(directory: Path) -> tuple[tuple[int, int], ...]:
 
 
 def _is_under_way(path: Path) -> bool:
-    """Tell whether something stands in the log alone: of a study that runs, or that was killed."""
+    """Return whether the log alone holds something: of a study that runs, or that was killed."""
     return _signature(_log(path))[1] > 0
 
 

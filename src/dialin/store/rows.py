@@ -14,12 +14,12 @@ from dialin.model.trial import Block, Costs, Failure, Purpose, Sample, Step, Tri
 
 
 def candidate(row: Row[Any]) -> dict[str, Any]:
-    """Return the fields of the candidate of a row."""
+    """Return the fields of a row's candidate."""
     return {"name": row.name, "setting": row.setting, "server": row.server, "born": row.born}
 
 
 def block(row: Row[Any]) -> Block:
-    """Return the block of a row."""
+    """Return a row's block."""
     return Block(row.number, Purpose(row.purpose), tuple(row.candidates))
 
 
@@ -47,7 +47,7 @@ def trial_row(trial: Trial) -> dict[str, Any]:
 
 
 def trial(row: Row[Any]) -> Trial:
-    """Return the trial of a row."""
+    """Return a row's trial."""
     return Trial(
         id=row.id,
         block=row.block,
@@ -70,7 +70,7 @@ def trial(row: Row[Any]) -> Trial:
 
 
 def sample(row: Row[Any]) -> Sample:
-    """Return the sample of a row."""
+    """Return a row's sample."""
     return Sample(
         second=row.second,
         at=row.at,
@@ -91,19 +91,19 @@ def sample(row: Row[Any]) -> Sample:
 
 
 def progress(stands: Mapping[str, Any]) -> Progress:
-    """Return how far a study has come."""
+    """Return a stored progress."""
     step = Step(stands["step"]) if stands["step"] else None
     standings = {name: Standing(**figures) for name, figures in stands["standings"].items()}
     return Progress(**{**stands, "session": SessionState(stands["session"]), "step": step, "standings": standings})
 
 
 def watched(saw: Mapping[str, Any]) -> Watched:
-    """Return what a probe saw."""
+    """Return stored readings of a probe."""
     gauges = {name: Gauge(**figures) for name, figures in saw["gauges"].items()}
     return Watched(**{**saw, "gauges": gauges, "notes": tuple(saw["notes"])})
 
 
 def waits(summary: Mapping[str, Any]) -> RawWaits:
-    """Return a summary of raw waits."""
+    """Return a stored summary of raw waits."""
     rows = tuple(WaitRow(**{**row, "histogram": tuple(row["histogram"])}) for row in summary["rows"])
     return RawWaits(**{**summary, "rows": rows, "notes": tuple(summary["notes"])})
