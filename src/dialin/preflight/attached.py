@@ -21,7 +21,7 @@ from dialin.servers.attached.server import Attached
 from dialin.servers.attached.undo import SCHEMA
 from dialin.trials.attached_site import AttachedServer
 from dialin.trials.tools import Tools
-from dialin.variables import catalogue, check, rules
+from dialin.variables import behaviour, catalogue, check
 from dialin.variables.catalogue import Catalogue
 from dialin.verdict import effective_settings
 from dialin.workloads.base import Workload
@@ -201,7 +201,7 @@ def _check_deadly(spec: StudySpec, build: str, at_start: Sequence[str]) -> None:
     """Refuse what is known to keep a server from starting: a sandbox may die of it, a server of somebody's must not."""
     for candidate in spec.candidates:
         for name, value in spec.setting_of(candidate.name).items():
-            if name in at_start and (why := rules.kills(build, name, value)):
+            if name in at_start and (why := behaviour.kills(build, name, value)):
                 raise UserError(f"{name}={value} would keep {build} from starting: {why}", "Leave it out")
 
 

@@ -25,7 +25,7 @@ from dialin.trials import raw_waits
 from dialin.trials.changes import changes_between
 from dialin.trials.sandbox_site import Sandboxes
 from dialin.trials.tools import Tools
-from dialin.variables import check, rules
+from dialin.variables import check, memory
 from dialin.variables.catalogue import Catalogue
 from dialin.verdict import effective_settings
 from dialin.verdict.effective_settings import EffectiveSettings
@@ -177,7 +177,7 @@ def _check_candidate(spec: StudySpec, candidate: Candidate, build: Build, defaul
     setting = spec.setting_of(candidate.name)
     dry_run.check(build, setting)
     values: dict[str, Value] = {**defaults, **setting}
-    check.check_memory(candidate.name, rules.memory_needed(values, spec.workload.threads), host.memory_available())
+    check.check_memory(candidate.name, memory.memory_needed(values, spec.workload.threads), host.memory_available())
 
 
 def _check_disk(workshop: Tools, workload: Workload, count: int) -> None:

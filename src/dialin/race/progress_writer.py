@@ -41,7 +41,9 @@ class ProgressWriter:
             self._store_progress(session=SessionState.FAILED, step=None, reason=error.what)
             raise
         except Exception as error:
-            self._store_progress(session=SessionState.FAILED, step=None, reason=f"A fault of dialin itself: {type(error).__name__}")
+            self._store_progress(
+                session=SessionState.FAILED, step=None, reason=f"A fault of dialin itself: {type(error).__name__}"
+            )
             raise
         self._store_progress(session=SessionState.FINISHED, step=None)
 

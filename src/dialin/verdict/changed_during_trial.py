@@ -17,7 +17,7 @@ from dialin.model.study import StudySpec
 from dialin.model.trial import Step, Trial, TrialState, VariableChange
 from dialin.model.verdict import Note
 from dialin.text import counted, listed, shorten, visible
-from dialin.variables import rules
+from dialin.variables import behaviour, rules
 from dialin.variables.aliases import one_name
 from dialin.verdict.outcome_sentences import several
 
@@ -90,7 +90,7 @@ class ChangeDetector:
         return not rules.identifies_instance(name) and rules.inert(name) is None
 
     def _is_under_test(self, name: str) -> bool:
-        follows = rules.FOLLOWS.get(name)
+        follows = behaviour.FOLLOWS.get(name)
         return not self._studied.isdisjoint(map(one_name, (name, *(follows.of if follows else ()))))
 
 

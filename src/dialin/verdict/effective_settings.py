@@ -115,7 +115,7 @@ def _by_build(spec: StudySpec, settings: Mapping[str, EffectiveSettings]) -> lis
 
 
 def _values_to_compare(group: Mapping[str, EffectiveSettings]) -> dict[str, dict[str, str]]:
-    return in_force.believed(
+    return in_force.effective_values(
         {name: effective.in_force for name, effective in group.items()},
         {name: effective.real for name, effective in group.items()},
     )
