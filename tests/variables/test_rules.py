@@ -90,7 +90,8 @@ def test_every_rule_names_its_source():
         trap.source and trap.text and not trap.text.endswith(".") for traps in behaviour.TRAPS.values() for trap in traps
     )
     sized = rules.inert_rule("performance_schema_digests_size")
-    assert sized is not None and sized.source
+    assert sized is not None
+    assert sized.source
     assert rules.inert_rule("innodb_page_cleaners") is None
 
 
