@@ -118,4 +118,4 @@ def test_a_study_stores_what_it_was_planned_with():
 
 def test_an_attached_server_is_not_asked_for_a_way():
     with pytest.raises(UserError, match="--switch is for sandboxes"):
-        check_attached(question("set", attach=True), Path(), None, None, [], [], NOTHING)
+        check_attached(question("set", attach=True), Path(), None, None, NOTHING)

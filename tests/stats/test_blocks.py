@@ -44,7 +44,7 @@ def test_a_complete_design_agrees_with_the_two_way_table_by_hand():
     found = fit(table(**{name: np.exp(logs[:, i]) for i, name in enumerate(names)}), names)
     residuals = logs - logs.mean(axis=0) - logs.mean(axis=1, keepdims=True) + logs.mean()
     sd = math.sqrt((residuals**2).sum() / 6)
-    assert (found.dof, found.strata, found.counts) == (6, 4, {"a": 4, "b": 4, "c": 4})
+    assert found.dof == 6
     assert found.effects == pytest.approx(tuple(logs.mean(axis=0) - logs.mean()))
     assert found.sd == pytest.approx(sd)
     covariance = found.covariance
@@ -174,7 +174,7 @@ def test_a_block_that_a_resume_split_is_compared_in_its_parts():
 
     assert resumed(2.0).effects == pytest.approx(resumed(1.0).effects)
     assert resumed(2.0).sd == pytest.approx(resumed(1.0).sd)
-    assert (resumed(2.0).strata, resumed(2.0).dof) == (5, fit(whole, list("abcd")).dof - 1)
+    assert resumed(2.0).dof == fit(whole, list("abcd")).dof - 1
 
 
 def test_a_trial_alone_in_its_stratum_says_nothing():

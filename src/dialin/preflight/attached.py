@@ -12,7 +12,7 @@ from dialin.errors import UserError
 from dialin.model.study import Attachment, Candidate, StudySpec, Switch
 from dialin.preflight.admission import Admit, checked_candidate
 from dialin.preflight.checked import CheckedStudy, planned, specify
-from dialin.question.candidates import Variables, candidates_of
+from dialin.question.candidates import candidates_of
 from dialin.question.options import StudyOptions
 from dialin.question.plan import Plan
 from dialin.servers.attached.attached_build import AttachedBuild
@@ -58,20 +58,19 @@ def check_attached(
     directory: Path,
     workshop: Tools,
     workload: Workload,
-    settings: Sequence[tuple[str, Variables]],
-    left_out: Sequence[str],
     permission: Permission,
     space: Sequence[str] = (),
 ) -> CheckedStudy:
     """Check a study on an attached server; the server is asked, and not changed.
 
-    Paths in the question are relative to `directory`. `left_out` says what was left out of option files. `space` names the
-    variables that later candidates may set as well; the undo covers them.
+    Paths in the question are relative to `directory`. `space` names the variables that later candidates may set as well; the
+    undo covers them.
 
     Raises:
         UserError: something is not there or does not fit, or the server is in use by others and that is not allowed.
         ServerError: the server does not answer.
     """
+    settings, left_out = question.settings(directory)
     attachment = question.attachment(directory)
     if attachment is None:
         raise RuntimeError("the question is not about an attached server")
@@ -84,7 +83,8 @@ def check_attached(
             raise UserError(f"{option} is for sandboxes, which dialin starts itself", "Leave it out")
     attached = connect(attachment, workshop)
     workload.check_account(attached.account)
-    known, values = _asked(attached)
+    known = _read_catalogue(attached)
+    values = known.defaults()
     candidates = candidates_of(settings, [known.build_id])
     before = {known.build_id: values}
     spec = specify(question, directory, candidates, before, workload, space)
@@ -152,7 +152,7 @@ def _admission(attached: Attached) -> Admit:
     """Candidates are admitted without an inspection: their trials show their effective settings."""
 
     def admit(spec: StudySpec, candidate: Candidate) -> tuple[Candidate, None]:
-        return checked_candidate(spec, candidate, lambda _: _asked(attached)[0]), None
+        return checked_candidate(spec, candidate, lambda _: _read_catalogue(attached)), None
 
     return admit
 
@@ -215,10 +215,9 @@ def _check_live(attached: Attached, permission: Permission) -> list[str]:
     return [f"The server is in use, and you know it: {reason}" for reason in reasons]
 
 
-def _asked(attached: Attached) -> tuple[Catalogue, dict[str, str]]:
+def _read_catalogue(attached: Attached) -> Catalogue:
     with attached.connect() as query:
-        known = catalogue.read(query, attached.build.id)
-    return known, {name: variable.default for name, variable in known.variables.items() if variable.default is not None}
+        return catalogue.read(query, attached.build.id)
 
 
 def _changes(site: AttachedServer, values: Mapping[str, str]) -> list[str]:

@@ -59,12 +59,11 @@ def check_question(
     question = question.model_copy(update={"workload": load})
     workload = make_workload(question.workload_spec(directory))
     workload.check()
-    settings, left_out = question.settings(directory)
     if question.attach:
-        ready = check_attached(question, directory, workshop, workload, settings, left_out, permission, space)
+        ready = check_attached(question, directory, workshop, workload, permission, space)
     else:
         permission.refuse_for_sandboxes()
-        ready = check_sandboxed(question, directory, workshop, workload, settings, left_out, space)
+        ready = check_sandboxed(question, directory, workshop, workload, space)
     at_rate = rates.before(question.rate, question.goal)
     return _expecting(_with_notes(ready, note, at_rate), workshop)
 

@@ -37,26 +37,24 @@ def check_sandboxed(
     directory: Path,
     workshop: Tools,
     workload: Workload,
-    settings: Sequence[tuple[str, Variables]],
-    left_out: Sequence[str],
     space: Sequence[str] = (),
 ) -> CheckedStudy:
     """Check a study on sandboxes: resolve its names, inspect its candidates, choose the switch mode, plan.
 
-    Paths in the question are relative to `directory`. `left_out` says what was left out of option files. `space` names the
-    variables that later candidates may set as well.
+    Paths in the question are relative to `directory`. `space` names the variables that later candidates may set as well.
 
     Raises:
         UserError: something is not there or does not fit.
         ServerError: a build does not start with nothing set.
     """
+    settings, left_out = question.settings(directory)
     if question.hold and len(question.servers) > 1:
         raise UserError("--hold pins what differs within one build, and there are several", "Study one build at a time")
     installed = builds.discover(workshop.home, os.environ)
     chosen = workshop.choose(question.servers, installed)
     used = {build.id: build for build in chosen.values()}
     catalogues = {name: workshop.catalogue(build) for name, build in used.items()}
-    defaults = {name: _defaults(catalogue) for name, catalogue in catalogues.items()}
+    defaults = {name: catalogue.defaults() for name, catalogue in catalogues.items()}
     spec = specify(question, directory, _candidates(settings, chosen), defaults, workload, space)
     elsewhere = {build.id: _asking(workshop, build) for build in installed if build.id not in used}
     notes = check.check_study(spec, catalogues, elsewhere)
@@ -90,10 +88,6 @@ def check_sandboxed(
 def _candidates(settings: Sequence[tuple[str, Variables]], chosen: Mapping[str, Build]) -> list[Candidate]:
     """The candidates carry the exact version of their builds, which a resumed study must find again."""
     return [one.model_copy(update={"server": chosen[one.server].id}) for one in candidates_of(settings, list(chosen))]
-
-
-def _defaults(catalogue: Catalogue) -> dict[str, str]:
-    return {name: known.default for name, known in catalogue.variables.items() if known.default is not None}
 
 
 def resume_sandboxed(
@@ -131,7 +125,7 @@ def admission(used: Mapping[str, Build], workload: Workload, workshop: Tools) ->
     def admit(spec: StudySpec, candidate: Candidate) -> tuple[Candidate, EffectiveSettings | None]:
         named = checked_candidate(spec, candidate, catalogue_of)
         larger = spec.with_candidates([named])
-        _check_candidate(larger, named, used[named.server], _defaults(catalogue_of(named.server)))
+        _check_candidate(larger, named, used[named.server], catalogue_of(named.server).defaults())
         _check_disk(workshop, workload, 1)
         settings = inspector(larger, used, workshop)(named.name, larger.setting_of(named.name))
         if settings is None:

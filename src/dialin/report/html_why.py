@@ -112,7 +112,7 @@ class Shown:
 
 def shown(record: StudyRecord, why: Why | None, style: Mapping[str, Style]) -> Shown:
     """Return what the template shows of why a verdict came out as it did."""
-    why = why or Why.untold()
+    why = why or Why.empty()
     names = [candidate.name for candidate in record.spec.candidates]
     cards = [_card(reason, record, names) for reason in why.reasons]
     groups = wait_groups.groups(why, names)

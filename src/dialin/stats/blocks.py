@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -61,8 +61,6 @@ class Fit:
     uneven: tuple[tuple[float, ...], ...]
     sd: float | None
     dof: int
-    counts: Mapping[str, int]
-    strata: int
     paired_errors: tuple[tuple[float, ...], ...]
     paired_dof: tuple[tuple[int, ...], ...]
 
@@ -127,8 +125,6 @@ def fit(observations: Iterable[Observation], names: Sequence[str]) -> Fit | None
         uneven=_rows(covariance if weights is None else _sandwich(covariance, counts, weights)),
         sd=math.sqrt(variance) if dof > 0 else None,
         dof=dof,
-        counts={name: int(count) for name, count in zip(names, per_candidate, strict=True)},
-        strata=len(per_stratum),
         paired_errors=_rows(errors),
         paired_dof=_rows(paired_dof),
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import Row
@@ -23,71 +22,25 @@ def block(row: Row[Any]) -> Block:
     return Block(row.number, Purpose(row.purpose), tuple(row.candidates))
 
 
-def trial_row(trial: Trial) -> dict[str, Any]:
-    """Return a trial as its row."""
-    return {
-        "id": trial.id,
-        "block": trial.block,
-        "session": trial.session,
-        "position": trial.position,
-        "candidate": trial.candidate,
-        "state": trial.state,
-        "started": trial.started,
-        "steps": {step.value: seconds for step, seconds in trial.steps.items()},
-        "warm_up_end": trial.warm_up_end,
-        "in_force": dict(trial.in_force),
-        "real": dict(trial.real),
-        "costs": asdict(trial.costs) if trial.costs else None,
-        "conditions": {when: dict(figures) for when, figures in trial.conditions.items()},
-        "failure": asdict(trial.failure) if trial.failure else None,
-        "purpose": trial.purpose,
-        "changes": [asdict(change) for change in trial.changes],
-        "host": trial.host,
-    }
-
-
 def trial(row: Row[Any]) -> Trial:
     """Return a row's trial."""
-    return Trial(
-        id=row.id,
-        block=row.block,
-        session=row.session,
-        position=row.position,
-        candidate=row.candidate,
-        state=TrialState(row.state),
-        started=row.started,
-        steps={Step(step): seconds for step, seconds in row.steps.items()},
-        warm_up_end=WarmUpEnd(row.warm_up_end) if row.warm_up_end else None,
-        in_force=row.in_force,
-        real=row.real,
-        costs=Costs(**row.costs) if row.costs else None,
-        conditions=row.conditions,
-        failure=Failure(**{**row.failure, "step": Step(row.failure["step"])}) if row.failure else None,
-        purpose=Purpose(row.purpose),
-        changes=tuple(VariableChange(**{**change, "step": Step(change["step"])}) for change in row.changes),
-        host=row.host,
-    )
+    typed = {
+        "state": TrialState(row.state),
+        "steps": {Step(step): seconds for step, seconds in row.steps.items()},
+        "warm_up_end": WarmUpEnd(row.warm_up_end) if row.warm_up_end else None,
+        "costs": Costs(**row.costs) if row.costs else None,
+        "failure": Failure(**{**row.failure, "step": Step(row.failure["step"])}) if row.failure else None,
+        "purpose": Purpose(row.purpose),
+        "changes": tuple(VariableChange(**{**change, "step": Step(change["step"])}) for change in row.changes),
+    }
+    return Trial(**{**row._mapping, **typed})
 
 
 def sample(row: Row[Any]) -> Sample:
     """Return a row's sample."""
-    return Sample(
-        second=row.second,
-        at=row.at,
-        step=Step(row.step),
-        tps=row.tps,
-        reads=row.reads,
-        writes=row.writes,
-        other=row.other,
-        latency_ms=row.latency_ms,
-        errors=row.errors,
-        reconnects=row.reconnects,
-        gap=row.gap,
-        stolen=row.stolen,
-        pressure=row.pressure,
-        threads=row.threads,
-        seconds=row.seconds,
-    )
+    fields = {**row._mapping, "step": Step(row.step)}
+    del fields["trial"]
+    return Sample(**fields)
 
 
 def progress(stands: Mapping[str, Any]) -> Progress:

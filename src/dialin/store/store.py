@@ -278,12 +278,12 @@ class Store:
     def begin_trial(self, trial: Trial) -> None:
         """Store a trial before it starts."""
         with self._write() as connection:
-            connection.execute(insert(schema.trial).values(**rows.trial_row(trial)))
+            connection.execute(insert(schema.trial).values(**asdict(trial)))
 
     def save_trial(self, trial: Trial) -> None:
         """Store a trial as it stands now."""
         with self._write() as connection:
-            connection.execute(update(schema.trial).where(schema.trial.c.id == trial.id).values(**rows.trial_row(trial)))
+            connection.execute(update(schema.trial).where(schema.trial.c.id == trial.id).values(**asdict(trial)))
 
     def add_sample(self, trial_id: int, sample: Sample) -> None:
         """Store one second of a trial."""

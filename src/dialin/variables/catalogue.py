@@ -79,6 +79,10 @@ class Catalogue:
     variables: Mapping[str, Variable]
     complete: bool = True
 
+    def defaults(self) -> dict[str, str]:
+        """Return the values of a server that was started with nothing set, where they are known."""
+        return {name: variable.default for name, variable in self.variables.items() if variable.default is not None}
+
     def nearest(self, name: str, n: int = 3) -> list[str]:
         """Return the names most like the one given, the best first: those that contain it, then those spelled alike."""
         wanted = name.lower().replace("-", "_")
