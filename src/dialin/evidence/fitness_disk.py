@@ -1,4 +1,4 @@
-"""Facts of a disk → what they do to a measurement. A part of `fitness`."""
+"""Findings on the disk. A part of `fitness_findings`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Facts of a machine → what they do to a measurement, and how to mend it.
+"""Findings on whether a machine is fit to measure, and how to fix what is not.
 
-What is said is read from the kernel's own documentation, from the servers' sources and manuals, or was measured on builds,
-which are then named.
+Sources are the kernel's documentation, the servers' sources and manuals, or measurements on builds, which are then named.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ def findings(facts: Facts, space_needed: int) -> list[Finding]:
 
 
 def unknown_subjects(facts: Facts) -> list[str]:
-    """Return the subjects of which this machine tells nothing."""
+    """Return the subjects on which this machine gives no facts."""
     return [subject for subject, look in _LOOKS.items() if look(facts, 0) is None]
 
 

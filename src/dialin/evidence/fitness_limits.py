@@ -1,4 +1,4 @@
-"""Facts of limits, containers and hypervisors → what they do to a measurement. A part of `fitness`."""
+"""Findings on limits, containers and hypervisors. A part of `fitness_findings`."""
 
 from __future__ import annotations
 

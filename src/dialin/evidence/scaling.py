@@ -1,4 +1,4 @@
-"""How each candidate's throughput grows with the number of threads."""
+"""Throughput by the number of threads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def scaling(record: StudyRecord) -> list[Scaling]:
     """Return throughput by number of threads of every candidate, where a trial measured several numbers.
 
     The intervals of all points together hold at the study's confidence; drift from block to block counts as noise in them.
-    No law is fitted at a rate: where it is reached throughput is what was asked for, whatever so many threads could do.
+    No law is fitted at a rate, because throughput is then the rate wherever it is reached.
     """
     if len(record.spec.workload.levels) < 2:
         return []

@@ -1,4 +1,4 @@
-"""Who waited for InnoDB's semaphores, and where, as its status told; and how much threads spun for them."""
+"""Waits for InnoDB's semaphores by place, and spins, from its status."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ZEROS = (
 
 
 def semaphores(record: StudyRecord) -> Semaphores:
-    """Return what InnoDB's status told of semaphores, of every candidate, from the trials of the race that ended well."""
+    """Return what InnoDB's status reports on semaphores, by candidate, from completed trials of the race."""
     trials = measured.of(record)
     names = measured.names(trials, record)
     watched = _by_name([one for one in trials if _is_watched(one)], names)

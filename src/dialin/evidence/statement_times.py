@@ -1,4 +1,4 @@
-"""What statements the server spent its time on, and how long statements took, by candidate."""
+"""The statements that the server spent most time on, and how long statements took, by candidate."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from dialin.model.record import StudyRecord
 from dialin.model.why import StatementFigures, StatementRow, StatementTimes
 
 MOST = 5
-"""How many statements are told at the most."""
+"""The most statements that are shown."""
 
 _LEAST = 0.01
-"""The share of the time of all statements that one takes at the least, to be told."""
+"""The share of the time of all statements below which a statement is left out."""
 
 _PROBE = "statements"
 _BUCKETS = "histogram"

@@ -1,4 +1,4 @@
-"""Raw waits, summed up by candidate, and what collecting them cost."""
+"""Raw waits by candidate, and what collecting them cost."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _Collected = tuple[RawWaits, WaitRow]
 def summaries(record: StudyRecord) -> list[WaitSummary]:
     """Return the raw waits by candidate, instrument and operation, the largest total of each candidate first.
 
-    Of several trials of one candidate counts, totals and histograms are added up, and the longest wait is that of all;
-    percentiles are the trials' own, each weighed by its waits, and shares of the total are weighed by the totals. How many
-    there were a second counts those that were lost, as if each instrument and operation had lost the same share.
+    Over several trials of one candidate counts, totals and histograms are added up, and the longest wait is that of all;
+    percentiles are the trials' own, weighted by their waits, and shares of the total are weighted by the totals. The rate per
+    second includes lost waits, as if each instrument and operation had lost the same share.
     """
     grouped: dict[tuple[str, str, str], list[_Collected]] = {}
     for trial, raw in _collected(record):

@@ -1,4 +1,4 @@
-"""A study's record → why its verdict came out as it did. Reads what was stored; judges nothing of the verdict itself."""
+"""Explains a verdict from a study's record, without evaluating the verdict itself."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from dialin.model.why import Reason, Why
 
 
 def explain(record: StudyRecord) -> Why:
-    """Return what explains a study's verdict, from what its probes saw; with nothing watched it says so.
+    """Return what explains a study's verdict, from what its probes read.
 
-    A verdict is not needed: without one the candidate is explained that the trials so far tell furthest from the baseline.
+    Without a verdict it explains the candidate that differs most from the baseline so far.
     """
     trials = measured.of(record)
     compared = pair(record, trials)

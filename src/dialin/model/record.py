@@ -1,4 +1,4 @@
-"""A study as the store gives it back: all that a report needs, and nothing that reaches a server."""
+"""A study read from its store: all that a report needs, and nothing that reaches a server."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class StudyRecord:
         dialin_version: what ran it.
         host: the inventory of the machine.
         servers: per build id, what is known of it: `version`, `origin`.
-        catalogues: per build id, what it told of the variables that are asked for, as text (`variables.catalogue`).
+        catalogues: per build id, its catalogue of the requested variables, as text (`variables.catalogue`).
         command: the command line that began it.
         blocks: in the order they began.
         samples: per trial id, in order of time.

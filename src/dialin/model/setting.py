@@ -1,7 +1,6 @@
 """A setting: server variables with values, in the server's own spelling.
 
-A value keeps the form in which it was asked for (`1G` stays `1G`); `same_value` tells whether two spellings mean the same to
-a server, which is how what was asked for is compared with what is in force.
+A value is stored as the user wrote it (`1G` stays `1G`); `same_value` compares it with the effective one.
 """
 
 from __future__ import annotations

@@ -198,7 +198,7 @@ def _site(
 
 
 def _check_deadly(spec: StudySpec, build: str, at_start: Sequence[str]) -> None:
-    """Refuse what is known to keep a server from starting: a sandbox may die of it, a server of somebody's must not."""
+    """Refuse values that keep a server from starting: a sandbox may die of them, somebody's server must not."""
     for candidate in spec.candidates:
         for name, value in spec.setting_of(candidate.name).items():
             if name in at_start and (why := behaviour.kills(build, name, value)):

@@ -40,17 +40,10 @@ def check_question(
 ) -> CheckedStudy:
     """Check all that a study needs: builds, workload, names, values, memory, disk.
 
-    Args:
-        question: what was asked for.
-        directory: what paths in it are relative to.
-        workshop: the tools.
-        permission: what may be done to a server that dialin did not start.
-        make_workload: makes the load.
-        space: the variables that candidates which enter later may set as well, beside those of the question.
+    Paths in the question are relative to `directory`. `space` names the variables that later candidates may set as well.
 
     Raises:
-        UserError: something is not there or does not fit; no trial was started, only servers that are asked what they make of
-            the settings.
+        UserError: something is not there or does not fit; no trial was started, only servers for the inspection.
         ServerError: a build does not start with nothing set, or an attached server does not answer.
     """
     if question.attach:
@@ -77,15 +70,10 @@ def check_resume(
     permission: Permission = NOTHING,
     make_workload: WorkloadMaker = kinds.make_workload,
 ) -> CheckedStudy:
-    """Check all that it takes to go on with a study.
+    """Check all that it takes to resume a study.
 
-    Args:
-        directory: the study's.
-        workshop: the tools.
-        minutes: a new budget for the whole study, what was spent before included; None keeps the old one.
-        confirm: whether the choice is measured afresh, also where that was not asked for before.
-        permission: what may be done to a server that dialin did not start.
-        make_workload: makes the load.
+    `minutes` is a new budget for the whole study, what was spent before included; None keeps the old one. `confirm` asks for a
+    fresh measurement of the choice in addition to what the study asked for.
 
     Raises:
         UserError: there is no such study, a live dialin runs it, its build or a CPU is gone, or its attached server or the file

@@ -37,7 +37,7 @@ class CheckedStudy:
         changes: what it will change on a server that dialin did not start, in words; the user must agree to it.
         inspected: the effective settings of each candidate when it was inspected.
         admit: checks a candidate that is to enter while the study runs.
-        catalogues: per build id, what it told of the variables that are asked for, as text for the store.
+        catalogues: per build id, its catalogue of the requested variables, as text for the store.
         promise: the smallest difference that its budget can detect, in a sentence; empty where nothing can be said.
     """
 

@@ -1,4 +1,4 @@
-"""What is known of the noise of this machine: kept after each study, said before the next one."""
+"""The noise of this machine: stored after each study, reported before the next one."""
 
 from __future__ import annotations
 

@@ -43,10 +43,10 @@ class SwitchMode:
 
 
 def probable(request: Request, spec: StudySpec, catalogues: Mapping[str, Catalogue]) -> Switch:
-    """Return the mode that a study will probably take, by what is known before a server is asked.
+    """Return the mode that a study will probably take, before any server is asked.
 
     Raises:
-        UserError: SET GLOBAL is asked for, and is not what a start with the values gives.
+        UserError: SET GLOBAL is requested, and does not give what a start gives.
     """
     if request == "restart":
         return Switch.RESTART

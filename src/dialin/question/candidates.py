@@ -1,4 +1,4 @@
-"""From what is to be compared to the candidates and their baseline."""
+"""From the requested comparison to the candidates and their baseline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A study from its beginning, or from where it was broken off, to its verdict."""
+"""A study from its beginning, or from where it was interrupted, to its verdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a race knows of its study: updated once for each trial, and rebuilt from the store only when a study is resumed."""
+"""The state of a race: updated once for each trial, and rebuilt from the store only when a study is resumed."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ WIDEST = math.log(1e6)
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One trial that ended well.
+    """A completed trial.
 
     Attributes:
         stratum: what ran close together in time and is compared with itself only, e.g. (block, session, host).

@@ -1,4 +1,4 @@
-"""How much a series of seconds is worth: each follows the one before it, so there is less in it than its length tells."""
+"""How many independent seconds a series is worth: each second depends on the one before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From trials to a decision: which candidates win, tie or lose, which one is safe to choose, and what could be told apart."""
+"""From trials to a decision: which candidates win, tie or lose, which one is safe to choose, and what can be detected."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Decision:
         levels: of each candidate, in the unit of the observations; None where it has no trial.
         sd: standard deviation of one trial within its stratum, on the log scale, or None while it is unknown.
         blocks: how many trials the candidate with most of them has.
-        detectable: the smallest relative difference that so many blocks settle at this noise four times out of five, or None
+        detectable: the smallest relative difference that this many blocks settle at this noise four times out of five, or None
             while the noise is unknown.
         decided_by: the figure that the observations hold.
         typical_ratios: typical speed of each candidate as a ratio to the baseline's, where throughput is judged.
@@ -100,7 +100,7 @@ def decide(
     the names of candidates, or on the unit of values.
 
     Args:
-        observations: the trials that ended well.
+        observations: the completed trials.
         names: every candidate of the study. One without an observation has failed and is not compared.
         baseline: the candidate that ratios are taken to.
         rules: what decides.

@@ -56,7 +56,7 @@ def stall_seconds_per_1000(stalls: Sequence[float], seconds: float, longest: flo
     Args:
         stalls: the length of each stall, seconds.
         seconds: how many seconds were measured.
-        longest: the longest stall that any candidate had, seconds; five at least is reckoned with.
+        longest: the longest stall of any candidate, seconds; less than five counts as five.
         alpha: the error that the interval may make.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What error each look at the data is allowed, so that looking after every block does not add up."""
+"""The error that each look at the data is allowed, so that the errors of all looks do not add up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How probable it is that a candidate is as good as the best, for choosing and for leaving the race; never for a claim."""
+"""The probability that a candidate is as good as the best, for choosing and for leaving the race; never for a claim."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _USUAL_SPREAD = 0.03
 
 @dataclass(frozen=True, slots=True)
 class Chances:
-    """What is probable of candidates.
+    """Probabilities of candidates.
 
     Attributes:
         near: per candidate, the probability of being within what is worthwhile of the best.
@@ -47,7 +47,7 @@ def chances(fit: Fit, worthwhile: float, *, more: float = 1.0) -> Chances:
     Args:
         fit: of the trials so far; without degrees of freedom every chance is unknown.
         worthwhile: the smallest relative difference that matters.
-        more: as if there were so many times as many trials, and they said the same.
+        more: as if there were this many times as many trials with the same results.
 
     Raises:
         ValueError: the fit has no degrees of freedom.

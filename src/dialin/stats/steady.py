@@ -208,7 +208,7 @@ def _trend(shape: Shape, x: _Array) -> Shape:
 
 
 def _is_one_way(x: _Array) -> bool:
-    """Tell whether a series rises or falls nearly all the time: a steep one looks like part of a wave once it is clipped."""
+    """Return whether a series rises or falls nearly all the time: a steep one looks like part of a wave once clipped."""
     order = np.argsort(np.argsort(x)) - (x.size - 1) / 2
     time = np.arange(x.size) - (x.size - 1) / 2
     return abs(float(order @ time)) > _CORRELATED * float(time @ time)
@@ -224,7 +224,7 @@ def _levels_about(x: _Array, shape: Shape) -> tuple[float, float]:
 
 
 def _is_erratic(x: _Array, crest: float) -> bool:
-    """Tell whether seconds vary too much about their level or their wave, beyond what counting few transactions explains."""
+    """Return whether seconds vary about their level or wave by more than the counting of few transactions explains."""
     mean = float(x.mean())
     return float(x.var()) / mean**2 - crest**2 / 2 - 1 / mean > _ERRATIC**2
 

@@ -1,4 +1,4 @@
-"""Whether a warm-up is over, asked while it runs; `steady` looks at what was measured after it."""
+"""Whether a warm-up is over, during the warm-up; `steady` examines what was measured after it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One dialin at a time runs a study; any number may read it, and ask who runs it without ever standing in the way."""
+"""One dialin at a time runs a study; any number may read it, and see who runs it."""
 
 from __future__ import annotations
 

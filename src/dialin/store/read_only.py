@@ -1,8 +1,7 @@
-"""Reading a study without leaving a trace: no file of it is written or made.
+"""Reading a study without writing or creating any of its files.
 
-A study that runs, or that was killed, is read with the log beside it, whose index (`study.db-shm`) SQLite refreshes. One that
-rests is read as it lies, from a medium that nobody can write to as well; should somebody begin to run it meanwhile, it is read
-again.
+A study that runs, or that was killed, is read with its write-ahead log, whose index (`study.db-shm`) SQLite refreshes. A study
+at rest is read as an immutable file, from a read-only medium too; should somebody resume it meanwhile, it is read again.
 """
 
 from __future__ import annotations

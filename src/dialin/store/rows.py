@@ -1,4 +1,4 @@
-"""What stands in the rows of a study's database, as the nouns of the model, and the other way round."""
+"""The rows of a study's database as nouns of the model."""
 
 from __future__ import annotations
 

@@ -75,13 +75,13 @@ class Written(NamedTuple):
 def write(path: Path, files: Iterable[Path], left_out: Sequence[int] = ()) -> Written:
     """Turn the files that a server wrote into one Parquet file, there whole or not at all; the files are removed.
 
-    An event is known by its thread and number; one that stands in a file twice is kept once. Two files hold different events.
+    Thread and number identify an event; duplicates within a file are dropped. No two files hold the same event.
 
     Args:
         path: of the Parquet file.
         files: in tab-separated values, as `SELECT ... INTO OUTFILE` writes them: thread, event, instrument, operation, start
             and time waited in picoseconds, and how many waits the server counts it as.
-        left_out: threads whose events are not kept.
+        left_out: threads whose events are dropped.
 
     Raises:
         OSError: it cannot be written.

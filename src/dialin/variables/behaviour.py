@@ -34,7 +34,7 @@ class Behaviour:
 
     Attributes:
         text: it, in a sentence without its full stop.
-        source: where it is said or was seen.
+        source: where it is documented or was observed.
         on: the builds that do it; all where nothing is named.
         dies_of: values that the server can die of.
     """

@@ -1,4 +1,4 @@
-"""What is checked before anything starts: names, values, duplicates, memory. Every finding is one line with its remedy."""
+"""Checks before anything starts: names, values, duplicates, memory. Every error is one line with its remedy."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PREFIXES = ("loose_", "maximum_", "skip_", "enable_", "disable_")
 
 
 def check_name(name: str, catalogue: Catalogue, elsewhere: Elsewhere) -> Variable:
-    """Return what is known of a variable that is to be set when a server starts.
+    """Return a variable that is to be set when a server starts.
 
     Raises:
         UserError: the build has no such variable, or it cannot be given at start; the error names the nearest ones, or the
@@ -47,7 +47,7 @@ def known_as(name: str, catalogue: Catalogue) -> Variable | None:
 
 
 def find_name(name: str, catalogue: Catalogue, elsewhere: Elsewhere) -> Variable:
-    """Return what is known of a variable, whether or not it can be set.
+    """Return a variable, whether or not it can be set.
 
     Raises:
         UserError: the build has no such variable; the error names the nearest ones, or the builds that have it.

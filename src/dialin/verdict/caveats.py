@@ -1,4 +1,4 @@
-"""What a verdict's figures rest on, in words: unsteady trials, seconds that the host lost, and what a winner costs."""
+"""Notes on a verdict's figures: unsteady trials, seconds that the host lost, and what a winner costs."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from dialin.text import change, counted, duration, listed, percent
 from dialin.verdict.outcome_sentences import interval, named
 
 _MORE_STALLS = 2.0
-"""How many times the baseline's stalls a candidate must have, to be said to stall more."""
+"""How many times the baseline's stalls a candidate must have for a note."""
 _LEAST_STALLS = 3
-"""Stalled seconds below which nothing is said of them: a few come by chance."""
+"""Stalled seconds below which there is no note: a few come by chance."""
 _COLD_ENOUGH = 0.01
 """The share of a table in the file cache up to which a run is called cold."""
 _NOISIER = 1.5
-"""How many times the noise that was reckoned with a study must have, to be said to be noisier."""
+"""How many times the expected noise a study must have for a note."""
 
 
 def price_notes(spec: StudySpec, choice: str, speed: Decision, figures: Mapping[str, Sequence[Figures]]) -> list[Note]:

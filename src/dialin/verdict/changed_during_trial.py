@@ -1,4 +1,4 @@
-"""Variables that change while a study runs though dialin did not change them: noticed, said, and a reason to stop.
+"""Variables that change during a study though dialin did not change them: reported, and a reason to stop.
 
 A trial in which a variable under test changed measured neither the one value nor the other. It is discarded and run again. Two
 such trials in a row mean that somebody keeps setting the variable: the study stops, and leaves the variable to them.
@@ -43,11 +43,7 @@ class VariablesChangedError(Exception):
 
 
 class ChangeDetector:
-    """Compares what one server reports with what dialin knew of it.
-
-    Args:
-        studied: the variables that the study sets.
-    """
+    """Compares what one server reports with what dialin knows of it."""
 
     def __init__(self, studied: Collection[str]) -> None:
         self._studied = frozenset(map(one_name, studied))

@@ -1,4 +1,4 @@
-"""The race: which candidates are still in it, from the trials alone, so that a study that is resumed finds where it stood."""
+"""Which candidates are still in the race, from the trials alone, so that a resumed study gives the same answer."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def server_failures(spec: StudySpec, trials: Sequence[Trial]) -> dict[str, Failu
 
 
 def unsafe_candidates(spec: StudySpec, trials: Sequence[Trial]) -> frozenset[str]:
-    """Return the candidates whose servers failed more often than the baseline's; none where all are one setting."""
+    """Return the candidates whose servers failed more often than the baseline's; none in an A/A study."""
     return frozenset() if spec.aa else unsafe(server_failures(spec, trials), spec.baseline)
 
 

@@ -1,4 +1,4 @@
-"""The verdict in words: one place for every sentence that judges, so that they agree."""
+"""The sentences of a verdict, all in one place so that they agree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What came of a rate that was asked for: whether it was reached, what was dropped, and what throughput at it can tell."""
+"""Notes on a requested rate: whether it was reached, and what was dropped."""
 
 from __future__ import annotations
 
@@ -30,9 +30,8 @@ class Missed:
     """A trial that did not reach the rate.
 
     Attributes:
-        trial: it.
-        achieved: transactions a second where it came least near.
-        threads: with how many connections that was.
+        achieved: the lowest transactions per second at any number of threads.
+        threads: that number.
     """
 
     trial: Trial

@@ -1,4 +1,4 @@
-"""From what the store holds to the verdict: the statistics say who wins, this says what that means for the user."""
+"""From a study's record to its verdict."""
 
 from __future__ import annotations
 
@@ -46,10 +46,9 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """What a verdict is made of.
+    """The input of a verdict.
 
     Attributes:
-        record: the study as it stands.
         done: completed trials of the race with at least one second that counts.
         figures: of these trials, by trial id.
         decision: by the study's goal.
@@ -57,7 +56,7 @@ class _Case:
         first: the effective settings of each candidate in its first trial, and `last` in its last.
         identical: groups of candidates with identical effective settings throughout.
         left: the candidates that left the race, each with the block after which it did.
-        failures: how often each candidate's server failed.
+        failures: of each candidate's server.
         weaker: per candidate, the variables by which it gives up durability.
         confounds: what differs but is not under test.
     """
@@ -270,7 +269,7 @@ def _stalls(case: _Case, trials: Sequence[Figures], alpha: float) -> Estimate | 
 
 
 def _speeds(speed: Decision) -> dict[str, Estimate | None]:
-    """Return throughput as it is compared: within blocks where that goes, since levels drift."""
+    """Return throughput as it is compared: within blocks where possible, since levels drift."""
     return speed.ratios if any(ratio and ratio.mean != 1 for ratio in speed.ratios.values()) else speed.levels
 
 

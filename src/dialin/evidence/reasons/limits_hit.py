@@ -1,4 +1,4 @@
-"""Limits that were hit: a table, told whether or not candidates differ."""
+"""Limits that were hit, reported whether or not candidates differ."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Limit:
         code: for scripts and for the table in the docs.
         of: how near a trial came to it.
         hit: the figure from which on it was hit.
-        sentence: the words, from the figure of the candidate that came nearest, on average over its trials.
+        sentence: from the mean figure of the candidate that came nearest.
     """
 
     code: str
@@ -37,7 +37,7 @@ class Limit:
 
 
 def limits(record: StudyRecord, trials: Sequence[Measured]) -> list[Reason]:
-    """Return the limits that candidates hit on average over their trials."""
+    """Return the limits that candidates hit, on average over their trials."""
     reasons = (_check(limit, record, trials) for limit in LIMITS)
     return [reason for reason in reasons if reason is not None]
 

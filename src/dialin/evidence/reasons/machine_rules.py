@@ -1,4 +1,4 @@
-"""Rules on what the server's process and the machine did: a table."""
+"""Rules on the server's process and the machine: a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the raw waits say: one trial each, with costly instruments on, so told without an interval."""
+"""Reasons from raw waits: a single trial each, with costly instruments on, so without an interval."""
 
 from __future__ import annotations
 

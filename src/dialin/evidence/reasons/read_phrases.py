@@ -1,4 +1,4 @@
-"""What larger or smaller reads came to, in words."""
+"""The phrase on larger or smaller reads."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PARTS = {2: "half", 3: "a third of", 4: "a quarter of", 8: "an eighth of", 16: 
 
 
 def describe_reads(calls: Of, amount: Of) -> More:
-    """Return words for the same bytes in how many calls, and the time that it took."""
+    """Return a phrase on the bytes read, the number of calls, and the time per transaction."""
 
     def describe(trials: Sequence[Measured], baseline: str, other: str) -> str:
         fewer, bytes_read = (_ratio(of, trials, baseline, other) for of in (calls, amount))

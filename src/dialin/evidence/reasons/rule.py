@@ -17,18 +17,18 @@ More = Callable[[Sequence[Measured], str, str], str]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One figure that is looked at.
+    """A figure to compare between candidates.
 
     Attributes:
         code: for scripts and for the table in the docs.
-        theme: what it is about; of one theme two reasons are told at the most.
-        name: what the sentence begins with.
+        theme: limits how many reasons are shown on one subject.
+        name: the beginning of the sentence.
         unit: behind the figure, such as `a transaction`.
         of: a trial's figure.
-        floor: the figure that some candidate must reach on average, for it to matter at all.
+        floor: the mean that some candidate must reach for the figure to matter at all.
         least: the smallest relative change that matters.
-        guard: a second figure that must have moved the same way: what goes on at its own pace changes by the transaction only
-            because throughput did, and what follows throughput changes by the second only; neither explains anything.
+        guard: a second figure that must change in the same direction. A figure that rises with time changes per transaction
+            whenever throughput does, and one that rises with transactions changes per second; neither explains anything.
     """
 
     code: str

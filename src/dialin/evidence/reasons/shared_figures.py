@@ -64,9 +64,9 @@ MySQL 5.6 does not count as flushed those that a thread writes out itself, one b
 
 
 def emptiest_instance(one: Measured) -> float | None:
-    """Return the share of its pages that were free where an instance of the buffer pool had the fewest.
+    """Return the lowest share of free pages in any instance of the buffer pool; None where there is one instance.
 
-    Nothing where there is one instance only. A share, because pages alone are fewer wherever there are more instances.
+    A share, because pages alone are fewer wherever there are more instances.
     """
     watched, whole = one.watched.get("innodb"), one.gauge("innodb", "pool_size_pages")
     least = [gauge.least for name, gauge in watched.gauges.items() if _OF_AN_INSTANCE.fullmatch(name)] if watched else []
@@ -86,9 +86,9 @@ thread_concurrency: Of = setting("innodb_thread_concurrency")
 
 
 def history_growth(one: Measured) -> float | None:
-    """Return by how many undo logs a second the history list grew; 0 where it shrank.
+    """Return by how many undo logs per second the history list grew; 0 where it shrank.
 
-    Nothing of a trial that measured several numbers of threads: what it grew by between them is none of their seconds'.
+    None for a trial with several numbers of threads, because the growth between them belongs to no measured second.
     """
     history, watched = one.gauge("innodb", "history_list"), one.watched.get("innodb")
     if history is None or watched is None or watched.seconds <= 0 or one.windows > 1:

@@ -1,4 +1,4 @@
-"""Memory and room that was set aside and never used: a table, told whether or not candidates differ."""
+"""Memory and capacity that was reserved and never used, reported whether or not candidates differ."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from dialin.model.why import Chart, Reason, ReasonKind
 from dialin.text import number, percent, size
 
 Use = tuple[float, float]
-"""What was used at the most, and what there was."""
+"""The most that was used, and what there was."""
 
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """Something that is set aside.
+    """Something that a server reserves.
 
     Attributes:
         code: for scripts and for the table in the docs.
-        used: what a trial used at the most and what there was; None where that is not known, or nothing was set aside.
+        used: the most that a trial used and what there was; None where unknown, or nothing was reserved.
         share: the share up to which it counts as never used.
-        sentence: the words, from the use that came closest and from whose it was.
-        about: variables; where there are any, it is told only in a study of one of them: it costs little otherwise.
+        sentence: from the largest use.
+        about: variables; if any, it is reported only in a study of one of them, because it costs little otherwise.
     """
 
     code: str
@@ -41,7 +41,7 @@ class Capacity:
 
 
 def unused(record: StudyRecord, trials: Sequence[Measured]) -> list[Reason]:
-    """Return what candidates set aside and did not use in any of their trials."""
+    """Return what candidates reserved and did not use in any of their trials."""
     reasons = (_check(capacity, record, trials) for capacity in CAPACITIES)
     return [reason for reason in reasons if reason is not None]
 

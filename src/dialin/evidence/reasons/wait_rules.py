@@ -1,4 +1,4 @@
-"""Rules on waits by place and by event: as many as this server told of."""
+"""Rules on waits by place and by event: one for each that the server reports."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ KINDS = {
     "file_read_size": ("bytes that one read of a kind of file brought", sources.FILE_SUMMARIES),
     "rows_examined": ("rows that statements examined", sources.DIGESTS),
 }
-"""What rules of this file follow, and where each comes from."""
+"""The figure and the source of each kind of rule here."""
 
 
 def rules(trials: Sequence[Measured]) -> Iterator[Rule]:
