@@ -13,13 +13,13 @@ import pytest
 
 from dialin.evidence import measured, waits
 from dialin.evidence.reasons import machine_rules, server_rules, wait_rules
-from dialin.evidence.reasons.all_rules import every
 from dialin.evidence.reasons.limits_hit import limits
 from dialin.evidence.reasons.raw_wait_reasons import raw_reasons
 from dialin.evidence.reasons.significance import all_changes, pair
 from dialin.evidence.reasons.unused_capacity import unused
 from dialin.model.why import Reason, ReasonKind
 from evidence.recording import RECORDED, load
+from fixtures.all_rules import every
 
 STUDIES = Path(__file__).parent / "studies"
 

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dialin.model.why import Usl
-from dialin.stats.usl import fit, throughput
+from dialin.stats.usl import fit
+from fixtures.example_evidence import throughput_by_law
 
 THREADS = (1, 2, 4, 8, 16, 32, 64)
 
@@ -25,7 +26,7 @@ def law(rate: float, contention: float, coherency: float) -> Usl:
 )
 def test_points_of_a_law_give_that_law(rate: float, contention: float, coherency: float) -> None:
     truth = law(rate, contention, coherency)
-    found = fit({n: throughput(truth, n) for n in THREADS})
+    found = fit({n: throughput_by_law(truth, n) for n in THREADS})
     assert found is not None
     assert found.rate == pytest.approx(rate, rel=1e-6)
     assert found.contention == pytest.approx(contention, abs=1e-6)
@@ -35,16 +36,18 @@ def test_points_of_a_law_give_that_law(rate: float, contention: float, coherency
 
 def test_the_peak_is_where_the_curve_turns() -> None:
     truth = law(1000, 0.05, 0.002)
-    found = fit({n: throughput(truth, n) for n in THREADS})
+    found = fit({n: throughput_by_law(truth, n) for n in THREADS})
     assert found is not None
     assert found.peak == pytest.approx((0.95 / 0.002) ** 0.5)
-    assert throughput(truth, found.peak) > max(throughput(truth, found.peak - 1), throughput(truth, found.peak + 1))
+    assert throughput_by_law(truth, found.peak) > max(
+        throughput_by_law(truth, found.peak - 1), throughput_by_law(truth, found.peak + 1)
+    )
 
 
 def test_noise_of_two_percent_leaves_the_law_recognisable() -> None:
     rng = random.Random(5)
     truth = law(1000, 0.05, 0.001)
-    found = fit({n: throughput(truth, n) * (1 + rng.gauss(0, 0.02)) for n in THREADS})
+    found = fit({n: throughput_by_law(truth, n) * (1 + rng.gauss(0, 0.02)) for n in THREADS})
     assert found is not None
     assert found.contention == pytest.approx(0.05, abs=0.02)
     assert found.coherency == pytest.approx(0.001, abs=0.0005)

@@ -92,11 +92,6 @@ def decide_throughput(
     return replace(decision, typical_ratios=typical_ratios, stalls_differ=differ)
 
 
-def deciding(trials: Sequence[TrialSpeed], decision: Decision) -> list[Observation]:
-    """Return the figures that a decision by throughput was made by."""
-    return by_typical_speed(trials) if decision.decided_by is DecidedBy.TYPICAL_SPEED else by_mean(trials)
-
-
 def _stall_costs(trials: Sequence[TrialSpeed], names: Sequence[str]) -> Fit | None:
     """Return the fit of log(mean / typical): a candidate's effect is the higher, the less its stalls cost."""
     moving = [trial for trial in trials if trial.mean > 0]

@@ -16,11 +16,6 @@ _NO_CURVE = 0.5
 """The typical relative deviation from which on points lie on no such curve."""
 
 
-def throughput(law: Usl, threads: float) -> float:
-    """Return the throughput that a law gives at a number of threads, in the unit that it was fitted in."""
-    return law.rate * threads / (1 + law.contention * (threads - 1) + law.coherency * threads * (threads - 1))
-
-
 def fit(points: Mapping[int, float]) -> Usl | None:
     """Fit X(n) = lambda n / (1 + sigma (n-1) + kappa n (n-1)) with sigma and kappa no less than zero.
 

@@ -48,21 +48,8 @@ def several(spec: StudySpec, names: Sequence[str]) -> str:
     return listed(full)
 
 
-def headline(
-    spec: StudySpec,
-    outcome: Outcome,
-    decision: Decision,
-    one: Sequence[frozenset[str]],
-    confounds: Sequence[Note],
-    weaker: Mapping[str, Sequence[str]],
-    failures: Mapping[str, Failures],
-) -> str:
-    """Return the verdict in one sentence, and which candidates are unsafe in another."""
-    text = _verdict(spec, outcome, decision, one, confounds, weaker)
-    return " ".join([text, *_unsafe(spec, decision, failures)])
-
-
-def _unsafe(spec: StudySpec, decision: Decision, failures: Mapping[str, Failures]) -> list[str]:
+def unsafe_sentences(spec: StudySpec, decision: Decision, failures: Mapping[str, Failures]) -> list[str]:
+    """Return a sentence for each candidate whose server failed more often than the baseline's."""
     return [
         f"{named(spec, name)} is unsafe: its server failed in {failures[name].failed} of "
         f"{counted(failures[name].trials, 'trial')}."
@@ -71,7 +58,7 @@ def _unsafe(spec: StudySpec, decision: Decision, failures: Mapping[str, Failures
     ]
 
 
-def _verdict(
+def headline(
     spec: StudySpec,
     outcome: Outcome,
     decision: Decision,
@@ -79,6 +66,7 @@ def _verdict(
     confounds: Sequence[Note],
     weaker: Mapping[str, Sequence[str]],
 ) -> str:
+    """Return the verdict in one sentence."""
     serious = [note for note in confounds if note.data["could_explain"]]
     followers = [str(note.data["variable"]) for note in confounds if not note.data["could_explain"] and not note.data["inert"]]
     names = [candidate.name for candidate in spec.candidates]

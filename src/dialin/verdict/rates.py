@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from dialin.model.evidence import Watched, load_gauge
+from dialin.model.evidence import Gauge, Watched, load_gauge
 from dialin.model.study import Goal, StudySpec
 from dialin.model.trial import Sample, Trial
 from dialin.model.verdict import Note
@@ -23,6 +23,8 @@ _STALL_MS = 1000.0
 """Milliseconds from which on a transaction that latency leaves out deserves a note."""
 _LATE_MS = 5.0
 """How late a load driver's own timers are, on average, that lacks a CPU."""
+
+_WatchedByTrial = Mapping[int, Mapping[str, Watched]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ def notes(
     spec: StudySpec,
     done: Sequence[Trial],
     samples: Mapping[int, Sequence[Sample]],
-    watched: Mapping[int, Mapping[str, Watched]],
+    watched: _WatchedByTrial,
 ) -> list[Note]:
     """Return notes on a rate that was or was not reached, and on what the driver had to do with it."""
     short = missed(spec.workload.rate, done, samples)
@@ -81,7 +83,8 @@ def notes(
         *_missed_notes(spec, done, short, dropped=bool(dropped)),
         *dropped,
         *_late_notes(spec, done, watched),
-        *_stall_notes(done, watched),
+        *_unfinished_notes(done, watched),
+        *_failure_notes(done, watched),
         *_unprepared_notes(done, watched),
         *_reached_notes(spec, done, short),
     ]
@@ -90,37 +93,35 @@ def notes(
 def _missed_notes(spec: StudySpec, done: Sequence[Trial], short: Sequence[Missed], *, dropped: bool) -> list[Note]:
     if not short:
         return []
-    rate, names = spec.workload.rate, _candidates([one.trial for one in short])
+    rate, hit = spec.workload.rate, [(one.trial, one.achieved) for one in short]
     least = min(short, key=lambda one: one.achieved)
     where = f" with {counted(least.threads, 'thread')}" if spec.workload.levels else ""
     text = (
-        f"The rate of {rate} transactions/s was not reached in {len(short)} of {counted(len(done), 'trial')} "
-        f"({', '.join(names)}): it was {least.achieved:.0f} at the least{where}"
+        f"The rate of {rate} transactions/s was not reached in {_among(hit, done)}: "
+        f"it was {least.achieved:.0f} at the least{where}"
     )
     if not dropped:  # else some never began, and have no latency
         text += ". What could not begin in time waited, and its latency tells how long"
-    return [Note(code="rate_not_reached", text=text, data={"asked": rate, "achieved": least.achieved, "candidates": names})]
+    data = {"asked": rate, "achieved": least.achieved, "candidates": _candidates(hit)}
+    return [Note(code="rate_not_reached", text=text, data=data)]
 
 
-def _dropped_notes(spec: StudySpec, done: Sequence[Trial], watched: Mapping[int, Mapping[str, Watched]]) -> list[Note]:
-    """The driver counts dropped transactions from its start, once for each number of threads."""
-    levels = max(1, len(spec.workload.levels))
-    hit = [
-        (trial, gauge.mean) for trial in done if (gauge := load_gauge(watched.get(trial.id, {}), "dropped")) and gauge.mean > 0
-    ]
+def _dropped_notes(spec: StudySpec, done: Sequence[Trial], watched: _WatchedByTrial) -> list[Note]:
+    hit = [(trial, gauge.mean) for trial, gauge in _gauges(done, watched, "dropped") if gauge.mean > 0]
     if not hit:
         return []
-    total, names = round(levels * sum(mean for _, mean in hit)), _candidates([trial for trial, _ in hit])
+    # The driver counts from its start, once for each number of threads.
+    total = round(max(1, len(spec.workload.levels)) * sum(mean for _, mean in hit))
     text = (
-        f"{counted(total, 'transaction')} {'was' if total == 1 else 'were'} due and never began, in {len(hit)} of "
-        f"{counted(len(done), 'trial')} ({', '.join(names)}), warm-up included: more waited than the load driver keeps. No "
-        "latency tells of these, so that it looks better than it was; give a lower --rate"
+        f"{counted(total, 'transaction')} {'was' if total == 1 else 'were'} due and never began, in {_among(hit, done)}, "
+        "warm-up included: more waited than the load driver keeps. No latency tells of these, so that it looks better than it "
+        "was; give a lower --rate"
     )
-    return [Note(code="transactions_dropped", text=text, data={"dropped": total, "candidates": names})]
+    return [Note(code="transactions_dropped", text=text, data={"dropped": total, "candidates": _candidates(hit)})]
 
 
-def _late_notes(spec: StudySpec, done: Sequence[Trial], watched: Mapping[int, Mapping[str, Watched]]) -> list[Note]:
-    late = max((gauge.most for trial in done if (gauge := load_gauge(watched.get(trial.id, {}), "late_ms"))), default=0.0)
+def _late_notes(spec: StudySpec, done: Sequence[Trial], watched: _WatchedByTrial) -> list[Note]:
+    late = max((gauge.most for _, gauge in _gauges(done, watched, "late_ms")), default=0.0)
     if late <= _LATE_MS:
         return []
     counted_in = ", which latency holds as well" if spec.workload.rate else ""
@@ -130,45 +131,44 @@ def _late_notes(spec: StudySpec, done: Sequence[Trial], watched: Mapping[int, Ma
     return [Note(code="driver_late", text=text, data={"late_ms": late})]
 
 
-def _stall_notes(done: Sequence[Trial], watched: Mapping[int, Mapping[str, Watched]]) -> list[Note]:
-    """Return what latency leaves out: transactions that were open when a trial ended, and slow ones that failed."""
-
-    def slow(name: str) -> list[tuple[Trial, float]]:
-        gauges = [(trial, load_gauge(watched.get(trial.id, {}), name)) for trial in done]
-        return [(trial, gauge.most) for trial, gauge in gauges if gauge and gauge.most >= _STALL_MS]
-
-    notes = []
-    if hit := slow("unfinished_ms"):
-        open_ones = [gauge.most for trial, _ in hit if (gauge := load_gauge(watched.get(trial.id, {}), "unfinished"))]
-        count, oldest, names = round(sum(open_ones)), max(age for _, age in hit), _candidates([trial for trial, _ in hit])
-        text = (
-            f"{counted(count, 'transaction')} had not finished at the end of {len(hit)} of {counted(len(done), 'trial')} "
-            f"({', '.join(names)}); the oldest was due {oldest / 1000:.1f} s before, longer than any that finished took. "
-            "Latency does not include them"
-        )
-        data = {"unfinished": count, "oldest_ms": oldest, "candidates": names}
-        notes.append(Note(code="unfinished_transactions", text=text, data=data))
-    if hit := slow("failed_ms"):
-        slowest, names = max(took for _, took in hit), _candidates([trial for trial, _ in hit])
-        text = (
-            f"The slowest failed transaction took {slowest / 1000:.1f} s, longer than any that succeeded, in {len(hit)} of "
-            f"{counted(len(done), 'trial')} ({', '.join(names)}). Latency includes successful transactions only"
-        )
-        notes.append(Note(code="slow_failures", text=text, data={"slowest_ms": slowest, "candidates": names}))
-    return notes
-
-
-def _unprepared_notes(done: Sequence[Trial], watched: Mapping[int, Mapping[str, Watched]]) -> list[Note]:
-    gauges = [(trial, load_gauge(watched.get(trial.id, {}), "unprepared")) for trial in done]
-    hit = [(trial, gauge.most) for trial, gauge in gauges if gauge and gauge.most > 0]
+def _unfinished_notes(done: Sequence[Trial], watched: _WatchedByTrial) -> list[Note]:
+    """Return a note on transactions that were open when a trial ended, which latency leaves out."""
+    hit = [(trial, gauge.most) for trial, gauge in _gauges(done, watched, "unfinished_ms") if gauge.most >= _STALL_MS]
     if not hit:
         return []
-    most, names = round(max(count for _, count in hit)), _candidates([trial for trial, _ in hit])
+    count = round(sum(gauge.most for _, gauge in _gauges([trial for trial, _ in hit], watched, "unfinished")))
+    oldest = max(age for _, age in hit)
     text = (
-        f"Up to {counted(most, 'statement')} per trial could not be prepared, in {len(hit)} of {counted(len(done), 'trial')} "
-        f"({', '.join(names)}), and were sent as text: max_prepared_stmt_count of the server is too low for this load. Raise it"
+        f"{counted(count, 'transaction')} had not finished at the end of {_among(hit, done)}; the oldest was due "
+        f"{oldest / 1000:.1f} s before, longer than any that finished took. Latency does not include them"
     )
-    return [Note(code="statements_unprepared", text=text, data={"statements": most, "candidates": names})]
+    data = {"unfinished": count, "oldest_ms": oldest, "candidates": _candidates(hit)}
+    return [Note(code="unfinished_transactions", text=text, data=data)]
+
+
+def _failure_notes(done: Sequence[Trial], watched: _WatchedByTrial) -> list[Note]:
+    """Return a note on slow transactions that failed, which latency leaves out."""
+    hit = [(trial, gauge.most) for trial, gauge in _gauges(done, watched, "failed_ms") if gauge.most >= _STALL_MS]
+    if not hit:
+        return []
+    slowest = max(took for _, took in hit)
+    text = (
+        f"The slowest failed transaction took {slowest / 1000:.1f} s, longer than any that succeeded, in "
+        f"{_among(hit, done)}. Latency includes successful transactions only"
+    )
+    return [Note(code="slow_failures", text=text, data={"slowest_ms": slowest, "candidates": _candidates(hit)})]
+
+
+def _unprepared_notes(done: Sequence[Trial], watched: _WatchedByTrial) -> list[Note]:
+    hit = [(trial, gauge.most) for trial, gauge in _gauges(done, watched, "unprepared") if gauge.most > 0]
+    if not hit:
+        return []
+    most = round(max(count for _, count in hit))
+    text = (
+        f"Up to {counted(most, 'statement')} per trial could not be prepared, in {_among(hit, done)}, and were sent as text: "
+        "max_prepared_stmt_count of the server is too low for this load. Raise it"
+    )
+    return [Note(code="statements_unprepared", text=text, data={"statements": most, "candidates": _candidates(hit)})]
 
 
 def _reached_notes(spec: StudySpec, done: Sequence[Trial], short: Sequence[Missed]) -> list[Note]:
@@ -185,5 +185,15 @@ def _reached_notes(spec: StudySpec, done: Sequence[Trial], short: Sequence[Misse
     return [Note(code="rate_reached", text=text, data={"asked": rate, "candidates": reached})]
 
 
-def _candidates(trials: Sequence[Trial]) -> list[str]:
-    return sorted({trial.candidate for trial in trials})
+def _gauges(trials: Iterable[Trial], watched: _WatchedByTrial, name: str) -> Iterator[tuple[Trial, Gauge]]:
+    for trial in trials:
+        if gauge := load_gauge(watched.get(trial.id, {}), name):
+            yield trial, gauge
+
+
+def _among(hit: Sequence[tuple[Trial, float]], done: Sequence[Trial]) -> str:
+    return f"{len(hit)} of {counted(len(done), 'trial')} ({', '.join(_candidates(hit))})"
+
+
+def _candidates(hit: Sequence[tuple[Trial, float]]) -> list[str]:
+    return sorted({trial.candidate for trial, _ in hit})

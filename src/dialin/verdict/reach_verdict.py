@@ -114,14 +114,13 @@ def reach_verdict(
             if speed is not None
         }
     )
+    headline = outcome_sentences.headline(spec, outcome, decision, case.identical, case.confounds, case.weaker)
     verdict = Verdict(
         verdict=outcome,
         goal=spec.goal,
         decided_by=decision.decided_by,
         percentile=spec.workload.percentile,
-        headline=outcome_sentences.headline(
-            spec, outcome, decision, case.identical, case.confounds, case.weaker, case.failures
-        ),
+        headline=" ".join([headline, *outcome_sentences.unsafe_sentences(spec, decision, case.failures)]),
         reason=reason,
         recommended=dict(spec.candidate(chosen).setting),
         recommended_candidate=chosen,
