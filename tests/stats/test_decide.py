@@ -262,21 +262,21 @@ def test_chances_lie_between_none_and_one_and_some_candidate_is_the_best():
 
 
 def test_candidates_that_are_one_setting_do_not_differ_whatever_the_figures():
-    found = judge(study(a=100, b=150, c=30), one=[frozenset("abc")])
+    found = judge(study(a=100, b=150, c=30), identical=[frozenset("abc")])
     assert (found.outcome, found.choice) == (Outcome.NO_WORTHWHILE_DIFFERENCE, "a")
     assert set(found.states.values()) == {State.TIES}
     assert found.ratios["b"].low > 1
-    assert judge(study(blocks=1, a=100, b=150, c=30), one=[frozenset("ab"), frozenset("bc")]).outcome is found.outcome
+    assert judge(study(blocks=1, a=100, b=150, c=30), identical=[frozenset("ab"), frozenset("bc")]).outcome is found.outcome
 
 
 def test_the_leaders_twin_ties_with_it_whatever_the_figures():
-    found = judge(study(a=100, b=110, c=105), one=[frozenset("bc")])
+    found = judge(study(a=100, b=110, c=105), identical=[frozenset("bc")])
     assert (found.outcome, found.winners) == (Outcome.TIE, ("b", "c"))
 
 
 def test_twins_share_one_chance_and_leave_together():
     seen = study(blocks=4, wiggle=wiggle(4), a=110, b=110.3, c=100, d=101)
-    found = judge(seen, "abcd", one=[frozenset("cd"), frozenset("ab")])
+    found = judge(seen, "abcd", identical=[frozenset("cd"), frozenset("ab")])
     assert found.chances["a"] == found.chances["b"] > found.chances["c"] == found.chances["d"]
     assert leaves(found, "abcd", "a", RULES) == {"c", "d"}
     assert leaves(found, "abcd", "c", RULES) == {"d"}
@@ -286,14 +286,14 @@ def test_twins_are_reckoned_as_one_candidate_of_twice_the_trials():
     seen = study(blocks=5, wiggle=wiggle(6), a=100, b=101, c=100.4)
     both = [Observation(one.stratum, "b" if one.candidate == "c" else one.candidate, one.value) for one in seen]
     apart = judge(both, "ab")
-    assert judge(seen, one=[frozenset("bc")]).chances == apart.chances | {"c": apart.chances["b"]}
+    assert judge(seen, identical=[frozenset("bc")]).chances == apart.chances | {"c": apart.chances["b"]}
 
 
 def test_what_is_found_of_a_candidate_holds_for_its_twin():
     seen = study(blocks=8, wiggle=wiggle(6), a=100, b=100, c=96, d=99.3)
     assert judge(seen, "abcd").states["c"] is State.LOSES
     assert judge(seen, "abcd").states["d"] is State.OPEN
-    assert judge(seen, "abcd", one=[frozenset("cd")]).states["d"] is State.LOSES
+    assert judge(seen, "abcd", identical=[frozenset("cd")]).states["d"] is State.LOSES
 
 
 def test_what_is_found_against_the_leaders_twin_holds_against_the_leader():
@@ -301,11 +301,11 @@ def test_what_is_found_against_the_leaders_twin_holds_against_the_leader():
     # d leads, but it ran once only: alone it proves nothing against c
     seen = [*steady, Observation((0, 1), "d", 100.9)]
     assert judge(seen, "abcd", rules=PROOF).states["c"] is State.OPEN
-    assert judge(seen, "abcd", rules=PROOF, one=[frozenset("ad")]).states["c"] is State.LOSES
+    assert judge(seen, "abcd", rules=PROOF, identical=[frozenset("ad")]).states["c"] is State.LOSES
 
 
 def test_if_only_one_setting_is_left_of_several_nothing_differs():
-    found = judge(study(a=100, b=101), one=[frozenset("ab")])
+    found = judge(study(a=100, b=101), identical=[frozenset("ab")])
     assert found.outcome is Outcome.NO_WORTHWHILE_DIFFERENCE
     assert found.states == {"a": State.TIES, "b": State.TIES, "c": State.FAILED}
 
@@ -372,7 +372,7 @@ def designs(draw):
 @given(designs(), st.floats(0.01, 1000), st.data())
 def test_names_order_unit_and_common_drift_change_no_verdict(design, unit, data):
     seen, names, twins = design
-    found = judge(seen, names, one=twins)
+    found = judge(seen, names, identical=twins)
     new = dict(zip(names, data.draw(st.permutations("pqrstuv")), strict=False))
     moved = [
         Observation(("again", one.stratum), new[one.candidate], one.value * unit * 1.2**one.stratum)
@@ -380,7 +380,7 @@ def test_names_order_unit_and_common_drift_change_no_verdict(design, unit, data)
     ]
     shuffled = data.draw(st.permutations([new[name] for name in names]))
     renamed_twins = [frozenset(new[name] for name in group) for group in twins]
-    again = judge(moved, shuffled, new["a"], one=renamed_twins)
+    again = judge(moved, shuffled, new["a"], identical=renamed_twins)
     assert again.outcome is found.outcome
     assert again.choice == (found.choice and new[found.choice])
     assert again.leader == (found.leader and new[found.leader])
@@ -403,7 +403,7 @@ def test_names_order_unit_and_common_drift_change_no_verdict(design, unit, data)
 @given(designs())
 def test_outcome_choice_winners_and_states_agree(design):
     seen, names, twins = design
-    found = judge(seen, names, one=twins)
+    found = judge(seen, names, identical=twins)
     states = [state for state in found.states.values() if state is not State.FAILED]
     wins, ties, opens = (states.count(state) for state in (State.WINS, State.TIES, State.OPEN))
     assume(states)

@@ -88,7 +88,7 @@ def decide(
     rules: Rules,
     *,
     alpha: float,
-    one: Sequence[frozenset[str]] = (),
+    identical: Sequence[frozenset[str]] = (),
     racing: Collection[str] | None = None,
 ) -> Decision:
     """Judge all candidates at once.
@@ -105,14 +105,14 @@ def decide(
         baseline: the candidate that ratios are taken to.
         rules: what decides.
         alpha: the error that all intervals together may make at this look.
-        one: groups of candidates that are known, before any statistics, to be the same setting in force.
+        identical: groups of candidates that are known, before any statistics, to be the same setting in force.
         racing: the candidates still in the race; None for all.
     """
     trials = _trials(observations, names)
     present = list(trials)
     fitted = widest_fit(observations, names, baseline)
     states = dict.fromkeys(names, CandidateState.FAILED) | dict.fromkeys(present, CandidateState.OPEN)
-    group = _groups(names, one)
+    group = _groups(names, identical)
     outcome, winners, choice = Outcome.UNRESOLVED, tuple[str, ...](), None
     odds = _chances(observations, fitted, group, rules)
     if _all_one(names, present, group):
@@ -171,14 +171,14 @@ def blocks_to_choose(
     baseline: str,
     rules: Rules,
     *,
-    one: Sequence[frozenset[str]] = (),
+    identical: Sequence[frozenset[str]] = (),
 ) -> int | None:
     """Return after how many blocks in all, about, a choice would be safe if further trials said the same as those so far.
 
     None where it is not known, or where it takes more than 48 times as many.
     """
     fitted = widest_fit(observations, names, baseline)
-    group = _groups(names, one)
+    group = _groups(names, identical)
     blocks = max(_trials(observations, names).values(), default=0)
     for more in _FORESEEN:
         odds = _chances(observations, fitted, group, rules, more)
@@ -263,9 +263,9 @@ def _trials(observations: Sequence[Observation], names: Sequence[str]) -> dict[s
     return {name: count for name, count in counts.items() if count}
 
 
-def _groups(names: Sequence[str], one: Sequence[frozenset[str]]) -> dict[str, frozenset[str]]:
+def _groups(names: Sequence[str], identical: Sequence[frozenset[str]]) -> dict[str, frozenset[str]]:
     group = {name: frozenset({name}) for name in names}
-    for same in one:
+    for same in identical:
         merged = frozenset().union(*(group[name] for name in names if name in same))
         group |= dict.fromkeys(merged, merged)
     return group

@@ -100,13 +100,13 @@ def decide_by(
     names = [candidate.name for candidate in spec.candidates if candidate.name not in out]
     compared = [trial for trial in raced if trial.candidate not in out]
     inside = [name for name in names if name not in left]
-    one = same_in_force(spec, raced)
+    identical = same_in_force(spec, raced)
     if goal is Goal.THROUGHPUT:
         speeds = trial_speeds(compared, figures)
-        decision = decide_throughput(speeds, names, spec.baseline, rules(spec), alpha=alpha, one=one, racing=inside)
+        decision = decide_throughput(speeds, names, spec.baseline, rules(spec), alpha=alpha, identical=identical, racing=inside)
     else:
         values = observations(compared, figures, FIGURE_OF[goal])
-        decision = decide(values, names, spec.baseline, rules(spec), alpha=alpha, one=one, racing=inside)
+        decision = decide(values, names, spec.baseline, rules(spec), alpha=alpha, identical=identical, racing=inside)
         decision = replace(decision, decided_by=FIGURE_OF[goal])
     if not out:
         return decision
@@ -172,4 +172,4 @@ def blocks_needed(
     raced, out = racing(trials), unsafe_candidates(spec, trials)
     names = [candidate.name for candidate in spec.candidates if candidate.name not in out]
     values = observations([trial for trial in raced if trial.candidate not in out], figures, decided_by)
-    return blocks_to_choose(values, names, spec.baseline, rules(spec), one=same_in_force(spec, raced))
+    return blocks_to_choose(values, names, spec.baseline, rules(spec), identical=same_in_force(spec, raced))

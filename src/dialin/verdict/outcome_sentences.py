@@ -62,7 +62,7 @@ def headline(
     spec: StudySpec,
     outcome: Outcome,
     decision: Decision,
-    one: Sequence[frozenset[str]],
+    identical: Sequence[frozenset[str]],
     confounds: Sequence[Note],
     weaker: Mapping[str, Sequence[str]],
 ) -> str:
@@ -73,7 +73,7 @@ def headline(
     if spec.aa:
         return _of_one_setting(spec, decision)
     if outcome is Outcome.NO_WORTHWHILE_DIFFERENCE:
-        if any(len(group) == len(names) for group in one):
+        if any(len(group) == len(names) for group in identical):
             return "No worthwhile difference: all candidates come to the same setting in force."
         return f"No worthwhile difference: no candidate differs from the best by {exact_percent(spec.worthwhile)} or more."
     if outcome is Outcome.WINNER:
