@@ -65,7 +65,7 @@ def device(disk: DiskFacts) -> Finding | None:
     parts += [f"scheduler {visible(disk.scheduler)}"] if disk.scheduler else []
     parts += [f"{visible(disk.write_cache)} cache"] if disk.write_cache else []
     observed, queue = ", ".join(parts), f"/sys/block/{disk.disk}/queue"
-    # The quickest tells: a busy machine makes all others longer.
+    # The quickest counts: a busy machine makes all others longer.
     quickest = min(disk.fsyncs) if disk.fsyncs else None
     if disk.rotational and quickest is not None and quickest < _TURN / 10:
         return Finding(

@@ -13,7 +13,7 @@ def probe_costs(record: StudyRecord) -> list[ProbeCost]:
     by_probe: dict[str, list[Watched]] = {}
     for one in measured.of(record):
         for name, watched in one.watched.items():
-            if watched.readings or watched.notes:  # what a load tells of itself took no reading
+            if watched.readings or watched.notes:  # gauges that a load reports took no reading
                 by_probe.setdefault(name, []).append(watched)
     costs = [_cost(name, watched) for name, watched in by_probe.items()]
     return sorted(costs, key=lambda one: -one.waited_ms_per_s)

@@ -110,6 +110,7 @@ def _is_watched(one: Measured) -> bool:
 
 
 def _reports_spins(one: Measured) -> bool:
+    # A server that reports semaphores always writes its spins, even where they are zero.
     return any(name.startswith((_SPIN, SEEN)) for name in _counters(one))
 
 

@@ -14,7 +14,7 @@ BLOCKS_WANTED = 6
 spread lies between trials (docs/method.md)."""
 
 BLOCKS_NEEDED = 3
-"""Fewer blocks carry no verdict: their spread cannot be told."""
+"""Fewer blocks carry no verdict: their spread is unknown."""
 
 OVERHEAD = {Switch.RESTART: 2.0, Switch.SET: 0.2}
 """Seconds that a trial takes beside its load on a small dataset, until the study has measured its own."""
@@ -66,7 +66,7 @@ def plan(spec: StudySpec) -> Plan:
     wanted = loaded if spec.warmup is not None else loaded / (1 + share)
     measure = spec.measure or float(round(min(max(wanted, _MEASURE_LEAST), _MEASURE_MOST)))
     warmup = spec.warmup if spec.warmup is not None else float(round(share * measure))
-    # Reckoned with the whole warm-up: noisy seconds mostly use it up.
+    # With the whole warm-up: noisy seconds mostly use it up.
     trial_seconds = overhead + levels * (warmup + measure)
     shorter = f", or a shorter --measure than {measure:.0f} s" if spec.measure else ""
     return Plan(measure, warmup, _blocks(spec, trial_seconds, shorter), trial_seconds)

@@ -85,6 +85,6 @@ class ProgressWriter:
 
     def _store_progress(self, **changes: Any) -> None:
         self._progress = replace(self._progress, **changes)
-        # A trial must end in its own order though the disk is full; what is measured tells of that soon enough.
+        # A trial must end in its own order though the disk is full; storing its samples reports that soon enough.
         with suppress(DialinError, SQLAlchemyError):
             self._store.save_progress(self._progress)

@@ -35,7 +35,7 @@ CONFIRMING_BLOCKS = 6
 
 _ENDED = (TrialState.DONE, TrialState.FAILED)
 _PROPOSALS = 3
-"""Times that a proposer is asked for a block whose new candidates cannot enter."""
+"""The most times that a proposer is asked for one block, where its new candidates cannot enter."""
 
 _ROUNDING = 1e-9
 """Of a trial: what floating point may be off where the budget holds a whole number of trials."""
@@ -47,17 +47,8 @@ _WAIT_TRIES = 2
 class Runner:
     """Runs a study, from its beginning or from where it was interrupted.
 
-    Args:
-        store: the study's.
-        clock: for the budget, which is wall clock.
-        watcher: is informed of everything.
-        plan: what the budget allows.
-        worker: runs the blocks.
-        session: the number of this run of dialin.
-        proposer: names the candidates of each block of the race.
-        admit: checks a candidate that the study does not have yet.
-        inspected: the effective settings of its candidates when they were inspected.
-        stop_asked: whether to end after the current block; asked before each block that the budget holds.
+    `session` is the number of this run of dialin, and `inspected` the effective settings of the candidates at their inspection.
+    `admit` checks a candidate that the study does not have yet. `stop_asked` is called before each block that the budget holds.
     """
 
     def __init__(

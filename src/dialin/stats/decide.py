@@ -15,7 +15,7 @@ from dialin.stats.standings import leader_of, outcome_of, state_of
 _GIVEN_UP = 0.5
 """A candidate leaves the race when its chance falls below this share of the accepted error: 2.5 % at a confidence of 95 %."""
 _GOOD_ENOUGH = 0.85
-"""The baseline's chance from which on it is kept though another candidate is the safer choice: a change takes a reason."""
+"""The baseline's chance from which on it is chosen though another candidate is the safer choice: a change takes a reason."""
 
 _FEWEST_TRIALS = 3
 """Completed trials that every candidate in the race has before a choice is safe: the spread of two is hardly known."""

@@ -16,7 +16,7 @@ _Array = NDArray[np.float64]
 _PERIODS = (5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1800, 3600)
 """Seconds: the periods at which programs on a host are usually made to run."""
 _FEWEST_PHASES = 5
-"""Figures in a period below which a dip cannot be told from a wave."""
+"""Figures in a period below which a dip cannot be distinguished from a wave."""
 _FEWEST_CYCLES = 5
 """Periods that a series must hold."""
 _CHANCE = 0.01

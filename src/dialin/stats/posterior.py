@@ -61,7 +61,7 @@ def chances(fit: Fit, worthwhile: float, *, more: float = 1.0) -> Chances:
     return Chances(near={fit.names[index]: share for index, share in zip(order, shares, strict=True)}, all_near=all_near)
 
 
-@lru_cache(maxsize=1024)  # a race is told anew after each trial, block by block from its first
+@lru_cache(maxsize=1024)  # a race is evaluated again after each trial, block by block from its first
 def _near(
     effects: tuple[float, ...], covariance: tuple[tuple[float, ...], ...], sd: float, dof: int, worthwhile: float
 ) -> tuple[tuple[float, ...], float]:

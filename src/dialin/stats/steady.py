@@ -21,9 +21,9 @@ window for a trend, its size for a shift, half its swing for an oscillation."""
 _SHORTEST_PERIOD = 6.0
 """Seconds: what swings faster is noise to a window."""
 _FEWEST = 20
-"""Seconds below which nothing but a plain trend is told."""
+"""Seconds below which nothing but a plain trend is reported."""
 _FEWEST_OF_ALL = 8
-"""Seconds below which nothing is told."""
+"""Seconds below which nothing is reported."""
 _CERTAIN_OF_FEW = 60.0
 """As `_CERTAIN`, for a trend in fewer than `_FEWEST` seconds."""
 _A_PARAMETER = 1.1

@@ -43,7 +43,7 @@ _BACKWARD = 1 << 63
 """Picoseconds from which on a time is taken for one below zero that went round: 106 days."""
 
 _SLICE = 16_777_216
-"""Events that are taken from the file at a time: read, each takes twice the memory that is kept of it."""
+"""Events that are taken from the file at a time: read, each takes twice its final memory."""
 
 
 @contextmanager

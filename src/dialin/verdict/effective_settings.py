@@ -127,7 +127,7 @@ def catalogues_of(texts: Mapping[str, str]) -> dict[str, Catalogue]:
     for build, text in texts.items():
         try:
             catalogues[build] = Catalogue.from_json(text)
-        except ValueError:  # of another dialin: without it less is told of limits, and nothing wrong
+        except ValueError:  # of another dialin: without it notes say less of limits, and nothing wrong
             continue
     return catalogues
 

@@ -178,7 +178,7 @@ def recommend(
         if name == base:
             return base, "The baseline is the best of those compared, or as good as any: keep it."
         gain = gain_in_words(spec, decision, name)
-        if gain and outcome is Outcome.SAFE_CHOICE:  # the headline tells the gain
+        if gain and outcome is Outcome.SAFE_CHOICE:  # the headline has the gain
             text = "Which of those near the best is the very best was not told apart; that would take more minutes."
         elif gain:
             text = f"{named(spec, name)} gives {gain} {_MEASURED[spec.goal]}against the baseline."

@@ -12,7 +12,7 @@ from dialin.text import number, percent, visible
 
 CODE = "raw_waits"
 EVENT = "event_waits"
-"""The rule that tells of the same instruments in clean trials, where their builds count them there."""
+"""The rule on the same instruments in clean trials, on builds that count them there."""
 
 _MOST = 3
 _LEAST_SECONDS = 0.001
@@ -54,6 +54,7 @@ def is_explained_by(reason: Reason, changes: Sequence[Reason]) -> bool:
 
 
 def _titled(name: str) -> str:
+    # The same for clean trials and for raw waits, which are matched by it.
     return f"{name}, s waited a second"
 
 

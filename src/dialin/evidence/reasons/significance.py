@@ -229,6 +229,7 @@ def _reason(
 
 
 def _is_name(rule: Rule) -> bool:
+    """Return whether the sentence begins with a name in the server's spelling, which takes no capital letter."""
     return rule.code in ("event_waits", "mutex_os_waits")
 
 
