@@ -153,7 +153,8 @@ def decide(
 def leaves(decision: Decision, racing: Sequence[str], baseline: str, rules: Rules) -> frozenset[str]:
     """Return the candidates that leave the race: very probably worse than the best by more than is worthwhile.
 
-    The baseline never leaves: everything is measured against it. Nor does its last rival.
+    The baseline never leaves: everything is measured against it. Nor does its last rival, the one of the best chance; of equal
+    chances, which may both be 0, the one of the higher figure.
     """
     if not rules.choose:
         return frozenset()
@@ -161,7 +162,8 @@ def leaves(decision: Decision, racing: Sequence[str], baseline: str, rules: Rule
     gone = {name for name in racing if decision.states[name] in worse and decision.chances.get(name, 1.0) < rules.given_up}
     gone -= {baseline}
     if gone and not set(racing) - gone - {baseline}:
-        gone.remove(max(gone, key=lambda name: decision.chances[name]))
+        ratios_of = {name: ratio.mean if (ratio := decision.ratios[name]) else 0.0 for name in gone}
+        gone.remove(max(gone, key=lambda name: (decision.chances[name], ratios_of[name])))
     return frozenset(gone)
 
 
