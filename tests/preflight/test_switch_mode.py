@@ -27,16 +27,16 @@ AT_BOOT = dict(seen().in_force)
 
 def test_what_is_alike_for_all_is_given_at_the_start_and_the_rest_is_set():
     spec = study({"a": {CAPACITY: 300, "sync_binlog": 0}, "b": {CAPACITY: 400, "sync_binlog": 0}}, fixed={MOST: 2000})
-    found = changes_between(spec, {}, catalogue())
-    assert found.boot == {MOST: 2000, "sync_binlog": 0}
-    assert found.own == {"a": {CAPACITY: 300}, "b": {CAPACITY: 400}}
+    result = changes_between(spec, {}, catalogue())
+    assert result.boot == {MOST: 2000, "sync_binlog": 0}
+    assert result.own == {"a": {CAPACITY: 300}, "b": {CAPACITY: 400}}
 
 
 def test_a_candidate_that_has_a_fixed_variable_otherwise_sets_it_and_so_do_the_others():
     spec = study({"a": {}, "b": {"sync_binlog": 0}}, fixed={"sync_binlog": 1, MOST: 2000})
-    found = changes_between(spec, {}, catalogue())
-    assert found.boot == {MOST: 2000}
-    assert found.own == {"a": {"sync_binlog": 1}, "b": {"sync_binlog": 0}}
+    result = changes_between(spec, {}, catalogue())
+    assert result.boot == {MOST: 2000}
+    assert result.own == {"a": {"sync_binlog": 1}, "b": {"sync_binlog": 0}}
 
 
 def test_spellings_of_one_value_are_no_difference():
@@ -70,15 +70,15 @@ def test_a_value_that_show_cuts_off_is_never_set():
 
 
 def test_only_what_may_be_set_is_moved_along():
-    found = changes_between(study(TWO), STARTED, catalogue(max_connections=True, gtid_executed=True)).settable
-    assert found == {CAPACITY, MOST, "sync_binlog"}
+    result = changes_between(study(TWO), STARTED, catalogue(max_connections=True, gtid_executed=True)).settable
+    assert result == {CAPACITY, MOST, "sync_binlog"}
 
 
 def test_an_options_spelling_means_the_variable_that_the_server_has():
     spec = study({"a": {}, "b": {"transaction_isolation": "READ-COMMITTED"}})
-    found = changes_between(spec, {}, catalogue(tx_isolation=True))
-    assert found.own["b"] == {"tx_isolation": "READ-COMMITTED"}
-    assert found.asked == {"tx_isolation"}
+    result = changes_between(spec, {}, catalogue(tx_isolation=True))
+    assert result.own["b"] == {"tx_isolation": "READ-COMMITTED"}
+    assert result.asked == {"tx_isolation"}
 
 
 @pytest.mark.parametrize(
@@ -93,8 +93,8 @@ def test_an_options_spelling_means_the_variable_that_the_server_has():
     ],
 )
 def test_every_variable_that_differs_must_be_one_that_may_be_set(settings, servers, says):
-    found = obstacle(study(settings, servers), {BUILD: catalogue(max_connections=True)})
-    assert found is None if says is None else says in found
+    result = obstacle(study(settings, servers), {BUILD: catalogue(max_connections=True)})
+    assert result is None if says is None else says in result
 
 
 def test_candidates_that_are_alike_may_share_a_life_where_that_is_asked_for():
@@ -104,8 +104,8 @@ def test_candidates_that_are_alike_may_share_a_life_where_that_is_asked_for():
 
 def test_a_value_that_set_leaves_otherwise_than_a_start_is_named_with_both():
     clamped = seen(**{CAPACITY: "300", MOST: "20000"})
-    found = disagreement(study(TWO), STARTED, {"as it is": [seen()], "low": [STARTED["low"], clamped]})
-    assert found == f"for low, {MOST} is 600 after a start and 20000 after SET GLOBAL"
+    result = disagreement(study(TWO), STARTED, {"as it is": [seen()], "low": [STARTED["low"], clamped]})
+    assert result == f"for low, {MOST} is 600 after a start and 20000 after SET GLOBAL"
     assert disagreement(study(TWO), STARTED, {name: [one, one] for name, one in STARTED.items()}) is None
 
 

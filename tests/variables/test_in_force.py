@@ -209,8 +209,8 @@ def test_how_a_kind_of_files_is_open_is_no_confound_of_a_variable_that_decides_i
     """As MariaDB opens its log, which innodb_flush_log_at_trx_commit = 2 has it buffer."""
     reported = {"a": {"innodb_log_file_buffering": "OFF"}, "b": {"innodb_log_file_buffering": "ON"}}
     real = {name: {"innodb_flush_method": f"data O_DIRECT, redo {how}"} for name, how in (("a", "O_DIRECT"), ("b", "buffered"))}
-    found = in_force.confounds(in_force.effective_values(reported, real), [asked], "a")
-    assert {note.data["variable"] for note in found} == told
+    result = in_force.confounds(in_force.effective_values(reported, real), [asked], "a")
+    assert {note.data["variable"] for note in result} == told
 
 
 def test_what_was_seen_of_one_candidate_s_files_alone_is_not_compared():
