@@ -56,7 +56,7 @@ def spawned_worker(ready, begun_on, directory):
     """A worker for a study on sandboxes."""
     context = multiprocessing.get_context("spawn")
     connection, other = context.Pipe()
-    process = context.Process(target=_serve, args=(other, ready.spec, dict(ready.seen), dict(begun_on), directory))
+    process = context.Process(target=_serve, args=(other, ready.spec, dict(ready.inspected), dict(begun_on), directory))
     process.start()
     try:
         yield SpawnedWorker(connection, process)

@@ -116,7 +116,9 @@ def test_a_worker_in_a_spawned_process_runs_a_study_to_its_verdict(began):
     checked, store, out = began
     with spawned_worker(checked, {}, out) as worker:
         assert worker.process.pid != os.getpid()
-        runner = Runner(store, SystemClock(), Silent(), checked.plan, worker, store.begin_session(), seen=checked.seen)
+        runner = Runner(
+            store, SystemClock(), Silent(), checked.plan, worker, store.begin_session(), inspected=checked.inspected
+        )
         verdict = runner.run()
     record = store.read()
     done = [trial for trial in record.trials if trial.state is TrialState.DONE]
@@ -130,13 +132,13 @@ def test_a_block_that_is_broken_off_leaves_no_server_behind(began):
     checked, _, out = began
     trial = Trial(1, 1, 1, 1, "300", TrialState.RUNNING, 0.0, purpose=Purpose.RACE)
     with spawned_worker(checked, {}, out) as worker:
-        with closing(worker.run_block(BlockRequest(checked.spec, checked.seen, (trial,)))) as events:
+        with closing(worker.run_block(BlockRequest(checked.spec, checked.inspected, (trial,)))) as events:
             assert isinstance(next(events), TrialBegan)
             assert any(isinstance(event, Sampled) for event in events)
         owned = [entry for entry in Ledger(Home.of().ledger).entries() if entry.owner == worker.process.pid]
     assert owned == []
     with pytest.raises((DialinError, OSError, EOFError)):
-        next(worker.run_block(BlockRequest(checked.spec, checked.seen, (trial,))))
+        next(worker.run_block(BlockRequest(checked.spec, checked.inspected, (trial,))))
 
 
 class TestSpawnedWorker(WorkerConformance):
@@ -154,4 +156,4 @@ class TestSpawnedWorker(WorkerConformance):
             Trial(number, 1, 1, number, candidate.name, TrialState.RUNNING, 0.0, purpose=Purpose.RACE)
             for number, candidate in enumerate(self.checked.spec.candidates, 1)
         )
-        return BlockRequest(self.checked.spec, self.checked.seen, tuple(trials))
+        return BlockRequest(self.checked.spec, self.checked.inspected, tuple(trials))

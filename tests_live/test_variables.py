@@ -14,7 +14,7 @@ from dialin.model.setting import as_number
 from dialin.paths import Home
 from dialin.servers.sandbox import Sandbox
 from dialin.trials.tools import Tools
-from dialin.variables import check, memory, rules
+from dialin.variables import behaviour, check, memory, rules
 from dialin.variables.catalogue import Kind
 from live import INSTALLED
 
@@ -168,8 +168,8 @@ def test_variables_of_rules_are_those_of_real_servers(catalogues):
     if set(COLUMNS) - HERE.keys():
         pytest.skip("a rule may be about a build that is not installed")
     known = {name for build in HERE for name in catalogues(build)}
-    named = {*rules.FOLLOWS, *memory.MEMORY, *rules.TRAPS, *rules.INERT} | {
-        other for rule in rules.FOLLOWS.values() for other in rule.of
+    named = {*behaviour.FOLLOWS, *memory.MEMORY, *behaviour.TRAPS, *rules.INERT} | {
+        other for rule in behaviour.FOLLOWS.values() for other in rule.of
     }
     assert named - known == set()
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dialin.evidence.reasons.all_rules import every
 from dialin.model.why import ReasonKind
+from fixtures.all_rules import every
 
 PAGE = Path(__file__).parents[2] / "docs" / "why.md"
 _BEGIN, _END = "<!-- rules -->\n", "<!-- end of rules -->\n"

@@ -13,13 +13,13 @@ import pytest
 
 from dialin.evidence import measured, waits
 from dialin.evidence.reasons import machine_rules, server_rules, wait_rules
-from dialin.evidence.reasons.all_rules import every
 from dialin.evidence.reasons.limits_hit import limits
 from dialin.evidence.reasons.raw_wait_reasons import raw_reasons
-from dialin.evidence.reasons.significance import moved, pair
+from dialin.evidence.reasons.significance import all_changes, pair
 from dialin.evidence.reasons.unused_capacity import unused
 from dialin.model.why import Reason, ReasonKind
 from evidence.recording import RECORDED, load
+from fixtures.all_rules import every
 
 STUDIES = Path(__file__).parent / "studies"
 
@@ -161,7 +161,7 @@ def fired(name: str) -> dict[str, list[Reason]]:
     compared = pair(record, found)
     assert compared is not None
     rules = [*server_rules.RULES, *machine_rules.RULES, *wait_rules.rules(found)]
-    reasons = [reason for _, reason in moved(rules, record, found, compared)]
+    reasons = [reason for _, reason in all_changes(rules, record, found, compared)]
     reasons += [*raw_reasons(waits.summaries(record), compared), *unused(record, found), *limits(record, found)]
     by_rule: dict[str, list[Reason]] = {}
     for reason in reasons:

@@ -10,7 +10,7 @@ import pytest
 
 from dialin.evidence import measured
 from dialin.evidence.measured import Measured
-from dialin.evidence.semaphores import MOST_PLACES, semaphores, threads_seen
+from dialin.evidence.semaphores import MOST_PLACES, semaphores, waiting_threads
 from dialin.model.evidence import Watched
 from dialin.model.record import StudyRecord
 from dialin.probes.probe import Reading
@@ -61,7 +61,7 @@ def test_as_many_threads_as_wait_at_each_reading_are_told_however_many_windows_t
             with watch.window():
                 clock.sleep(5)
     one = replace(measured.of(waits_moved())[0], watched={"innodb": watch.taken()[0]}, windows=windows)
-    assert threads_seen(one, PLACE) == 2.0
+    assert waiting_threads(PLACE)(one) == 2.0
 
 
 def test_a_trial_that_measures_several_numbers_of_threads_has_a_window_for_each() -> None:
@@ -122,8 +122,8 @@ def test_a_reading_of_an_empty_section_is_no_thread_that_did_not_wait() -> None:
     def told(counters: Mapping[str, float]) -> Measured:
         return measured.of(watched(waits_moved(), lambda _: counters))[0]
 
-    assert threads_seen(told(OTHERS), PLACE) is None
-    assert threads_seen(told(SPINS), PLACE) == 0.0
+    assert waiting_threads(PLACE)(told(OTHERS)) is None
+    assert waiting_threads(PLACE)(told(SPINS)) == 0.0
 
 
 def test_hostile_names_of_places_are_kept_as_they_are_for_what_shows_them() -> None:

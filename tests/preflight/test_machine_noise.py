@@ -19,8 +19,8 @@ def known(spec):
     return Known(Noise(0.01, 0.05), spec.candidates[0].server, spec.workload.describe(), spec.switch, 100.0, 9)
 
 
-def kept(path, *found):
-    for one in found:
+def kept(path, *result):
+    for one in result:
         machine_noise._keep(path, one)
 
 

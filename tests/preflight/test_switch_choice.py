@@ -53,10 +53,10 @@ def choose(monkeypatch):
 
 
 def test_dynamic_variables_that_set_leaves_as_a_start_does_share_a_life(choose):
-    found = choose()
-    assert found.changes.settings == {"low": {CAPACITY: 300}, "high": {CAPACITY: 3000}}
-    assert "SET GLOBAL in one server's life" in found.reason
-    assert found.seen["low"].real == {"innodb_flush_method": "data buffered"}, "what takes instruments was counted before"
+    result = choose()
+    assert result.changes.settings == {"low": {CAPACITY: 300}, "high": {CAPACITY: 3000}}
+    assert "SET GLOBAL in one server's life" in result.reason
+    assert result.inspected["low"].real == {"innodb_flush_method": "data buffered"}, "what takes instruments was counted before"
 
 
 @pytest.mark.parametrize(
@@ -70,23 +70,23 @@ def test_dynamic_variables_that_set_leaves_as_a_start_does_share_a_life(choose):
     ],
 )
 def test_where_set_does_not_give_what_a_start_gives_each_trial_starts_a_server(choose, comes_to, says):
-    found = choose(comes_to=comes_to)
-    assert found.changes is None
-    assert found.seen is SEEN
-    assert says in found.reason
+    result = choose(comes_to=comes_to)
+    assert result.changes is None
+    assert result.inspected is SEEN
+    assert says in result.reason
     with pytest.raises(UserError, match="--switch set cannot be") as raised:
         choose("set", comes_to=comes_to)
     assert says in raised.value.what
 
 
 def test_a_candidate_that_does_not_start_is_not_hidden_by_a_server_that_is_set(choose):
-    found = choose(seen={"low": SEEN["low"]}, comes_to=AssertionError("no server is asked"))
-    assert "no server could be started as high" in found.reason
+    result = choose(seen={"low": SEEN["low"]}, comes_to=AssertionError("no server is asked"))
+    assert "no server could be started as high" in result.reason
 
 
 def test_who_asks_for_restarts_gets_them_and_need_not_be_told(choose):
-    found = choose("restart", comes_to=AssertionError("no server is asked"))
-    assert (found.changes, found.reason) == (None, "")
+    result = choose("restart", comes_to=AssertionError("no server is asked"))
+    assert (result.changes, result.reason) == (None, "")
 
 
 @pytest.mark.parametrize(
@@ -118,4 +118,4 @@ def test_a_study_stores_what_it_was_planned_with():
 
 def test_an_attached_server_is_not_asked_for_a_way():
     with pytest.raises(UserError, match="--switch is for sandboxes"):
-        check_attached(question("set", attach=True), Path(), None, None, [], [], NOTHING)
+        check_attached(question("set", attach=True), Path(), None, None, NOTHING)

@@ -16,13 +16,13 @@ def following(correlation, seconds, seed, series=1):
 @pytest.mark.parametrize("correlation", [0, 0.5, 0.7, 0.9])
 def test_seconds_are_worth_their_number_over_the_autocorrelation_time(correlation):
     time = (1 + correlation) / (1 - correlation)
-    found = [effective_seconds(1000 + 50 * one) for one in following(correlation, 20_000, seed=1, series=4)]
-    assert np.mean(found) == pytest.approx(20_000 / time, rel=0.12)
+    result = [effective_seconds(1000 + 50 * one) for one in following(correlation, 20_000, seed=1, series=4)]
+    assert np.mean(result) == pytest.approx(20_000 / time, rel=0.12)
 
 
 def test_of_independent_seconds_nearly_each_one_counts():
-    found = [effective_seconds(1000 + 50 * one) for one in following(0, 60, seed=2, series=50)]
-    assert np.mean(found) > 0.75 * 60
+    result = [effective_seconds(1000 + 50 * one) for one in following(0, 60, seed=2, series=50)]
+    assert np.mean(result) > 0.75 * 60
 
 
 def test_a_sum_of_autocorrelations_ends_at_the_first_pair_that_is_not_positive():
@@ -61,6 +61,6 @@ def test_an_empty_series_is_worth_one_second():
 
 @given(st.lists(st.floats(0, 1e4), min_size=1, max_size=80), st.sampled_from([0.25, 8.0]))
 def test_seconds_are_worth_at_least_one_and_at_most_all_whatever_their_unit(series, unit):
-    found = effective_seconds(series)
-    assert 1 <= found <= len(series)
-    assert effective_seconds([unit * one for one in series]) == pytest.approx(found)
+    result = effective_seconds(series)
+    assert 1 <= result <= len(series)
+    assert effective_seconds([unit * one for one in series]) == pytest.approx(result)

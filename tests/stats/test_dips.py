@@ -14,10 +14,10 @@ def noise(seconds, *, cv=0.05, correlation=0.5, series=100, seed=1):
 def test_a_dip_of_a_period_is_found_with_its_place_and_depth(period, low, seconds):
     dipping = np.where(np.isin(np.arange(seconds) % period, low), 0.7, 1)
     for x in noise(seconds, series=10) * dipping:
-        found = find_dip(x)
-        assert (found.period, found.phases) == (period, low)
-        assert found.depth == pytest.approx(0.3, abs=0.06)
-        assert without(x, found).min() > 750
+        result = find_dip(x)
+        assert (result.period, result.phases) == (period, low)
+        assert result.depth == pytest.approx(0.3, abs=0.06)
+        assert without(x, result).min() > 750
 
 
 def test_lines_of_ten_seconds_are_folded_at_whole_lines():
@@ -40,12 +40,12 @@ def test_noise_has_dips_in_few_series(seconds, cv, correlation):
 
 def test_stalls_by_chance_are_no_dips():
     rng = np.random.default_rng(2)
-    found = 0
+    result = 0
     for x in noise(900, series=100):
         for begin in rng.integers(0, 895, 30):
             x[begin : begin + rng.integers(1, 5)] *= 0.1
-        found += find_dip(x) is not None
-    assert found <= 3
+        result += find_dip(x) is not None
+    assert result <= 3
 
 
 def test_where_there_is_too_little_or_nothing_there_is_no_dip():

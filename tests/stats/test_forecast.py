@@ -36,12 +36,12 @@ def test_a_difference_that_is_called_detectable_is_settled_four_times_out_of_fiv
     gap = math.log1p(detectable(sd, candidates, blocks, **TOLD))
     chosen = []
     for _ in range(50):
-        seen = [
+        observations = [
             Observation(block, name, math.exp((gap if name == "b" else 0) + rng.normal(scale=sd)))
             for block in range(blocks)
             for name in names
         ]
-        chosen.append(decide(seen, names, "a", rules, alpha=0.05).choice)
+        chosen.append(decide(observations, names, "a", rules, alpha=0.05).choice)
     assert 0.65 <= np.mean([choice == "b" for choice in chosen]) <= 0.93
 
 

@@ -20,27 +20,27 @@ def least(promised, studies):
 @pytest.mark.parametrize(("count", "outside"), [(6, 0), (8, 0), (9, 1), (12, 2), (20, 5), (50, 17)])
 def test_from_six_trials_on_the_interval_ends_at_the_order_statistics_of_the_sign_test(count, outside):
     values = np.random.default_rng(count).permutation(np.arange(1.0, count + 1)) ** 2
-    found = typical(values.tolist(), ALPHA)
-    assert (found.low, found.high) == ((outside + 1) ** 2, (count - outside) ** 2)
+    result = typical(values.tolist(), ALPHA)
+    assert (result.low, result.high) == ((outside + 1) ** 2, (count - outside) ** 2)
     # One value less on each side would miss the median too often: P(at most so many of n coins show heads).
     assert 2 * scipy.stats.binom.cdf(outside, count, 0.5) <= ALPHA < 2 * scipy.stats.binom.cdf(outside + 1, count, 0.5)
 
 
 @pytest.mark.parametrize("alpha", [0.2, 0.1, 0.01])
 def test_the_order_statistics_follow_the_error_that_is_allowed(alpha):
-    found = typical(list(range(1, 41)), alpha)
+    result = typical(list(range(1, 41)), alpha)
     cut = scipy.stats.binom.ppf(alpha / 2, 40, 0.5)  # the first count of heads that is not too rare
-    assert (found.low, found.high) == (cut + (scipy.stats.binom.cdf(cut, 40, 0.5) <= alpha / 2), 41 - found.low)
+    assert (result.low, result.high) == (cut + (scipy.stats.binom.cdf(cut, 40, 0.5) <= alpha / 2), 41 - result.low)
 
 
 @pytest.mark.parametrize("count", [2, 3, 5])
 def test_fewer_trials_have_students_interval_of_their_logarithms(count):
     logs = np.random.default_rng(count).normal(scale=0.3, size=count)
     logs -= np.median(logs) - logs.mean()  # so that the median lies within it
-    found = typical(np.exp(logs).tolist(), ALPHA)
+    result = typical(np.exp(logs).tolist(), ALPHA)
     expected = scipy.stats.t.interval(0.95, count - 1, logs.mean(), scipy.stats.sem(logs))
-    assert found.mean == pytest.approx(float(np.median(np.exp(logs))))
-    assert (math.log(found.low), math.log(found.high)) == (pytest.approx(expected[0]), pytest.approx(expected[1]))
+    assert result.mean == pytest.approx(float(np.median(np.exp(logs))))
+    assert (math.log(result.low), math.log(result.high)) == (pytest.approx(expected[0]), pytest.approx(expected[1]))
 
 
 def test_one_trial_has_no_interval_and_none_has_no_figure():
@@ -64,11 +64,11 @@ def test_the_typical_trial_lies_within_as_often_as_promised(count):
 
 @given(st.lists(st.just(0.0) | st.floats(1e-3, 1e3), min_size=1, max_size=30), st.sampled_from([0.25, 60.0]))
 def test_the_interval_holds_the_estimate_and_follows_the_unit(values, unit):
-    found, scaled = typical(values, ALPHA), typical([unit * value for value in values], ALPHA)
-    assert scaled.mean == pytest.approx(unit * found.mean)
-    if found.low is not None:
-        assert found.low <= found.mean <= found.high
-        assert scaled.high == pytest.approx(unit * found.high)
+    result, scaled = typical(values, ALPHA), typical([unit * value for value in values], ALPHA)
+    assert scaled.mean == pytest.approx(unit * result.mean)
+    if result.low is not None:
+        assert result.low <= result.mean <= result.high
+        assert scaled.high == pytest.approx(unit * result.high)
 
 
 LONG = 10.0
@@ -77,17 +77,17 @@ LONG = 10.0
 
 @pytest.mark.parametrize("count", [1, 4, 30])
 def test_stalls_of_one_length_have_the_exact_interval_of_a_poisson_count(count):
-    found = stall_seconds_per_1000([LONG] * count, 50_000, LONG, ALPHA)
+    result = stall_seconds_per_1000([LONG] * count, 50_000, LONG, ALPHA)
     low, high = scipy.stats.chi2.ppf(ALPHA / 2, 2 * count) / 2, scipy.stats.chi2.isf(ALPHA / 2, 2 * count + 2) / 2
     unit = 1000 * LONG / 50_000
-    assert found.mean == pytest.approx(unit * count)
-    assert (found.low, found.high) == (pytest.approx(unit * low), pytest.approx(unit * high))
+    assert result.mean == pytest.approx(unit * count)
+    assert (result.low, result.high) == (pytest.approx(unit * low), pytest.approx(unit * high))
 
 
 def test_where_no_stall_was_seen_the_rule_of_three_holds_for_the_longest_one():
-    found = stall_seconds_per_1000([], 6000, 0, 0.10)
-    assert (found.mean, found.low) == (0, 0)
-    assert found.high == pytest.approx(-math.log(0.05) * intervals._LONGEST_STALL / 6)
+    result = stall_seconds_per_1000([], 6000, 0, 0.10)
+    assert (result.mean, result.low) == (0, 0)
+    assert result.high == pytest.approx(-math.log(0.05) * intervals._LONGEST_STALL / 6)
     assert stall_seconds_per_1000([], 6000, 60, 0.10).high == pytest.approx(-math.log(0.05) * 60 / 6)
 
 
@@ -103,6 +103,6 @@ def test_stalls_that_come_as_they_like_lie_within_as_often_as_promised(an_hour, 
     truth, covered = 1000 * an_hour / 3600 * lengths.mean(), 0
     for _ in range(studies):
         stalls = rng.choice(lengths, size=rng.poisson(an_hour * seconds / 3600))
-        found = stall_seconds_per_1000(stalls.tolist(), seconds, float(lengths.max()), ALPHA)
-        covered += found.low <= truth <= found.high
+        result = stall_seconds_per_1000(stalls.tolist(), seconds, float(lengths.max()), ALPHA)
+        covered += result.low <= truth <= result.high
     assert covered >= least(0.95, studies)

@@ -15,14 +15,14 @@ def test_a_longer_trial_takes_away_what_varies_within_it_only():
 
 
 def test_what_varies_between_trials_is_what_their_own_errors_do_not_explain():
-    found = separate(0.05, [0.03, 0.03], seconds=100)
-    assert (found.between, found.second) == (pytest.approx(0.04), pytest.approx(0.3))
+    result = separate(0.05, [0.03, 0.03], seconds=100)
+    assert (result.between, result.second) == (pytest.approx(0.04), pytest.approx(0.3))
 
 
 def test_where_their_own_errors_explain_it_all_nothing_lies_between():
-    found = separate(0.02, [0.01, 0.05], seconds=16)
-    assert found.between == 0
-    assert found.second == pytest.approx(4 * math.sqrt((0.01**2 + 0.05**2) / 2))
+    result = separate(0.02, [0.01, 0.05], seconds=16)
+    assert result.between == 0
+    assert result.second == pytest.approx(4 * math.sqrt((0.01**2 + 0.05**2) / 2))
 
 
 @given(st.floats(0.001, 0.5), st.lists(st.floats(0.001, 0.5), min_size=1, max_size=9), st.floats(1, 1000))

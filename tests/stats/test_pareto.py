@@ -30,13 +30,13 @@ def test_one_alone_is_the_best_there_is():
 
 
 @given(figures)
-def test_nothing_on_the_front_is_beaten_and_all_else_is_by_something_on_it(found):
-    best = front(found)
-    assert bool(best) == bool(found)
+def test_nothing_on_the_front_is_beaten_and_all_else_is_by_something_on_it(result):
+    best = front(result)
+    assert bool(best) == bool(result)
 
     def beaten(name, other):
-        (speed, variation), (other_speed, other_variation) = found[name], found[other]
-        return other_speed >= speed and other_variation <= variation and found[name] != found[other]
+        (speed, variation), (other_speed, other_variation) = result[name], result[other]
+        return other_speed >= speed and other_variation <= variation and result[name] != result[other]
 
-    assert not any(beaten(name, other) for name in best for other in found)
-    assert all(any(beaten(name, other) for other in best) for name in found if name not in best)
+    assert not any(beaten(name, other) for name in best for other in result)
+    assert all(any(beaten(name, other) for other in best) for name in result if name not in best)

@@ -47,13 +47,13 @@ def of_two(gap, error, dof):
 @pytest.mark.parametrize("blocks", [2, 3, 6, 20])
 @pytest.mark.parametrize(("gap", "sd"), [(0.0, 0.02), (0.02, 0.02), (0.03, 0.01), (0.005, 0.003)])
 def test_of_two_candidates_the_draws_agree_with_the_exact_probabilities(blocks, gap, sd):
-    found = fit(trials(np.random.default_rng(blocks), {"a": 0.0, "b": gap}, blocks, sd), ["a", "b"])
-    seen = chances(found, W)
-    estimated = found.effects[1] - found.effects[0]
+    result = fit(trials(np.random.default_rng(blocks), {"a": 0.0, "b": gap}, blocks, sd), ["a", "b"])
+    observations = chances(result, W)
+    estimated = result.effects[1] - result.effects[0]
     better, worse = ("b", "a") if estimated > 0 else ("a", "b")
-    exact = of_two(abs(estimated), found.sd * math.sqrt(2 / blocks), found.dof)
-    assert (seen.near[better], seen.near[worse]) == pytest.approx(exact, abs=RANDOM_DRAWS)
-    assert seen.all_near == pytest.approx(sum(exact) - 1, abs=RANDOM_DRAWS)
+    exact = of_two(abs(estimated), result.sd * math.sqrt(2 / blocks), result.dof)
+    assert (observations.near[better], observations.near[worse]) == pytest.approx(exact, abs=RANDOM_DRAWS)
+    assert observations.all_near == pytest.approx(sum(exact) - 1, abs=RANDOM_DRAWS)
 
 
 @pytest.mark.parametrize(("count", "blocks", "sd"), [(2, 4, 0.02), (4, 3, 0.01)])
@@ -74,9 +74,9 @@ def test_what_is_said_to_be_probable_comes_true_about_as_often(count, blocks, sd
 
 
 def test_what_is_far_behind_is_out_and_the_far_better_one_is_sure():
-    found = chances(fit(trials(np.random.default_rng(5), {"a": 0, "b": 0.2, "c": 0.199}, 4, 0.001), "abc"), W)
-    assert found.near == {"a": 0, "b": pytest.approx(1, abs=0.02), "c": pytest.approx(1, abs=0.02)}
-    assert found.all_near == 0
+    result = chances(fit(trials(np.random.default_rng(5), {"a": 0, "b": 0.2, "c": 0.199}, 4, 0.001), "abc"), W)
+    assert result.near == {"a": 0, "b": pytest.approx(1, abs=0.02), "c": pytest.approx(1, abs=0.02)}
+    assert result.all_near == 0
 
 
 def test_equal_candidates_of_quiet_trials_are_all_near():
@@ -84,16 +84,16 @@ def test_equal_candidates_of_quiet_trials_are_all_near():
 
 
 def test_more_trials_that_say_the_same_make_surer():
-    found = fit(trials(np.random.default_rng(7), {"a": 0, "b": 0.02}, 4, 0.02), "ab")
-    leader = max(chances(found, W).near.values())
-    later = [max(chances(found, W, more=more).near.values()) for more in (2, 8, 48)]
+    result = fit(trials(np.random.default_rng(7), {"a": 0, "b": 0.02}, 4, 0.02), "ab")
+    leader = max(chances(result, W).near.values())
+    later = [max(chances(result, W, more=more).near.values()) for more in (2, 8, 48)]
     assert leader < later[0] < later[1] <= later[2] == pytest.approx(1, abs=0.01)
-    assert chances(found, W, more=1.0) == chances(found, W)
+    assert chances(result, W, more=1.0) == chances(result, W)
 
 
 def test_a_wider_band_lets_more_be_near():
-    found = fit(trials(np.random.default_rng(8), {"a": 0, "b": 0.02, "c": 0.05}, 4, 0.02), "abc")
-    narrow, wide = chances(found, 0.005), chances(found, 0.03)
+    result = fit(trials(np.random.default_rng(8), {"a": 0, "b": 0.02, "c": 0.05}, 4, 0.02), "abc")
+    narrow, wide = chances(result, 0.005), chances(result, 0.03)
     assert all(wide.near[name] >= narrow.near[name] for name in "abc")
     assert wide.all_near > narrow.all_near
 
@@ -102,11 +102,11 @@ def test_an_erratic_candidate_is_less_surely_behind_than_a_steady_one():
     """The erratic one's own trials say how little is known of it, where one noise for all would not."""
     rng, names = np.random.default_rng(9), "abcde"
     steady = [Observation(b, n, math.exp(rng.normal(scale=0.004))) for b in range(14) for n in "abcd"]
-    seen = [*steady, *(Observation(b, "e", math.exp(-0.04 + rng.normal(scale=0.1))) for b in range(14))]
-    found = fit(seen, names)
-    assert found.uneven != found.covariance
-    pooled = replace(found, uneven=found.covariance)
-    assert chances(found, W).near["e"] > chances(pooled, W).near["e"]
+    observations = [*steady, *(Observation(b, "e", math.exp(-0.04 + rng.normal(scale=0.1))) for b in range(14))]
+    result = fit(observations, names)
+    assert result.uneven != result.covariance
+    pooled = replace(result, uneven=result.covariance)
+    assert chances(result, W).near["e"] > chances(pooled, W).near["e"]
 
 
 def test_nothing_is_probable_without_repeats():
@@ -119,17 +119,17 @@ def test_nothing_is_probable_without_repeats():
 def test_names_order_unit_and_drift_change_no_chance_at_all(count, seed, data):
     names = "abcde"[:count]
     rng = np.random.default_rng(seed)
-    seen = trials(rng, {name: 0.01 * index for index, name in enumerate(names)}, 4, 0.02)
-    seen = [one for one in seen if rng.random() > 0.1]
-    found = fit(seen, names)
-    if found is None or found.dof == 0:
+    observations = trials(rng, {name: 0.01 * index for index, name in enumerate(names)}, 4, 0.02)
+    observations = [one for one in observations if rng.random() > 0.1]
+    result = fit(observations, names)
+    if result is None or result.dof == 0:
         return
     new = dict(zip(names, data.draw(st.permutations("pqrst")), strict=False))
     moved = [
         Observation(("then", one.stratum), new[one.candidate], one.value * 60 * 1.3**one.stratum)
-        for one in data.draw(st.permutations(seen))
+        for one in data.draw(st.permutations(observations))
     ]
     again = chances(fit(moved, data.draw(st.permutations([new[name] for name in names]))), W)
-    plain = chances(found, W)
+    plain = chances(result, W)
     assert again.near == {new[name]: chance for name, chance in plain.near.items()}
     assert again.all_near == plain.all_near

@@ -35,9 +35,9 @@ def test_two_candidates_have_students_quantile(dof, alpha):
 @given(st.integers(2, 64), st.integers(1, 5000), st.floats(-9, -0.4))
 def test_it_lies_between_that_of_one_difference_and_bonferronis_for_all(candidates, dof, power):
     alpha = 10**power
-    found = tukey_quantile(candidates, dof, alpha)
+    result = tukey_quantile(candidates, dof, alpha)
     pairs = candidates * (candidates - 1) / 2
-    assert 0.9 * t_quantile(dof, alpha) <= found <= 1.1 * t_quantile(dof, alpha / pairs)
+    assert 0.9 * t_quantile(dof, alpha) <= result <= 1.1 * t_quantile(dof, alpha / pairs)
 
 
 @pytest.mark.parametrize("dof", [1, 63, 4000])

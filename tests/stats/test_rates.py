@@ -34,18 +34,18 @@ def trials(rng, levels, *, sd=0.01, drift=0.03, last=1.0, blocks=BLOCKS):
     """
     names = names_of(len(levels))
     slope, phase = rng.normal(scale=drift), rng.uniform(0, 6)
-    seen, position = [], 0
+    observations, position = [], 0
     for block in range(blocks):
         for index in rng.permutation(len(levels)):
             hour = position / (blocks * len(levels))
             level = math.log(levels[index]) + slope * hour + drift * math.sin(phase + 6 * hour)
             noise = rng.normal(scale=sd * (last if index == len(levels) - 1 else 1.0))
-            seen.append(Observation(block, names[index], math.exp(level + noise)))
+            observations.append(Observation(block, names[index], math.exp(level + noise)))
             position += 1
-    return seen
+    return observations
 
 
-def looks(seen, budgets=(BLOCKS,)):
+def looks(observations, budgets=(BLOCKS,)):
     """Yield what is seen and allowed at every look, as in a study that nothing ends before its budget does.
 
     A budget holds so many blocks; each further one extends it to so many in all.
@@ -55,17 +55,17 @@ def looks(seen, budgets=(BLOCKS,)):
         for blocks in range(max(FIRST_LOOK, at + 1), end + 1):
             alpha = allowance(spent, ALPHA, at / end, blocks / end)
             spent, at = spent + alpha, blocks
-            yield [one for one in seen if one.stratum < blocks], alpha
+            yield [one for one in observations if one.stratum < blocks], alpha
 
 
-def some_interval_misses(seen, truth, budgets=(BLOCKS,)):
+def some_interval_misses(observations, truth, budgets=(BLOCKS,)):
     """Tell whether at any look the interval of any two candidates misses the truth, as every false claim takes."""
     names = names_of(len(truth))
-    for so_far, alpha in looks(seen, budgets):
-        found = fit(so_far, names)
+    for so_far, alpha in looks(observations, budgets):
+        result = fit(so_far, names)
         for a in range(len(names)):
             for b in range(a):
-                ratio = found.ratio(names[a], names[b], alpha)
+                ratio = result.ratio(names[a], names[b], alpha)
                 if not ratio.low <= truth[a] / truth[b] <= ratio.high:
                     return True
     return False
@@ -89,8 +89,8 @@ def test_ending_a_budget_and_extending_it_raise_no_more_false_claims_than_promis
 def test_looking_after_each_block_without_an_allowance_would_break_the_promise():
     rng, studies = np.random.default_rng(7), 100
 
-    def alarms(seen):
-        ratios = (fit(so_far, names_of(2)).ratio("c0", "c1", ALPHA) for so_far, _ in looks(seen))
+    def alarms(observations):
+        ratios = (fit(so_far, names_of(2)).ratio("c0", "c1", ALPHA) for so_far, _ in looks(observations))
         return any(not ratio.low <= 1 <= ratio.high for ratio in ratios)
 
     assert sum(alarms(trials(rng, [100.0] * 2)) for _ in range(studies)) > at_most(ALPHA, studies)
@@ -99,10 +99,10 @@ def test_looking_after_each_block_without_an_allowance_would_break_the_promise()
 def test_one_candidate_three_times_noisier_raises_no_more_false_claims_against_the_baseline_than_promised():
     rng, studies, names = np.random.default_rng(8), 100, names_of(7)
 
-    def claims(seen):
-        for so_far, alpha in looks(seen):
-            found = fit(so_far, names)
-            yield from (found.ratio(name, "c0", alpha) for name in names[1:])
+    def claims(observations):
+        for so_far, alpha in looks(observations):
+            result = fit(so_far, names)
+            yield from (result.ratio(name, "c0", alpha) for name in names[1:])
 
     told = sum(any(not r.low <= 1 <= r.high for r in claims(trials(rng, [100.0] * 7, last=3))) for _ in range(studies))
     assert told <= at_most(ALPHA, studies)
@@ -112,17 +112,17 @@ def test_one_candidate_three_times_noisier_raises_no_more_false_claims_against_t
 def test_ten_percent_is_found_nearly_always(count):
     rng, studies = np.random.default_rng(10 + count), 30
     truth = [100.0] * (count - 1) + [110.0]
-    found = [decide(trials(rng, truth, blocks=6), names_of(count), "c0", RULES, alpha=0.01) for _ in range(studies)]
-    assert sum(one.outcome is Outcome.WINNER and one.winners == (f"c{count - 1}",) for one in found) >= studies - 1
+    result = [decide(trials(rng, truth, blocks=6), names_of(count), "c0", RULES, alpha=0.01) for _ in range(studies)]
+    assert sum(one.outcome is Outcome.WINNER and one.winners == (f"c{count - 1}",) for one in result) >= studies - 1
 
 
 def test_what_lies_beyond_the_band_is_rarely_called_equal():
     rng, studies = np.random.default_rng(20), 60
     rules = replace(RULES, worthwhile=0.02)
 
-    def called_equal(seen):
-        found = (decide(so_far, names_of(2), "c0", rules, alpha=alpha) for so_far, alpha in looks(seen, (8,)))
-        return next((one.outcome for one in found if one.choice), None) is Outcome.NO_WORTHWHILE_DIFFERENCE
+    def called_equal(observations):
+        result = (decide(so_far, names_of(2), "c0", rules, alpha=alpha) for so_far, alpha in looks(observations, (8,)))
+        return next((one.outcome for one in result if one.choice), None) is Outcome.NO_WORTHWHILE_DIFFERENCE
 
     assert sum(called_equal(trials(rng, [100.0, 102.3], blocks=8)) for _ in range(studies)) <= at_most(ALPHA, studies)
 
@@ -137,8 +137,8 @@ def test_correlated_seconds_raise_no_false_alarm_because_the_trial_is_the_unit()
     alarms, naive = 0, 0
     for _ in range(studies):
         series = {(block, name): seconds() for block in range(6) for name in names_of(2)}
-        found = fit([Observation(block, name, window(tps).typical) for (block, name), tps in series.items()], names_of(2))
-        ratio = found.ratio("c0", "c1", ALPHA)
+        result = fit([Observation(block, name, window(tps).typical) for (block, name), tps in series.items()], names_of(2))
+        ratio = result.ratio("c0", "c1", ALPHA)
         alarms += not ratio.low <= 1 <= ratio.high
         pooled = [np.concatenate([tps for (_, name), tps in series.items() if name == one]) for one in names_of(2)]
         naive += scipy.stats.ttest_ind(*pooled).pvalue < ALPHA
@@ -163,16 +163,16 @@ def measured(request):
     """Studies of six blocks of seven candidates on a machine, each with the machine, which knows the truth."""
     rng, machine_of = np.random.default_rng(70), MACHINES[request.param]
     true = dict(zip(names_of(7), worlds.LEVELS["graded"](0.03), strict=True))
-    found = []
+    result = []
     for _ in range(16):
         machine = machine_of.begin(rng)
-        seen = [
+        observations = [
             worlds.observe(rng, machine, block, int(index), true[f"c{index}"])
             for block in range(6)
             for index in rng.permutation(7)
         ]
-        found.append((machine, seen, true))
-    return found
+        result.append((machine, observations, true))
+    return result
 
 
 def covered(estimates):
@@ -182,17 +182,17 @@ def covered(estimates):
 
 def test_ratios_to_the_baseline_are_covered(measured):
     pairs = []
-    for _, seen, true in measured:
-        for so_far, alpha in looks(by_mean(seen), (6,)):
-            found = fit(so_far, list(true))
-            pairs += [(found.ratio(name, "c0", alpha), math.exp(true[name] - true["c0"])) for name in names_of(7)[1:]]
+    for _, observations, true in measured:
+        for so_far, alpha in looks(by_mean(observations), (6,)):
+            result = fit(so_far, list(true))
+            pairs += [(result.ratio(name, "c0", alpha), math.exp(true[name] - true["c0"])) for name in names_of(7)[1:]]
     assert covered(pairs) >= 0.97  # they hold together, so each one alone more often
 
 
 def test_levels_are_covered(measured):
     pairs = []
-    for machine, seen, true in measured:
-        for name, level in levels(by_mean(seen), list(true), ALPHA).items():
+    for machine, observations, true in measured:
+        for name, level in levels(by_mean(observations), list(true), ALPHA).items():
             cost = truth(machine, name).cost
             pairs.append((level, 1000 * math.exp(true[name] + cost + float(np.mean(machine.drifts[name])))))
     assert covered(pairs) >= 0.96
@@ -216,9 +216,9 @@ def truth(machine, name):
 
 def test_a_gain_that_is_confirmed_afresh_is_covered_though_its_candidate_was_picked(measured):
     rng, missed, counted = np.random.default_rng(71), 0, 0
-    for machine, seen, true in measured:
-        found = fit([one for one in by_mean(seen) if one.stratum < 3], list(true))
-        chosen = max(range(1, 7), key=lambda index: found.effects[index])
+    for machine, observations, true in measured:
+        result = fit([one for one in by_mean(observations) if one.stratum < 3], list(true))
+        chosen = max(range(1, 7), key=lambda index: result.effects[index])
         for _ in range(3):
             levels_of = list(true.values())
             one, miss = studies_of.confirm(rng, machine, levels_of, levels_of, chosen)
@@ -247,6 +247,6 @@ def test_the_published_grid_errs_on_the_same_machine(monkeypatch):
 def test_drift_does_not_change_the_verdict():
     truth = [100.0, 104.0, 100.0]
     still, drifting = (trials(np.random.default_rng(50), truth, sd=0.005, drift=drift) for drift in (0.0, 0.05))
-    verdicts = [decide(seen, names_of(3), "c0", RULES, alpha=ALPHA) for seen in (still, drifting)]
+    verdicts = [decide(observations, names_of(3), "c0", RULES, alpha=ALPHA) for observations in (still, drifting)]
     assert verdicts[0].winners == verdicts[1].winners == ("c1",)
     assert CandidateState.OPEN not in {*verdicts[0].states.values(), *verdicts[1].states.values()}

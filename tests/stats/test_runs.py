@@ -73,7 +73,7 @@ def test_cells_with_a_run_of_each_are_no_repeats_of_each_other():
 
 def test_more_cells_make_no_interval_narrower():
     one = observed((0, A, 100.0, 101.0, 99.0), (0, B, 110.0, 111.0, 109.0))
-    many = [Observation(cell, seen.candidate, seen.value) for cell in range(8) for seen in one]
+    many = [Observation(cell, runs.candidate, runs.value) for cell in range(8) for runs in one]
     single, all_cells = (compare(runs, [A, B]).ratio(B, A, 0.05) for runs in (one, many))
     assert (all_cells.low, all_cells.high) == pytest.approx((single.low, single.high))
 
@@ -119,7 +119,7 @@ def test_ratios_that_do_not_depend_on_cells_are_called_so_as_rarely_as_promised(
 
 def test_a_cell_is_judged_by_its_own_noise():
     quiet, noisy = cells_of(0.1, sd=0.001), cells_of(0.1, sd=0.1, seed=5)
-    both = quiet + [Observation(1, seen.candidate, seen.value) for seen in noisy]
+    both = quiet + [Observation(1, runs.candidate, runs.value) for runs in noisy]
     comparison = compare(both, [A, B])
     assert comparison.repeated_cells() == (0, 1)
     first, second = (comparison.cell_ratio(cell, B, A, 0.05) for cell in (0, 1))
@@ -138,10 +138,10 @@ def test_a_candidate_that_was_not_repeated_leaves_the_others_their_intervals():
     assert comparison.repeated == (A, B)
     assert comparison.ratio(B, A, 0.05).low is not None
     assert comparison.ratio(C, A, 0.05).low is None
-    found = judged(observed((0, A, 100.0, 101.0, 100.5), (0, B, 120.0, 121.0, 120.5), (0, C, 150.0)), (A, B, C))
-    assert found.outcome is Outcome.UNRESOLVED
-    assert found.states == {A: CandidateState.LOSES, B: CandidateState.OPEN, C: CandidateState.OPEN}
-    assert found.leader == C
+    result = judged(observed((0, A, 100.0, 101.0, 100.5), (0, B, 120.0, 121.0, 120.5), (0, C, 150.0)), (A, B, C))
+    assert result.outcome is Outcome.UNRESOLVED
+    assert result.states == {A: CandidateState.LOSES, B: CandidateState.OPEN, C: CandidateState.OPEN}
+    assert result.leader == C
 
 
 def test_small_figures_of_runs():

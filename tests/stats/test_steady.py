@@ -95,16 +95,16 @@ def test_a_wave_in_seconds_that_follow_each_other_is_found_too():
 
 @pytest.mark.parametrize("shape", [1 - 0.3 * np.exp(-TWO / 8), np.where(TWO < 30, 0.7, 1)], ids=["ramp", "step"])
 def test_a_warm_up_within_the_window_is_left_out(shape):
-    found = [examine(one) for one in windows(shape)]
-    assert share(found, lambda one: one.steady) >= 0.85
-    bias = [abs(shape[one.begin :].mean() - 1) for one in found if one.steady]
+    result = [examine(one) for one in windows(shape)]
+    assert share(result, lambda one: one.steady) >= 0.85
+    bias = [abs(shape[one.begin :].mean() - 1) for one in result if one.steady]
     assert np.percentile(bias, 90) < 0.01 < abs(shape.mean() - 1)
 
 
 def test_what_climbs_all_the_time_never_settled():
-    found = [examine(one) for one in windows(0.6 + 0.4 * TWO / 120)]
-    assert share(found, lambda one: one.settled) <= 0.1
-    assert share(found, lambda one: one.steady) == 0
+    result = [examine(one) for one in windows(0.6 + 0.4 * TWO / 120)]
+    assert share(result, lambda one: one.settled) <= 0.1
+    assert share(result, lambda one: one.steady) == 0
 
 
 def test_stalls_are_no_change_of_level():
@@ -156,9 +156,9 @@ def test_mser5_leaves_a_short_or_constant_series_alone():
 @given(st.integers(1, 200), st.sampled_from([20, 60, 100]), st.floats(0.01, 1000))
 def test_the_unit_does_not_matter(seed, seconds, unit):
     (series,) = windows(wave(np.arange(seconds), 40, 0.05), series=1, seed=seed)
-    found, scaled = examine(series), examine(unit * series)
-    assert (scaled.course, scaled.begin, scaled.at, scaled.settled) == (found.course, found.begin, found.at, found.settled)
-    assert scaled.change == pytest.approx(found.change)
+    result, scaled = examine(series), examine(unit * series)
+    assert (scaled.course, scaled.begin, scaled.at, scaled.settled) == (result.course, result.begin, result.at, result.settled)
+    assert scaled.change == pytest.approx(result.change)
 
 
 @pytest.mark.parametrize("seconds", [60, 300, 3000])
@@ -171,25 +171,25 @@ def test_a_run_whose_last_third_is_dead_collapsed(seconds):
 
 def test_a_collapse_says_from_which_level_to_which_one_and_when():
     (x,) = windows(np.where(np.arange(5000) < 3000, 1.04, 0.37), series=1, cv=0.1)
-    found = examine_run(x)
-    assert (found.course, found.at, found.begin) == (Course.COLLAPSE, 3000, 0)
-    assert found.levels == pytest.approx((1040, 370), rel=0.02)
-    assert found.change == pytest.approx(370 / 1040 - 1, abs=0.02)
+    result = examine_run(x)
+    assert (result.course, result.at, result.begin) == (Course.COLLAPSE, 3000, 0)
+    assert result.levels == pytest.approx((1040, 370), rel=0.02)
+    assert result.change == pytest.approx(370 / 1040 - 1, abs=0.02)
 
 
 def test_a_collapse_after_a_warm_up_begins_where_that_ends():
     t = np.arange(300)
     for x in windows(np.select([t < 60, t < 200], [0.1, 1], 0.3), series=20):
-        found = examine(x)
-        assert (found.course, found.begin, found.at) == (Course.COLLAPSE, 60, 200)
-        assert found.change == pytest.approx(-0.7, abs=0.05)
+        result = examine(x)
+        assert (result.course, result.begin, result.at) == (Course.COLLAPSE, 60, 200)
+        assert result.change == pytest.approx(-0.7, abs=0.05)
 
 
 @pytest.mark.parametrize("seconds", [1, 8, 60, 3000])
 def test_a_run_that_did_nothing_is_dead(seconds):
-    found = examine([0.0] * seconds)
-    assert found.course is Course.DEAD
-    assert not found.steady
+    result = examine([0.0] * seconds)
+    assert result.course is Course.DEAD
+    assert not result.steady
 
 
 def test_a_server_that_begins_to_work_late_did_not_settle():

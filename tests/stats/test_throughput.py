@@ -13,13 +13,13 @@ RULES = Rules(worthwhile=0.01, confidence=0.95)
 def study(typical, stalls, *, blocks=8, noise=0.003, seed=1, chance=0.0):
     """Trials of candidates by typical speed, and the share of it that stalls take: always, or in some trials by chance."""
     rng = np.random.default_rng(seed)
-    found = []
+    result = []
     for block in range(blocks):
         for name, speed in typical.items():
             level = speed * np.exp(rng.normal(scale=noise))
             cost = stalls.get(name, 0.0) if rng.random() >= chance else 0.0
-            found.append(TrialSpeed(block, name, level * (1 - cost), level))
-    return found
+            result.append(TrialSpeed(block, name, level * (1 - cost), level))
+    return result
 
 
 def judged(trials, names="abc", **options):
@@ -27,18 +27,18 @@ def judged(trials, names="abc", **options):
 
 
 def test_without_stalls_the_typical_speed_is_the_throughput():
-    found = judged(study({"a": 1000, "b": 1100, "c": 1010}, {}))
-    assert (found.outcome, found.winners, found.decided_by) == (Outcome.WINNER, ("b",), DecidedBy.TYPICAL_SPEED)
-    assert found.ratios["b"].mean == pytest.approx(found.typical_ratios["b"].mean)
+    result = judged(study({"a": 1000, "b": 1100, "c": 1010}, {}))
+    assert (result.outcome, result.winners, result.decided_by) == (Outcome.WINNER, ("b",), DecidedBy.TYPICAL_SPEED)
+    assert result.ratios["b"].mean == pytest.approx(result.typical_ratios["b"].mean)
 
 
 def test_a_candidate_that_is_dead_for_a_third_of_its_time_does_not_beat_a_slower_one_that_runs():
-    found = judged(study({"a": 800, "b": 1000}, {"b": 1 / 3}), "ab")
-    assert (found.outcome, found.winners) == (Outcome.WINNER, ("a",))
-    assert found.decided_by is DecidedBy.THROUGHPUT
-    assert found.stalls_differ
-    assert found.ratios["b"].mean == pytest.approx(667 / 800, rel=0.01)
-    assert found.typical_ratios["b"].low > 1
+    result = judged(study({"a": 800, "b": 1000}, {"b": 1 / 3}), "ab")
+    assert (result.outcome, result.winners) == (Outcome.WINNER, ("a",))
+    assert result.decided_by is DecidedBy.THROUGHPUT
+    assert result.stalls_differ
+    assert result.ratios["b"].mean == pytest.approx(667 / 800, rel=0.01)
+    assert result.typical_ratios["b"].low > 1
 
 
 def test_stalls_that_come_to_all_candidates_alike_do_not_hide_a_difference():
@@ -50,19 +50,19 @@ def test_stalls_that_come_to_all_candidates_alike_do_not_hide_a_difference():
         for level in [speed * np.exp(rng.normal(scale=0.004))]
         for cost in [rng.choice([0.0, 0.06])]
     ]
-    found = judged(trials)
-    assert (found.winners, found.decided_by) == (("b",), DecidedBy.TYPICAL_SPEED)
-    assert found.ratios["b"].low < 1 < found.typical_ratios["b"].low, "the plain mean alone does not show it yet"
+    result = judged(trials)
+    assert (result.winners, result.decided_by) == (("b",), DecidedBy.TYPICAL_SPEED)
+    assert result.ratios["b"].low < 1 < result.typical_ratios["b"].low, "the plain mean alone does not show it yet"
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_a_choice_other_than_the_baseline_has_the_higher_plain_mean(seed):
-    found = judged(study({"a": 1000, "b": 1030, "c": 1000}, {"b": 0.08, "a": 0.02}, seed=seed, noise=0.01, chance=0.5))
-    if found.choice not in (None, "a"):
-        assert found.ratios[found.choice].mean > 1
-    for name, state in found.states.items():
-        if state is CandidateState.LOSES and found.choice is not None:
-            assert found.ratios[name].mean < found.ratios[found.choice].mean
+    result = judged(study({"a": 1000, "b": 1030, "c": 1000}, {"b": 0.08, "a": 0.02}, seed=seed, noise=0.01, chance=0.5))
+    if result.choice not in (None, "a"):
+        assert result.ratios[result.choice].mean > 1
+    for name, state in result.states.items():
+        if state is CandidateState.LOSES and result.choice is not None:
+            assert result.ratios[name].mean < result.ratios[result.choice].mean
 
 
 def test_a_safe_choice_needs_three_trials_of_every_candidate_in_the_race():

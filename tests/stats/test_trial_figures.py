@@ -40,9 +40,9 @@ def test_a_level_that_was_measured_for_longer_weighs_no_more():
 
 
 def test_a_trial_that_did_nothing_at_one_number_of_threads_did_nothing():
-    found = figures([*seconds(1, 0), *seconds(64, 10_000)])
-    assert value(found, DecidedBy.THROUGHPUT) == 0
-    assert value(found, DecidedBy.LATENCY) == 0
+    result = figures([*seconds(1, 0), *seconds(64, 10_000)])
+    assert value(result, DecidedBy.THROUGHPUT) == 0
+    assert value(result, DecidedBy.LATENCY) == 0
 
 
 def test_every_measured_second_counts_also_those_before_a_level_settled():
@@ -54,15 +54,15 @@ def test_every_measured_second_counts_also_those_before_a_level_settled():
         for threads, series in ((1, warm), (64, cold))
         for n, tps in enumerate(series)
     ]
-    found = figures(kept)
-    assert found.seconds == found.window.seconds == 180
-    assert found.window.mean == pytest.approx((fmean(warm) * fmean(cold)) ** 0.5)
+    result = figures(kept)
+    assert result.seconds == result.window.seconds == 180
+    assert result.window.mean == pytest.approx((fmean(warm) * fmean(cold)) ** 0.5)
 
 
 def test_what_the_host_lost_is_left_out_of_its_level():
-    found = figures([*seconds(1, 100), *seconds(64, 10_000), *seconds(64, 10, gap=0.9)])
-    assert value(found, DecidedBy.THROUGHPUT) == pytest.approx(1000, rel=0.01)
-    assert found.lost == 10
+    result = figures([*seconds(1, 100), *seconds(64, 10_000), *seconds(64, 10, gap=0.9)])
+    assert value(result, DecidedBy.THROUGHPUT) == pytest.approx(1000, rel=0.01)
+    assert result.lost == 10
 
 
 def test_at_a_rate_latency_shows_where_seconds_have_settled():

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dialin.model.why import Usl
-from dialin.stats.usl import fit, throughput
+from dialin.stats.usl import fit
+from fixtures.example_evidence import throughput_by_law
 
 THREADS = (1, 2, 4, 8, 16, 32, 64)
 
@@ -25,37 +26,39 @@ def law(rate: float, contention: float, coherency: float) -> Usl:
 )
 def test_points_of_a_law_give_that_law(rate: float, contention: float, coherency: float) -> None:
     truth = law(rate, contention, coherency)
-    found = fit({n: throughput(truth, n) for n in THREADS})
-    assert found is not None
-    assert found.rate == pytest.approx(rate, rel=1e-6)
-    assert found.contention == pytest.approx(contention, abs=1e-6)
-    assert found.coherency == pytest.approx(coherency, abs=1e-6)
-    assert found.relative_error < 1e-6
+    result = fit({n: throughput_by_law(truth, n) for n in THREADS})
+    assert result is not None
+    assert result.rate == pytest.approx(rate, rel=1e-6)
+    assert result.contention == pytest.approx(contention, abs=1e-6)
+    assert result.coherency == pytest.approx(coherency, abs=1e-6)
+    assert result.relative_error < 1e-6
 
 
 def test_the_peak_is_where_the_curve_turns() -> None:
     truth = law(1000, 0.05, 0.002)
-    found = fit({n: throughput(truth, n) for n in THREADS})
-    assert found is not None
-    assert found.peak == pytest.approx((0.95 / 0.002) ** 0.5)
-    assert throughput(truth, found.peak) > max(throughput(truth, found.peak - 1), throughput(truth, found.peak + 1))
+    result = fit({n: throughput_by_law(truth, n) for n in THREADS})
+    assert result is not None
+    assert result.peak == pytest.approx((0.95 / 0.002) ** 0.5)
+    assert throughput_by_law(truth, result.peak) > max(
+        throughput_by_law(truth, result.peak - 1), throughput_by_law(truth, result.peak + 1)
+    )
 
 
 def test_noise_of_two_percent_leaves_the_law_recognisable() -> None:
     rng = random.Random(5)
     truth = law(1000, 0.05, 0.001)
-    found = fit({n: throughput(truth, n) * (1 + rng.gauss(0, 0.02)) for n in THREADS})
-    assert found is not None
-    assert found.contention == pytest.approx(0.05, abs=0.02)
-    assert found.coherency == pytest.approx(0.001, abs=0.0005)
-    assert 0.001 < found.relative_error < 0.04
+    result = fit({n: throughput_by_law(truth, n) * (1 + rng.gauss(0, 0.02)) for n in THREADS})
+    assert result is not None
+    assert result.contention == pytest.approx(0.05, abs=0.02)
+    assert result.coherency == pytest.approx(0.001, abs=0.0005)
+    assert 0.001 < result.relative_error < 0.04
 
 
 def test_throughput_that_rises_more_than_threads_do_gets_no_negative_price() -> None:
-    found = fit({1: 100, 2: 230, 4: 480, 8: 990})
-    assert found is not None
-    assert found.contention == found.coherency == 0.0
-    assert found.peak is None
+    result = fit({1: 100, 2: 230, 4: 480, 8: 990})
+    assert result is not None
+    assert result.contention == result.coherency == 0.0
+    assert result.peak is None
 
 
 @pytest.mark.parametrize(

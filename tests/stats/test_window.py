@@ -11,18 +11,18 @@ rates = st.lists(st.floats(min_value=0.001, max_value=1e6), min_size=1, max_size
 
 
 def test_a_quiet_window_is_its_mean():
-    found = window([98.0, 100.0, 102.0])
-    assert (found.seconds, found.mean, found.median, found.worst, found.stalls) == (3, 100.0, 100.0, 98.0, 0)
-    assert found.typical == 100.0
-    assert found.cv == pytest.approx(0.02)
+    result = window([98.0, 100.0, 102.0])
+    assert (result.seconds, result.mean, result.median, result.worst, result.stalls) == (3, 100.0, 100.0, 98.0, 0)
+    assert result.typical == 100.0
+    assert result.cv == pytest.approx(0.02)
 
 
 def test_stalls_count_apart_and_barely_move_the_location():
-    found = window([100.0] * 18 + [0.0, 49.0])
-    assert found.stalls == 2
-    assert found.worst == 0.0
-    assert found.mean == pytest.approx(92.45)
-    assert found.typical == pytest.approx((1800 + 2 * 60) / 20)
+    result = window([100.0] * 18 + [0.0, 49.0])
+    assert result.stalls == 2
+    assert result.worst == 0.0
+    assert result.mean == pytest.approx(92.45)
+    assert result.typical == pytest.approx((1800 + 2 * 60) / 20)
 
 
 def test_a_second_at_half_the_median_is_slow_but_not_stalled():
@@ -30,13 +30,13 @@ def test_a_second_at_half_the_median_is_slow_but_not_stalled():
 
 
 def test_one_second_has_no_variation():
-    found = window([42.0])
-    assert (found.mean, found.typical, found.median, found.cv, found.worst) == (42.0, 42.0, 42.0, 0.0, 42.0)
+    result = window([42.0])
+    assert (result.mean, result.typical, result.median, result.cv, result.worst) == (42.0, 42.0, 42.0, 0.0, 42.0)
 
 
 def test_a_server_that_stood_still_stalled_every_second():
-    found = window([0.0] * 5)
-    assert (found.mean, found.typical, found.cv, found.stalls) == (0.0, 0.0, 0.0, 5)
+    result = window([0.0] * 5)
+    assert (result.mean, result.typical, result.cv, result.stalls) == (0.0, 0.0, 0.0, 5)
 
 
 def test_seconds_of_nothing_are_stalls_even_when_they_are_most():
@@ -44,9 +44,9 @@ def test_seconds_of_nothing_are_stalls_even_when_they_are_most():
 
 
 def test_stalls_are_told_apart_by_their_lengths():
-    found = window([0.0, 0.0, 100.0, 100.0, 40.0, 100.0, 100.0, 100.0, 100.0, 100.0, 10.0, 0.0, 49.9])
-    assert found.stall_lengths == (2, 1, 3)
-    assert found.stalls == 6
+    result = window([0.0, 0.0, 100.0, 100.0, 40.0, 100.0, 100.0, 100.0, 100.0, 100.0, 10.0, 0.0, 49.9])
+    assert result.stall_lengths == (2, 1, 3)
+    assert result.stalls == 6
 
 
 def test_a_server_that_stood_still_stalled_once_and_a_quiet_one_never():
@@ -62,39 +62,39 @@ def test_what_is_no_series_of_rates_is_refused(tps):
 
 @given(rates)
 def test_figures_agree_with_the_standard_library(tps):
-    found = window(tps)
-    assert found.mean == pytest.approx(statistics.fmean(tps))
-    assert found.median == pytest.approx(statistics.median(tps))
+    result = window(tps)
+    assert result.mean == pytest.approx(statistics.fmean(tps))
+    assert result.median == pytest.approx(statistics.median(tps))
     if len(tps) > 1:
-        assert found.cv == pytest.approx(statistics.stdev(tps) / statistics.fmean(tps), abs=1e-6)
+        assert result.cv == pytest.approx(statistics.stdev(tps) / statistics.fmean(tps), abs=1e-6)
 
 
 @given(st.lists(st.sampled_from([0.0, 20.0, 90.0, 100.0, 110.0]), min_size=1, max_size=60))
 def test_the_lengths_of_stalls_add_up_to_the_seconds_stalled(tps):
-    found, high = window(tps), sorted(tps)[int(0.9 * (len(tps) - 1))]
-    assert sum(found.stall_lengths) == found.stalls == sum(x < 0.5 * found.median or x < 0.1 * high or x == 0 for x in tps)
-    assert len(found.stall_lengths) <= (len(tps) + 1) / 2
+    result, high = window(tps), sorted(tps)[int(0.9 * (len(tps) - 1))]
+    assert sum(result.stall_lengths) == result.stalls == sum(x < 0.5 * result.median or x < 0.1 * high or x == 0 for x in tps)
+    assert len(result.stall_lengths) <= (len(tps) + 1) / 2
 
 
 @given(rates, st.floats(min_value=0.01, max_value=100.0))
 def test_figures_follow_the_unit(tps, factor):
-    found, scaled = window(tps), window([second * factor for second in tps])
-    assert scaled.typical == pytest.approx(found.typical * factor)
-    assert scaled.cv == pytest.approx(found.cv, abs=1e-6)
-    assert found.typical >= found.mean * (1 - 1e-12)
+    result, scaled = window(tps), window([second * factor for second in tps])
+    assert scaled.typical == pytest.approx(result.typical * factor)
+    assert scaled.cv == pytest.approx(result.cv, abs=1e-6)
+    assert result.typical >= result.mean * (1 - 1e-12)
 
 
 @pytest.mark.parametrize("dead", [0.0, 3.0])
 @pytest.mark.parametrize("share", [0.2, 1 / 3, 0.6, 0.85])
 def test_a_dead_stretch_is_one_stall_however_long(dead, share):
     length = round(300 * share)
-    found = window([1000.0] * (300 - length) + [dead] * length)
-    assert found.stall_lengths == (length,)
+    result = window([1000.0] * (300 - length) + [dead] * length)
+    assert result.stall_lengths == (length,)
 
 
 def test_a_dead_stretch_is_not_lifted():
-    found = window([1000.0] * 200 + [0.0] * 100)
-    assert found.typical == found.mean == pytest.approx(2000 / 3)
+    result = window([1000.0] * 200 + [0.0] * 100)
+    assert result.typical == result.mean == pytest.approx(2000 / 3)
 
 
 def test_one_fast_second_makes_no_stalls_of_the_others():

@@ -56,25 +56,25 @@ def test_a_study_on_a_medium_that_nobody_can_write_to_is_read(directory):
 def test_a_running_study_is_read_beside_its_writer_with_its_newest_second(directory):
     with Store.open(directory) as writer:
         writer.say(5.0, "while it is read")
-        found = read_only.read(directory, lambda store: store.read())
+        result = read_only.read(directory, lambda store: store.read())
         writer.say(6.0, "and after")
-    assert found.log[-1].text == "while it is read"
+    assert result.log[-1].text == "while it is read"
 
 
 def test_a_study_that_begins_to_run_while_it_is_read_is_read_again(directory):
-    found = []
+    result = []
 
     with ExitStack() as running:
 
         def ask(store):
-            if not found:
+            if not result:
                 writer = running.enter_context(Store.open(directory))
                 writer.say(5.0, "resumed")
-            found.append(store.read().log[-1].text)
-            return found[-1]
+            result.append(store.read().log[-1].text)
+            return result[-1]
 
         assert read_only.read(directory, ask) == "resumed"
-    assert len(found) == 2
+    assert len(result) == 2
 
 
 def test_nothing_can_be_written_by_who_reads(directory):

@@ -135,17 +135,17 @@ TIMES = st.lists(st.integers(0, 10**13), min_size=1, max_size=300)
 @given(TIMES)
 def test_figures_are_those_of_numpy(times):
     ordered = np.sort(np.array(times, dtype=np.uint64))
-    found = waits_file._row(LOCKS, ALL, ordered)
-    for share, own in ((50, found.p50), (90, found.p90), (99, found.p99), (99.9, found.p999)):
+    result = waits_file._row(LOCKS, ALL, ordered)
+    for share, own in ((50, result.p50), (90, result.p90), (99, result.p99), (99.9, result.p999)):
         assert own == np.percentile(ordered, share, method="inverted_cdf")
-    assert (found.count, found.most, found.total) == (len(times), max(times), sum(times))
-    assert found.mean == pytest.approx(np.mean(times))
+    assert (result.count, result.most, result.total) == (len(times), max(times), sum(times))
+    assert result.mean == pytest.approx(np.mean(times))
     longest = max(1, len(times) // 100)
     if sum(times):
-        assert found.worst_share == pytest.approx(sum(sorted(times)[-longest:]) / sum(times))
-        assert found.ten_share == pytest.approx(sum(sorted(times)[-10:]) / sum(times))
-    assert sum(found.histogram) == len(times)
-    for power, count in enumerate(found.histogram):
+        assert result.worst_share == pytest.approx(sum(sorted(times)[-longest:]) / sum(times))
+        assert result.ten_share == pytest.approx(sum(sorted(times)[-10:]) / sum(times))
+    assert sum(result.histogram) == len(times)
+    for power, count in enumerate(result.histogram):
         low, high = (0 if power == 0 else 1000 * 2**power), 1000 * 2 ** (power + 1)
         assert count == sum(low <= time < high for time in times)
 
@@ -188,10 +188,10 @@ def test_a_few_long_waits_among_many_are_seen_in_the_worst_share(tmp_path):
     waits = (
         [(LOCKS, "shared_lock", 100_000)] * 9900 + [(LOCKS, "shared_lock", 10**10)] * 90 + [(LOCKS, "shared_lock", 10**12)] * 10
     )
-    found = row(summarise(parquet(tmp_path, waits)))
-    assert found.p99 < found.mean
-    assert found.worst_share == pytest.approx((90 * 10**10 + 10**13) / found.total)
-    assert found.ten_share == pytest.approx(10**13 / found.total)
+    result = row(summarise(parquet(tmp_path, waits)))
+    assert result.p99 < result.mean
+    assert result.worst_share == pytest.approx((90 * 10**10 + 10**13) / result.total)
+    assert result.ten_share == pytest.approx(10**13 / result.total)
 
 
 def test_hundreds_of_instruments_and_a_wait_of_an_hour_are_told_apart_at_a_few_picoseconds(tmp_path):
@@ -207,5 +207,5 @@ def test_a_wait_that_ended_before_it_began_by_the_servers_timer_took_no_time(tmp
     path = tmp_path / "t.parquet"
     rows = [(1, 1, LOCKS, "shared_lock", 10, 2**64 - 2_000), (1, 2, LOCKS, "shared_lock", 20, 3_000)]
     assert write(path, [file_of(tmp_path, "a", rows)]) == (2, 2, 1)
-    found = row(summarise(path))
-    assert (found.count, found.most, found.total) == (2, 3_000, 3_000)
+    result = row(summarise(path))
+    assert (result.count, result.most, result.total) == (2, 3_000, 3_000)

@@ -26,13 +26,13 @@ def test_strings_of_mysql_that_are_enumerations_have_choices(mysql):
 
 
 def test_mysql_8_is_inferred_from_ranges_and_values(recorded):
-    found = catalogue.read(recorded("mysql-9.7.4", hidden=["variables_metadata"]), "mysql@8.0.33").variables
-    assert found["innodb_buffer_pool_instances"] == Variable("innodb_buffer_pool_instances", Kind.INTEGER, 0, 64, default="1")
-    assert found["innodb_max_dirty_pages_pct"].kind is Kind.NUMERIC
-    assert found["skip_name_resolve"].kind is Kind.BOOLEAN
-    assert found["innodb_flush_method"].kind is Kind.ENUMERATION
-    assert found["event_scheduler"].kind is Kind.UNKNOWN, "it reads ON, and takes DISABLED too"
-    assert found["transaction_isolation"].kind is Kind.UNKNOWN
+    result = catalogue.read(recorded("mysql-9.7.4", hidden=["variables_metadata"]), "mysql@8.0.33").variables
+    assert result["innodb_buffer_pool_instances"] == Variable("innodb_buffer_pool_instances", Kind.INTEGER, 0, 64, default="1")
+    assert result["innodb_max_dirty_pages_pct"].kind is Kind.NUMERIC
+    assert result["skip_name_resolve"].kind is Kind.BOOLEAN
+    assert result["innodb_flush_method"].kind is Kind.ENUMERATION
+    assert result["event_scheduler"].kind is Kind.UNKNOWN, "it reads ON, and takes DISABLED too"
+    assert result["transaction_isolation"].kind is Kind.UNKNOWN
 
 
 def test_mariadb_tells_all(mariadb):
@@ -71,12 +71,12 @@ def test_what_can_be_set_again_is_dynamic(mysql):
         return errors.get(name, 1238)
 
     told = Catalogue("x", {**mysql.variables, "gone": Variable("gone", Kind.UNKNOWN, default="1")})
-    found = catalogue.with_dynamic(told, set_again).variables
-    assert found["innodb_buffer_pool_instances"].dynamic is False
-    assert found["sql_mode"].dynamic is True
-    assert found["innodb_io_capacity"].dynamic is True, "another error is about the value"
-    assert found["gone"].dynamic is None
-    assert found["timestamp"].dynamic is None, "a session's own variable is not asked about"
+    result = catalogue.with_dynamic(told, set_again).variables
+    assert result["innodb_buffer_pool_instances"].dynamic is False
+    assert result["sql_mode"].dynamic is True
+    assert result["innodb_io_capacity"].dynamic is True, "another error is about the value"
+    assert result["gone"].dynamic is None
+    assert result["timestamp"].dynamic is None, "a session's own variable is not asked about"
     assert "timestamp" not in asked
 
 
@@ -86,8 +86,8 @@ def test_what_mariadbs_table_told_is_not_tried(mariadb):
 
 def test_old_servers_tell_names_and_defaults_only(recorded):
     asked = recorded("mysql-9.7.4", hidden=["variables_metadata", "variables_info"])
-    found = catalogue.read(asked, "mysql@5.6.24").variables
-    assert found["innodb_buffer_pool_size"] == Variable("innodb_buffer_pool_size", Kind.UNKNOWN, default="134217728")
+    result = catalogue.read(asked, "mysql@5.6.24").variables
+    assert result["innodb_buffer_pool_size"] == Variable("innodb_buffer_pool_size", Kind.UNKNOWN, default="134217728")
     assert len(asked.asked) == 2
 
 

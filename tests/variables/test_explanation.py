@@ -15,10 +15,10 @@ def built(build, *variables):
 
 
 def lines(name, *catalogues):
-    found = {}
+    result = {}
     for line in explanation.explain(name, catalogues).lines:
-        found.setdefault(line.label, []).extend(line.text.split("\n"))
-    return found
+        result.setdefault(line.label, []).extend(line.text.split("\n"))
+    return result
 
 
 BUFFER = number("read_buffer_size", 8192, 2147479552, 131072, block=4096)
@@ -107,8 +107,8 @@ def instances(build, *more):
 
 
 def told_of(build):
-    found = lines("innodb_buffer_pool_instances", instances(build))
-    return " ".join(text for label in ("Beware", "Moves with", "Moves") for text in found.get(label, []))
+    result = lines("innodb_buffer_pool_instances", instances(build))
+    return " ".join(text for label in ("Beware", "Moves with", "Moves") for text in result.get(label, []))
 
 
 def test_rules_about_other_builds_are_not_told():

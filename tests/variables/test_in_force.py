@@ -182,18 +182,18 @@ def test_what_is_reported_and_is_not_so_is_said_with_both():
 def test_candidates_with_the_same_real_objects_are_one():
     reported = {"1": instance(1), "8": instance(2, innodb_buffer_pool_instances="8")}
     one_pool = {"innodb_buffer_pool_instances": "1", "innodb_flush_method": "data buffered"}
-    both = in_force.believed(reported, {"1": one_pool, "8": one_pool})
+    both = in_force.effective_values(reported, {"1": one_pool, "8": one_pool})
     assert in_force.same_in_force(both, ["innodb_buffer_pool_instances"]) == [frozenset({"1", "8"})]
-    half = in_force.believed(reported, {"1": one_pool})
+    half = in_force.effective_values(reported, {"1": one_pool})
     assert in_force.same_in_force(half, ["innodb_buffer_pool_instances"]) == [], "one that was not counted is not compared so"
 
 
 def test_a_real_object_that_differs_is_a_confound_though_the_variables_agree():
     reported = {"a": {"innodb_flush_method": "O_DIRECT"}, "b": {"innodb_flush_method": "O_DIRECT"}}
     files = {"a": {"innodb_flush_method": "data O_DIRECT"}, "b": {"innodb_flush_method": "data buffered"}}
-    (note,) = in_force.confounds(in_force.believed(reported, files), [], "a")
+    (note,) = in_force.confounds(in_force.effective_values(reported, files), [], "a")
     assert note.data["variable"].startswith("innodb_flush_method")
-    assert in_force.confounds(in_force.believed(reported, files), ["innodb_flush_method"], "a") == []
+    assert in_force.confounds(in_force.effective_values(reported, files), ["innodb_flush_method"], "a") == []
 
 
 @pytest.mark.parametrize(
@@ -209,13 +209,13 @@ def test_how_a_kind_of_files_is_open_is_no_confound_of_a_variable_that_decides_i
     """As MariaDB opens its log, which innodb_flush_log_at_trx_commit = 2 has it buffer."""
     reported = {"a": {"innodb_log_file_buffering": "OFF"}, "b": {"innodb_log_file_buffering": "ON"}}
     real = {name: {"innodb_flush_method": f"data O_DIRECT, redo {how}"} for name, how in (("a", "O_DIRECT"), ("b", "buffered"))}
-    found = in_force.confounds(in_force.believed(reported, real), [asked], "a")
-    assert {note.data["variable"] for note in found} == told
+    result = in_force.confounds(in_force.effective_values(reported, real), [asked], "a")
+    assert {note.data["variable"] for note in result} == told
 
 
 def test_what_was_seen_of_one_candidate_s_files_alone_is_not_compared():
     real = {"a": {"innodb_flush_method": "data O_DIRECT, redo O_DIRECT"}, "b": {"innodb_flush_method": "data O_DIRECT"}}
-    assert in_force.confounds(in_force.believed({"a": {}, "b": {}}, real), [], "a") == []
+    assert in_force.confounds(in_force.effective_values({"a": {}, "b": {}}, real), [], "a") == []
 
 
 def test_a_sandboxs_own_places_and_identity_are_no_confounds():

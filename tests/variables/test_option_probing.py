@@ -201,9 +201,9 @@ def bounds(variable):
     ],
 )
 def test_range_and_block_come_of_asking_too_little_too_much_and_all_ones(option, expected):
-    found = Server(some_number=option).probed()["some_number"]
-    assert found.kind is Kind.INTEGER
-    assert bounds(found) == expected
+    result = Server(some_number=option).probed()["some_number"]
+    assert result.kind is Kind.INTEGER
+    assert bounds(result) == expected
 
 
 @given(
@@ -217,9 +217,9 @@ def test_any_range_is_found_and_no_block_is_invented(low, width, power, signed):
     low -= low % block
     high = (low + width) - (low + width) % block
     option = Number(low, max(high, low + block), block, signed=signed, default=low + block)
-    found = Server(some_number=option).probed()["some_number"]
-    assert (found.minimum, found.maximum) == (option.low, option.high)
-    assert found.block in (None, block if block > 1 else None)
+    result = Server(some_number=option).probed()["some_number"]
+    assert (result.minimum, result.maximum) == (option.low, option.high)
+    assert result.block in (None, block if block > 1 else None)
 
 
 def test_the_largest_number_of_all_is_not_asked_of_what_has_a_limit():
@@ -257,9 +257,9 @@ def test_variables_that_move_one_another_are_asked_apart():
 def test_an_option_that_a_server_does_not_survive_leaves_the_others_told():
     names = [f"number_{index}" for index in range(20)]
     server = Server(deadly=["number_7"], **{name: Number(3, 99, default=3) for name in names})
-    found = server.probed()
-    assert [bounds(found[name])[:2] for name in names if name != "number_7"] == [(3, 99)] * 19
-    assert bounds(found["number_7"]) == (None, None, None)
+    result = server.probed()
+    assert [bounds(result[name])[:2] for name in names if name != "number_7"] == [(3, 99)] * 19
+    assert bounds(result["number_7"]) == (None, None, None)
 
 
 def test_one_refused_option_of_innodb_does_not_pass_for_the_defaults_of_the_others():
@@ -278,13 +278,13 @@ def test_enumerations_and_sets_tell_their_words_by_number():
         init_connect=Text(),
         default_storage_engine=Text("InnoDB"),
     )
-    found = server.probed()
-    assert (found["binlog_format"].kind, found["binlog_format"].choices) == (Kind.ENUMERATION, ("MIXED", "STATEMENT", "ROW"))
-    assert (found["log_output"].kind, found["log_output"].choices) == (Kind.SET, ("NONE", "FILE", "TABLE"))
-    assert found["myisam_recover_options"].kind is Kind.SET
-    assert found["myisam_recover_options"].choices == ("OFF", "DEFAULT", "BACKUP", "FORCE", "QUICK")
-    assert found["default_storage_engine"].kind is Kind.STRING
-    assert found["init_connect"].kind is Kind.STRING
+    result = server.probed()
+    assert (result["binlog_format"].kind, result["binlog_format"].choices) == (Kind.ENUMERATION, ("MIXED", "STATEMENT", "ROW"))
+    assert (result["log_output"].kind, result["log_output"].choices) == (Kind.SET, ("NONE", "FILE", "TABLE"))
+    assert result["myisam_recover_options"].kind is Kind.SET
+    assert result["myisam_recover_options"].choices == ("OFF", "DEFAULT", "BACKUP", "FORCE", "QUICK")
+    assert result["default_storage_engine"].kind is Kind.STRING
+    assert result["init_connect"].kind is Kind.STRING
 
 
 def test_words_that_stand_for_several_are_told_by_their_own_name():
@@ -293,31 +293,31 @@ def test_words_that_stand_for_several_are_told_by_their_own_name():
             printed, limit = super().take(value)
             return printed.replace("ANSI", "PIPES_AS_CONCAT,ANSI_QUOTES,ANSI") if printed == "ANSI" else printed, limit
 
-    found = Server(sql_mode=Modes(("PIPES_AS_CONCAT", "ANSI_QUOTES", ",", "NOT_USED_9", "ANSI"))).probed()["sql_mode"]
-    assert found.choices == ("PIPES_AS_CONCAT", "ANSI_QUOTES", "ANSI")
+    result = Server(sql_mode=Modes(("PIPES_AS_CONCAT", "ANSI_QUOTES", ",", "NOT_USED_9", "ANSI"))).probed()["sql_mode"]
+    assert result.choices == ("PIPES_AS_CONCAT", "ANSI_QUOTES", "ANSI")
 
 
 def test_a_list_of_switches_is_a_set():
-    found = Server(optimizer_switch=Text("index_merge=on,mrr=off")).probed()["optimizer_switch"]
-    assert (found.kind, found.choices) == (Kind.SET, ("index_merge", "mrr"))
+    result = Server(optimizer_switch=Text("index_merge=on,mrr=off")).probed()["optimizer_switch"]
+    assert (result.kind, result.choices) == (Kind.SET, ("index_merge", "mrr"))
 
 
 def test_switches_are_booleans_and_names_of_files_are_text():
     server = Server(slow_query_log=Text("OFF", takes=""), log_bin=Text("OFF", takes="[=name]"), datadir=Text("/var/lib/mysql/"))
-    found = server.probed()
-    assert found["slow_query_log"].kind is Kind.BOOLEAN
-    assert found["log_bin"].kind is Kind.UNKNOWN, "before 8.0 it takes the name of a file"
-    assert found["datadir"].kind is Kind.STRING
+    result = server.probed()
+    assert result["slow_query_log"].kind is Kind.BOOLEAN
+    assert result["log_bin"].kind is Kind.UNKNOWN, "before 8.0 it takes the name of a file"
+    assert result["datadir"].kind is Kind.STRING
 
 
 def test_what_is_no_option_cannot_be_given_at_the_start():
     server = Server(read_only=Text("OFF", takes=""), name_resolve=Text("OFF", takes=""), default_time_zone=Text("SYSTEM"))
     told = {name: Variable(name, Kind.UNKNOWN, default="OFF") for name in ("hostname", "skip_name_resolve", "time_zone")}
-    found = server.probed(**told)
-    assert not found["hostname"].at_start
-    assert found["read_only"].at_start
-    assert found["skip_name_resolve"].at_start
-    assert found["time_zone"].at_start
+    result = server.probed(**told)
+    assert not result["hostname"].at_start
+    assert result["read_only"].at_start
+    assert result["skip_name_resolve"].at_start
+    assert result["time_zone"].at_start
 
 
 class Lost:
@@ -349,18 +349,18 @@ LIMITED = Number(-1, 1048576, signed=True, default=0)
 def test_words_of_which_an_answer_is_missing_are_not_told(option, value):
     server = Server(some_words=option, read_buffer_size=Number(8192, 2147479552, 4096, default=131072))
     assert server.probed()["some_words"].choices == FORMATS
-    found = option_probing.completed(server.catalogue(), Lost(server, "some_words", value))
-    assert not found.complete
-    assert found.variables["some_words"].choices == ()
-    assert bounds(found.variables["read_buffer_size"]) == (8192, 2147479552, 4096), "what was answered is told"
+    result = option_probing.completed(server.catalogue(), Lost(server, "some_words", value))
+    assert not result.complete
+    assert result.variables["some_words"].choices == ()
+    assert bounds(result.variables["read_buffer_size"]) == (8192, 2147479552, 4096), "what was answered is told"
 
 
 @pytest.mark.parametrize("value", [0, -1, -(2**63), 2**63 - 1])
 def test_a_range_of_which_an_answer_is_missing_is_not_told(value):
     server = Server(some_number=LIMITED)
-    found = option_probing.completed(server.catalogue(), Lost(server, "some_number", value))
-    assert not found.complete
-    assert bounds(found.variables["some_number"]) == (None, None, None)
+    result = option_probing.completed(server.catalogue(), Lost(server, "some_number", value))
+    assert not result.complete
+    assert bounds(result.variables["some_number"]) == (None, None, None)
 
 
 def test_what_was_refused_or_killed_the_server_is_an_answer():
@@ -371,9 +371,9 @@ def test_what_was_refused_or_killed_the_server_is_an_answer():
 @pytest.mark.parametrize("answered", [True, False])
 def test_a_help_mode_that_never_answered_is_asked_again_and_one_that_crashed_is_not(answered):
     catalogue = Server(some_number=LIMITED).catalogue()
-    found = option_probing.completed(catalogue, lambda asked: Reply(complete=False, answered=answered))
-    assert found.complete is answered
-    assert found.variables == catalogue.variables
+    result = option_probing.completed(catalogue, lambda asked: Reply(complete=False, answered=answered))
+    assert result.complete is answered
+    assert result.variables == catalogue.variables
 
 
 def test_text_that_a_number_is_a_word_of_is_no_set_that_refuses_its_own_default():
@@ -392,8 +392,8 @@ def test_text_that_a_number_is_a_word_of_is_no_set_that_refuses_its_own_default(
     for option in (First(("zlib", "snappy")), Algorithms("zlib,zstd,uncompressed")):
         server = Server(protocol_compression_algorithms=option)
         told = Variable("protocol_compression_algorithms", Kind.SET, default="zlib,zstd,uncompressed")
-        found = server.probed(protocol_compression_algorithms=told)["protocol_compression_algorithms"]
-        assert found.choices == ()
+        result = server.probed(protocol_compression_algorithms=told)["protocol_compression_algorithms"]
+        assert result.choices == ()
 
 
 def test_a_help_mode_that_crashes_tells_nothing_and_harms_nothing():

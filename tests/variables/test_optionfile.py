@@ -28,11 +28,11 @@ def refusal(read, text):
 
 
 def test_the_servers_groups_are_read_and_a_clients_are_not(read):
-    found = read(
+    result = read(
         "[client]\nport=1\n[mysql]\nprompt=\\u@\\h\nno-auto-rehash\n"
         "[mysqld]\nsync_binlog=0\n[mysqldump]\nquick\n[server]\nmax-connections = 99\n[mariadb]\nkey_buffer_size=1M\n"
     )
-    assert found == optionfile.OptionFile({"sync_binlog": 0, "max_connections": 99, "key_buffer_size": "1M"})
+    assert result == optionfile.OptionFile({"sync_binlog": 0, "max_connections": 99, "key_buffer_size": "1M"})
 
 
 def test_a_group_of_a_version_is_not_read(read):
@@ -103,22 +103,22 @@ def test_options_without_a_value_mean_what_they_mean_to_a_server(read, line, set
 
 def test_a_binary_log_named_off_is_on_and_that_is_said(read):
     """9.7.4 and 10.11.19 write OFF.000001."""
-    found = read("[mysqld]\nlog_bin=OFF\n")
-    assert found.setting == {"log_bin": "ON"}
-    assert "line 2: this switches the binary log on" in found.notes[0]
+    result = read("[mysqld]\nlog_bin=OFF\n")
+    assert result.setting == {"log_bin": "ON"}
+    assert "line 2: this switches the binary log on" in result.notes[0]
 
 
 def test_a_production_file_is_taken_without_its_places_roles_and_clusters(read):
-    found = read(
+    result = read(
         "[mysqld]\nuser=mysql\ndatadir=/var/lib/mysql\nsocket=/run/x.sock\npid-file=/run/x.pid\nport=3306\nbind-address=*\n"
         "log-error=/var/log/e\nslow_query_log_file=/var/log/s\ntmpdir=/t\nserver-id=7\nsuper_read_only=ON\nskip-slave-start\n"
         "innodb_log_group_home_dir=/redo\ninnodb_data_file_path=/raw/ibdata1:1G\nloose-group_replication_start_on_boot=ON\n"
         "wsrep_cluster_address=gcomm://a,b\nplugin-load-add=x.so\nreplicate-do-db=a\nskip-external-locking\nskip-ssl\n"
         "symbolic-links=0\nssl-ca=/x\nmysqlx=0\ninnodb_buffer_pool_size=1G\n"
     )
-    assert found.setting == {"innodb_buffer_pool_size": "1G"}
-    assert len(found.ignored) == 23
-    assert {"datadir", "group_replication_start_on_boot", "ssl", "innodb_data_file_path"} <= set(found.ignored)
+    assert result.setting == {"innodb_buffer_pool_size": "1G"}
+    assert len(result.ignored) == 23
+    assert {"datadir", "group_replication_start_on_boot", "ssl", "innodb_data_file_path"} <= set(result.ignored)
 
 
 def test_included_files_and_directories_are_read_in_their_place(tmp_path):
@@ -129,8 +129,8 @@ def test_included_files_and_directories_are_read_in_their_place(tmp_path):
     (directory / "c.cnf.bak").write_text("broken")
     (tmp_path / "one.cnf").write_text("[mysqld]\nback_log=5\n")
     (tmp_path / "my.cnf").write_text(f"!include one.cnf\n[mysqld]\nback_log=1\n!includedir {directory}\nflush=0\n")
-    found = optionfile.read(tmp_path / "my.cnf").setting
-    assert found == {"back_log": 1, "sync_binlog": 2, "flush": 0}
+    result = optionfile.read(tmp_path / "my.cnf").setting
+    assert result == {"back_log": 1, "sync_binlog": 2, "flush": 0}
 
 
 def test_a_file_that_includes_itself_is_refused(tmp_path):

@@ -1,7 +1,7 @@
 import pytest
 
 from dialin.model.build import Flavour
-from dialin.variables import memory, owned, rules
+from dialin.variables import behaviour, memory, owned, rules
 from dialin.variables.aliases import one_name
 from dialin.variables.behaviour import Span
 
@@ -81,25 +81,29 @@ def test_every_durability_rule_names_its_source():
 
 
 def test_every_rule_names_its_source():
-    followed = [behaviour for rule in rules.FOLLOWS.values() for behaviour in rule.behaviours]
-    assert all(told.source and told.text and not told.text.endswith(".") for told in followed)
-    assert all(rule.behaviours for rule in rules.FOLLOWS.values())
+    followed = [one for rule in behaviour.FOLLOWS.values() for one in rule.behaviours]
+    assert all(one.source and one.text and not one.text.endswith(".") for one in followed)
+    assert all(rule.behaviours for rule in behaviour.FOLLOWS.values())
     assert all(rule.source and rule.text and not rule.text.endswith(".") for rule in memory.MEMORY.values())
     assert all(rule.source and rule.reason for rule in rules.INERT.values())
-    assert all(trap.source and trap.text and not trap.text.endswith(".") for traps in rules.TRAPS.values() for trap in traps)
-    assert rules.inert_source("performance_schema_digests_size")
-    assert rules.inert_source("innodb_page_cleaners") == ""
+    assert all(
+        trap.source and trap.text and not trap.text.endswith(".") for traps in behaviour.TRAPS.values() for trap in traps
+    )
+    sized = rules.inert_rule("performance_schema_digests_size")
+    assert sized is not None
+    assert sized.source
+    assert rules.inert_rule("innodb_page_cleaners") is None
 
 
 def test_what_moves_together_is_related_both_ways():
-    assert "innodb_io_capacity_max" in rules.related("innodb_io_capacity")
-    assert "table_open_cache" in rules.related("open_files_limit")
-    assert all(name in rules.related(other) for name in rules.FOLLOWS for other in rules.related(name))
-    assert rules.related("sort_buffer_size") == frozenset()
+    assert "innodb_io_capacity_max" in behaviour.related("innodb_io_capacity")
+    assert "table_open_cache" in behaviour.related("open_files_limit")
+    assert all(name in behaviour.related(other) for name in behaviour.FOLLOWS for other in behaviour.related(name))
+    assert behaviour.related("sort_buffer_size") == frozenset()
 
 
 def test_the_least_of_dirty_pages_moves_with_the_most():
-    assert rules.related("innodb_max_dirty_pages_pct") == {"innodb_max_dirty_pages_pct_lwm"}
+    assert behaviour.related("innodb_max_dirty_pages_pct") == {"innodb_max_dirty_pages_pct_lwm"}
 
 
 def test_what_commits_wait_for_is_not_inert():
@@ -123,7 +127,7 @@ def test_what_commits_wait_for_is_not_inert():
     ],
 )
 def test_values_that_a_build_dies_of_are_known(build, name, value, dies):
-    assert (rules.kills(build, name, value) is not None) is dies
+    assert (behaviour.kills(build, name, value) is not None) is dies
 
 
 @pytest.mark.parametrize(
@@ -131,7 +135,7 @@ def test_values_that_a_build_dies_of_are_known(build, name, value, dies):
     [("mariadb@10.4.9", False), ("mariadb@10.5.1", True), ("mariadb@11.4.5", True), ("mysql@10.11.5", False)],
 )
 def test_what_is_about_some_builds_is_about_no_others(build, meant):
-    assert rules.WITHOUT_EFFECT["innodb_buffer_pool_instances"].is_of(build) is meant
+    assert behaviour.WITHOUT_EFFECT["innodb_buffer_pool_instances"].is_of(build) is meant
 
 
 @pytest.mark.parametrize(
@@ -173,7 +177,7 @@ def test_only_what_decides_the_data_belongs_to_a_datasets_key():
 
 
 def test_memory_is_the_pool_the_shared_buffers_and_one_buffer_a_thread():
-    needed = rules.memory_needed(
+    needed = memory.memory_needed(
         {
             "innodb_buffer_pool_size": "10G",
             "key_buffer_size": "8388608",
@@ -191,21 +195,21 @@ def test_memory_is_the_pool_the_shared_buffers_and_one_buffer_a_thread():
 
 def test_a_query_cache_that_is_off_takes_nothing():
     values = {"query_cache_size": "64M", "query_cache_type": "OFF"}
-    assert "query cache" not in rules.memory_needed(values, 1)
-    assert rules.memory_needed({**values, "query_cache_type": "ON"}, 1)["query cache"] == 64 * 2**20
+    assert "query cache" not in memory.memory_needed(values, 1)
+    assert memory.memory_needed({**values, "query_cache_type": "ON"}, 1)["query cache"] == 64 * 2**20
 
 
 def test_what_an_estimate_counts_is_what_the_table_says():
     """What is taken once counts once, what a statement needs once for each thread, what is merely used not at all."""
-    none = rules.memory_needed({}, 4)
+    none = memory.memory_needed({}, 4)
     for name, rule in memory.MEMORY.items():
-        more = sum(rules.memory_needed({name: 2**20}, 4).values()) - sum(none.values())
+        more = sum(memory.memory_needed({name: 2**20}, 4).values()) - sum(none.values())
         factor = {memory.Allotted.ONCE: 1, memory.Allotted.NEED: 4, memory.Allotted.CONNECTION: 4}.get(rule.allotted, 0)
         assert more == pytest.approx(factor * 2**20, rel=0.03), name
 
 
 def test_the_performance_schema_is_counted_where_it_is_on():
-    on, off = (rules.memory_needed({"performance_schema": value}, 1)["server itself"] for value in ("ON", "OFF"))
+    on, off = (memory.memory_needed({"performance_schema": value}, 1)["server itself"] for value in ("ON", "OFF"))
     assert on > off > 0
 
 
@@ -217,7 +221,7 @@ def test_estimates_stay_below_what_idle_servers_took():
         "key_buffer_size": "8M",
         "performance_schema": "ON",
     }
-    assert sum(rules.memory_needed(mysql, 1).values()) < 540 * 2**20
+    assert sum(memory.memory_needed(mysql, 1).values()) < 540 * 2**20
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Was the load driver the limit, or something else on the machine? Then the study measured that, not the server."""
+"""Whether the load driver, or another program on the machine, limited a study."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ SATURATED = 0.9
 """Share of the CPUs it may use above which a driver is called saturated."""
 
 FOREIGN = 0.1
-"""Share of all CPUs above which other programs are said to have disturbed a study."""
+"""Share of all CPUs above which other programs disturb a study."""
 
 FULL = 0.95
 """Share of all CPUs above which the machine is called full."""
 
 
 def other_load(trials: Sequence[Trial]) -> list[Note]:
-    """Return a warning where programs that are none of the study's took part of the machine while it was measured."""
+    """Return a warning where other programs used the machine during the study."""
     shares = [
         max(0.0, c.machine_busy - c.driver_cpu - c.server_cpu) / c.seconds / c.cpus
         for c in (trial.costs for trial in trials)
@@ -38,10 +38,10 @@ def other_load(trials: Sequence[Trial]) -> list[Note]:
 
 
 def client_limits(spec: StudySpec, trials: Sequence[Trial]) -> list[Note]:
-    """Return what the driver's CPU time says of the study.
+    """Return a note where the load driver limited the study, or shared a full machine with the server.
 
-    The driver was the limit where it used up the CPUs it was given. Where client and server share a full machine, what the
-    driver burns the server lacks: then its share is said, and called the limit where the driver took more than the server.
+    The driver was the limit where it used up the CPUs it was given. On a full machine that client and server share, it was the
+    limit where it took more CPU than the server.
     """
     costs = [trial.costs for trial in trials if trial.costs and trial.costs.seconds > 0]
     if not costs:

@@ -1,4 +1,4 @@
-"""What one query and one transaction cost, by candidate, as performance engineers read it."""
+"""The cost of one query and of one transaction, by candidate."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dialin.model.why import CostRow
 from dialin.stats import blocks
 
 _LEAST = 0.005
-"""What a transaction must cost of something, in its unit, for some candidate, so that it is told."""
+"""The cost per transaction, in the item's unit, below which an item is left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Item:
     """Something that queries cost.
 
     Attributes:
-        sources: (probe, counters) that tell of it, the best first; the counters of one source are added up.
+        sources: (probe, counters), the best first; the counters of one source are added up.
         factor: from the counters' unit to this one.
     """
 
@@ -47,18 +47,18 @@ ITEMS = (
     Item("log", "bytes", (("status", ("Innodb_os_log_written",)), ("innodb", ("log_bytes",)))),
     Item("row lock waits", "", (("status", ("Innodb_row_lock_waits",)),)),
 )
-"""What is told, in this order. `read` and `written` are bytes that went to and from the disk; `reads` are system calls."""
+"""`read` and `written` are bytes that went to and from the disk; `reads` are system calls."""
 
 
 def costs(record: StudyRecord) -> list[CostRow]:
-    """Return the cost of a query and of a transaction for every candidate.
+    """Return the cost per query and per transaction of every candidate.
 
     A cost is the rate of a counter over the rate of queries (reads, writes and others; of a timed query, its runs) or of
-    transactions, both over every measured second. Seconds that the host lost are left in on both sides: the counters cannot
-    tell them apart, and the work done in them cost what it cost. Only trials of the race that ended well enter. A figure that
-    is unknown, or next to nothing for every candidate, is left out. Of several numbers of threads it is that over all of them.
+    transactions, both over every measured second. Seconds that the host lost count on both sides: the counters cannot tell
+    them apart. Only trials of the race that completed count. A figure that is unknown, or next to nothing for every
+    candidate, is left out. With several numbers of threads it is that over all of them.
 
-    The ratio to the baseline is that of a transaction, within blocks; the intervals of all candidates of one row hold together
+    The ratio to the baseline is that per transaction, within blocks; the intervals of all candidates of one row hold together
     at the study's confidence.
     """
     trials = measured.of(record)
@@ -67,12 +67,12 @@ def costs(record: StudyRecord) -> list[CostRow]:
 
 
 def of_item(item: Item, one: Measured) -> float | None:
-    """Return what a trial spent of something a second, in the item's unit; None where nothing told."""
+    """Return what a trial spent per second, in the item's unit; None where no source has it."""
     for probe, counters in item.sources:
         rates = [one.rate(probe, counter) for counter in counters]
-        told = [rate for rate in rates if rate is not None]
-        if len(told) == len(rates):
-            return item.factor * sum(told)
+        known = [rate for rate in rates if rate is not None]
+        if len(known) == len(rates):
+            return item.factor * sum(known)
     return None
 
 
@@ -102,10 +102,9 @@ def _row(item: Item, trials: Sequence[Measured], record: StudyRecord) -> CostRow
 def ratios(
     observations: Iterable[blocks.Observation], names: Sequence[str], baseline: str, alpha: float
 ) -> dict[str, Estimate]:
-    """Return each candidate's figure as a ratio to the baseline's; of those that no common block ties to it, none.
+    """Return each candidate's figure as a ratio to the baseline's, for those that common blocks connect to it.
 
-    A candidate that spent nothing at all has no ratio. One that spent a fiftieth of the other and less has one without an
-    interval: on the log scale next to nothing has none to speak of.
+    A candidate that spent nothing has no ratio. Figures that differ by a factor of 50 or more have a ratio without an interval.
     """
     observations = list(observations)
     spent = {name: statistics.fmean([one.value for one in observations if one.candidate == name]) for name in names}

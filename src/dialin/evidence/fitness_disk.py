@@ -1,4 +1,4 @@
-"""Facts of a disk → what they do to a measurement. A part of `fitness`."""
+"""Findings on the disk. A part of `fitness_findings`."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def device(disk: DiskFacts) -> Finding | None:
     parts += [f"scheduler {visible(disk.scheduler)}"] if disk.scheduler else []
     parts += [f"{visible(disk.write_cache)} cache"] if disk.write_cache else []
     observed, queue = ", ".join(parts), f"/sys/block/{disk.disk}/queue"
-    # The quickest tells: a busy machine makes all others longer.
+    # The quickest counts: a busy machine makes all others longer.
     quickest = min(disk.fsyncs) if disk.fsyncs else None
     if disk.rotational and quickest is not None and quickest < _TURN / 10:
         return Finding(
@@ -95,7 +95,7 @@ def device(disk: DiskFacts) -> Finding | None:
 
 
 def fsync(disk: DiskFacts, busy: float | None) -> Finding | None:
-    """Judge how long a commit takes to reach the disk, where so large a share of the CPUs was busy just before."""
+    """Judge how long a commit takes to reach the disk; `busy` is the share of all CPUs in use just before."""
     if not disk.fsyncs or min(disk.fsyncs) <= 0:
         return None
     middle, worst = statistics.median(disk.fsyncs), max(disk.fsyncs)
@@ -119,7 +119,7 @@ def fsync(disk: DiskFacts, busy: float | None) -> Finding | None:
 
 
 def space(disk: DiskFacts, needed: int) -> Finding | None:
-    """Judge whether a study fits on the disk."""
+    """Judge whether a study fits on the disk; `needed` is in bytes."""
     if disk.free is None:
         return None
     observed = f"{size(disk.free)} on the disk of {visible(disk.directory)}"

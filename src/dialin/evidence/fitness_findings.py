@@ -1,7 +1,6 @@
-"""Facts of a machine → what they do to a measurement, and how to mend it.
+"""Findings on whether a machine is fit to measure, and how to fix what is not.
 
-What is said is read from the kernel's own documentation, from the servers' sources and manuals, or was measured on builds,
-which are then named.
+Sources are the kernel's documentation, the servers' sources and manuals, or measurements on builds, which are then named.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ _SOME_WAITING_FOR_MEMORY = 0.01
 
 
 def findings(facts: Facts, space_needed: int) -> list[Finding]:
-    """Return the findings, the most important first; a study needs so many bytes of disk."""
+    """Return the findings, the most severe first; `space_needed` is the bytes of disk that a study takes."""
     results = [look(facts, space_needed) for look in _LOOKS.values()]
     order = [Severity.BAD, Severity.NOTICE, Severity.GOOD]
     return sorted((finding for finding in results if finding), key=lambda finding: order.index(finding.severity))
 
 
 def unknown_subjects(facts: Facts) -> list[str]:
-    """Return the subjects of which this machine tells nothing."""
+    """Return the subjects on which this machine gives no facts."""
     return [subject for subject, look in _LOOKS.items() if look(facts, 0) is None]
 
 
@@ -54,12 +53,12 @@ def other_load(load: LoadFacts, cpus: int) -> Finding | None:
 def waiting(load: LoadFacts) -> Finding | None:
     """Judge whether tasks wait for what a server will need."""
     waits = {"a CPU": load.waited_cpu, "a disk": load.waited_io, "memory": load.waited_memory}
-    told = {what: share for what, share in waits.items() if share is not None}
-    if not told:
+    shares = {what: share for what, share in waits.items() if share is not None}
+    if not shares:
         return None
-    observed = f"some task waited for {listed([f'{what} {percent(share)}' for what, share in told.items()])} of the time"
+    observed = f"some task waited for {listed([f'{what} {percent(share)}' for what, share in shares.items()])} of the time"
     short = (load.waited_memory or 0.0) >= _SOME_WAITING_FOR_MEMORY
-    if not short and max(told.values()) < _SOME_WAITING:
+    if not short and max(shares.values()) < _SOME_WAITING:
         return Finding.good("waiting (PSI)", observed)
     return Finding(
         "waiting (PSI)",

@@ -1,4 +1,4 @@
-"""Facts of limits, containers and hypervisors → what they do to a measurement. A part of `fitness`."""
+"""Findings on limits, containers and hypervisors. A part of `fitness_findings`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dialin.model.trial import LOST_GAP
 from dialin.text import counted, size, visible
 
 _FILES_MYSQL, _FILES_MARIADB = 8_161, 32_184
-"""Open files that MySQL 8.0 and 9.7, and MariaDB 10.11 and 11.4, ask for with nothing set, as they told us."""
+"""Open files that MySQL 8.0 and 9.7, and MariaDB 10.11 and 11.4, request with nothing set, as measured."""
 
 _AIO_NEEDED = 2_661
 """Asynchronous requests that a server reserves with nothing set: 2,048 (MariaDB 11.4) to 2,661 (MySQL 5.6), as counted."""

@@ -1,4 +1,4 @@
-"""Facts of CPUs, clock and memory → what they do to a measurement. A part of `fitness`."""
+"""Findings on CPUs, clock and memory. A part of `fitness_findings`."""
 
 from __future__ import annotations
 

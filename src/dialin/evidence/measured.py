@@ -1,4 +1,4 @@
-"""What each trial came to, beside what its probes saw: what every piece of evidence starts from."""
+"""The figures of each trial beside what its probes read: the input of all evidence."""
 
 from __future__ import annotations
 
@@ -15,15 +15,14 @@ from dialin.stats.blocks import Observation
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One trial that ended well.
+    """A completed trial.
 
     Attributes:
         value: the figure that the goal compares candidates by, the higher the better.
-        transactions: a second; of every measured second, those included that the host lost: what was done in them was counted
-            by the probes too, and cost what it cost.
-        queries: the same of queries; of a timed query, its runs.
-        watched: what each probe saw.
-        windows: in how many stretches it was measured: one for each number of threads.
+        transactions: per second, over every measured second; seconds that the host lost count, as the probes count them too.
+        queries: per second likewise; of a timed query, its runs.
+        watched: by probe.
+        windows: the number of measured stretches: one for each number of threads.
         server_cpus: how many CPUs the server may use; None for all.
     """
 
@@ -41,24 +40,24 @@ class Measured:
         return (self.trial.block, self.trial.session)
 
     def rate(self, probe: str, name: str) -> float | None:
-        """Return by how much a counter rose a second; None where it was not watched."""
-        seen = self.watched.get(probe)
-        if seen is None or seen.seconds <= 0 or name not in seen.counters:
+        """Return by how much a counter rose per second; None where it was not watched."""
+        watched = self.watched.get(probe)
+        if watched is None or watched.seconds <= 0 or name not in watched.counters:
             return None
-        return seen.counters[name] / seen.seconds
+        return watched.counters[name] / watched.seconds
 
     def rise(self, probe: str, name: str) -> float | None:
         """Return by how much a counter rose altogether; None where it was not watched."""
-        seen = self.watched.get(probe)
-        return None if seen is None else seen.counters.get(name)
+        watched = self.watched.get(probe)
+        return None if watched is None else watched.counters.get(name)
 
     def gauge(self, probe: str, name: str) -> Gauge | None:
-        """Return what a gauge showed; None where it was not watched."""
-        seen = self.watched.get(probe)
-        return None if seen is None else seen.gauges.get(name)
+        """Return a gauge's readings; None where it was not watched."""
+        watched = self.watched.get(probe)
+        return None if watched is None else watched.gauges.get(name)
 
     def setting(self, name: str) -> float | None:
-        """Return a variable in force as a number; None where the server did not tell, or it is none."""
+        """Return a variable in force as a number; None where it is unknown or no number."""
         try:
             return float(self.trial.in_force[name])
         except (KeyError, ValueError):
@@ -70,7 +69,7 @@ class Measured:
 
 
 def of(record: StudyRecord, purpose: Purpose = Purpose.RACE) -> list[Measured]:
-    """Return the trials of a purpose that ended well and measured something, in the order that they ran."""
+    """Return the completed trials of a purpose that measured something, in the order that they ran."""
     trials = []
     for trial in record.trials:
         samples = [sample for sample in record.samples.get(trial.id, ()) if sample.step is Step.MEASURE]

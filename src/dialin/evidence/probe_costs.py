@@ -9,14 +9,14 @@ from dialin.model.why import ProbeCost
 
 
 def probe_costs(record: StudyRecord) -> list[ProbeCost]:
-    """Return what each probe cost over all trials of the race that it watched, the one that waited longest first."""
-    seen: dict[str, list[Watched]] = {}
+    """Return what each probe cost over all trials of the race that it watched, the longest wait first."""
+    by_probe: dict[str, list[Watched]] = {}
     for one in measured.of(record):
         for name, watched in one.watched.items():
-            if watched.readings or watched.notes:  # what a load tells of itself took no reading
-                seen.setdefault(name, []).append(watched)
-    found = [_cost(name, watched) for name, watched in seen.items()]
-    return sorted(found, key=lambda one: -one.waited_ms_per_s)
+            if watched.readings or watched.notes:  # gauges that a load reports took no reading
+                by_probe.setdefault(name, []).append(watched)
+    costs = [_cost(name, watched) for name, watched in by_probe.items()]
+    return sorted(costs, key=lambda one: -one.waited_ms_per_s)
 
 
 def _cost(name: str, watched: list[Watched]) -> ProbeCost:

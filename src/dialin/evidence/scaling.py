@@ -1,4 +1,4 @@
-"""How each candidate's throughput grows with the number of threads."""
+"""Throughput by the number of threads."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ def scaling(record: StudyRecord) -> list[Scaling]:
     """Return throughput by number of threads of every candidate, where a trial measured several numbers.
 
     The intervals of all points together hold at the study's confidence; drift from block to block counts as noise in them.
-    No law is fitted at a rate: where it is reached throughput is what was asked for, whatever so many threads could do.
+    No law is fitted at a rate, because throughput is then the rate wherever it is reached.
     """
     if len(record.spec.workload.levels) < 2:
         return []
-    found, asked = measured.of(record), record.spec.workload.rate
-    seen = []
+    trials, rate = measured.of(record), record.spec.workload.rate
+    observations = []
     levels: dict[str, set[int]] = {}
-    for one in found:
-        for threads, level in by_threads(record.samples[one.trial.id], rate=asked).items():
+    for one in trials:
+        for threads, level in by_threads(record.samples[one.trial.id], rate=rate).items():
             levels.setdefault(one.trial.candidate, set()).add(threads)
-            seen.append(blocks.Observation(one.stratum, _key(one.trial.candidate, threads), level.throughput))
-    keys = {_key(name, threads) for name, own in levels.items() for threads in own}
-    estimates = blocks.levels(seen, sorted(keys), 1 - record.spec.confidence)
+            observations.append(blocks.Observation(one.stratum, _key(one.trial.candidate, threads), level.throughput))
+    keys = {_key(name, threads) for name, numbers in levels.items() for threads in numbers}
+    estimates = blocks.levels(observations, sorted(keys), 1 - record.spec.confidence)
     return [
         Scaling(
             candidate=name,
             points=[ScalingPoint(threads=t, tps=estimates[_key(name, t)]) for t in sorted(levels[name])],
-            usl=None if asked else usl.fit({t: estimates[_key(name, t)].mean for t in levels[name]}),
+            usl=None if rate else usl.fit({t: estimates[_key(name, t)].mean for t in levels[name]}),
         )
-        for name in measured.names(found, record)
+        for name in measured.names(trials, record)
         if name in levels
     ]
 

@@ -1,4 +1,4 @@
-"""Who waited for InnoDB's semaphores, and where, as its status told; and how much threads spun for them."""
+"""Waits for InnoDB's semaphores by place, and spins, from its status."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from statistics import fmean
 
 from dialin.evidence import measured
 from dialin.evidence.measured import Measured
+from dialin.evidence.reasons.rule import Of, by_candidate, values_of
 from dialin.model.evidence import Watched
 from dialin.model.record import StudyRecord
 from dialin.model.why import SemaphorePlace, Semaphores, SpinRow
@@ -21,7 +22,7 @@ _PROBE = "innodb"
 _SPIN = "spin/"
 _KINDS = ("mutex", "rw_shared", "rw_excl", "rw_sx")
 
-_UNTOLD = "the server's status tells nothing of semaphores: MariaDB 10.11 and later leave that section empty"
+_NOT_REPORTED = "the server's status tells nothing of semaphores: MariaDB 10.11 and later leave that section empty"
 _ZEROS = (
     "the server's counts of spins, rounds and waits for InnoDB's locks stood at zero: MySQL 8.0 and later write zeros whatever "
     "the load"
@@ -29,48 +30,48 @@ _ZEROS = (
 
 
 def semaphores(record: StudyRecord) -> Semaphores:
-    """Return what InnoDB's status told of semaphores, of every candidate, from the trials of the race that ended well."""
+    """Return what InnoDB's status reports on semaphores, by candidate, from completed trials of the race."""
     trials = measured.of(record)
     names = measured.names(trials, record)
-    by_name = {name: [one for one in trials if one.trial.candidate == name and _watched(one)] for name in names}
-    seen = {name: trials for name, trials in by_name.items() if trials}
-    told = {name: own for name, trials in seen.items() if (own := [one for one in trials if _reports_spins(one)])}
+    watched = _by_name([one for one in trials if _is_watched(one)], names)
+    reporting = _by_name([one for one in trials if _reports_spins(one)], names)
     servers = {candidate.name: candidate.server for candidate in record.spec.candidates}
-    counting = {servers[name] for name, trials in told.items() if any(_rises(trials))}
-    spinning = {name: trials for name, trials in told.items() if servers[name] in counting}
+    counting = {servers[name] for name, trials in reporting.items() if any(_rises(trials))}
+    spinning = {name: trials for name, trials in reporting.items() if servers[name] in counting}
     return Semaphores(
-        places=_places(trials),
+        places=_places(trials, names),
         spins=[row for kind in _KINDS if (row := _row(kind, spinning))],
         notes=[
-            *_note(_UNTOLD, [name for name in seen if name not in told], seen),
-            *_note(_ZEROS, [name for name in told if name not in spinning], seen),
+            *_note(_NOT_REPORTED, [name for name in watched if name not in reporting], len(watched)),
+            *_note(_ZEROS, [name for name in reporting if name not in spinning], len(watched)),
         ],
     )
 
 
-def threads_seen(one: Measured, counter: str) -> float | None:
-    """Return how many threads were seen waiting at a place at a reading, on average; None where the server did not tell.
+def waiting_threads(counter: str) -> Of:
+    """Return the mean number of threads waiting at a place per reading; None where the server does not report semaphores.
 
     The first reading of each measured window is what the next is compared with, so what it saw is in no counter. A reading that
     failed is counted among the readings of a probe and saw nobody: where some did, the mean is too low by their share.
     """
-    seen = one.watched.get(_PROBE)
-    if seen is None or not _reports_spins(one):
-        return None
-    compared = seen.readings - one.windows
-    return seen.counters.get(counter, 0.0) / compared if compared > 0 else None
+
+    def figure(one: Measured) -> float | None:
+        watched = one.watched.get(_PROBE)
+        if watched is None or not _reports_spins(one):
+            return None
+        compared = watched.readings - one.windows
+        return watched.counters.get(counter, 0.0) / compared if compared > 0 else None
+
+    return figure
 
 
-def _places(trials: Sequence[Measured]) -> list[SemaphorePlace]:
+def _places(trials: Sequence[Measured], names: Sequence[str]) -> list[SemaphorePlace]:
     """Return the places at which most threads waited with some candidate, by the mean of its trials."""
     counters = sorted({name for one in trials for name in _counters(one) if name.startswith(SEEN)})
     places = []
     for counter in counters:
-        values: dict[str, list[float]] = {}
-        for one in trials:
-            if (threads := threads_seen(one, counter)) is not None:
-                values.setdefault(one.trial.candidate, []).append(threads)
-        waiting = {name: fmean(own) for name, own in values.items()}
+        threads = by_candidate(values_of(waiting_threads(counter), trials), trials, names)
+        waiting = {name: fmean(values) for name, values in threads.items()}
         place, _, lock = counter.removeprefix(SEEN).rpartition("/")
         if any(waiting.values()):
             places.append(SemaphorePlace(place=place, lock=lock, waiting=waiting))
@@ -79,32 +80,37 @@ def _places(trials: Sequence[Measured]) -> list[SemaphorePlace]:
 
 def _row(kind: str, spinning: Mapping[str, Sequence[Measured]]) -> SpinRow | None:
     rates = {figure: _rates(f"{_SPIN}{kind}/{figure}", spinning) for figure in ("spins", "rounds", "os_waits")}
-    return SpinRow(kind=kind, **rates) if any(any(own.values()) for own in rates.values()) else None
+    return SpinRow(kind=kind, **rates) if any(any(by_name.values()) for by_name in rates.values()) else None
 
 
 def _rates(counter: str, spinning: Mapping[str, Sequence[Measured]]) -> dict[str, float]:
     rates = {}
     for name, trials in spinning.items():
-        own = [seen for one in trials if (seen := one.watched[_PROBE]).seconds > 0 and counter in seen.counters]
-        if own:
-            rates[name] = sum(seen.counters[counter] for seen in own) / sum(seen.seconds for seen in own)
+        readings = [one.watched[_PROBE] for one in trials]
+        used = [reading for reading in readings if reading.seconds > 0 and counter in reading.counters]
+        if used:
+            rates[name] = sum(reading.counters[counter] for reading in used) / sum(reading.seconds for reading in used)
     return rates
 
 
-def _note(what: str, names: Sequence[str], seen: Mapping[str, Sequence[Measured]]) -> Iterator[str]:
-    """Yield the sentence on what servers do not tell, with the candidates' names where it is not all of them."""
+def _note(what: str, names: Sequence[str], count: int) -> Iterator[str]:
     if names:
         sentence = f"{what[0].upper()}{what[1:]}."
-        yield sentence if len(names) == len(seen) else f"With {listed([visible(name) for name in names])}, {what}."
+        yield sentence if len(names) == count else f"With {listed([visible(name) for name in names])}, {what}."
 
 
-def _watched(one: Measured) -> bool:
-    seen = one.watched.get(_PROBE)
-    return seen is not None and bool(seen.counters or seen.gauges)
+def _by_name(trials: Sequence[Measured], names: Sequence[str]) -> dict[str, list[Measured]]:
+    grouped = {name: [one for one in trials if one.trial.candidate == name] for name in names}
+    return {name: of_name for name, of_name in grouped.items() if of_name}
+
+
+def _is_watched(one: Measured) -> bool:
+    watched = one.watched.get(_PROBE)
+    return watched is not None and bool(watched.counters or watched.gauges)
 
 
 def _reports_spins(one: Measured) -> bool:
-    """Return whether the server tells of semaphores: each that does writes its spins, be they zeros."""
+    # A server that reports semaphores always writes its spins, even where they are zero.
     return any(name.startswith((_SPIN, SEEN)) for name in _counters(one))
 
 

@@ -1,4 +1,4 @@
-"""What statements the server spent its time on, and how long statements took, by candidate."""
+"""The statements that the server spent most time on, and how long statements took, by candidate."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from dialin.model.record import StudyRecord
 from dialin.model.why import StatementFigures, StatementRow, StatementTimes
 
 MOST = 5
-"""How many statements are told at the most."""
+"""The most statements that are shown."""
 
 _LEAST = 0.01
-"""The share of the time of all statements that one takes at the least, to be told."""
+"""The share of the time of all statements below which a statement is left out."""
 
 _PROBE = "statements"
 _BUCKETS = "histogram"
@@ -27,20 +27,24 @@ _Sums = dict[str, float]
 def statements(record: StudyRecord) -> list[StatementRow]:
     """Return the statements that took most time, with what each did by candidate.
 
-    Candidates weigh alike in which took most: their seconds are taken by the measured second. What took less than a hundredth
-    of the time of all statements is left out. A candidate's figures are sums over its trials of the race that ended well,
-    divided by its executions, or by its measured seconds.
+    Candidates weigh alike: their seconds are divided by the measured seconds. Statements with less than a hundredth of the
+    time of all are left out. A candidate's figures are sums over its completed trials of the race, divided by its executions
+    or by its measured seconds.
     """
     seconds, sums = _sums(record)
     taken: dict[str, float] = {}
-    for name, own in sums.items():
-        for digest, figures in own.items():
+    for name, by_digest in sums.items():
+        for digest, figures in by_digest.items():
             taken[digest] = taken.get(digest, 0.0) + figures["seconds"] / seconds[name]
     least = _LEAST * sum(taken.values())
     return [
         StatementRow(
             digest=digest,
-            candidates={name: _figures(own[digest], seconds[name]) for name, own in sums.items() if _ran(own.get(digest))},
+            candidates={
+                name: _figures(by_digest[digest], seconds[name])
+                for name, by_digest in sums.items()
+                if _ran(by_digest.get(digest))
+            },
         )
         for digest, took in sorted(taken.items(), key=lambda item: -item[1])[:MOST]
         if took > 0 and took >= least
@@ -52,26 +56,26 @@ def statement_times(record: StudyRecord) -> list[StatementTimes]:
 
     The histogram counts whole buckets, so a percentile is no finer than these. All statements of the server are in it.
     """
-    found = measured.of(record)
+    trials = measured.of(record)
     buckets: defaultdict[str, defaultdict[float, float]] = defaultdict(lambda: defaultdict(float))
-    for one in found:
+    for one in trials:
         for counter, rise in one.watched[_PROBE].counters.items() if _PROBE in one.watched else ():
             head, _, upper = counter.rpartition("/")
             if head == _BUCKETS and upper not in _FIGURES and rise > 0:
                 buckets[one.trial.candidate][float(upper)] += rise
-    return [_times(name, buckets[name]) for name in measured.names(found, record) if name in buckets]
+    return [_times(name, buckets[name]) for name in measured.names(trials, record) if name in buckets]
 
 
 def _sums(record: StudyRecord) -> tuple[dict[str, float], dict[str, dict[str, _Sums]]]:
-    found = measured.of(record)
+    trials = measured.of(record)
     seconds: dict[str, float] = {}
-    sums: dict[str, dict[str, _Sums]] = {name: {} for name in measured.names(found, record)}
-    for one in found:
-        seen, name = one.watched.get(_PROBE), one.trial.candidate
-        if seen is None or seen.seconds <= 0:
+    sums: dict[str, dict[str, _Sums]] = {name: {} for name in measured.names(trials, record)}
+    for one in trials:
+        watched, name = one.watched.get(_PROBE), one.trial.candidate
+        if watched is None or watched.seconds <= 0:
             continue
-        seconds[name] = seconds.get(name, 0.0) + seen.seconds
-        for counter, rise in seen.counters.items():
+        seconds[name] = seconds.get(name, 0.0) + watched.seconds
+        for counter, rise in watched.counters.items():
             digest, _, figure = counter.rpartition("/")  # a digest may hold any character
             if figure in _FIGURES:
                 sums[name].setdefault(digest, dict.fromkeys(_FIGURES, 0.0))[figure] += rise

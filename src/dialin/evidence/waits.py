@@ -1,4 +1,4 @@
-"""Raw waits, summed up by candidate, and what collecting them cost."""
+"""Raw waits by candidate, and what collecting them cost."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _Collected = tuple[RawWaits, WaitRow]
 def summaries(record: StudyRecord) -> list[WaitSummary]:
     """Return the raw waits by candidate, instrument and operation, the largest total of each candidate first.
 
-    Of several trials of one candidate counts, totals and histograms are added up, and the longest wait is that of all;
-    percentiles are the trials' own, each weighed by its waits, and shares of the total are weighed by the totals. How many
-    there were a second counts those that were lost, as if each instrument and operation had lost the same share.
+    Over several trials of one candidate counts, totals and histograms are added up, and the longest wait is that of all;
+    percentiles are the trials' own, weighted by their waits, and shares of the total are weighted by the totals. The rate per
+    second includes lost waits, as if each instrument and operation had lost the same share.
     """
     grouped: dict[tuple[str, str, str], list[_Collected]] = {}
     for trial, raw in _collected(record):
@@ -31,12 +31,12 @@ def summaries(record: StudyRecord) -> list[WaitSummary]:
             if row.count > 0:
                 grouped.setdefault((trial.candidate, row.instrument, row.operation), []).append((raw, row))
     order = [candidate.name for candidate in record.spec.candidates]
-    found = [_summary(key, rows) for key, rows in grouped.items() if key[0] in order]
-    return sorted(found, key=lambda one: (order.index(one.candidate), -one.total_ms))
+    results = [_summary(key, rows) for key, rows in grouped.items() if key[0] in order]
+    return sorted(results, key=lambda one: (order.index(one.candidate), -one.total_ms))
 
 
 def _collected(record: StudyRecord) -> list[tuple[Trial, RawWaits]]:
-    """Return the trials that ended well and collected raw waits; one that was interrupted is run again, and counts once."""
+    # A trial that was interrupted is run again: only those that completed count.
     done = [trial for trial in record.trials if trial.state is TrialState.DONE]
     return [(trial, raw) for trial in done if (raw := record.waits.get(trial.id)) is not None]
 
@@ -55,7 +55,7 @@ def _summary(key: tuple[str, str, str], rows: Sequence[_Collected]) -> WaitSumma
         instrument=key[1],
         operation=key[2],
         count=sum(counts),
-        per_second=sum(row.count * _all_of(raw) for raw, row in rows) / seconds if seconds > 0 else 0.0,
+        per_second=sum(row.count * _events_per_stored_one(raw) for raw, row in rows) / seconds if seconds > 0 else 0.0,
         total_ms=sum(totals) / _PICOSECONDS_PER_MILLISECOND,
         total_cycles=sum(raw.cycles(row.total) for raw, row in rows),
         worst_share=_weighed([row.worst_share for _, row in rows], totals),
@@ -66,8 +66,7 @@ def _summary(key: tuple[str, str, str], rows: Sequence[_Collected]) -> WaitSumma
     )
 
 
-def _all_of(raw: RawWaits) -> float:
-    """Return how many waits there were for each one that was kept."""
+def _events_per_stored_one(raw: RawWaits) -> float:
     return (raw.events + raw.lost) / raw.events if raw.events > 0 else 1.0
 
 

@@ -1,4 +1,4 @@
-"""A study's record → why its verdict came out as it did. Reads what was stored; judges nothing of the verdict itself."""
+"""Explains a verdict from a study's record, without evaluating the verdict itself."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from dialin.model.why import Reason, Why
 
 
 def explain(record: StudyRecord) -> Why:
-    """Return what explains a study's verdict, from what its probes saw; with nothing watched it says so.
+    """Return what explains a study's verdict, from what its probes read.
 
-    A verdict is not needed: without one the candidate is explained that the trials so far tell furthest from the baseline.
+    Without a verdict it explains the candidate that differs most from the baseline so far.
     """
     trials = measured.of(record)
     compared = pair(record, trials)
     summaries = waits.summaries(record)
     rules = [*server_rules.RULES, *machine_rules.RULES, *wait_rules.rules(trials)]
-    moved: list[Reason] = []
+    changes: list[Reason] = []
     raw: list[Reason] = []
     if compared:
-        moved = [with_longest(one, summaries, compared) for one in find_changes(rules, record, trials, compared)]
-        raw = [one for one in raw_reasons(summaries, compared) if not is_explained_by(one, moved)]
+        changes = [with_longest(one, summaries, compared) for one in find_changes(rules, record, trials, compared)]
+        raw = [one for one in raw_reasons(summaries, compared) if not is_explained_by(one, changes)]
     return Why(
-        summary=summary(record, trials, moved, compared),
-        reasons=[*moved, *raw, *unused(record, trials), *limits(record, trials)],
+        summary=summary(record, trials, changes, compared),
+        reasons=[*changes, *raw, *unused(record, trials), *limits(record, trials)],
         costs=costs(record),
         scaling=scaling(record),
         statements=statements(record),

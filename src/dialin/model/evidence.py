@@ -1,4 +1,4 @@
-"""What probes saw of a trial while its load was measured."""
+"""The readings of probes during a trial's load."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ class Gauge:
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """What one probe saw over the measured seconds of a trial.
+    """The readings of one probe over the measured seconds of a trial.
 
     Attributes:
         probe: its name, such as `status`.
         seconds: of wall clock that lie between the first and the last reading of each measured window, all windows together.
-        counters: by how much each cumulative figure rose in these seconds; those that did not move are kept at 0.
+        counters: by how much each cumulative figure rose in these seconds; those that did not change are 0.
         gauges: figures that go up and down.
         notes: what could not be read, and why, a sentence each.
         readings: how often it was read.
-        waited: seconds of wall clock that reading took: what the server spent on it at the most.
+        waited: seconds of wall clock that reading took, the most that the server spent on it.
         cpu: CPU seconds that dialin itself spent on it.
     """
 
@@ -45,9 +45,14 @@ class Watched:
     cpu: float = 0.0
 
 
+def load_gauge(watched: Mapping[str, Watched], name: str) -> Gauge | None:
+    """Return a gauge that the load driver reports of a trial; None where it reports none of that name."""
+    return watched["load"].gauges.get(name) if "load" in watched else None
+
+
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One figure at one time: a counter's rate a second since the reading before, or a gauge's value.
+    """One figure at one time: a counter's rate per second since the previous reading, or a gauge's value.
 
     Attributes:
         at: seconds since the epoch.
@@ -83,7 +88,7 @@ class Points:
 
 @dataclass(frozen=True, slots=True)
 class WaitRow:
-    """The raw waits of one instrument and operation in one trial; times are picoseconds, as the performance schema tells them.
+    """The raw waits of one instrument and operation in one trial; times are picoseconds.
 
     Attributes:
         instrument: such as `wait/synch/sxlock/innodb/hash_table_locks`.
@@ -114,14 +119,14 @@ class RawWaits:
     """The raw waits that one trial collected.
 
     Attributes:
-        pattern: what was asked for, as the user wrote it.
+        pattern: the requested instruments, as the user wrote them.
         seconds: in which they were collected.
-        events: how many were kept.
+        events: how many were stored.
         lost: how many the server counted and the ring no longer held when it was read.
         timer: the timer that measured them, such as `CYCLE`.
-        frequency: its ticks a second, to tell times in cycles; 0 where the server does not tell.
+        frequency: its ticks per second, for times in cycles; 0 where unknown.
         rows: by instrument and operation, the largest total first; each instrument has a row `(all)`.
-        notes: what stood in the way, a sentence each.
+        notes: sentences on what failed.
     """
 
     pattern: str

@@ -1,6 +1,6 @@
-"""Whether a machine is fit to measure: the facts of it, and what was found in them.
+"""The facts that decide whether a machine is fit to measure, and the findings on them.
 
-A fact that this machine does not tell is None, which is never taken for good or bad.
+A fact that this machine does not report is None, which counts neither as good nor as bad.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class LoadFacts:
         waited_cpu: the share of the time in which some task waited for a CPU.
         waited_io: the same for a disk.
         waited_memory: the same for memory.
-        swapped: pages that went to swap or came back, a second.
+        swapped: pages that went to swap or came back, per second.
         busiest: the processes that used most CPU, ours left out; the first is the busiest.
     """
 
@@ -203,5 +203,5 @@ class Finding:
 
     @classmethod
     def good(cls, subject: str, observed: str, effect: str = "") -> Finding:
-        """Return a finding of which nothing need be done."""
+        """Return a finding that needs no action."""
         return cls(subject, observed, Severity.GOOD, effect)

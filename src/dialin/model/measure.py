@@ -10,13 +10,7 @@ from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """What decides.
-
-    Attributes:
-        noun: what a sentence calls it.
-        aim: the goal with what it goes by.
-        short: what a table calls it.
-    """
+    """What decides: `noun` in a sentence, `short` in a table, `aim` for the goal with its measure."""
 
     noun: str
     aim: str
@@ -66,5 +60,5 @@ def band(verdict: Verdict) -> tuple[float, float]:
 
 
 def capital(noun: str) -> str:
-    """Return a noun as a sentence begins with it; the rest of it stays as it is."""
+    """Return a noun with a capital first letter; the rest of it stays as it is."""
     return noun[:1].upper() + noun[1:]

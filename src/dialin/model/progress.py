@@ -1,4 +1,4 @@
-"""What a running study tells those who watch it. Watchers only listen: nothing they do reaches a trial."""
+"""What a running study reports to watchers, which cannot affect its trials."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class Standing:
     """A candidate's figures so far.
 
     Attributes:
-        trials: trials that ended well.
-        tps: mean transactions a second of the measured windows, or None.
+        trials: completed ones.
+        tps: mean transactions per second of the measured windows, or None.
         ratio: to the baseline, compared within blocks, or None.
     """
 
@@ -40,7 +40,7 @@ class SessionState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a study has come, kept for those who look on from outside.
+    """How far a study has come, stored for other processes.
 
     Attributes:
         began: when it began or went on, seconds since the epoch.
@@ -64,7 +64,7 @@ class Watcher(Protocol):
     """Listens to a study. Every method may be called from the study's own thread only, and must return at once."""
 
     def study_began(self, spec: StudySpec, blocks_planned: int, seconds_planned: float) -> None:
-        """The study starts, or goes on after a resume."""
+        """The study starts or resumes."""
 
     def candidates_entered(self, spec: StudySpec) -> None:
         """Candidates entered the study; `spec` has them all."""

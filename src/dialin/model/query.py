@@ -1,4 +1,4 @@
-"""How a server is asked, whoever asks: one statement, and its rows."""
+"""How to run one statement on a server."""
 
 from __future__ import annotations
 

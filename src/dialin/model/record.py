@@ -1,4 +1,4 @@
-"""A study as the store gives it back: all that a report needs, and nothing that reaches a server."""
+"""A study read from its store: all that a report needs, and nothing that reaches a server."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from dialin.model.verdict import Verdict
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """One look at the data: the verdict was computed, and a share of the allowed error was spent.
+    """One look at the data: a verdict was computed, and a share of the allowed error was spent.
 
     Attributes:
-        number: counted from 1.
         blocks: how many complete blocks there were.
         alpha: the error that this look was allowed.
-        decided: whether it ended the study; None until its verdict is kept.
+        decided: whether it ended the study; None until its verdict is stored.
         trials: how many trials of the race had ended.
     """
 
@@ -33,7 +32,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """One line of the study's log: what happened when, in words."""
+    """A line of the study's log; `at` is in seconds since the epoch."""
 
     at: float
     text: str
@@ -48,7 +47,7 @@ class StudyRecord:
         dialin_version: what ran it.
         host: the inventory of the machine.
         servers: per build id, what is known of it: `version`, `origin`.
-        catalogues: per build id, what it told of the variables that are asked for, as text (`variables.catalogue`).
+        catalogues: per build id, its catalogue of the requested variables, as text (`variables.catalogue`).
         command: the command line that began it.
         blocks: in the order they began.
         samples: per trial id, in order of time.

@@ -1,7 +1,6 @@
 """A setting: server variables with values, in the server's own spelling.
 
-A value keeps the form in which it was asked for (`1G` stays `1G`); `same_value` tells whether two spellings mean the same to
-a server, which is how what was asked for is compared with what is in force.
+A value is stored as the user wrote it (`1G` stays `1G`); `same_value` compares it with the effective one.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ def as_number(value: Value) -> int | float | None:
 
 
 def same_value(requested: Value, in_force: Value) -> bool:
-    """Tell whether two values mean the same to a server: `1G` and 1073741824, `ON` and 1, lists in another order."""
+    """Return whether two values mean the same to a server: `1G` and 1073741824, `ON` and 1, lists in another order."""
     left, right = as_number(requested), as_number(in_force)
     if left is not None and right is not None:
         return left == right
@@ -74,7 +73,7 @@ def describe(setting: Setting) -> str:
 
 
 def share_of(text: str) -> float:
-    """Return the share that somebody wrote: `20%`, `20 %` and `0.2` are the same; raise ValueError for other text."""
+    """Read a share: `20%`, `20 %` and `0.2` are the same; raise ValueError for other text."""
     stripped = text.strip()
     try:
         return float(stripped.removesuffix("%")) / 100 if stripped.endswith("%") else float(stripped)

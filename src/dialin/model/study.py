@@ -173,7 +173,7 @@ class StudySpec(MethodOptions):
         raise KeyError(name)
 
     def setting_of(self, name: str) -> dict[str, Value]:
-        """Return all that a candidate's server is asked for: its own setting over what is set alike for all."""
+        """Return all that a candidate's server is asked for: its own setting over what all candidates have in common."""
         return {**self.fixed, **self.held, **self.candidate(name).setting}
 
     @property

@@ -1,4 +1,4 @@
-"""A trial: one candidate, once; and its samples, one a second."""
+"""A trial: one candidate, once; and its samples, one per second."""
 
 from __future__ import annotations
 
@@ -41,13 +41,7 @@ class Purpose(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A block as it was begun.
-
-    Attributes:
-        number: counted from 1, for each purpose.
-        purpose: what its trials are for.
-        order: the names of its candidates, in the order that their trials run.
-    """
+    """A block as it was begun: the order in which the trials of its candidates run. Each purpose numbers its own from 1."""
 
     number: int
     purpose: Purpose
@@ -79,14 +73,14 @@ class Sample:
         second: counted from 1 as they arrive; a driver's own clock may name one twice when it is late.
         at: when it arrived, seconds since the epoch.
         step: `WARM_UP` or `MEASURE`.
-        tps: transactions a second.
-        other: other queries a second (begin, commit).
+        tps: transactions per second.
+        other: other queries per second (begin, commit).
         latency_ms: the second's percentile of transaction latency (`WorkloadSpec.percentile`), milliseconds.
-        errors: ignored errors a second (deadlocks, lock wait time-outs).
-        reconnects: connections made anew, a second.
-        gap: the longest that the host itself stood still within this second, seconds, as a heartbeat beside the load saw it.
-        stolen: the share of the machine's CPU time that its hypervisor gave to others, 0 to 1; None where that is not told.
-        pressure: the share of the second in which some task waited for a CPU, 0 to 1; None where the kernel does not tell.
+        errors: ignored errors per second (deadlocks, lock wait time-outs).
+        reconnects: new connections per second.
+        gap: the longest that the host itself stood still within this second, seconds, by a heartbeat beside the load.
+        stolen: the share of the machine's CPU time that its hypervisor gave to others, 0 to 1; None where unknown.
+        pressure: the share of the second in which some task waited for a CPU, 0 to 1; None where unknown.
         threads: how many connections worked at once.
         seconds: that it covers: 1, or what a run of a timed query took.
     """
@@ -121,7 +115,7 @@ class Failure:
         step: where it was.
         fault: `server` or `workload`.
         reason: one line.
-        log_tail: the last lines of the log that tells of it.
+        log_tail: the last lines of the server's or the driver's log.
     """
 
     step: Step

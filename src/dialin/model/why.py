@@ -221,8 +221,8 @@ class Why(FrozenModel):
     model_config = ConfigDict(populate_by_name=True)
 
     @classmethod
-    def untold(cls, summary: str = "") -> Why:
-        """Return what is known where nobody looked."""
+    def empty(cls, summary: str = "") -> Why:
+        """Return an explanation without evidence."""
         return cls(
             summary=summary,
             reasons=[],

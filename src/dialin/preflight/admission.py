@@ -22,11 +22,6 @@ Returns it with its variables as its build names them, and its effective setting
 def checked_candidate(spec: StudySpec, candidate: Candidate, catalogue_of: Callable[[str], Catalogue]) -> Candidate:
     """Return a candidate whose variables are named as its build names them.
 
-    Args:
-        spec: the study that it is to enter.
-        candidate: it.
-        catalogue_of: what a build of the study knows of its variables.
-
     Raises:
         UserError: its name or its setting is there already, its build is none of the study's, it sets a variable outside the
             study's space, or its build does not take a value.
@@ -52,7 +47,7 @@ def checked_candidate(spec: StudySpec, candidate: Candidate, catalogue_of: Calla
 
 
 def refuse(_spec: StudySpec, candidate: Candidate) -> tuple[Candidate, EffectiveSettings | None]:
-    """Admit nobody.
+    """Refuse every candidate.
 
     Raises:
         UserError: always.

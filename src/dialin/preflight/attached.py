@@ -12,7 +12,7 @@ from dialin.errors import UserError
 from dialin.model.study import Attachment, Candidate, StudySpec, Switch
 from dialin.preflight.admission import Admit, checked_candidate
 from dialin.preflight.checked import CheckedStudy, planned, specify
-from dialin.question.candidates import Variables, candidates_of
+from dialin.question.candidates import candidates_of
 from dialin.question.options import StudyOptions
 from dialin.question.plan import Plan
 from dialin.servers.attached.attached_build import AttachedBuild
@@ -21,7 +21,7 @@ from dialin.servers.attached.server import Attached
 from dialin.servers.attached.undo import SCHEMA
 from dialin.trials.attached_site import AttachedServer
 from dialin.trials.tools import Tools
-from dialin.variables import catalogue, check, rules
+from dialin.variables import behaviour, catalogue, check
 from dialin.variables.catalogue import Catalogue
 from dialin.verdict import effective_settings
 from dialin.workloads.base import Workload
@@ -40,10 +40,10 @@ class Permission:
     restart_command: str | None = None
 
     def refuse_for_sandboxes(self) -> None:
-        """Make sure that nothing is allowed that has no meaning for sandboxes.
+        """Refuse permissions that have no meaning for sandboxes.
 
         Raises:
-            UserError: something is.
+            UserError: there are some.
         """
         if self.live or self.restart_command is not None:
             given = "--restart-command" if self.restart_command is not None else "--i-know-it-is-live"
@@ -58,27 +58,19 @@ def check_attached(
     directory: Path,
     workshop: Tools,
     workload: Workload,
-    settings: Sequence[tuple[str, Variables]],
-    left_out: Sequence[str],
     permission: Permission,
     space: Sequence[str] = (),
 ) -> CheckedStudy:
     """Check a study on an attached server; the server is asked, and not changed.
 
-    Args:
-        question: what was asked for.
-        directory: what paths in it are relative to.
-        workshop: the tools.
-        workload: the load, checked.
-        settings: what is compared, by name.
-        left_out: of option files, in words.
-        permission: what may be done to the server.
-        space: the variables that candidates which enter later may set as well; the undo covers them.
+    Paths in the question are relative to `directory`. `space` names the variables that later candidates may set as well; the
+    undo covers them.
 
     Raises:
         UserError: something is not there or does not fit, or the server is in use by others and that is not allowed.
         ServerError: the server does not answer.
     """
+    settings, left_out = question.settings(directory)
     attachment = question.attachment(directory)
     if attachment is None:
         raise RuntimeError("the question is not about an attached server")
@@ -91,7 +83,8 @@ def check_attached(
             raise UserError(f"{option} is for sandboxes, which dialin starts itself", "Leave it out")
     attached = connect(attachment, workshop)
     workload.check_account(attached.account)
-    known, values = _asked(attached)
+    known = _read_catalogue(attached)
+    values = known.defaults()
     candidates = candidates_of(settings, [known.build_id])
     before = {known.build_id: values}
     spec = specify(question, directory, candidates, before, workload, space)
@@ -121,15 +114,9 @@ def resume_attached(
     permission: Permission,
     known: Mapping[str, Mapping[str, Any]],
 ) -> CheckedStudy:
-    """Return a study on an attached server that goes on.
+    """Return a study on an attached server that resumes.
 
-    Args:
-        spec: the study.
-        allowed: what its budget allows.
-        workshop: the tools.
-        workload: the load, checked.
-        permission: what may be done to the server.
-        known: what was written down of the server when the study began, per build id.
+    `known` holds the stored facts of the server from the study's beginning, per build id.
 
     Raises:
         UserError: the server is another one than it was, or is in use by others and that is not allowed.
@@ -162,10 +149,10 @@ def resume_attached(
 
 
 def _admission(attached: Attached) -> Admit:
-    """Return what admits candidates to a study on an attached server that runs: their trials show what they come to."""
+    """Candidates are admitted without an inspection: their trials show their effective settings."""
 
     def admit(spec: StudySpec, candidate: Candidate) -> tuple[Candidate, None]:
-        return checked_candidate(spec, candidate, lambda _: _asked(attached)[0]), None
+        return checked_candidate(spec, candidate, lambda _: _read_catalogue(attached)), None
 
     return admit
 
@@ -191,7 +178,7 @@ def _site(
     workshop: Tools,
     permission: Permission,
 ) -> AttachedServer:
-    """Return where the study takes place; the server is asked which variables only a start can set, and nothing is set."""
+    """Ask the server which variables only a start can set; nothing is set."""
     if spec.workload.traits.grows and attachment.database:
         raise UserError(
             f"{spec.workload.name} changes how much data there is, and dialin does not restore the tables of the schema "
@@ -211,10 +198,10 @@ def _site(
 
 
 def _check_deadly(spec: StudySpec, build: str, at_start: Sequence[str]) -> None:
-    """Refuse what is known to keep a server from starting: a sandbox may die of it, a server of somebody's must not."""
+    """Refuse values that keep a server from starting: a sandbox may die of them, somebody's server must not."""
     for candidate in spec.candidates:
         for name, value in spec.setting_of(candidate.name).items():
-            if name in at_start and (why := rules.kills(build, name, value)):
+            if name in at_start and (why := behaviour.kills(build, name, value)):
                 raise UserError(f"{name}={value} would keep {build} from starting: {why}", "Leave it out")
 
 
@@ -228,27 +215,26 @@ def _check_live(attached: Attached, permission: Permission) -> list[str]:
     return [f"The server is in use, and you know it: {reason}" for reason in reasons]
 
 
-def _asked(attached: Attached) -> tuple[Catalogue, dict[str, str]]:
+def _read_catalogue(attached: Attached) -> Catalogue:
     with attached.connect() as query:
-        known = catalogue.read(query, attached.build.id)
-    return known, {name: variable.default for name, variable in known.variables.items() if variable.default is not None}
+        return catalogue.read(query, attached.build.id)
 
 
 def _changes(site: AttachedServer, values: Mapping[str, str]) -> list[str]:
-    """Return in words what the study will change on the server, and how it is put back."""
+    """Return sentences on what the study will change on the server, and how it is put back."""
     spec, account = site.spec, site.attached.account
-    found = [f"dialin did not start this server: {site.attached.build.id}, {account}. It will"]
+    lines = [f"dialin did not start this server: {site.attached.build.id}, {account}. It will"]
     for name in spec.set_variables:
         asked = [str(setting[name]) for c in spec.candidates if name in (setting := spec.setting_of(c.name))]
-        found.append(f"  set {name} (now {values.get(name, 'unknown')}) to {', '.join(dict.fromkeys(asked))}")
+        lines.append(f"  set {name} (now {values.get(name, 'unknown')}) to {', '.join(dict.fromkeys(asked))}")
     if site.attachment.database:
-        found.append(f"  run the load on the tables of the schema {site.attachment.database}; a load that writes changes them")
+        lines.append(f"  run the load on the tables of the schema {site.attachment.database}; a load that writes changes them")
     else:
-        found.append(f"  make the schema {SCHEMA} with {site.workload.describe_data()}, and drop it at the end")
+        lines.append(f"  make the schema {SCHEMA} with {site.workload.describe_data()}, and drop it at the end")
     if site.at_start:
-        found.append(f"  restart the server before every trial and at the end: {site.restart_command}")
-    found.append("Every value is written down first and put back at the end; after a crash: dialin restore")
-    return found
+        lines.append(f"  restart the server before every trial and at the end: {site.restart_command}")
+    lines.append("Every value is written down first and put back at the end; after a crash: dialin restore")
+    return lines
 
 
 def _facts(attached: Attached) -> dict[str, Any]:
@@ -262,5 +248,5 @@ def _facts(attached: Attached) -> dict[str, Any]:
 
 
 def _instance(build: AttachedBuild) -> dict[str, str | int]:
-    """Return what tells a server from others of its build."""
+    """Return what distinguishes a server from others of its build."""
     return {"hostname": build.hostname, "port": build.port, "datadir": build.datadir, "uuid": build.uuid}

@@ -40,17 +40,10 @@ def check_question(
 ) -> CheckedStudy:
     """Check all that a study needs: builds, workload, names, values, memory, disk.
 
-    Args:
-        question: what was asked for.
-        directory: what paths in it are relative to.
-        workshop: the tools.
-        permission: what may be done to a server that dialin did not start.
-        make_workload: makes the load.
-        space: the variables that candidates which enter later may set as well, beside those of the question.
+    Paths in the question are relative to `directory`. `space` names the variables that later candidates may set as well.
 
     Raises:
-        UserError: something is not there or does not fit; no trial was started, only servers that are asked what they make of
-            the settings.
+        UserError: something is not there or does not fit; no trial was started, only servers for the inspection.
         ServerError: a build does not start with nothing set, or an attached server does not answer.
     """
     if question.attach:
@@ -59,12 +52,11 @@ def check_question(
     question = question.model_copy(update={"workload": load})
     workload = make_workload(question.workload_spec(directory))
     workload.check()
-    settings, left_out = question.settings(directory)
     if question.attach:
-        ready = check_attached(question, directory, workshop, workload, settings, left_out, permission, space)
+        ready = check_attached(question, directory, workshop, workload, permission, space)
     else:
         permission.refuse_for_sandboxes()
-        ready = check_sandboxed(question, directory, workshop, workload, settings, left_out, space)
+        ready = check_sandboxed(question, directory, workshop, workload, space)
     at_rate = rates.before(question.rate, question.goal)
     return _expecting(_with_notes(ready, note, at_rate), workshop)
 
@@ -78,15 +70,10 @@ def check_resume(
     permission: Permission = NOTHING,
     make_workload: WorkloadMaker = kinds.make_workload,
 ) -> CheckedStudy:
-    """Check all that it takes to go on with a study.
+    """Check all that it takes to resume a study.
 
-    Args:
-        directory: the study's.
-        workshop: the tools.
-        minutes: a new budget for the whole study, what was spent before included; None keeps the old one.
-        confirm: whether the choice is measured afresh, also where that was not asked for before.
-        permission: what may be done to a server that dialin did not start.
-        make_workload: makes the load.
+    `minutes` is a new budget for the whole study, what was spent before included; None keeps the old one. `confirm` asks for a
+    fresh measurement of the choice in addition to what the study asked for.
 
     Raises:
         UserError: there is no such study, a live dialin runs it, its build or a CPU is gone, or its attached server or the file
@@ -112,20 +99,18 @@ def check_resume(
 def _where_it_runs(
     spec: StudySpec, allowed: Plan, workshop: Tools, workload: Workload, permission: Permission, record: StudyRecord
 ) -> CheckedStudy:
-    """Return a study that goes on where it takes place."""
     if spec.attachment is not None:
         return resume_attached(spec, allowed, workshop, workload, permission, record.servers)
     permission.refuse_for_sandboxes()
-    seen = {
+    inspected = {
         trial.candidate: EffectiveSettings(trial.in_force, trial.real)
         for trial in elimination.clean(record.trials)
         if trial.real
     }
-    return resume_sandboxed(spec, allowed, workshop, workload, seen)
+    return resume_sandboxed(spec, allowed, workshop, workload, inspected)
 
 
 def _expecting(ready: CheckedStudy, workshop: Tools) -> CheckedStudy:
-    """Return a study with the noise that it may expect, and with what its budget can tell apart."""
     known = machine_noise.recall(workshop.home.noise, ready.spec)
     promised = machine_noise.promise(ready.spec, ready.plan, known)
     return replace(ready, spec=machine_noise.expecting(ready.spec, ready.plan, known), promise=promised)
@@ -137,7 +122,6 @@ def _with_notes(ready: CheckedStudy, *first: str) -> CheckedStudy:
 
 
 def _with_budget(spec: StudySpec, minutes: float) -> StudySpec:
-    """Return the study with another budget, checked before anything is written."""
     try:
         return StudySpec.model_validate({**spec.model_dump(), "minutes": minutes})
     except ValidationError as error:

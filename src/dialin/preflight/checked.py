@@ -35,9 +35,9 @@ class CheckedStudy:
         site: where its trials take place.
         notes: what the user should know before it begins.
         changes: what it will change on a server that dialin did not start, in words; the user must agree to it.
-        seen: the effective settings of each candidate when it was inspected.
+        inspected: the effective settings of each candidate when it was inspected.
         admit: checks a candidate that is to enter while the study runs.
-        catalogues: per build id, what it told of the variables that are asked for, as text for the store.
+        catalogues: per build id, its catalogue of the requested variables, as text for the store.
         promise: the smallest difference that its budget can detect, in a sentence; empty where nothing can be said.
     """
 
@@ -49,7 +49,7 @@ class CheckedStudy:
     admit: Admit
     notes: tuple[str, ...] = ()
     changes: tuple[str, ...] = ()
-    seen: Mapping[str, EffectiveSettings] = field(default_factory=dict)
+    inspected: Mapping[str, EffectiveSettings] = field(default_factory=dict)
     catalogues: Mapping[str, str] = field(default_factory=dict)
     promise: str = ""
 
@@ -64,13 +64,8 @@ def specify(
 ) -> StudySpec:
     """Return the study that a question is about, once its candidates are known.
 
-    Args:
-        question: what was asked for.
-        directory: what paths in it are relative to.
-        candidates: what is compared.
-        defaults: per build, the values that hold without the study.
-        workload: the load.
-        space: the variables that candidates which enter later may set as well.
+    Paths in the question are relative to `directory`. `defaults` holds, per build, the values without the study. `space` names
+    the variables that later candidates may set as well.
 
     Raises:
         UserError: two candidates are the same setting, the baseline is none of them, or a CPU is not there.
@@ -83,7 +78,7 @@ def specify(
 
 
 def planned(spec: StudySpec, switch: Switch) -> tuple[StudySpec, Plan]:
-    """Return a study with what its budget allows, where its trials follow each other so.
+    """Return a study with this switch mode, and what its budget allows.
 
     Raises:
         UserError: the budget holds fewer blocks than a verdict needs.
@@ -95,15 +90,9 @@ def planned(spec: StudySpec, switch: Switch) -> tuple[StudySpec, Plan]:
 
 
 def _choose_baseline(asked: str | None, candidates: Sequence[Candidate], before: Mapping[str, Mapping[str, str]]) -> str:
-    """Return the baseline: what the user named, else the candidate that is what the server has of itself, else the first.
+    """Return the baseline: the one named, else the candidate that sets a server's own values, else the first.
 
-    Args:
-        asked: what `--baseline` named, if it did.
-        candidates: those compared.
-        before: per build, the values that hold without the study: a build's defaults, or what an attached server has.
-
-    Raises:
-        UserError: what was named is none of them.
+    `before` holds, per build, the values without the study: its defaults, or those of an attached server.
     """
     if asked:
         return find_baseline(asked, candidates)
@@ -117,11 +106,7 @@ def _choose_baseline(asked: str | None, candidates: Sequence[Candidate], before:
 
 
 def _check_duplicates(question: StudyOptions, candidates: Sequence[Candidate]) -> None:
-    """Refuse settings that are the same twice; option files may be alike, to see the noise (A/A).
-
-    Raises:
-        UserError: two are.
-    """
+    """Refuse duplicate settings, but not in option files, which may be alike to measure the noise (A/A)."""
     if question.compare or question.aa:
         return
     if same := check.duplicates(candidates):
@@ -130,10 +115,10 @@ def _check_duplicates(question: StudyOptions, candidates: Sequence[Candidate]) -
 
 
 def check_cpus(spec: StudySpec) -> None:
-    """Make sure that the CPUs asked for are there, and can be given to a process.
+    """Make sure that the requested CPUs exist and that a process can be bound to them.
 
     Raises:
-        UserError: they are not.
+        UserError: they do not, or it cannot.
     """
     there = os.sched_getaffinity(0)
     for option, text in (("server-cpus", spec.server_cpus), ("load-cpus", spec.load_cpus)):

@@ -1,7 +1,7 @@
-"""Looking before measuring: each candidate's server is started once on empty data, and read.
+"""Inspection before measuring: each candidate's server is started once on empty data, and read.
 
-What a candidate comes to (values in force, real objects) decides whether like is compared with like, so it is known before an
-hour is spent on it, and what differs though nobody asked can be held still.
+The effective settings decide whether like is compared with like, so they are known before an hour is spent, and what differs
+but is not under test can be pinned.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dialin.verdict.changed_during_trial import ChangeDetector
 from dialin.verdict.effective_settings import EffectiveSettings, confounds
 
 _TRIES = 4
-"""Times that what differs is held still and looked at again: one variable may hide another."""
+"""Times that differing variables are pinned and the candidates inspected again: one variable may hide another."""
 
 
 Inspect = Callable[[str, Setting], EffectiveSettings | None]
@@ -31,12 +31,9 @@ Inspect = Callable[[str, Setting], EffectiveSettings | None]
 
 
 def inspector(workshop: Tools, builds: Mapping[str, Build], asked: Iterable[str]) -> Inspect:
-    """Return what looks at candidates.
+    """Return a function that inspects a candidate; `builds` is per candidate.
 
-    Args:
-        workshop: the tools.
-        builds: per candidate.
-        asked: the variables that the study is about: their objects are counted, with instruments where it takes some.
+    The objects behind the variables in `asked` are counted, with instruments where that takes some.
     """
     names = dict.fromkeys(asked)
 
@@ -44,67 +41,67 @@ def inspector(workshop: Tools, builds: Mapping[str, Build], asked: Iterable[str]
         build = builds[candidate]
         options = sandbox_options(setting, build)
         try:
-            found = _read(workshop, build, options)
-            countable = {name: None for name in names if name not in found.real and name in found.in_force}
+            settings = _read(workshop, build, options)
+            countable = {name: None for name in names if name not in settings.real and name in settings.in_force}
             if counted_by_locks(build, countable):
                 counted = _read(workshop, build, {**options, **instrumented(build)}).real
-                found = EffectiveSettings(found.in_force, {**counted, **found.real})
+                settings = EffectiveSettings(settings.in_force, {**counted, **settings.real})
         except ServerError as error:
             workshop.say(f"{candidate}: {error.what}. Its trials will show whether that is always so")
             return None
-        return found
+        return settings
 
     return inspect
 
 
 def _read(workshop: Tools, build: Build, options: Setting) -> EffectiveSettings:
     with workshop.preparer.running(build, options) as sandbox:
-        return _seen(sandbox, build)
+        return _effective_settings(sandbox, build)
 
 
-def _seen(server: Instance, build: Build) -> EffectiveSettings:
+def _effective_settings(server: Instance, build: Build) -> EffectiveSettings:
     with server.connect() as query:
         values = global_variables(query)
         return EffectiveSettings(values, real_objects(query, server.pid, build, values))
 
 
 def inspect_by_setting(workshop: Tools, build: Build, changes: Changes) -> dict[str, list[EffectiveSettings]]:
-    """Return what each candidate comes to on one server that is set to all of them in turn, and to all of them back again.
+    """Return the effective settings of each candidate on one server that is set to all in turn, and back again.
 
     Raises:
         ServerError: the server does not start, or refuses a value.
     """
-    found: dict[str, list[EffectiveSettings]] = {}
+    settings: dict[str, list[EffectiveSettings]] = {}
     order = list(changes.settings)
     with workshop.preparer.running(build, sandbox_options(changes.boot, build)) as sandbox:
         switched = SwitchedServer(sandbox, changes, workshop.clock, ChangeDetector(()))
         for candidate in [*order, *reversed(order)]:
             switched.become(candidate)
-            found.setdefault(candidate, []).append(_seen(sandbox, build))
-    return found
+            settings.setdefault(candidate, []).append(_effective_settings(sandbox, build))
+    return settings
 
 
 def inspect_all(spec: StudySpec, inspect: Inspect) -> dict[str, EffectiveSettings]:
-    """Return what each candidate came to; one whose server did not start is left out. In an A/A study one stands for all."""
+    """Return the effective settings of each candidate whose server starts. In an A/A study one stands for all."""
     if spec.aa and spec.candidates:
         first = spec.candidates[0]
         one = inspect(first.name, spec.setting_of(first.name))
         return {candidate.name: one for candidate in spec.candidates} if one is not None else {}
-    found = {candidate.name: inspect(candidate.name, spec.setting_of(candidate.name)) for candidate in spec.candidates}
-    return {name: seen for name, seen in found.items() if seen is not None}
+    inspected = {candidate.name: inspect(candidate.name, spec.setting_of(candidate.name)) for candidate in spec.candidates}
+    return {name: settings for name, settings in inspected.items() if settings is not None}
 
 
 def pin_confounds(
-    spec: StudySpec, seen: Mapping[str, EffectiveSettings], inspect: Inspect
+    spec: StudySpec, settings: Mapping[str, EffectiveSettings], inspect: Inspect
 ) -> tuple[StudySpec, dict[str, EffectiveSettings]]:
     """Return the study in which every confound that can be pinned is, and the effective settings of its candidates then."""
-    found = dict(seen)
+    inspected = dict(settings)
     for _ in range(_TRIES):
         held: dict[str, Value] = {}
-        for note in confounds(spec, found):
+        for note in confounds(spec, inspected):
             held.update(note.data["hold"])
         if not held.items() - spec.held.items():
             break
         spec = spec.model_copy(update={"held": {**spec.held, **held}})
-        found = inspect_all(spec, inspect)
-    return spec, found
+        inspected = inspect_all(spec, inspect)
+    return spec, inspected

@@ -1,4 +1,4 @@
-"""What is known of the noise of this machine: kept after each study, said before the next one."""
+"""The noise of this machine: stored after each study, reported before the next one."""
 
 from __future__ import annotations
 
@@ -30,16 +30,7 @@ ASSUMED = Noise(between=0.015, second=0.1)
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The noise that one study had.
-
-    Attributes:
-        noise: of its trials.
-        build: what ran.
-        load: what it did, in words.
-        switch: how its trials followed each other.
-        at: when, seconds since the epoch.
-        dof: degrees of freedom of the noise.
-    """
+    """The noise that one study had; `load` describes its workload, `at` is in seconds since the epoch."""
 
     noise: Noise
     build: str
@@ -53,23 +44,23 @@ def of_study(record: StudyRecord) -> Known | None:
     """Return the noise of a study; None where it has too few trials, or did not compare throughput on this machine."""
     verdict = record.verdict
     raced = elimination.racing(record.trials)
-    found = list(figures_of(record, raced).values())
+    trials = list(figures_of(record, raced).values())
     comparable = record.spec.goal is Goal.THROUGHPUT and record.spec.attachment is None
-    if verdict is None or verdict.trial_noise is None or not found or not comparable:
+    if verdict is None or verdict.trial_noise is None or not trials or not comparable:
         return None
     spec = record.spec
-    dof = len(found) - len({(trial.block, trial.session) for trial in raced}) - len(spec.candidates) + 1
+    dof = len(trials) - len({(trial.block, trial.session) for trial in raced}) - len(spec.candidates) + 1
     if dof < _ENOUGH:
         return None
-    errors = [one.window.cv / math.sqrt(one.effective) for one in found]
-    noise = separate(verdict.trial_noise, errors, statistics.fmean(one.seconds for one in found))
+    errors = [one.window.cv / math.sqrt(one.effective) for one in trials]
+    noise = separate(verdict.trial_noise, errors, statistics.fmean(one.seconds for one in trials))
     return Known(noise, spec.candidates[0].server, _load(spec), spec.switch, record.created, dof)
 
 
 def remember(path: Path, record: StudyRecord) -> None:
-    """Keep the noise of a study among those of this machine, unless other programs disturbed it.
+    """Add the noise of a study to those of this machine, unless other programs disturbed it.
 
-    Where it cannot be written, nothing is lost but a forecast.
+    Errors of writing are ignored: only a forecast depends on it.
     """
     known = of_study(record)
     disturbed = record.verdict is not None and any(note.code == "other_load" for note in record.verdict.warnings)
@@ -87,9 +78,9 @@ def _keep(path: Path, known: Known) -> None:
 
 
 def recall(path: Path, spec: StudySpec) -> Known | None:
-    """Return the noise that a study may expect: that of the newest one whose load and way of switching were the same.
+    """Return the noise that a study may expect: that of the newest one with the same load and switch mode.
 
-    Of several, one on the same build goes first. None where there was none, or where another figure than throughput decides.
+    One on the same build goes first. None where there was none, or where another figure than throughput decides.
     """
     if spec.goal is not Goal.THROUGHPUT or spec.attachment is not None:
         return None
@@ -109,12 +100,12 @@ def _load(spec: StudySpec) -> str:
 
 
 def expecting(spec: StudySpec, plan: Plan, known: Known | None) -> StudySpec:
-    """Return the study with the noise that is reckoned with before it begins."""
+    """Return the study with the noise that is expected."""
     return spec.model_copy(update={"expected_noise": known.noise.of_trial(plan.measure) if known else None})
 
 
 def promise(spec: StudySpec, plan: Plan, known: Known | None) -> str:
-    """Return in a sentence what the budget can tell apart, and what it takes for the smallest difference that matters."""
+    """Return a sentence on what the budget can detect, and what it takes for the smallest difference that matters."""
     if spec.goal is not Goal.THROUGHPUT or spec.aa:
         return ""
     noise = known.noise if known else ASSUMED
@@ -137,14 +128,14 @@ def _rounded(minutes: float) -> str:
 
 
 def budgets(noise: Noise, trial_overhead: float, seconds: float, confidence: float, worthwhile: float) -> list[list[str]]:
-    """Return what budgets of several lengths tell apart between 2, 4 and 8 candidates: a row each, percentages as text."""
+    """Return what budgets of several lengths can detect between 2, 4 and 8 candidates: a row each, percentages as text."""
     sd = noise.of_trial(seconds)
-    found = []
+    rows = []
     for minutes in (10, 30, 60, 120, 240):
         row = [f"{minutes} minutes"]
         for count in (2, 4, 8):
             blocks = int(minutes * 60 // ((trial_overhead + seconds) * count))
             least = detectable(sd, count, blocks, confidence=confidence, worthwhile=worthwhile) if blocks >= 3 else None
             row.append("too few trials" if least is None else percent(least))
-        found.append(row)
-    return found
+        rows.append(row)
+    return rows

@@ -25,7 +25,7 @@ from dialin.trials import raw_waits
 from dialin.trials.changes import changes_between
 from dialin.trials.sandbox_site import Sandboxes
 from dialin.trials.tools import Tools
-from dialin.variables import check, rules
+from dialin.variables import check, memory
 from dialin.variables.catalogue import Catalogue
 from dialin.verdict import effective_settings
 from dialin.verdict.effective_settings import EffectiveSettings
@@ -37,32 +37,24 @@ def check_sandboxed(
     directory: Path,
     workshop: Tools,
     workload: Workload,
-    settings: Sequence[tuple[str, Variables]],
-    left_out: Sequence[str],
     space: Sequence[str] = (),
 ) -> CheckedStudy:
     """Check a study on sandboxes: resolve its names, inspect its candidates, choose the switch mode, plan.
 
-    Args:
-        question: what was asked for.
-        directory: what paths in it are relative to.
-        workshop: the tools.
-        workload: the load, checked.
-        settings: what is compared, by name.
-        left_out: of option files, in words.
-        space: the variables that candidates which enter later may set as well.
+    Paths in the question are relative to `directory`. `space` names the variables that later candidates may set as well.
 
     Raises:
         UserError: something is not there or does not fit.
         ServerError: a build does not start with nothing set.
     """
+    settings, left_out = question.settings(directory)
     if question.hold and len(question.servers) > 1:
         raise UserError("--hold pins what differs within one build, and there are several", "Study one build at a time")
     installed = builds.discover(workshop.home, os.environ)
     chosen = workshop.choose(question.servers, installed)
     used = {build.id: build for build in chosen.values()}
     catalogues = {name: workshop.catalogue(build) for name, build in used.items()}
-    defaults = {name: _defaults(catalogue) for name, catalogue in catalogues.items()}
+    defaults = {name: catalogue.defaults() for name, catalogue in catalogues.items()}
     spec = specify(question, directory, _candidates(settings, chosen), defaults, workload, space)
     elsewhere = {build.id: _asking(workshop, build) for build in installed if build.id not in used}
     notes = check.check_study(spec, catalogues, elsewhere)
@@ -73,69 +65,59 @@ def check_sandboxed(
 
     inspect = inspector(spec, used, workshop)
     workshop.say(f"Looking at what the {len(spec.candidates)} candidates come to")
-    seen = inspection.inspect_all(spec, inspect)
+    inspected = inspection.inspect_all(spec, inspect)
     if question.hold:
-        spec, seen = inspection.pin_confounds(spec, seen, inspect)
+        spec, inspected = inspection.pin_confounds(spec, inspected, inspect)
 
-    mode = choose_switch_mode(question.switch, spec, seen, used[spec.candidates[0].server], catalogues, workshop)
+    mode = choose_switch_mode(question.switch, spec, inspected, used[spec.candidates[0].server], catalogues, workshop)
     spec, allowed = planned(spec, mode.switch)
-    inspected = _inspection_notes(spec, mode.seen, catalogues)
+    inspection_notes = _inspection_notes(spec, mode.inspected, catalogues)
     return CheckedStudy(
         spec=spec,
         plan=allowed,
         servers={build.id: _facts(build) for build in used.values()},
         workload=workload,
         site=Sandboxes(spec, used, workload, workshop, mode.changes),
-        notes=(*left_out, *without, *(note.text for note in notes), *inspected, *filter(None, [mode.reason])),
-        seen=mode.seen,
+        notes=(*left_out, *without, *(note.text for note in notes), *inspection_notes, *filter(None, [mode.reason])),
+        inspected=mode.inspected,
         admit=admission(used, workload, workshop),
         catalogues={name: effective_settings.excerpt(known, spec.set_variables) for name, known in catalogues.items()},
     )
 
 
 def _candidates(settings: Sequence[tuple[str, Variables]], chosen: Mapping[str, Build]) -> list[Candidate]:
-    """Return the candidates, named as the user wrote the builds, with the very version that a resumed study must find again."""
+    """The candidates carry the exact version of their builds, which a resumed study must find again."""
     return [one.model_copy(update={"server": chosen[one.server].id}) for one in candidates_of(settings, list(chosen))]
 
 
-def _defaults(catalogue: Catalogue) -> dict[str, str]:
-    return {name: known.default for name, known in catalogue.variables.items() if known.default is not None}
-
-
 def resume_sandboxed(
-    spec: StudySpec, allowed: Plan, workshop: Tools, workload: Workload, seen: Mapping[str, EffectiveSettings]
+    spec: StudySpec, allowed: Plan, workshop: Tools, workload: Workload, inspected: Mapping[str, EffectiveSettings]
 ) -> CheckedStudy:
-    """Return a study on sandboxes that goes on; candidates that were never inspected are.
+    """Return a study on sandboxes that resumes; candidates that were never inspected are inspected.
 
     Raises:
         UserError: a build is gone.
     """
     installed = builds.discover(workshop.home, os.environ)
     used = {name: builds.find(name, installed) for name in {candidate.server for candidate in spec.candidates}}
-    unseen = spec.model_copy(update={"candidates": tuple(c for c in spec.candidates if c.name not in seen)})
-    inspected = {**seen, **inspection.inspect_all(unseen, inspector(spec, used, workshop))}
+    unseen = spec.model_copy(update={"candidates": tuple(c for c in spec.candidates if c.name not in inspected)})
+    all_inspected = {**inspected, **inspection.inspect_all(unseen, inspector(spec, used, workshop))}
     changes = None
     if spec.switch is Switch.SET:
-        changes = changes_between(spec, inspected, workshop.catalogue(used[spec.candidates[0].server]))
+        changes = changes_between(spec, all_inspected, workshop.catalogue(used[spec.candidates[0].server]))
     return CheckedStudy(
         spec=spec,
         plan=allowed,
         servers={build.id: _facts(build) for build in used.values()},
         workload=workload,
         site=Sandboxes(spec, used, workload, workshop, changes),
-        seen=inspected,
+        inspected=all_inspected,
         admit=admission(used, workload, workshop),
     )
 
 
 def admission(used: Mapping[str, Build], workload: Workload, workshop: Tools) -> Admit:
-    """Return what admits candidates to a study on sandboxes that runs: the same checks and inspection as before it began.
-
-    Args:
-        used: the builds of the study, by id.
-        workload: the load.
-        workshop: the tools.
-    """
+    """Return what admits candidates to a running study on sandboxes: the same checks and inspection as before it began."""
 
     def catalogue_of(build: str) -> Catalogue:
         return workshop.catalogue(used[build])
@@ -143,34 +125,35 @@ def admission(used: Mapping[str, Build], workload: Workload, workshop: Tools) ->
     def admit(spec: StudySpec, candidate: Candidate) -> tuple[Candidate, EffectiveSettings | None]:
         named = checked_candidate(spec, candidate, catalogue_of)
         larger = spec.with_candidates([named])
-        _check_candidate(larger, named, used[named.server], _defaults(catalogue_of(named.server)))
+        _check_candidate(larger, named, used[named.server], catalogue_of(named.server).defaults())
         _check_disk(workshop, workload, 1)
-        seen = inspector(larger, used, workshop)(named.name, larger.setting_of(named.name))
-        if seen is None:
+        settings = inspector(larger, used, workshop)(named.name, larger.setting_of(named.name))
+        if settings is None:
             raise ServerError(f"No server starts as {named.name}", "Propose another setting")
-        return named, seen
+        return named, settings
 
     return admit
 
 
 def inspector(spec: StudySpec, used: Mapping[str, Build], workshop: Tools) -> inspection.Inspect:
-    """Return what looks at the candidates of a study."""
+    """Return what inspects the candidates of a study."""
     builds_of = {candidate.name: used[candidate.server] for candidate in spec.candidates}
     return inspection.inspector(workshop, builds_of, spec.variables_under_test)
 
 
-def _inspection_notes(spec: StudySpec, seen: Mapping[str, EffectiveSettings], catalogues: Mapping[str, Catalogue]) -> list[str]:
-    """Return what the user should know of what the candidates come to."""
+def _inspection_notes(
+    spec: StudySpec, inspected: Mapping[str, EffectiveSettings], catalogues: Mapping[str, Catalogue]
+) -> list[str]:
     held = [f"Held still for all candidates: {describe(spec.held)}"] if spec.held else []
     held += [
         f"{name} is {value} for all, not the {spec.fixed[name]} that you fixed: no other value can be held for all candidates"
         for name, value in spec.held.items()
         if name in spec.fixed and not same_value(value, spec.fixed[name])
     ]
-    notes = effective_settings.deviations(spec, seen, catalogues) + effective_settings.same_notes(
-        spec, seen, effective_settings.same(spec, seen)
+    notes = effective_settings.deviations(spec, inspected, catalogues) + effective_settings.same_notes(
+        spec, inspected, effective_settings.same(spec, inspected)
     )
-    differing = [note for note in effective_settings.confounds(spec, seen) if not note.data["inert"]]
+    differing = [note for note in effective_settings.confounds(spec, inspected) if not note.data["inert"]]
     warned = ["No winner will be claimed while that differs"] if any(note.data["could_explain"] for note in differing) else []
     return held + [note.text for note in notes + differing] + warned
 
@@ -180,11 +163,6 @@ def _asking(workshop: Tools, build: Build) -> Callable[[], Catalogue]:
 
 
 def _check_settings(spec: StudySpec, used: Mapping[str, Build], defaults: Mapping[str, Mapping[str, str]]) -> None:
-    """Make sure that each candidate's server takes its setting, and finds the memory for it.
-
-    Raises:
-        UserError: one does not.
-    """
     for candidate in spec.candidates:
         _check_candidate(spec, candidate, used[candidate.server], defaults[candidate.server])
 
@@ -193,7 +171,7 @@ def _check_candidate(spec: StudySpec, candidate: Candidate, build: Build, defaul
     setting = spec.setting_of(candidate.name)
     dry_run.check(build, setting)
     values: dict[str, Value] = {**defaults, **setting}
-    check.check_memory(candidate.name, rules.memory_needed(values, spec.workload.threads), host.memory_available())
+    check.check_memory(candidate.name, memory.memory_needed(values, spec.workload.threads), host.memory_available())
 
 
 def _check_disk(workshop: Tools, workload: Workload, count: int) -> None:

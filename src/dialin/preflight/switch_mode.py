@@ -27,12 +27,12 @@ class SwitchMode:
     """How trials follow each other.
 
     Attributes:
-        seen: the effective settings of each candidate by it.
+        inspected: the effective settings of each candidate by it.
         changes: what turns a running server from one candidate into another; None where each trial starts one.
         reason: it, and why, in a sentence; empty where that was the user's choice.
     """
 
-    seen: Mapping[str, EffectiveSettings]
+    inspected: Mapping[str, EffectiveSettings]
     changes: Changes | None = None
     reason: str = ""
 
@@ -43,10 +43,10 @@ class SwitchMode:
 
 
 def probable(request: Request, spec: StudySpec, catalogues: Mapping[str, Catalogue]) -> Switch:
-    """Return the mode that a study will probably take, by what is known before a server is asked.
+    """Return the mode that a study will probably take, before any server is asked.
 
     Raises:
-        UserError: SET GLOBAL is asked for, and is not what a start with the values gives.
+        UserError: SET GLOBAL is requested, and does not give what a start gives.
     """
     if request == "restart":
         return Switch.RESTART
@@ -59,53 +59,46 @@ def probable(request: Request, spec: StudySpec, catalogues: Mapping[str, Catalog
 def choose_switch_mode(
     request: Request,
     spec: StudySpec,
-    seen: Mapping[str, EffectiveSettings],
+    inspected: Mapping[str, EffectiveSettings],
     build: Build,
     catalogues: Mapping[str, Catalogue],
     workshop: Tools,
 ) -> SwitchMode:
-    """Decide how trials follow each other; where that may be by SET GLOBAL, it is tried on a server with empty data.
+    """Choose how trials follow each other; where SET GLOBAL may do, it is tried on a server with empty data.
 
-    Args:
-        request: what was asked for.
-        spec: the study.
-        seen: the effective settings of each candidate when a server was started as it.
-        build: of the first candidate.
-        catalogues: per build, what is known of its variables.
-        workshop: the tools.
+    `inspected` holds the effective settings of each candidate after a start of its own; `build` is that of the first candidate.
 
     Raises:
         UserError: SET GLOBAL is asked for, and is not what a start with the values gives.
     """
     if request == "restart":
-        return SwitchMode(seen)
-    why = obstacle(spec, catalogues, is_requested=request == "set") or disagreement(spec, seen, {})
+        return SwitchMode(inspected)
+    why = obstacle(spec, catalogues, is_requested=request == "set") or disagreement(spec, inspected, {})
     if why is None:
-        changes = changes_between(spec, seen, catalogues[build.id])
+        changes = changes_between(spec, inspected, catalogues[build.id])
         try:
-            inspected = inspect_by_setting(workshop, build, changes)
+            after_set = inspect_by_setting(workshop, build, changes)
         except DialinError as error:
             why = f"a running server does not take every value: {error.what}"
         else:
-            why = disagreement(spec, seen, inspected)
+            why = disagreement(spec, inspected, after_set)
             if why is None:
-                last = {name: each[-1] for name, each in inspected.items()}
-                real = {name: EffectiveSettings(one.in_force, {**seen[name].real, **one.real}) for name, one in last.items()}
+                last = {name: each[-1] for name, each in after_set.items()}
+                real = {
+                    name: EffectiveSettings(one.in_force, {**inspected[name].real, **one.real}) for name, one in last.items()
+                }
                 return SwitchMode(real, changes, _why_set(spec))
     if request == "set":
         raise _refused(why)
     instead = "Each trial restores the data and starts a server, instead of SET GLOBAL on a running one"
-    return SwitchMode(seen, reason=f"{instead}: {why}")
+    return SwitchMode(inspected, reason=f"{instead}: {why}")
 
 
 def obstacle(spec: StudySpec, catalogues: Mapping[str, Catalogue], *, is_requested: bool = False) -> str | None:
-    """Return what is known to stand against SET GLOBAL, in a sentence without its full stop; None where nothing does.
+    """Return the reason against SET GLOBAL that is known in advance, without its full stop; None where there is none.
 
-    Args:
-        spec: the study.
-        catalogues: per build, what is known of its variables.
-        is_requested: the user asks for SET GLOBAL; only then candidates that are all alike follow each other so, because
-            restarts would show more of the noise there is.
+    Candidates that are all alike follow each other by SET GLOBAL only where the user asks for it (`is_requested`), because
+    restarts show more of the noise there is.
     """
     if why := spec.workload.traits.restarts:
         return why
@@ -123,18 +116,15 @@ def obstacle(spec: StudySpec, catalogues: Mapping[str, Catalogue], *, is_request
 def disagreement(
     spec: StudySpec, started: Mapping[str, EffectiveSettings], was_set: Mapping[str, list[EffectiveSettings]]
 ) -> str | None:
-    """Return where SET GLOBAL left a server otherwise than a start does, in a sentence without its full stop; None if nowhere.
+    """Return where SET GLOBAL gives other effective settings than a start, without its full stop; None if nowhere.
 
-    Args:
-        spec: the study.
-        started: what each candidate came to when a server was started as it.
-        was_set: what it came to each time that a running server was set to it.
+    `was_set` holds the effective settings of each candidate every time that a running server was set to it.
     """
     for candidate in spec.candidates:
         if candidate.name not in started:
             return f"no server could be started as {candidate.name}"
-        for found in was_set.get(candidate.name, ()):
-            for note in effective_settings.changed(started[candidate.name], found):
+        for settings in was_set.get(candidate.name, ()):
+            for note in effective_settings.changed(started[candidate.name], settings):
                 variable = note.data["variable"]
                 start, live = (value or "nothing" for value in note.data["values"].values())
                 return f"for {candidate.name}, {variable} is {start} after a start and {live} after SET GLOBAL"
@@ -142,7 +132,6 @@ def disagreement(
 
 
 def _why_set(spec: StudySpec) -> str:
-    """Return in a sentence that trials follow each other by SET GLOBAL, and why they may."""
     names, grows = differing(spec), spec.workload.traits.grows
     life = "a server's life for each block, as the load changes how much data there is" if grows else "one server's life"
     why = f"{listed(names)} {'is' if len(names) == 1 else 'are'} dynamic" if names else "nothing differs between the candidates"

@@ -1,1 +1,1 @@
-"""What was asked for: the options of a study, its file, its candidates, its plan."""
+"""The question of a study: its options, file, candidates and plan."""

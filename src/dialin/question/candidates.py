@@ -1,4 +1,4 @@
-"""From what is to be compared to the candidates and their baseline."""
+"""From the requested comparison to the candidates and their baseline."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ def candidates_of(settings: Sequence[tuple[str, Variables]], servers: Sequence[s
     Raises:
         UserError: fewer than two, or more than dialin compares at once.
     """
-    found = []
+    candidates = []
     for (name, setting), server in itertools.product(settings, servers):
         on = server if len(servers) > 1 else ""
-        found.append(Candidate(name=" on ".join(filter(None, (name, on))), setting=setting, server=server))
-    if len(found) < 2:
+        candidates.append(Candidate(name=" on ".join(filter(None, (name, on))), setting=setting, server=server))
+    if len(candidates) < 2:
         raise UserError("There is one candidate only", "Give at least two values, option files or builds to compare")
-    if len(found) > MAX_CANDIDATES:
-        raise UserError(f"There are {len(found)} candidates", f"Compare at most {MAX_CANDIDATES} at once")
-    return found
+    if len(candidates) > MAX_CANDIDATES:
+        raise UserError(f"There are {len(candidates)} candidates", f"Compare at most {MAX_CANDIDATES} at once")
+    return candidates
 
 
 def find_baseline(asked: str, candidates: Sequence[Candidate]) -> str:
-    """Return the candidate that a user means by `--baseline`: its name, or `variable=value`, or the value alone.
+    """Return the candidate that `--baseline` names: by its name, by `variable=value`, or by the value alone.
 
     Raises:
         UserError: there is none, or several.
@@ -64,20 +64,18 @@ def swept(sweep: Mapping[str, Sequence[Value]]) -> list[tuple[str, Variables]]:
         for a, b in itertools.combinations(values, 2):
             if same_value(a, b):
                 raise UserError(f"{name} is given the same value twice: {a} and {b}", "Take one of them out")
-    found = []
+    settings = []
     for combination in itertools.product(*variables.values()):
         setting = dict(zip(variables, combination, strict=True))
         name = str(combination[0]) if len(setting) == 1 else " ".join(f"{key}={value}" for key, value in setting.items())
-        found.append((name, setting))
-    return found
+        settings.append((name, setting))
+    return settings
 
 
 def compared(paths: Sequence[Path], written: Sequence[str]) -> tuple[list[tuple[str, Variables]], list[str]]:
-    """Return the settings of option files by name, and what was left out of them, in words.
+    """Return the settings of option files by name, and sentences on what was left out of them.
 
-    Args:
-        paths: of the files.
-        written: the same as the user wrote them; a file's own name will do where no other has it.
+    `written` holds the paths as the user wrote them; a file's own name is used where no other has it.
 
     Raises:
         UserError: one cannot be read.
@@ -87,14 +85,14 @@ def compared(paths: Sequence[Path], written: Sequence[str]) -> tuple[list[tuple[
     for text, name in zip(written, short, strict=True):
         label = name if short.count(name) == 1 else text
         names.append(label if label not in names else f"{label} ({names.count(label) + 1})")
-    found, left_out = [], []
+    settings, left_out = [], []
     for path, name in zip(paths, names, strict=True):
         read = optionfile.read(path)
-        found.append((name, dict(read.setting)))
+        settings.append((name, dict(read.setting)))
         if read.ignored:
             left_out.append(f"{name}: left out, as they belong to one server only: {', '.join(sorted(read.ignored))}")
         left_out += [f"{name}: {note}" for note in read.notes]
-    return found, left_out
+    return settings, left_out
 
 
 def canonical(setting: Mapping[str, Value]) -> Variables:

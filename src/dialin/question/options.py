@@ -121,7 +121,7 @@ class StudyOptions(MethodOptions):
 
     @property
     def servers(self) -> list[str]:
-        """The builds that are asked for, as written; empty where that is left to dialin."""
+        """The requested builds, as written; empty where dialin chooses."""
         named = [self.server] if isinstance(self.server, str) else list(self.server)
         return list(dict.fromkeys(name for name in named if name))
 
@@ -162,7 +162,7 @@ class StudyOptions(MethodOptions):
         return Attachment(defaults_file=file, login_path=self.login_path, database=self.database)
 
     def settings(self, directory: Path) -> tuple[list[tuple[str, Variables]], list[str]]:
-        """Return the named settings to compare, and what was left out of option files, in words.
+        """Return the named settings to compare, and sentences on what was left out of option files.
 
         Raises:
             UserError: one value only, duplicate values, too many candidates, an unreadable option file.

@@ -14,7 +14,7 @@ BLOCKS_WANTED = 6
 spread lies between trials (docs/method.md)."""
 
 BLOCKS_NEEDED = 3
-"""Fewer blocks carry no verdict: their spread cannot be told."""
+"""Fewer blocks carry no verdict: their spread is unknown."""
 
 OVERHEAD = {Switch.RESTART: 2.0, Switch.SET: 0.2}
 """Seconds that a trial takes beside its load on a small dataset, until the study has measured its own."""
@@ -66,7 +66,7 @@ def plan(spec: StudySpec) -> Plan:
     wanted = loaded if spec.warmup is not None else loaded / (1 + share)
     measure = spec.measure or float(round(min(max(wanted, _MEASURE_LEAST), _MEASURE_MOST)))
     warmup = spec.warmup if spec.warmup is not None else float(round(share * measure))
-    # Reckoned with the whole warm-up: noisy seconds mostly use it up.
+    # With the whole warm-up: noisy seconds mostly use it up.
     trial_seconds = overhead + levels * (warmup + measure)
     shorter = f", or a shorter --measure than {measure:.0f} s" if spec.measure else ""
     return Plan(measure, warmup, _blocks(spec, trial_seconds, shorter), trial_seconds)
@@ -87,26 +87,19 @@ def _blocks(spec: StudySpec, trial_seconds: float, shorter: str = "") -> int:
 
 
 def wait_trial_seconds(spec: StudySpec, trial_seconds: float) -> float:
-    """Return about how long a trial takes that collects raw waits: its server is started for it, also where others share one.
+    """Return about how long a trial for raw waits takes, which starts its server even where others share one.
 
-    Args:
-        spec: the study.
-        trial_seconds: how long its other trials take.
+    `trial_seconds` is the time of the study's other trials.
     """
     return trial_seconds + OVERHEAD[Switch.RESTART] - OVERHEAD[spec.switch]
 
 
 def block_order(seed: int, block: int, names: Sequence[str], entering: Sequence[str] = ()) -> list[str]:
-    """Return the order of a block's trials.
+    """Return the order of a block's trials; `block` counts from 1.
 
     Odd blocks are shuffled; each even one is its predecessor reversed, so that a steady drift of the machine cancels within the
-    pair. Candidates that enter with an even block take places between the others, whose order stays.
-
-    Args:
-        seed: of the study.
-        block: its number, from 1.
-        names: the candidates that were there when the pair of blocks began, always in the same order.
-        entering: those that enter with the second block of the pair.
+    pair. `names` are the candidates that were there when the pair began, always in the same order. Those `entering` with the
+    even block take places between them.
     """
     pair = (block + 1) // 2
     order = list(names)
@@ -120,7 +113,7 @@ def block_order(seed: int, block: int, names: Sequence[str], entering: Sequence[
 
 
 def level_order(seed: int, block: int, levels: Sequence[int]) -> list[int]:
-    """Return the order in which the trials of a block measure several numbers of threads: drawn anew for each block."""
+    """Return the order in which the trials of a block measure several numbers of threads, random for each block."""
     order = list(levels)
     random.Random(f"{seed}/levels/{block}").shuffle(order)  # noqa: S311 - an order, not a secret
     return order

@@ -46,13 +46,13 @@ def question(
     spelled: Callable[[str], str] = repr,
     remedy: str = "See docs/study-file.md",
 ) -> StudyOptions:
-    """Check what was asked for.
+    """Check the options of a study.
 
     Args:
         data: keys as a study file has them.
         where: the file that they stand in.
-        spelled: how the user wrote a key.
-        remedy: where the right form is told.
+        spelled: returns a key as the user wrote it.
+        remedy: of the error.
 
     Raises:
         UserError: the first mistake, in one line.
@@ -64,7 +64,6 @@ def question(
 
 
 def _mistake(error: ValidationError, where: str, spelled: Callable[[str], str], remedy: str) -> UserError:
-    """Put the first mistake in one line, with the nearest right spelling of an unknown key."""
     first = error.errors(include_url=False)[0]
     place = f"{where}: " if where else ""
     # A value of several allowed types is reported once for each; the key is the part before the type's name.
@@ -92,7 +91,7 @@ def schema() -> dict[str, Any]:
 
 
 def _options_of(kind: WorkloadKind) -> dict[str, Any]:
-    """Return the condition that a workload of a kind has no other options than those of its model."""
+    """Return the condition that workloads of a kind have no other options than those of its model."""
     return {
         "if": {"properties": {"workload": {"enum": list(kind.names)}}, "required": ["workload"]},
         "then": {"properties": {"workload-options": {"propertyNames": {"enum": option_names(kind.options)}}}},

@@ -1,4 +1,4 @@
-"""A study from its beginning, or from where it was broken off, to its verdict."""
+"""A study from its beginning, or from where it was interrupted, to its verdict."""
 
 from __future__ import annotations
 
@@ -29,15 +29,7 @@ from dialin.workloads import load_identity
 def begin(
     ready: CheckedStudy, out: Path, workshop: Tools, watcher: Watcher, command: str, proposer: Proposer = FIXED_LIST
 ) -> Verdict:
-    """Begin a study and run it to its verdict; reports are the caller's to write.
-
-    Args:
-        ready: the study.
-        out: the directory that it is written to.
-        workshop: the tools.
-        watcher: is told what happens.
-        command: the command line that began it.
-        proposer: names the candidates of each block.
+    """Start a study in the directory `out` and run it to its verdict; the caller writes reports.
 
     Raises:
         UserError: the directory is in use.
@@ -63,14 +55,7 @@ def begin(
 
 
 def resume(ready: CheckedStudy, directory: Path, workshop: Tools, watcher: Watcher, proposer: Proposer = FIXED_LIST) -> Verdict:
-    """Go on with a study where it stood; no finished trial is repeated, and blocks that were begun keep their candidates.
-
-    Args:
-        ready: the study.
-        directory: it is in.
-        workshop: the tools.
-        watcher: is told what happens.
-        proposer: the one that it began with.
+    """Resume a study: no finished trial is repeated, and blocks that were begun keep their candidates.
 
     Raises:
         UserError: a live dialin runs it.
@@ -83,7 +68,7 @@ def resume(ready: CheckedStudy, directory: Path, workshop: Tools, watcher: Watch
 
 
 def _run(ready: CheckedStudy, directory: Path, store: Store, workshop: Tools, watcher: Watcher, proposer: Proposer) -> Verdict:
-    """Make the data and run the blocks; from here on what was begun is there to be resumed."""
+    """Prepare the data and run the blocks; a study interrupted from here on can be resumed."""
     session = store.begin_session()
     remove_leavings(store)
     requests.take_back(directory)
@@ -104,7 +89,7 @@ def _run(ready: CheckedStudy, directory: Path, store: Store, workshop: Tools, wa
                 session,
                 proposer=proposer,
                 admit=ready.admit,
-                seen=ready.seen,
+                inspected=ready.inspected,
                 stop_asked=functools.partial(requests.is_asked_to_stop, directory),
             ).run()
         machine_noise.remember(workshop.home.noise, store.read())

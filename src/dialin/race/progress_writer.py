@@ -1,4 +1,4 @@
-"""Keeps how far a study has come in its store, for those who look on from outside: nothing but the store is read by them."""
+"""Writes the progress of a study to its store, for readers in other processes."""
 
 from __future__ import annotations
 
@@ -19,76 +19,72 @@ from dialin.store.store import Store
 
 
 class ProgressWriter:
-    """A watcher that tells another one what it hears, and writes down where the study stands.
-
-    Args:
-        store: the study's.
-        clock: tells the time.
-        watcher: is told everything.
-    """
+    """A watcher that passes everything on to another one, and stores the study's progress."""
 
     def __init__(self, store: Store, clock: Clock, watcher: Watcher) -> None:
         self._store = store
         self._clock = clock
         self._watcher = watcher
         before = store.progress()
-        self._stands = Progress(SessionState.RUNNING, clock.now(), standings=before.standings if before else {})
+        self._progress = Progress(SessionState.RUNNING, clock.now(), standings=before.standings if before else {})
 
     @contextmanager
     def session(self) -> Iterator[None]:
-        """Write down that a run of dialin begins, and how it ends; one that is killed says no more."""
-        self._keep()
+        """Store that a session begins, and how it ends; one that is killed stores no end."""
+        self._store_progress()
         try:
             yield
         except (KeyboardInterrupt, InterruptedStudyError):
-            self._keep(session=SessionState.STOPPED, step=None)
+            self._store_progress(session=SessionState.STOPPED, step=None)
             raise
         except DialinError as error:
-            self._keep(session=SessionState.FAILED, step=None, reason=error.what)
+            self._store_progress(session=SessionState.FAILED, step=None, reason=error.what)
             raise
         except Exception as error:
-            self._keep(session=SessionState.FAILED, step=None, reason=f"A fault of dialin itself: {type(error).__name__}")
+            self._store_progress(
+                session=SessionState.FAILED, step=None, reason=f"A fault of dialin itself: {type(error).__name__}"
+            )
             raise
-        self._keep(session=SessionState.FINISHED, step=None)
+        self._store_progress(session=SessionState.FINISHED, step=None)
 
     def study_began(self, spec: StudySpec, blocks_planned: int, seconds_planned: float) -> None:
-        """Keep what is planned."""
+        """Store the plan."""
         self._watcher.study_began(spec, blocks_planned, seconds_planned)
-        self._keep(blocks=blocks_planned, ends=self._clock.now() + seconds_planned)
+        self._store_progress(blocks=blocks_planned, ends=self._clock.now() + seconds_planned)
 
     def candidates_entered(self, spec: StudySpec) -> None:
-        """Pass it on; the store has them already."""
+        """Pass it on; the store has the candidates already."""
         self._watcher.candidates_entered(spec)
 
     def message(self, text: str) -> None:
-        """Tell it; the store's log has it already."""
+        """Pass it on; the store's log has it already."""
         self._watcher.message(text)
 
     def trial_began(self, trial: Trial, seconds_left: float) -> None:
-        """Keep the estimate."""
+        """Store the estimate."""
         self._watcher.trial_began(trial, seconds_left)
-        self._keep(ends=self._clock.now() + seconds_left, step=None)
+        self._store_progress(ends=self._clock.now() + seconds_left, step=None)
 
     def step_began(self, trial: Trial, step: Step) -> None:
-        """Keep the step."""
+        """Store the step."""
         self._watcher.step_began(trial, step)
-        self._keep(step=step, step_began=self._clock.now())
+        self._store_progress(step=step, step_began=self._clock.now())
 
     def sampled(self, trial: Trial, sample: Sample) -> None:
-        """Tell it; the store has it already."""
+        """Pass it on; the store has it already."""
         self._watcher.sampled(trial, sample)
 
     def trial_ended(self, trial: Trial, standings: Mapping[str, Standing]) -> None:
-        """Keep the figures so far."""
+        """Store the figures so far."""
         self._watcher.trial_ended(trial, standings)
-        self._keep(standings=dict(standings), step=None)
+        self._store_progress(standings=dict(standings), step=None)
 
     def study_ended(self, verdict: Verdict) -> None:
-        """Tell it; the store has the verdict already."""
+        """Pass it on; the store has the verdict already."""
         self._watcher.study_ended(verdict)
 
-    def _keep(self, **changes: Any) -> None:
-        self._stands = replace(self._stands, **changes)
-        # A trial must end in its own order though the disk is full; what is measured tells of that soon enough.
+    def _store_progress(self, **changes: Any) -> None:
+        self._progress = replace(self._progress, **changes)
+        # A trial must end in its own order though the disk is full; storing its samples reports that soon enough.
         with suppress(DialinError, SQLAlchemyError):
-            self._store.save_progress(self._stands)
+            self._store.save_progress(self._progress)

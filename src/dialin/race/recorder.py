@@ -1,4 +1,4 @@
-"""Stores what a worker reports, and passes it on to the watcher: nothing else writes a study's trials."""
+"""Stores what a worker reports, and passes it on to the watcher; nothing else writes a study's trials."""
 
 from __future__ import annotations
 
@@ -17,11 +17,8 @@ from dialin.trials.events import Event, Evidence, Sampled, StepBegan, TrialBegan
 class Recorder:
     """Takes the events of one trial after another.
 
-    Args:
-        store: the study's.
-        clock: times the steps of a trial that is broken off.
-        watcher: is told of each event but the end of a trial, which the race judges first.
-        seconds_left: the estimate for the whole study.
+    Each event goes to the watcher, except the end of a trial, which the race evaluates first. `seconds_left` estimates the
+    seconds until the end of the study.
     """
 
     def __init__(self, store: Store, clock: Clock, watcher: Watcher, seconds_left: Callable[[], float] = lambda: 0.0) -> None:
@@ -34,7 +31,7 @@ class Recorder:
         self._step: tuple[Step, float] | None = None
 
     def record(self, event: Event) -> Trial | None:
-        """Store an event; returns the trial that it ends.
+        """Store an event, and return the trial that it ends.
 
         Raises:
             DialinError: the store cannot be written.
@@ -63,7 +60,7 @@ class Recorder:
         return None
 
     def break_off(self) -> None:
-        """Store the trial under way, if there is one, as interrupted, to be run again."""
+        """Store a running trial as interrupted, to be run again."""
         if self._running is None:
             return
         self._end_step()

@@ -35,7 +35,7 @@ CONFIRMING_BLOCKS = 6
 
 _ENDED = (TrialState.DONE, TrialState.FAILED)
 _PROPOSALS = 3
-"""Times that a proposer is asked for a block whose new candidates cannot enter."""
+"""The most times that a proposer is asked for one block, where its new candidates cannot enter."""
 
 _ROUNDING = 1e-9
 """Of a trial: what floating point may be off where the budget holds a whole number of trials."""
@@ -45,19 +45,10 @@ _WAIT_TRIES = 2
 
 
 class Runner:
-    """Runs a study, from its beginning or from where it stood.
+    """Runs a study, from its beginning or from where it was interrupted.
 
-    Args:
-        store: the study's.
-        clock: tells the time: the budget is wall clock here.
-        watcher: is told what happens.
-        plan: what the budget allows.
-        worker: runs the blocks.
-        session: which run of dialin this is.
-        proposer: names the candidates of each block of the race.
-        admit: checks a candidate that the study does not have yet.
-        seen: the effective settings of its candidates when they were inspected.
-        stop_asked: whether somebody asks for an end after the block under way; asked before each block that the budget holds.
+    `session` is the number of this run of dialin, and `inspected` the effective settings of the candidates at their inspection.
+    `admit` checks a candidate that the study does not have yet. `stop_asked` is called before each block that the budget holds.
     """
 
     def __init__(
@@ -71,7 +62,7 @@ class Runner:
         *,
         proposer: Proposer = FIXED_LIST,
         admit: Admit = refuse,
-        seen: Mapping[str, EffectiveSettings] | None = None,
+        inspected: Mapping[str, EffectiveSettings] | None = None,
         stop_asked: Callable[[], bool] = lambda: False,
     ) -> None:
         self._store = store
@@ -82,7 +73,7 @@ class Runner:
         self._session = session
         self._proposer = proposer
         self._admit = admit
-        self._seen = dict(seen or {})
+        self._inspected = dict(inspected or {})
         self._refused: dict[str, str] = {}
         self._stop_asked = stop_asked
         self._recorder = Recorder(store, clock, watcher, self._seconds_left)
@@ -147,13 +138,13 @@ class Runner:
 
     def _admitted(self, candidate: Candidate, number: int) -> Candidate | None:
         try:
-            named, seen = self._admit(self._spec, candidate)
+            named, settings = self._admit(self._spec, candidate)
         except DialinError as error:
             self._refused[candidate.name] = error.what
             self.say(f"{candidate.name} does not enter: {error.what}")
             return None
-        if seen is not None:
-            self._seen[named.name] = seen
+        if settings is not None:
+            self._inspected[named.name] = settings
         self.say(f"{named.name} enters with block {number}: {describe(named.setting)}")
         return named.model_copy(update={"born": number})
 
@@ -172,7 +163,7 @@ class Runner:
         return block
 
     def _run_block(self, block: Block) -> bool:
-        """Run what a block still lacks; a trial that the host spoiled is run again. False where the budget does not hold it."""
+        """Run the trials that a block still lacks. False where the budget does not hold them."""
         while missing := self._missing(block):
             if not self._fits(len(missing)):
                 return False
@@ -181,11 +172,7 @@ class Runner:
         return True
 
     def _stop_where_asked(self) -> None:
-        """End the session between two blocks, where somebody asks for it.
-
-        Raises:
-            InterruptedStudyError: they do.
-        """
+        """Raise InterruptedStudyError between two blocks, where a stop was requested."""
         if self._stop_asked():
             self.say("Stopped between two blocks, as it was asked for")
             raise InterruptedStudyError("Stopped after a block, as it was asked for", resumable=True)
@@ -198,9 +185,9 @@ class Runner:
         """
         trials = self._state.trials
         measured = {t.candidate for t in trials if t.state is TrialState.DONE}
-        own = [t for t in self._trials_of(block) if t.state is not TrialState.INTERRUPTED]
-        failures = [t.failure for t in own if t.failure and t.candidate in measured]
-        if own and len(failures) == len(own):
+        ended = [t for t in self._trials_of(block) if t.state is not TrialState.INTERRUPTED]
+        failures = [t.failure for t in ended if t.failure and t.candidate in measured]
+        if ended and len(failures) == len(ended):
             last = failures[-1]
             what = f"Every trial of block {block.number} failed, of candidates that could be measured before: {last.reason}"
             raise ServerError(what, "Correct that", last.log_tail, resumable=True)
@@ -221,7 +208,7 @@ class Runner:
             for number, (position, name) in enumerate(places, start=first)
         )
         try:
-            with closing(self._worker.run_block(BlockRequest(self._spec, self._seen, trials))) as events:
+            with closing(self._worker.run_block(BlockRequest(self._spec, self._inspected, trials))) as events:
                 for event in events:
                     if ended := self._recorder.record(event):
                         self._take(ended)
@@ -230,7 +217,7 @@ class Runner:
             raise
 
     def _take(self, ended: Trial) -> None:
-        """Take in a trial that has ended.
+        """Add a trial that has ended.
 
         Raises:
             ChangedByOthersError: somebody else keeps changing a variable under test.
@@ -247,12 +234,12 @@ class Runner:
         changed_during_trial.check_not_contested(state.trials, self._session)
 
     def say(self, text: str) -> None:
-        """Tell the watcher, and the study's log."""
+        """Pass a line on to the watcher, and to the study's log."""
         self._store.say(self._clock.now(), text)
         self._watcher.message(text)
 
     def _look_if_due(self, block: int) -> None:
-        """Tell who left the race, and look at the data; the last look of the budget is taken when it is over."""
+        """Report who left the race, and take a look; the last look of the budget is taken when it is over."""
         gone = [name for name, after in self._state.left.items() if after == block]
         if gone:
             self.say(f"After block {block} out of the race, very probably not among the best: {', '.join(gone)}")
@@ -265,8 +252,8 @@ class Runner:
         budget = spec.minutes * 60
         taken, ended = state.looks, state.ended
         if not taken or taken[-1].decided is not None or taken[-1].trials != len(ended):  # else dialin was killed in this look
-            seen = ended[: taken[-1].trials] if taken else []
-            before = self._spent(seen) / budget
+            counted = ended[: taken[-1].trials] if taken else []
+            before = self._spent(counted) / budget
             now = max(before, 1.0 if last else self._spent(state.raced) / budget)
             alpha = allowance(sum(look.alpha for look in taken), 1 - spec.confidence, before, now)
             state.add_look(Look(len(taken) + 1, blocks, alpha, trials=len(ended)))
@@ -278,7 +265,7 @@ class Runner:
         return judgement.verdict
 
     def _conclude(self) -> Verdict:
-        """Return the verdict of all blocks; a look is taken where the last one came before the last trial."""
+        """Return the verdict of all blocks, after a further look where trials ended since the last one."""
         state = self._state
         finished = [trial.block for trial in state.raced if trial.state is TrialState.DONE]
         if not finished:
@@ -310,7 +297,7 @@ class Runner:
         return judgement.verdict
 
     def _collect_waits(self) -> None:
-        """Run a trial for raw waits of each candidate that could be measured; what becomes of them changes no verdict."""
+        """Run a trial for raw waits of each candidate that could be measured; they do not affect the verdict."""
         state = self._state
         block = elimination.block_of_waits(state.trials)
         measured = {t.candidate for t in elimination.racing(state.trials) if t.state is TrialState.DONE}
@@ -327,7 +314,6 @@ class Runner:
                 self.say(describe_waits(name, waits))
 
     def _without_waits(self, done: Sequence[Trial]) -> list[str]:
-        """Return the candidates that were not given up, and had no trial for raw waits yet."""
         if not self._spec.waits:
             return []
         ended = {t.candidate for t in done if t.purpose is Purpose.WAITS and t.state in _ENDED}
@@ -360,19 +346,19 @@ class Runner:
         return sum(sum(t.steps.values()) for t in done)
 
     def _between(self, done: Sequence[Trial]) -> float:
-        """Return the seconds of this session that belong to no trial: judging, writing down, making ready."""
-        own = self._spent([t for t in done if t.session == self._session])
-        return max(0.0, self._clock.monotonic() - self._began - own)
+        """Return the seconds of this session outside trials."""
+        in_trials = self._spent([t for t in done if t.session == self._session])
+        return max(0.0, self._clock.monotonic() - self._began - in_trials)
 
     def _trial_seconds(self, done: Sequence[Trial]) -> float:
-        """How long a trial takes, with what lies between it and the next: as measured in this study, else as planned."""
-        own = [sum(t.steps.values()) for t in elimination.clean(done) if t.state is TrialState.DONE]
+        """Return how long a trial takes, with the time up to the next one: as measured in this study, else as planned."""
+        durations = [sum(t.steps.values()) for t in elimination.clean(done) if t.state is TrialState.DONE]
         in_session = sum(t.session == self._session for t in done)
         between = self._between(done) / in_session if in_session else 0.0
-        return sum(own) / len(own) + between if own else self._plan.trial_seconds
+        return sum(durations) / len(durations) + between if durations else self._plan.trial_seconds
 
     def _fits(self, count: int) -> bool:
-        """Whether the next trials fit the budget, beside those that are to collect raw waits; they may overrun it a little."""
+        """Return whether the next trials fit the budget beside those for raw waits; they may overrun it a little."""
         return count <= self._trials_that_fit()
 
     def _trials_that_fit(self) -> int:
@@ -381,11 +367,11 @@ class Runner:
         return max(0, math.floor(left / self._trial_seconds(done) + _ROUNDING))
 
     def _reserved(self, done: Sequence[Trial]) -> float:
-        """Return the seconds that the trials for raw waits are left which did not run yet."""
+        """Return the seconds that outstanding trials for raw waits take."""
         return len(self._without_waits(done)) * WAIT_TRIALS * wait_trial_seconds(self._spec, self._trial_seconds(done))
 
     def _seconds_left(self) -> float:
-        """About how long it will take: the blocks that a decision is expected to need, and no more than the budget holds."""
+        """Estimate the seconds left: the blocks that a decision is expected to need, and no more than the budget holds."""
         done = self._state.trials
         left = max(0.0, self._spec.minutes * 60 - self._spent(done) - self._between(done))
         if self._to_go is None:

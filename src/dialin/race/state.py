@@ -1,4 +1,4 @@
-"""What a race knows of its study: updated once for each trial, and rebuilt from the store only when a study is resumed."""
+"""The state of a race: updated once for each trial, and rebuilt from the store only when a study is resumed."""
 
 from __future__ import annotations
 
@@ -18,10 +18,7 @@ from dialin.verdict import elimination
 class RaceState:
     """The trials of a study so far, their figures, who left the race, and the looks that were taken.
 
-    All that is stored is read once, at the start; from then on only what a trial has added.
-
-    Args:
-        store: of the study.
+    The store is read once, at the start; from then on only what each trial adds.
     """
 
     def __init__(self, store: Store) -> None:
@@ -44,7 +41,7 @@ class RaceState:
 
     @property
     def record(self) -> StudyRecord:
-        """The study with all that is known of it."""
+        """The study as it stands."""
         return replace(
             self._stored,
             spec=self.spec,
@@ -62,15 +59,11 @@ class RaceState:
 
     @property
     def ended(self) -> list[Trial]:
-        """The trials that decide and count, or will not be run again."""
+        """The trials that decide and are not run again."""
         return [trial for trial in self.raced if trial.state in (TrialState.DONE, TrialState.FAILED)]
 
     def history(self, refused: Mapping[str, str]) -> History:
-        """Return what a proposer may know.
-
-        Args:
-            refused: the candidates that could not enter, with the reasons.
-        """
+        """Return what a proposer may know; `refused` holds candidates that could not enter, with the reasons."""
         raced = self.raced
         given_up = {one.name for one in self.spec.candidates if elimination.given_up(one.name, raced)}
         return History(self.spec, raced, self.figures, given_up | self.left.keys(), refused)
@@ -85,13 +78,13 @@ class RaceState:
         return next((block for block in self.blocks if (block.number, block.purpose) == (number, purpose)), None)
 
     def begin_block(self, block: Block, entering: Sequence[Candidate] = ()) -> None:
-        """Store a block that is about to begin, with the candidates that enter in it."""
+        """Store a block before it begins, with the candidates that enter in it."""
         self._store.begin_block(block, entering)
         self.spec = self.spec.with_candidates(entering) if entering else self.spec
         self.blocks.append(block)
 
     def add(self, trial: Trial) -> None:
-        """Take in a trial that has ended."""
+        """Add a trial that has ended."""
         self.trials.append(trial)
         self._samples[trial.id] = self._store.samples_of(trial.id)
         self._watched[trial.id] = self._store.watched_of(trial.id)
@@ -99,7 +92,7 @@ class RaceState:
         self._update_left()
 
     def add_look(self, look: Look) -> None:
-        """Store a look that is about to be taken."""
+        """Store a look before it is taken."""
         self._store.add_look(look)
         self.looks.append(look)
 
@@ -118,7 +111,7 @@ class RaceState:
             self.figures[trial.id] = summed
 
     def _update_left(self) -> None:
-        """Judge each block that is complete by now; a candidate that left never comes back."""
+        """Evaluate each block that is complete by now; a candidate that left never comes back."""
         raced = [block for block in self.blocks if block.purpose is Purpose.RACE]
         for block in raced[self._judged :]:
             leaving = elimination.leaving_after(self.spec, block, self.trials, self.figures, self.left)

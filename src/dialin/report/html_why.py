@@ -67,7 +67,7 @@ class CostLine:
 
 def section(record: StudyRecord, why: Why | None, style: Mapping[str, Style]) -> tuple[dict[str, Any], list[Chart]]:
     """Return the values of the template, and those of its charts that the page's script draws."""
-    why = why or Why.untold()
+    why = why or Why.empty()
     names = [candidate.name for candidate in record.spec.candidates]
     cards = [_card(reason, record, names) for reason in why.reasons]
     groups = wait_groups.groups(why, names)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -28,7 +28,7 @@ WIDEST = math.log(1e6)
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One trial that ended well.
+    """A completed trial.
 
     Attributes:
         stratum: what ran close together in time and is compared with itself only, e.g. (block, session, host).
@@ -61,8 +61,6 @@ class Fit:
     uneven: tuple[tuple[float, ...], ...]
     sd: float | None
     dof: int
-    counts: Mapping[str, int]
-    strata: int
     paired_errors: tuple[tuple[float, ...], ...]
     paired_dof: tuple[tuple[int, ...], ...]
 
@@ -127,8 +125,6 @@ def fit(observations: Iterable[Observation], names: Sequence[str]) -> Fit | None
         uneven=_rows(covariance if weights is None else _sandwich(covariance, counts, weights)),
         sd=math.sqrt(variance) if dof > 0 else None,
         dof=dof,
-        counts={name: int(count) for name, count in zip(names, per_candidate, strict=True)},
-        strata=len(per_stratum),
         paired_errors=_rows(errors),
         paired_dof=_rows(paired_dof),
     )
@@ -149,8 +145,8 @@ def _unevenness(
     if dof <= 0 or variance <= 0:
         return None
     squares = np.bincount(candidates, weights=residuals**2, minlength=per_candidate.size)
-    own_dof = per_candidate * dof / residuals.size
-    weights: _Array = (_PRIOR_DOF + squares / variance) / (_PRIOR_DOF + own_dof)
+    candidate_dof = per_candidate * dof / residuals.size
+    weights: _Array = (_PRIOR_DOF + squares / variance) / (_PRIOR_DOF + candidate_dof)
     return weights if float(weights.max() / weights.min()) > _UNEVEN else None
 
 
@@ -163,8 +159,8 @@ def _sandwich(covariance: _Array, counts: _Array, weights: _Array) -> _Array:
     weighted = counts * weights
     scores -= share.T @ weighted + weighted.T @ share
     scores += share.T @ (weighted.sum(axis=1, keepdims=True) * share)
-    found: _Array = covariance @ scores @ covariance
-    return found
+    sandwich: _Array = covariance @ scores @ covariance
+    return sandwich
 
 
 def components(observations: Iterable[Observation], names: Sequence[str]) -> list[tuple[str, ...]]:
@@ -238,7 +234,6 @@ def log_values(observations: Sequence[Observation]) -> _Array | None:
 
 
 def _incidence(observations: Sequence[Observation], names: Sequence[str]) -> tuple[NDArray[np.intp], NDArray[np.intp], _Array]:
-    """Return each trial's stratum and candidate as numbers, and how often each candidate ran in each stratum."""
     number_of = {stratum: number for number, stratum in enumerate(dict.fromkeys(one.stratum for one in observations))}
     index_of = {name: index for index, name in enumerate(names)}
     strata = np.array([number_of[one.stratum] for one in observations], dtype=np.intp)

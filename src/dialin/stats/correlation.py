@@ -1,4 +1,4 @@
-"""How much a series of seconds is worth: each follows the one before it, so there is less in it than its length tells."""
+"""How many independent seconds a series is worth: each second depends on the one before."""
 
 from __future__ import annotations
 
@@ -35,5 +35,5 @@ def autocorrelation(x: _Array) -> _Array:
     size = 1 << (2 * x.size - 1).bit_length()
     spectrum = np.fft.rfft(centred, size)
     products = np.fft.irfft(spectrum * spectrum.conj(), size)[: x.size // 2 + 1]
-    found: _Array = products / products[0]
-    return found
+    correlations: _Array = products / products[0]
+    return correlations

@@ -1,4 +1,4 @@
-"""From trials to a decision: which candidates win, tie or lose, which one is safe to choose, and what could be told apart."""
+"""From trials to a decision: which candidates win, tie or lose, which one is safe to choose, and what can be detected."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dialin.stats.standings import leader_of, outcome_of, state_of
 _GIVEN_UP = 0.5
 """A candidate leaves the race when its chance falls below this share of the accepted error: 2.5 % at a confidence of 95 %."""
 _GOOD_ENOUGH = 0.85
-"""The baseline's chance from which on it is kept though another candidate is the safer choice: a change takes a reason."""
+"""The baseline's chance from which on it is chosen though another candidate is the safer choice: a change takes a reason."""
 
 _FEWEST_TRIALS = 3
 """Completed trials that every candidate in the race has before a choice is safe: the spread of two is hardly known."""
@@ -37,7 +37,7 @@ class Decision:
         levels: of each candidate, in the unit of the observations; None where it has no trial.
         sd: standard deviation of one trial within its stratum, on the log scale, or None while it is unknown.
         blocks: how many trials the candidate with most of them has.
-        detectable: the smallest relative difference that so many blocks settle at this noise four times out of five, or None
+        detectable: the smallest relative difference that this many blocks settle at this noise four times out of five, or None
             while the noise is unknown.
         decided_by: the figure that the observations hold.
         typical_ratios: typical speed of each candidate as a ratio to the baseline's, where throughput is judged.
@@ -88,7 +88,7 @@ def decide(
     rules: Rules,
     *,
     alpha: float,
-    one: Sequence[frozenset[str]] = (),
+    identical: Sequence[frozenset[str]] = (),
     racing: Collection[str] | None = None,
 ) -> Decision:
     """Judge all candidates at once.
@@ -100,21 +100,21 @@ def decide(
     the names of candidates, or on the unit of values.
 
     Args:
-        observations: the trials that ended well.
+        observations: the completed trials.
         names: every candidate of the study. One without an observation has failed and is not compared.
         baseline: the candidate that ratios are taken to.
         rules: what decides.
         alpha: the error that all intervals together may make at this look.
-        one: groups of candidates that are known, before any statistics, to be the same setting in force.
+        identical: groups of candidates that are known, before any statistics, to be the same setting in force.
         racing: the candidates still in the race; None for all.
     """
     trials = _trials(observations, names)
     present = list(trials)
     fitted = widest_fit(observations, names, baseline)
     states = dict.fromkeys(names, CandidateState.FAILED) | dict.fromkeys(present, CandidateState.OPEN)
-    group = _groups(names, one)
+    group = _groups(names, identical)
     outcome, winners, choice = Outcome.UNRESOLVED, tuple[str, ...](), None
-    found = _chances(observations, fitted, group, rules)
+    odds = _chances(observations, fitted, group, rules)
     if _all_one(names, present, group):
         outcome, choice = Outcome.NO_WORTHWHILE_DIFFERENCE, baseline if baseline in present else present[0]
         states |= dict.fromkeys(present, CandidateState.TIES)
@@ -123,11 +123,11 @@ def decide(
         states |= _standings(fitted, leader, group, alpha, rules.worthwhile)
         outcome, winners, states = outcome_of(states, leader)
         choice = _of_shown(outcome, winners, leader, baseline, measured=baseline in present)
-        if outcome is Outcome.UNRESOLVED and rules.choose and found is not None:
+        if outcome is Outcome.UNRESOLVED and rules.choose and odds is not None:
             enough = all(trials[name] >= _FEWEST_TRIALS for name in present if racing is None or name in racing)
-            if enough and found.near.keys() == set(present):  # one that could not be compared may be the best
-                outcome, choice = _of_chances(found, fitted, baseline, rules, alpha)
-            behind = {name for name, chance in found.near.items() if chance < rules.given_up}
+            if enough and odds.near.keys() == set(present):  # one that could not be compared may be the best
+                outcome, choice = _of_chances(odds, fitted, baseline, rules, alpha)
+            behind = {name for name, chance in odds.near.items() if chance < rules.given_up}
             states |= {name: CandidateState.BEHIND for name in behind if states[name] is CandidateState.OPEN}
     level = levels(observations, present, alpha)
     sd = fitted.sd if fitted else None
@@ -135,10 +135,10 @@ def decide(
     return Decision(
         outcome=outcome,
         choice=choice,
-        leader=_most_probable(found, fitted) if found and fitted else None,
+        leader=_most_probable(odds, fitted) if odds and fitted else None,
         winners=winners,
         states=states,
-        chances=dict(found.near) if found else {},
+        chances=dict(odds.near) if odds else {},
         ratios=ratios(fitted, names, baseline, alpha),
         levels={name: level.get(name) for name in names},
         sd=sd,
@@ -153,7 +153,8 @@ def decide(
 def leaves(decision: Decision, racing: Sequence[str], baseline: str, rules: Rules) -> frozenset[str]:
     """Return the candidates that leave the race: very probably worse than the best by more than is worthwhile.
 
-    The baseline never leaves: everything is measured against it. Nor does its last rival.
+    The baseline never leaves: everything is measured against it. Nor does its last rival, the one of the best chance; of equal
+    chances, which may both be 0, the one of the higher figure.
     """
     if not rules.choose:
         return frozenset()
@@ -161,7 +162,8 @@ def leaves(decision: Decision, racing: Sequence[str], baseline: str, rules: Rule
     gone = {name for name in racing if decision.states[name] in worse and decision.chances.get(name, 1.0) < rules.given_up}
     gone -= {baseline}
     if gone and not set(racing) - gone - {baseline}:
-        gone.remove(max(gone, key=lambda name: decision.chances[name]))
+        ratios_of = {name: ratio.mean if (ratio := decision.ratios[name]) else 0.0 for name in gone}
+        gone.remove(max(gone, key=lambda name: (decision.chances[name], ratios_of[name])))
     return frozenset(gone)
 
 
@@ -171,18 +173,18 @@ def blocks_to_choose(
     baseline: str,
     rules: Rules,
     *,
-    one: Sequence[frozenset[str]] = (),
+    identical: Sequence[frozenset[str]] = (),
 ) -> int | None:
     """Return after how many blocks in all, about, a choice would be safe if further trials said the same as those so far.
 
     None where it is not known, or where it takes more than 48 times as many.
     """
     fitted = widest_fit(observations, names, baseline)
-    group = _groups(names, one)
+    group = _groups(names, identical)
     blocks = max(_trials(observations, names).values(), default=0)
     for more in _FORESEEN:
-        found = _chances(observations, fitted, group, rules, more)
-        if found is not None and max(found.near.values()) >= rules.confidence:
+        odds = _chances(observations, fitted, group, rules, more)
+        if odds is not None and max(odds.near.values()) >= rules.confidence:
             return math.ceil(blocks * more)
     return None
 
@@ -203,12 +205,12 @@ def _chances(
     if len(leading) == len(fitted.names):
         return chances(fitted, rules.worthwhile, more=more)
     merged = fit(
-        [replace(seen, candidate=stands[seen.candidate]) for seen in observations if seen.candidate in stands], leading
+        [replace(trial, candidate=stands[trial.candidate]) for trial in observations if trial.candidate in stands], leading
     )
     if merged is None or merged.dof == 0:
         return None
-    found = chances(merged, rules.worthwhile, more=more)
-    return Chances({name: found.near[stands[name]] for name in fitted.names}, found.all_near)
+    odds = chances(merged, rules.worthwhile, more=more)
+    return Chances({name: odds.near[stands[name]] for name in fitted.names}, odds.all_near)
 
 
 def _of_shown(outcome: Outcome, winners: Sequence[str], leader: str, baseline: str, *, measured: bool) -> str | None:
@@ -221,7 +223,6 @@ def _of_shown(outcome: Outcome, winners: Sequence[str], leader: str, baseline: s
 
 
 def _most_probable(odds: Chances, fitted: Fit) -> str:
-    """Return the candidate of the best chance; among equal ones that of the highest estimate."""
     return max(fitted.names, key=lambda name: (odds.near[name], fitted.effects[fitted.names.index(name)]))
 
 
@@ -230,13 +231,13 @@ def _of_chances(odds: Chances, fitted: Fit, baseline: str, rules: Rules, alpha: 
     needed = rules.confidence
     if odds.all_near >= needed and baseline in odds.near:
         return Outcome.NO_WORTHWHILE_DIFFERENCE, baseline
-    own = odds.near.get(baseline, 0.0)
+    of_baseline = odds.near.get(baseline, 0.0)
     best = _most_probable(odds, fitted)
-    if own >= needed:
+    if of_baseline >= needed:
         return Outcome.SAFE_CHOICE, baseline
     if odds.near[best] >= needed:
         shown = baseline in fitted.names and (fitted.ratio(best, baseline, alpha).low or 0.0) > 1
-        return Outcome.SAFE_CHOICE, baseline if own >= _GOOD_ENOUGH and not shown else best
+        return Outcome.SAFE_CHOICE, baseline if of_baseline >= _GOOD_ENOUGH and not shown else best
     return Outcome.UNRESOLVED, None
 
 
@@ -260,20 +261,20 @@ def ratios(fitted: Fit | None, names: Sequence[str], baseline: str, alpha: float
 
 
 def _trials(observations: Sequence[Observation], names: Sequence[str]) -> dict[str, int]:
-    counts = {name: sum(seen.candidate == name for seen in observations) for name in names}
+    counts = {name: sum(trial.candidate == name for trial in observations) for name in names}
     return {name: count for name, count in counts.items() if count}
 
 
-def _groups(names: Sequence[str], one: Sequence[frozenset[str]]) -> dict[str, frozenset[str]]:
+def _groups(names: Sequence[str], identical: Sequence[frozenset[str]]) -> dict[str, frozenset[str]]:
     group = {name: frozenset({name}) for name in names}
-    for same in one:
+    for same in identical:
         merged = frozenset().union(*(group[name] for name in names if name in same))
         group |= dict.fromkeys(merged, merged)
     return group
 
 
 def _all_one(names: Sequence[str], present: Sequence[str], group: Mapping[str, frozenset[str]]) -> bool:
-    """Tell whether there is nothing to compare: all candidates are one setting, or all of several that have trials."""
+    """Return whether there is nothing to compare: all candidates are one setting, or all of several that have trials."""
     compared = present if len(present) > 1 else names
     return bool(present) and len({group[name] for name in compared}) == 1
 
@@ -283,14 +284,14 @@ def _standings(
 ) -> dict[str, CandidateState]:
     """Return how each other candidate of the fit stands to the leader.
 
-    What is found of a candidate holds for every other one that is known to be the same.
+    The result of one candidate holds for every other one with identical effective settings.
     """
     states = {}
     for name in fitted.names:
         pairs = [(a, b) for a in group[name] for b in group[leader] if a in fitted.names and b in fitted.names]
-        found = {state_of(fitted.ratio(a, b, alpha), worthwhile) for a, b in pairs}
-        if group[name] == group[leader] or CandidateState.TIES in found:
+        results = {state_of(fitted.ratio(a, b, alpha), worthwhile) for a, b in pairs}
+        if group[name] == group[leader] or CandidateState.TIES in results:
             states[name] = CandidateState.TIES
         else:
-            states[name] = CandidateState.LOSES if CandidateState.LOSES in found else CandidateState.OPEN
+            states[name] = CandidateState.LOSES if CandidateState.LOSES in results else CandidateState.OPEN
     return states

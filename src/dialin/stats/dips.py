@@ -16,7 +16,7 @@ _Array = NDArray[np.float64]
 _PERIODS = (5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1800, 3600)
 """Seconds: the periods at which programs on a host are usually made to run."""
 _FEWEST_PHASES = 5
-"""Figures in a period below which a dip cannot be told from a wave."""
+"""Figures in a period below which a dip cannot be distinguished from a wave."""
 _FEWEST_CYCLES = 5
 """Periods that a series must hold."""
 _CHANCE = 0.01
@@ -63,11 +63,11 @@ def find_dip(x: _Array, interval: float = 1.0) -> Dip | None:
     if not periods or float(np.median(x)) <= 0:
         return None
     limit = -float(ndtri(_CHANCE / sum(periods)))
-    found = [dip for period in periods if (dip := _fold(x, period, limit))]
-    if not found:
+    dips = [dip for period in periods if (dip := _fold(x, period, limit))]
+    if not dips:
         return None
-    best = max(explained for _, explained in found)
-    return next(dip for dip, explained in found if explained >= _AS_GOOD * best)
+    best = max(explained for _, explained in dips)
+    return next(dip for dip, explained in dips if explained >= _AS_GOOD * best)
 
 
 def without(x: _Array, dip: Dip) -> _Array:

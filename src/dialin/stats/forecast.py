@@ -1,4 +1,4 @@
-"""What a number of blocks can tell apart, and how many it takes: said before a study, while it runs, and after it."""
+"""The differences that a number of blocks can detect, and the blocks that a difference takes."""
 
 from __future__ import annotations
 

@@ -17,17 +17,11 @@ _LONGEST_STALL = 5.0
 
 
 def typical(values: Sequence[float], alpha: float) -> Estimate:
-    """Return the median of what trials gave, with an interval for the median trial of this candidate.
+    """Return the median of trials' figures, each zero or more, with an interval for this candidate's median trial.
 
     From six trials on the interval is that of the order statistics, which takes no distribution for granted (a variation is
     skewed: one trial in ten has a stall in it). Fewer trials reach no such interval; then it is Student's on the logarithms.
-
-    Args:
-        values: one figure for each trial, each zero or more.
-        alpha: the error that the interval may make.
-
-    Returns:
-        The estimate; without an interval where there is one trial only.
+    A single trial has no interval. `alpha` is the error that the interval may make.
 
     Raises:
         ValueError: there is no trial.
@@ -48,7 +42,7 @@ def typical(values: Sequence[float], alpha: float) -> Estimate:
 
 
 def _outside(count: int, alpha: float) -> int | None:
-    """Return how many of so many sorted values lie outside the median's interval on each side; None where none reaches it."""
+    """Return how many sorted values lie outside the median's interval on each side; None where no interval reaches that far."""
     within = [k for k in range(count // 2) if 2 * float(bdtr(k, count, 0.5)) <= alpha]
     return max(within) if within else None
 
@@ -62,7 +56,7 @@ def stall_seconds_per_1000(stalls: Sequence[float], seconds: float, longest: flo
     Args:
         stalls: the length of each stall, seconds.
         seconds: how many seconds were measured.
-        longest: the longest stall that any candidate had, seconds; five at least is reckoned with.
+        longest: the longest stall of any candidate, seconds; less than five counts as five.
         alpha: the error that the interval may make.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What error each look at the data is allowed, so that looking after every block does not add up."""
+"""The error that each look at the data is allowed, so that the errors of all looks do not add up."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ FIRST_CUT = 2
 """The first block after which a candidate may leave the race: that it is far behind shows sooner than which one is best."""
 
 _WITHIN_THE_BUDGET = 0.8
-"""The share of the error that is left when a budget begins which its looks may make; the rest is kept for an extension."""
+"""The share of the remaining error that a budget's looks may make; the rest is reserved for an extension."""
 _LEAST = 1e-9
 """No look is allowed less: quantiles lose their footing below."""
 

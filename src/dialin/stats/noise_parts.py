@@ -26,7 +26,7 @@ class Noise:
 
 
 def separate(sd: float, errors: Sequence[float], seconds: float) -> Noise:
-    """Tell apart what varies between trials and what varies within them.
+    """Separate the variation between trials from that within them.
 
     Args:
         sd: standard deviation of one trial within its block.

@@ -1,4 +1,4 @@
-"""How probable it is that a candidate is as good as the best, for choosing and for leaving the race; never for a claim."""
+"""The probability that a candidate is as good as the best, for choosing and for leaving the race; never for a claim."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _USUAL_SPREAD = 0.03
 
 @dataclass(frozen=True, slots=True)
 class Chances:
-    """What is probable of candidates.
+    """Probabilities of candidates.
 
     Attributes:
         near: per candidate, the probability of being within what is worthwhile of the best.
@@ -47,7 +47,7 @@ def chances(fit: Fit, worthwhile: float, *, more: float = 1.0) -> Chances:
     Args:
         fit: of the trials so far; without degrees of freedom every chance is unknown.
         worthwhile: the smallest relative difference that matters.
-        more: as if there were so many times as many trials, and they said the same.
+        more: as if there were this many times as many trials with the same results.
 
     Raises:
         ValueError: the fit has no degrees of freedom.
@@ -61,7 +61,7 @@ def chances(fit: Fit, worthwhile: float, *, more: float = 1.0) -> Chances:
     return Chances(near={fit.names[index]: share for index, share in zip(order, shares, strict=True)}, all_near=all_near)
 
 
-@lru_cache(maxsize=1024)  # a race is told anew after each trial, block by block from its first
+@lru_cache(maxsize=1024)  # a race is evaluated again after each trial, block by block from its first
 def _near(
     effects: tuple[float, ...], covariance: tuple[tuple[float, ...], ...], sd: float, dof: int, worthwhile: float
 ) -> tuple[tuple[float, ...], float]:
@@ -76,12 +76,12 @@ def _draw(effects: _Array, covariance: _Array, sd: float, dof: int) -> _Array:
     # Effects sum to zero: their covariance has one direction less than candidates.
     values, vectors = np.linalg.eigh(covariance)
     values, vectors = values[1:], vectors[:, 1:]
-    seen = vectors.T @ effects
+    projected = vectors.T @ effects
     normal = normal @ vectors  # drawn per candidate: directions of one eigenvalue come in any rotation, candidates do not
     variance = dof * sd**2 / np.asarray(chdtri(dof, noise_at), dtype=float)
     error = variance[:, None] * values  # draws x directions
     total = error[:, None, :] + _SPREADS[None, :, None] ** 2  # draws x spreads x directions
-    weight = -0.5 * (np.log(total) + seen**2 / total).sum(axis=2)
+    weight = -0.5 * (np.log(total) + projected**2 / total).sum(axis=2)
     # Even on the log scale, so the prior's density is multiplied by the spread.
     weight += np.log(_SPREADS / (1 + (_SPREADS / _USUAL_SPREAD) ** 2))
     weight = np.exp(weight - weight.max(axis=1, keepdims=True))
@@ -89,7 +89,7 @@ def _draw(effects: _Array, covariance: _Array, sd: float, dof: int) -> _Array:
     chosen = (upto < spread_at[:, None] * upto[:, -1:]).sum(axis=1)
     spread = _SPREADS[chosen][:, None] ** 2
     share = spread / (spread + error)
-    drawn: _Array = (share * seen + np.sqrt(share * error) * normal) @ vectors.T
+    drawn: _Array = (share * projected + np.sqrt(share * error) * normal) @ vectors.T
     return drawn
 
 

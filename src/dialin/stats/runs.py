@@ -174,7 +174,7 @@ class Comparison:
 def compare(observations: Sequence[Observation], names: Sequence[str]) -> Comparison:
     """Compare candidates by distinct runs; the stratum of a run is its cell: all that could matter beside the candidate."""
     met = _met(observations, names)
-    group = max(components(met, names), key=lambda one: (sum(seen.candidate in one for seen in met), len(one)))
+    group = max(components(met, names), key=lambda one: (sum(run.candidate in one for run in met), len(one)))
     fitted = fit(met, group) if len(group) > 1 else None
     groups = _groups_of(met)
     noise = {name: one for name, one in _noise_of(groups).items() if fitted and name in group}
@@ -182,8 +182,8 @@ def compare(observations: Sequence[Observation], names: Sequence[str]) -> Compar
     return Comparison(
         names=group if fitted else (),
         repeated=repeated,
-        met={name: sum(seen.candidate == name for seen in met) for name in names},
-        cells=tuple(dict.fromkeys(seen.stratum for seen in met)),
+        met={name: sum(run.candidate == name for run in met) for name in names},
+        cells=tuple(dict.fromkeys(run.stratum for run in met)),
         ranks=dict(zip(fitted.names, fitted.effects, strict=True)) if fitted else {},
         sd=math.sqrt(_pooled(noise).variance) if noise else None,
         _groups=groups,
@@ -216,7 +216,7 @@ def rank_candidates(
     worthwhile: float,
     barred: Collection[frozenset[str]] = (),
 ) -> Standings:
-    """Tell which candidates are surely better, by figures of which more is better.
+    """Return which candidates are surely better, by figures of which more is better.
 
     Where the ratio of two candidates differs between cells, one is better only if it has the higher figure in every cell, and
     they are never equal.
@@ -235,10 +235,10 @@ def rank_candidates(
             state is CandidateState.LOSES and comparison.agrees_in_sign(name, best)
         ):
             states[name] = state
-    outcome, winners, found = outcome_of({**states, best: CandidateState.TIES}, best)
+    outcome, winners, states_with_leader = outcome_of({**states, best: CandidateState.TIES}, best)
     if outcome is Outcome.NO_WORTHWHILE_DIFFERENCE:
         winners = tuple(names)
-    return Standings(outcome, winners, found, leader)
+    return Standings(outcome, winners, states_with_leader, leader)
 
 
 def weighed(values: Series, weights: Series) -> float | None:
@@ -248,7 +248,7 @@ def weighed(values: Series, weights: Series) -> float | None:
 
 
 def all_below(a: Sequence[float], b: Sequence[float], by: float) -> bool:
-    """Tell whether one candidate's figures all lie below another's, and their middle by at least so much, relative."""
+    """Return whether all of one candidate's figures lie below another's, and their median by at least `by`, relative."""
     return bool(a) and bool(b) and max(a) < min(b) and float(np.median(a)) * (1 + by) <= float(np.median(b))
 
 
@@ -259,10 +259,10 @@ def spread(values: Sequence[float]) -> float:
 
 def _met(observations: Sequence[Observation], names: Sequence[str]) -> list[Observation]:
     candidates: dict[Hashable, set[str]] = {}
-    for seen in observations:
-        if seen.candidate in names:
-            candidates.setdefault(seen.stratum, set()).add(seen.candidate)
-    return [seen for seen in observations if seen.candidate in names and len(candidates[seen.stratum]) > 1]
+    for run in observations:
+        if run.candidate in names:
+            candidates.setdefault(run.stratum, set()).add(run.candidate)
+    return [run for run in observations if run.candidate in names and len(candidates[run.stratum]) > 1]
 
 
 def _groups_of(observations: Sequence[Observation]) -> dict[tuple[Hashable, str], _Array]:
@@ -270,7 +270,7 @@ def _groups_of(observations: Sequence[Observation]) -> dict[tuple[Hashable, str]
     values: dict[tuple[Hashable, str], list[float]] = {}
     for index, one in enumerate(observations):
         values.setdefault((one.stratum, one.candidate), []).append(0.0 if logs is None else float(logs[index]))
-    return {key: np.array(own) for key, own in values.items()}
+    return {key: np.array(logs_of_group) for key, logs_of_group in values.items()}
 
 
 def _noise_of(groups: _Groups) -> dict[str, RunNoise]:
@@ -292,7 +292,6 @@ def _pooled(noise: Mapping[str, RunNoise]) -> RunNoise:
 
 
 def _half_width(noise: Mapping[str, RunNoise], pair: tuple[str, str], errors: Mapping[str, float], alpha: float) -> float:
-    """Return how far the interval of a difference reaches to each side, on the log scale."""
     pooled = _pooled(noise)
     even = tukey_quantile(len(noise), pooled.dof, alpha) * math.sqrt(pooled.variance) * math.hypot(*errors.values())
     parts = [noise[name].variance * errors[name] ** 2 for name in pair]
@@ -300,5 +299,5 @@ def _half_width(noise: Mapping[str, RunNoise], pair: tuple[str, str], errors: Ma
     if total <= 0:
         return min(even, WIDEST)
     worth = total**2 / sum(part**2 / noise[name].dof for part, name in zip(parts, pair, strict=True))
-    own = tukey_quantile(len(noise), max(1, int(worth)), alpha) * math.sqrt(total)
-    return min(max(even, own), WIDEST)
+    uneven = tukey_quantile(len(noise), max(1, int(worth)), alpha) * math.sqrt(total)
+    return min(max(even, uneven), WIDEST)

@@ -36,7 +36,7 @@ def unsafe(failures: Mapping[str, Failures], baseline: str) -> frozenset[str]:
 
 
 def _chance_of_as_many(one: Failures, reference: Failures) -> float:
-    """Return the probability of at least so many failures of one, were both equally likely to fail (hypergeometric tail)."""
+    """Return the probability of at least this many failures, were both equally likely to fail (hypergeometric tail)."""
     failed = one.failed + reference.failed
     ways = [comb(one.trials, k) * comb(reference.trials, failed - k) for k in range(one.failed, min(failed, one.trials) + 1)]
     return sum(ways) / comb(one.trials + reference.trials, failed)

@@ -35,10 +35,10 @@ def state_of(ratio: Estimate, worthwhile: float) -> CandidateState:
 
 def outcome_of(states: Mapping[str, CandidateState], leader: str) -> tuple[Outcome, tuple[str, ...], dict[str, CandidateState]]:
     """Return the outcome, the winners, and the states with the leader's own."""
-    found = set(states.values()) - {CandidateState.FAILED}
-    if CandidateState.OPEN in found:
+    results = set(states.values()) - {CandidateState.FAILED}
+    if CandidateState.OPEN in results:
         return Outcome.UNRESOLVED, (), {**states, leader: CandidateState.OPEN}
-    if found == {CandidateState.TIES}:
+    if results == {CandidateState.TIES}:
         return Outcome.NO_WORTHWHILE_DIFFERENCE, (), dict(states)
     winners = tuple(name for name, state in states.items() if state is CandidateState.TIES)
     if len(winners) == 1:

@@ -21,9 +21,9 @@ window for a trend, its size for a shift, half its swing for an oscillation."""
 _SHORTEST_PERIOD = 6.0
 """Seconds: what swings faster is noise to a window."""
 _FEWEST = 20
-"""Seconds below which nothing but a plain trend is told."""
+"""Seconds below which nothing but a plain trend is reported."""
 _FEWEST_OF_ALL = 8
-"""Seconds below which nothing is told."""
+"""Seconds below which nothing is reported."""
 _CERTAIN_OF_FEW = 60.0
 """As `_CERTAIN`, for a trend in fewer than `_FEWEST` seconds."""
 _A_PARAMETER = 1.1
@@ -93,7 +93,7 @@ _STEADY = Shape(begin=0, settled=True, course=Course.STEADY)
 
 
 def examine(seconds: Series, *, latency: bool = False) -> Shape:
-    """Tell what a window of seconds looked like, which a warm-up went before.
+    """Return what a window of seconds after a warm-up looked like.
 
     First come courses that are plain to see: nothing was done, speed fell to less than half and stayed there, or it switched
     between two levels more than once. Then four courses are fitted by least squares: a level, a line, two levels, and a level
@@ -102,10 +102,10 @@ def examine(seconds: Series, *, latency: bool = False) -> Shape:
     change matters (2 %). What is left is steady, or erratic where the seconds vary too much (see `_ERRATIC`).
 
     Args:
-        seconds: one figure for each second. Of fewer than twenty only a plain trend is told; fewer than eight are taken for
-            steady unless nothing was done in them: nothing can be told of them.
-        latency: whether the figures are latencies, where a rate keeps throughput still. Then no collapse, no two levels and
-            no erratic course are looked for: a latency that falls is good, and latencies vary by far more than speeds.
+        seconds: one figure for each second. Of fewer than twenty only a plain trend is reported; fewer than eight are taken
+            for steady unless nothing was done in them.
+        latency: whether the figures are latencies, at a rate that keeps throughput constant. Then no collapse, no two levels
+            and no erratic course are looked for: a latency that falls is good, and latencies vary by far more than speeds.
     """
     x = np.asarray(seconds, dtype=float)
     if (plain := _plain(x, latency=latency)) is not None:
@@ -124,7 +124,7 @@ def examine(seconds: Series, *, latency: bool = False) -> Shape:
 
 
 def examine_run(seconds: Series) -> Shape:
-    """Tell what a whole run did, as `examine` does, and leave nothing out at its start but before a collapse."""
+    """Return what a whole run did, as `examine` does, leaving nothing out at its start but before a collapse."""
     x = np.asarray(seconds, dtype=float)
     plain = _plain(x, latency=False)
     return plain if plain is not None else _finished(_course(relative(x)), x, latency=False)
@@ -144,9 +144,9 @@ def mser5(x: _Array) -> int:
     sums, squares = np.cumsum(means), np.cumsum((means - means.mean()) ** 2)
     centred = sums - number * means.mean()
     error = (squares - centred**2 / number) / number**2
-    kept = count - np.arange(count // 2 + 1)
+    remaining = count - np.arange(count // 2 + 1)
     # Of two cuts that are as good, the one that keeps more.
-    return int(np.argmin(error[kept - 1] * (1 + 1e-9 * np.arange(kept.size)))) * _BATCH
+    return int(np.argmin(error[remaining - 1] * (1 + 1e-9 * np.arange(remaining.size)))) * _BATCH
 
 
 def _plain(x: _Array, *, latency: bool) -> Shape | None:
@@ -208,7 +208,7 @@ def _trend(shape: Shape, x: _Array) -> Shape:
 
 
 def _is_one_way(x: _Array) -> bool:
-    """Tell whether a series rises or falls nearly all the time: a steep one looks like part of a wave once it is clipped."""
+    """Return whether a series rises or falls nearly all the time: a steep one looks like part of a wave once clipped."""
     order = np.argsort(np.argsort(x)) - (x.size - 1) / 2
     time = np.arange(x.size) - (x.size - 1) / 2
     return abs(float(order @ time)) > _CORRELATED * float(time @ time)
@@ -224,7 +224,7 @@ def _levels_about(x: _Array, shape: Shape) -> tuple[float, float]:
 
 
 def _is_erratic(x: _Array, crest: float) -> bool:
-    """Tell whether seconds vary too much about their level or their wave, beyond what counting few transactions explains."""
+    """Return whether seconds vary about their level or wave by more than the counting of few transactions explains."""
     mean = float(x.mean())
     return float(x.var()) / mean**2 - crest**2 / 2 - 1 / mean > _ERRATIC**2
 
@@ -232,15 +232,15 @@ def _is_erratic(x: _Array, crest: float) -> bool:
 def _course(x: _Array) -> Shape:
     """Return the course of seconds relative to their median; `begin` is left at 0."""
     level = x - x.mean()
-    found = _STEADY
+    best = _STEADY
     least = float("inf")
     few = x.size < _FEWEST
     for shape, residuals, matters, parameters in (_line(x),) if few else (_line(x), _step(x), _wave(x)):
         certain = _CERTAIN_OF_FEW if few else _CERTAIN[shape.course]
         left = float(residuals @ residuals) * _A_PARAMETER**parameters
         if matters >= _MATTERS and left < least and _f_ratio(level, residuals, parameters) >= certain:
-            found, least = shape, left
-    return found
+            best, least = shape, left
+    return best
 
 
 def _f_ratio(level: _Array, residuals: _Array, parameters: int) -> float:
@@ -256,14 +256,9 @@ def _f_ratio(level: _Array, residuals: _Array, parameters: int) -> float:
     return gained / parameters / (left / residuals.size) * (worth / residuals.size)
 
 
-def _slope(x: _Array) -> float:
-    time = np.arange(x.size) - (x.size - 1) / 2
-    return float(time @ x / (time @ time))
-
-
 def _line(x: _Array) -> tuple[Shape, _Array, float, int]:
     time = np.arange(x.size) - (x.size - 1) / 2
-    slope = _slope(x)
+    slope = float(time @ x / (time @ time))
     change = slope * x.size
     return Shape(0, True, Course.TREND, change=change), x - x.mean() - slope * time, abs(change) / 2, 1  # noqa: FBT003
 

@@ -61,7 +61,7 @@ def decide_throughput(
     rules: Rules,
     *,
     alpha: float,
-    one: Sequence[frozenset[str]] = (),
+    identical: Sequence[frozenset[str]] = (),
     racing: Collection[str] | None = None,
 ) -> Decision:
     """Judge candidates by throughput; `decided_by` of the decision says which figure of the seconds decided.
@@ -73,7 +73,7 @@ def decide_throughput(
     costs = _stall_costs(trials, names)
     differ = _differ(costs, rules.worthwhile)
     if not differ:
-        decision = decide(typical, names, baseline, rules, alpha=alpha, one=one, racing=racing)
+        decision = decide(typical, names, baseline, rules, alpha=alpha, identical=identical, racing=racing)
         plain = widest_fit(means, names, baseline)
         if _may_stall_more(costs, decision.choice, rules.worthwhile):
             differ = True
@@ -87,14 +87,9 @@ def decide_throughput(
                 decided_by=DecidedBy.TYPICAL_SPEED,
                 typical_ratios=decision.ratios,
             )
-    decision = decide(means, names, baseline, rules, alpha=alpha, one=one, racing=racing)
+    decision = decide(means, names, baseline, rules, alpha=alpha, identical=identical, racing=racing)
     typical_ratios = ratios(widest_fit(typical, names, baseline), names, baseline, alpha)
     return replace(decision, typical_ratios=typical_ratios, stalls_differ=differ)
-
-
-def deciding(trials: Sequence[TrialSpeed], decision: Decision) -> list[Observation]:
-    """Return the figures that a decision by throughput was made by."""
-    return by_typical_speed(trials) if decision.decided_by is DecidedBy.TYPICAL_SPEED else by_mean(trials)
 
 
 def _stall_costs(trials: Sequence[TrialSpeed], names: Sequence[str]) -> Fit | None:

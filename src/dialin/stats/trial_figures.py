@@ -1,4 +1,4 @@
-"""A trial's measured seconds in figures, and the one that the study's goal looks at."""
+"""A trial's measured seconds in figures, and the one that the study's goal compares."""
 
 from __future__ import annotations
 
@@ -109,9 +109,9 @@ class Level:
 
 
 def steadiness(sample: Sample, rate: int) -> float:
-    """Return the figure of a second by which it is told whether seconds are steady.
+    """Return the figure of a second that shows whether seconds are steady: throughput, or latency at a rate.
 
-    That is throughput; but a rate that is reached keeps throughput still, whatever the server does, and latency tells then.
+    A rate that is reached keeps throughput constant, whatever the server does.
     """
     return sample.latency_ms if rate else sample.tps
 
@@ -150,7 +150,7 @@ def value(measured: Figures, decided_by: DecidedBy) -> float:
 
 
 def natural(ratio: Estimate | None, goal: Goal) -> Estimate | None:
-    """Return the ratio of a goal's own measure: variation and latency are compared as their inverses, the higher the better."""
+    """Return the ratio of the goal's own measure: variation and latency are compared as inverses, the higher the better."""
     if ratio is None or goal is Goal.THROUGHPUT:
         return ratio
     return Estimate(

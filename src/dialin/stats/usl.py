@@ -16,11 +16,6 @@ _NO_CURVE = 0.5
 """The typical relative deviation from which on points lie on no such curve."""
 
 
-def throughput(law: Usl, threads: float) -> float:
-    """Return the throughput that a law gives at a number of threads, in the unit that it was fitted in."""
-    return law.rate * threads / (1 + law.contention * (threads - 1) + law.coherency * threads * (threads - 1))
-
-
 def fit(points: Mapping[int, float]) -> Usl | None:
     """Fit X(n) = lambda n / (1 + sigma (n-1) + kappa n (n-1)) with sigma and kappa no less than zero.
 
@@ -37,13 +32,13 @@ def fit(points: Mapping[int, float]) -> Usl | None:
         return None
     n, x = np.array(sorted(points), dtype=float), np.array([points[threads] for threads in sorted(points)])
     rows = np.column_stack([np.ones_like(n), n - 1, n * (n - 1)]) * (x / n / x[0])[:, None]
-    found, distance = nnls(rows, np.ones_like(n))
+    weights, distance = nnls(rows, np.ones_like(n))
     error = float(distance) / math.sqrt(n.size)
-    if found[0] <= 0 or error > _NO_CURVE:
+    if weights[0] <= 0 or error > _NO_CURVE:
         return None
-    contention, coherency = float(found[1] / found[0]), float(found[2] / found[0])
+    contention, coherency = float(weights[1] / weights[0]), float(weights[2] / weights[0])
     return Usl(
-        rate=float(x[0] / found[0]),
+        rate=float(x[0] / weights[0]),
         contention=contention,
         coherency=coherency,
         peak=max(1.0, math.sqrt(max(0.0, 1 - contention) / coherency)) if coherency > 0 else None,

@@ -1,4 +1,4 @@
-"""Whether a warm-up is over, asked while it runs; `steady` looks at what was measured after it."""
+"""Whether a warm-up is over, during the warm-up; `steady` examines what was measured after it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ENOUGH = 20
 
 
 def is_steady(tps: Sequence[float], *, minimum: int = 5) -> bool:
-    """Tell whether a warm-up series has become steady, so that measurement may begin.
+    """Return whether a warm-up has become steady, so that measurement may begin.
 
     The series is steady when, at this second and at the one before it, the straight line through its last three quarters
     changes by no more than 1.5 % or than its own noise. The first second, in which connections still open, is left out.
@@ -45,9 +45,9 @@ def _is_flat(tps: NDArray[np.float64]) -> bool:
 
 
 def _trend(relative: NDArray[np.float64]) -> tuple[float, float]:
-    """Return by how much the straight line through seconds, relative to their median, changes across half of them.
+    """Return the absolute change of the straight line across half of the seconds, and its standard error.
 
-    Without its sign; then its standard error.
+    The seconds are relative to their median.
     """
     x = np.clip(relative, 1 - OUTLIER, 1 + OUTLIER)
     time = np.arange(x.size) - (x.size - 1) / 2

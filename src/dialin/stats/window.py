@@ -19,7 +19,7 @@ _STALL = 0.5
 _DEAD = 0.1
 """The share of the window's high level below which a second is a stall."""
 _HIGH = 90
-"""The percentile of the seconds that is the window's high level: a speed that it kept for a tenth of the time."""
+"""The percentile of the seconds that is the window's high level: a speed that it had for a tenth of the time."""
 _LONGEST_BRIEF, _SHORTEST_BRIEF = 10, 3
 
 

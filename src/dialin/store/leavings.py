@@ -1,4 +1,4 @@
-"""What trials that were interrupted, or killed at their end, leave in a study's directory."""
+"""The files that interrupted or killed trials leave in a study's directory."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _HALF_MADE = ("trial-*.making", "trial-*.part[0-9]*")
 
 
 def remove_leavings(store: Store) -> None:
-    """Remove files that are half made, and those of interrupted trials, which are run again.
+    """Remove unfinished files, and those of interrupted trials, which are run again.
 
-    A file that cannot be removed is left. Only who runs the study may do so: another one's files may be under way.
+    A file that cannot be removed is left. Only the process that runs the study may do so.
     """
     interrupted = {series.file_name(trial.id) for trial in store.trials() if trial.state is TrialState.INTERRUPTED}
     for directory in (store.directory_of_series, store.directory_of_waits):

@@ -1,4 +1,4 @@
-"""One dialin at a time runs a study; any number may read it, and ask who runs it without ever standing in the way."""
+"""One dialin at a time runs a study; any number may read it, and see who runs it."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _WHOLE_FILE = _FLOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Who runs a study.
+    """The process that runs a study.
 
     Attributes:
-        pid: 0 where it has not written it down yet.
-        identity: what distinguishes that process from a later one with the same PID; empty where it did not say.
+        pid: 0 where it is not written down yet.
+        identity: what distinguishes that process from a later one with the same PID; empty where unknown.
     """
 
     pid: int
@@ -37,17 +37,15 @@ class Holder:
 
     @property
     def only_checks(self) -> bool:
-        """Whether it runs nothing, and only checks whether the study could be resumed."""
+        """Whether it runs nothing and only checks whether the study could be resumed."""
         return self.identity == CHECKS
 
 
 @contextmanager
 def sole_runner(directory: Path, identity: str = "") -> Iterator[None]:
-    """Hold the study for this process; the kernel lets go of it however the process ends.
+    """Hold the study for this process; the kernel releases it however the process ends.
 
-    Args:
-        directory: the study's.
-        identity: what distinguishes this process from a later one with the same PID; `CHECKS` where nothing is run.
+    `identity` distinguishes this process from a later one with the same PID; it is `CHECKS` where nothing is run.
 
     Raises:
         UserError: a live dialin is running the study.
@@ -71,7 +69,7 @@ def sole_runner(directory: Path, identity: str = "") -> Iterator[None]:
 
 
 def holder(directory: Path) -> Holder | None:
-    """Return who runs a study, None where nobody does. Nothing is locked for it, so that nobody who begins is held up."""
+    """Return the process that runs a study, or None. Nothing is locked, so that a study that begins is not held up."""
     try:
         descriptor = os.open(directory / FILE, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

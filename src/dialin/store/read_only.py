@@ -1,8 +1,7 @@
-"""Reading a study without leaving a trace: no file of it is written or made.
+"""Reading a study without writing or creating any of its files.
 
-A study that runs, or that was killed, is read with the log beside it, whose index (`study.db-shm`) SQLite refreshes. One that
-rests is read as it lies, from a medium that nobody can write to as well; should somebody begin to run it meanwhile, it is read
-again.
+A study that runs, or that was killed, is read with its write-ahead log, whose index (`study.db-shm`) SQLite refreshes. A study
+at rest is read as an immutable file, from a read-only medium too; should somebody resume it meanwhile, it is read again.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ def read(directory: Path, ask: Callable[[Store], Answer]) -> Answer:
 
 
 def signature(directory: Path) -> tuple[tuple[int, int], ...]:
-    """Return what differs once a study has been written to; as good as free.
+    """Return a value that differs once a study has been written to; cheap.
 
     Raises:
         UserError: the directory holds no study.
@@ -58,7 +57,7 @@ def signature(directory: Path) -> tuple[tuple[int, int], ...]:
 
 
 def _is_under_way(path: Path) -> bool:
-    """Tell whether something stands in the log alone: of a study that runs, or that was killed."""
+    """Return whether the log alone holds something: of a study that runs, or that was killed."""
     return _signature(_log(path))[1] > 0
 
 

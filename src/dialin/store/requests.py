@@ -26,7 +26,7 @@ def take_back(directory: Path) -> None:
 
 
 def is_asked_to_stop(directory: Path) -> bool:
-    """Return whether the study is asked to stop after the current block; a directory that cannot be read asks for nothing."""
+    """Return whether the study is asked to stop after the current block; False where the directory cannot be read."""
     try:
         (directory / FILE).stat()
     except OSError:

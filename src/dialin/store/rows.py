@@ -1,9 +1,8 @@
-"""What stands in the rows of a study's database, as the nouns of the model, and the other way round."""
+"""The rows of a study's database as nouns of the model."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import Row
@@ -14,96 +13,50 @@ from dialin.model.trial import Block, Costs, Failure, Purpose, Sample, Step, Tri
 
 
 def candidate(row: Row[Any]) -> dict[str, Any]:
-    """Return the fields of the candidate of a row."""
+    """Return the fields of a row's candidate."""
     return {"name": row.name, "setting": row.setting, "server": row.server, "born": row.born}
 
 
 def block(row: Row[Any]) -> Block:
-    """Return the block of a row."""
+    """Return a row's block."""
     return Block(row.number, Purpose(row.purpose), tuple(row.candidates))
 
 
-def trial_row(trial: Trial) -> dict[str, Any]:
-    """Return a trial as its row."""
-    return {
-        "id": trial.id,
-        "block": trial.block,
-        "session": trial.session,
-        "position": trial.position,
-        "candidate": trial.candidate,
-        "state": trial.state,
-        "started": trial.started,
-        "steps": {step.value: seconds for step, seconds in trial.steps.items()},
-        "warm_up_end": trial.warm_up_end,
-        "in_force": dict(trial.in_force),
-        "real": dict(trial.real),
-        "costs": asdict(trial.costs) if trial.costs else None,
-        "conditions": {when: dict(figures) for when, figures in trial.conditions.items()},
-        "failure": asdict(trial.failure) if trial.failure else None,
-        "purpose": trial.purpose,
-        "changes": [asdict(change) for change in trial.changes],
-        "host": trial.host,
-    }
-
-
 def trial(row: Row[Any]) -> Trial:
-    """Return the trial of a row."""
-    return Trial(
-        id=row.id,
-        block=row.block,
-        session=row.session,
-        position=row.position,
-        candidate=row.candidate,
-        state=TrialState(row.state),
-        started=row.started,
-        steps={Step(step): seconds for step, seconds in row.steps.items()},
-        warm_up_end=WarmUpEnd(row.warm_up_end) if row.warm_up_end else None,
-        in_force=row.in_force,
-        real=row.real,
-        costs=Costs(**row.costs) if row.costs else None,
-        conditions=row.conditions,
-        failure=Failure(**{**row.failure, "step": Step(row.failure["step"])}) if row.failure else None,
-        purpose=Purpose(row.purpose),
-        changes=tuple(VariableChange(**{**change, "step": Step(change["step"])}) for change in row.changes),
-        host=row.host,
-    )
+    """Return a row's trial."""
+    typed = {
+        "state": TrialState(row.state),
+        "steps": {Step(step): seconds for step, seconds in row.steps.items()},
+        "warm_up_end": WarmUpEnd(row.warm_up_end) if row.warm_up_end else None,
+        "costs": Costs(**row.costs) if row.costs else None,
+        "failure": Failure(**{**row.failure, "step": Step(row.failure["step"])}) if row.failure else None,
+        "purpose": Purpose(row.purpose),
+        "changes": tuple(VariableChange(**{**change, "step": Step(change["step"])}) for change in row.changes),
+    }
+    return Trial(**{**row._mapping, **typed})
 
 
 def sample(row: Row[Any]) -> Sample:
-    """Return the sample of a row."""
-    return Sample(
-        second=row.second,
-        at=row.at,
-        step=Step(row.step),
-        tps=row.tps,
-        reads=row.reads,
-        writes=row.writes,
-        other=row.other,
-        latency_ms=row.latency_ms,
-        errors=row.errors,
-        reconnects=row.reconnects,
-        gap=row.gap,
-        stolen=row.stolen,
-        pressure=row.pressure,
-        threads=row.threads,
-        seconds=row.seconds,
-    )
+    """Return a row's sample."""
+    fields = {**row._mapping, "step": Step(row.step)}
+    del fields["trial"]
+    return Sample(**fields)
 
 
 def progress(stands: Mapping[str, Any]) -> Progress:
-    """Return how far a study has come."""
+    """Return a stored progress."""
     step = Step(stands["step"]) if stands["step"] else None
     standings = {name: Standing(**figures) for name, figures in stands["standings"].items()}
     return Progress(**{**stands, "session": SessionState(stands["session"]), "step": step, "standings": standings})
 
 
 def watched(saw: Mapping[str, Any]) -> Watched:
-    """Return what a probe saw."""
+    """Return stored readings of a probe."""
     gauges = {name: Gauge(**figures) for name, figures in saw["gauges"].items()}
     return Watched(**{**saw, "gauges": gauges, "notes": tuple(saw["notes"])})
 
 
 def waits(summary: Mapping[str, Any]) -> RawWaits:
-    """Return a summary of raw waits."""
+    """Return a stored summary of raw waits."""
     rows = tuple(WaitRow(**{**row, "histogram": tuple(row["histogram"])}) for row in summary["rows"])
     return RawWaits(**{**summary, "rows": rows, "notes": tuple(summary["notes"])})

@@ -35,13 +35,3 @@ def write(path: Path, points: Iterable[Point]) -> None:
         raise OSError(errno.EIO, str(error)) from error
     finally:
         making.unlink(missing_ok=True)
-
-
-def read(path: Path) -> list[Point]:
-    """Return the points of a file in the order that they were read; none where there is no such file."""
-    import polars as pl
-
-    if not path.is_file():
-        return []
-    frame = pl.read_parquet(path)
-    return [Point(at, str(probe), str(name), value) for at, probe, name, value in frame.iter_rows()]

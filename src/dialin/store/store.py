@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from pydantic import ValidationError
-from sqlalchemy import URL, Connection, Engine, create_engine, event, func, insert, select, update
+from sqlalchemy import URL, Connection, Engine, Row, Select, create_engine, event, func, insert, select, update
 from sqlalchemy.exc import DatabaseError, OperationalError, SQLAlchemyError
 
 from dialin.errors import DialinError, UserError
@@ -77,7 +77,7 @@ def _engine(path: Path) -> Engine:
 
 
 def _steps_of_killed(connection: Connection, trial: int, started: float) -> dict[str, float]:
-    """Return the seconds that a killed trial is known to have taken: from its start to its last sample or line of the log."""
+    """Return the seconds that a killed trial took: from its start to its last sample or line of the log."""
     newest = select(schema.sample.c.at, schema.sample.c.step).where(schema.sample.c.trial == trial)
     sample = connection.execute(newest.order_by(schema.sample.c.second.desc()).limit(1)).first()
     last_line = connection.execute(select(func.max(schema.log.c.at)).where(schema.log.c.at > started)).scalar()
@@ -203,6 +203,14 @@ class Store:
         except OperationalError as error:
             raise self._unwritable(str(error.orig)) from error
 
+    def _rows(self, query: Select[Any]) -> Sequence[Row[Any]]:
+        with self._engine.connect() as connection:
+            return connection.execute(query).all()
+
+    def _scalar(self, query: Select[Any]) -> Any:
+        with self._engine.connect() as connection:
+            return connection.execute(query).scalar()
+
     def _unwritable(self, reason: str) -> DialinError:
         remedy = f"Correct that (a full disk?), then go on: dialin resume {self._directory}"
         return DialinError(f"The study in {self._directory} cannot be written: {reason}", remedy)
@@ -223,15 +231,14 @@ class Store:
             raise UserError(f"The study in {self._directory} cannot be read by this dialin", "Update dialin") from error
 
     def set_spec(self, spec: StudySpec) -> None:
-        """Replace the question but for its candidates; only what does not touch finished trials (the budget) may change."""
+        """Replace the question, without its candidates; only what does not affect finished trials (the budget) may change."""
         with self._write() as connection:
             connection.execute(update(schema.study).values(spec=_without_candidates(spec)))
 
     @property
     def host(self) -> dict[str, Any]:
         """The inventory of the machine, and what applied the load."""
-        with self._engine.connect() as connection:
-            return dict(connection.execute(select(schema.study.c.host)).scalar_one())
+        return dict(self._scalar(select(schema.study.c.host)))
 
     def add_to_host(self, facts: Mapping[str, Any]) -> None:
         """Add to the inventory, or replace, what is other than when the study began."""
@@ -240,9 +247,9 @@ class Store:
             connection.execute(update(schema.study).values(host={**known, **facts}))
 
     def begin_session(self) -> int:
-        """Close what an earlier run of dialin left running, and return this run's session number, from 1.
+        """Mark trials of a killed session as interrupted, and return this session's number, from 1.
 
-        A trial that was killed keeps the time that it took, up to the last sign of it, since the budget was spent on it.
+        A killed trial keeps the time that it took, since the budget was spent on it.
         """
         with self._write() as connection:
             schema.progress.create(connection, checkfirst=True)
@@ -253,7 +260,7 @@ class Store:
             return (connection.execute(select(func.max(schema.trial.c.session))).scalar() or 0) + 1
 
     def begin_block(self, block: Block, entering: Sequence[Candidate] = ()) -> None:
-        """Write a block down before its first trial, with the candidates that enter the study in it."""
+        """Store a block before its first trial, with the candidates that enter the study in it."""
         with self._write() as connection:
             if entering:
                 connection.execute(insert(schema.candidate), [one.model_dump(mode="json") for one in entering])
@@ -262,31 +269,29 @@ class Store:
 
     def blocks(self) -> list[Block]:
         """Return every block, in the order they began."""
-        with self._engine.connect() as connection:
-            return [rows.block(row) for row in connection.execute(select(schema.block).order_by(schema.block.c.id))]
+        return [rows.block(row) for row in self._rows(select(schema.block).order_by(schema.block.c.id))]
 
     def next_trial_id(self) -> int:
         """Return the number that the next trial may have, from 1."""
-        with self._engine.connect() as connection:
-            return int(connection.execute(select(func.max(schema.trial.c.id))).scalar() or 0) + 1
+        return int(self._scalar(select(func.max(schema.trial.c.id))) or 0) + 1
 
     def begin_trial(self, trial: Trial) -> None:
-        """Write a trial down before it starts."""
+        """Store a trial before it starts."""
         with self._write() as connection:
-            connection.execute(insert(schema.trial).values(**rows.trial_row(trial)))
+            connection.execute(insert(schema.trial).values(**asdict(trial)))
 
     def save_trial(self, trial: Trial) -> None:
-        """Write a trial as it stands now."""
+        """Store a trial as it stands now."""
         with self._write() as connection:
-            connection.execute(update(schema.trial).where(schema.trial.c.id == trial.id).values(**rows.trial_row(trial)))
+            connection.execute(update(schema.trial).where(schema.trial.c.id == trial.id).values(**asdict(trial)))
 
     def add_sample(self, trial_id: int, sample: Sample) -> None:
-        """Write one second of a trial."""
+        """Store one second of a trial."""
         with self._write() as connection:
             connection.execute(insert(schema.sample).values(trial=trial_id, **asdict(sample)))
 
     def save_watched(self, trial_id: int, watched: Iterable[Watched], points: Iterable[Point]) -> None:
-        """Write what the probes of a trial saw; figures over time go into a file of its own, `evidence/trial-N.parquet`."""
+        """Store what the probes of a trial read; figures over time go into `evidence/trial-N.parquet`."""
         with self._write() as connection:
             for one in watched:
                 row = {"trial": trial_id, "probe": one.probe, "saw": asdict(one)}
@@ -307,7 +312,7 @@ class Store:
         return self._directory / "waits"
 
     def save_waits(self, trial_id: int, waits: RawWaits, file: Path | None = None) -> None:
-        """Write the summary of the raw waits of a trial, and take the file that holds each of them.
+        """Store the summary of a trial's raw waits, and move the file of the waits themselves into the study.
 
         Raises:
             DialinError: it cannot be written.
@@ -323,12 +328,12 @@ class Store:
             connection.execute(insert(schema.waits).prefix_with("OR REPLACE").values(trial=trial_id, summary=asdict(waits)))
 
     def add_look(self, look: Look) -> None:
-        """Write down that a look was taken, before its verdict is used."""
+        """Store that a look was taken, before its verdict is used."""
         with self._write() as connection:
             connection.execute(insert(schema.look).values(**asdict(look)))
 
     def save_verdict_of(self, look: Look, verdict: Verdict, *, decided: bool) -> None:
-        """Keep the verdict of a look, the newest there is, and whether it ended the study."""
+        """Store a look's verdict as the newest one, and whether it ended the study."""
         with self._write() as connection:
             connection.execute(update(schema.study).values(verdict=verdict.model_dump(mode="json", by_alias=True)))
             connection.execute(update(schema.look).where(schema.look.c.number == look.number).values(decided=decided))
@@ -339,14 +344,13 @@ class Store:
             connection.execute(insert(schema.log).values(at=at, text=text))
 
     def save_progress(self, progress: Progress) -> None:
-        """Write down how far the study has come, in place of what was written before."""
+        """Store how far the study has come, in place of the earlier state."""
         with self._write() as connection:
             connection.execute(insert(schema.progress).prefix_with("OR REPLACE").values(id=1, stands=asdict(progress)))
 
     def progress(self) -> Progress | None:
         """Return how far the study has come; None before its first session."""
-        with self._engine.connect() as connection:
-            stands = connection.execute(select(schema.progress.c.stands)).scalar()
+        stands = self._scalar(select(schema.progress.c.stands))
         return rows.progress(stands) if stands else None
 
     def verdict(self) -> Verdict | None:
@@ -355,18 +359,16 @@ class Store:
         Raises:
             UserError: it cannot be read.
         """
-        with self._engine.connect() as connection:
-            stored = connection.execute(select(schema.study.c.verdict)).scalar_one()
+        stored = self._scalar(select(schema.study.c.verdict))
         try:
             return Verdict.model_validate(stored) if stored else None
         except ValidationError as error:
             raise UserError(f"The verdict in {self._directory} cannot be read by this dialin", "Update dialin") from error
 
     def log_after(self, number: int) -> list[tuple[int, LogLine]]:
-        """Return the lines of the log behind one, each with its number, in order; those behind 0 are all."""
+        """Return the lines of the log after a line number, each with its own number; all after 0."""
         wanted = select(schema.log).where(schema.log.c.id > number).order_by(schema.log.c.id)
-        with self._engine.connect() as connection:
-            return [(row.id, LogLine(row.at, row.text)) for row in connection.execute(wanted)]
+        return [(row.id, LogLine(row.at, row.text)) for row in self._rows(wanted)]
 
     def trials(self) -> list[Trial]:
         """Return every trial, in the order they began."""
@@ -391,8 +393,7 @@ class Store:
         """Return the samples of one trial after a second, in order of time."""
         is_wanted = (schema.sample.c.trial == trial_id) & (schema.sample.c.second > after)
         wanted = select(schema.sample).where(is_wanted).order_by(schema.sample.c.second)
-        with self._engine.connect() as connection:
-            return [rows.sample(row) for row in connection.execute(wanted)]
+        return [rows.sample(row) for row in self._rows(wanted)]
 
     def sample_columns(self, size: int) -> Iterator[dict[str, Sequence[Any]]]:
         """Yield the samples of all trials in pieces of `size` rows, each by column; in order of trial and second."""
@@ -421,18 +422,15 @@ class Store:
     def watched_of(self, trial_id: int) -> dict[str, Watched]:
         """Return what the probes saw in one trial, by probe."""
         wanted = select(schema.watched).where(schema.watched.c.trial == trial_id)
-        with self._engine.connect() as connection:
-            return {row.probe: rows.watched(row.saw) for row in connection.execute(wanted)}
+        return {row.probe: rows.watched(row.saw) for row in self._rows(wanted)}
 
     def waits(self) -> dict[int, RawWaits]:
         """Return the summaries of raw waits, by trial."""
-        with self._engine.connect() as connection:
-            return {row.trial: rows.waits(row.summary) for row in connection.execute(select(schema.waits))}
+        return {row.trial: rows.waits(row.summary) for row in self._rows(select(schema.waits))}
 
     def looks(self) -> list[Look]:
         """Return every look, in order."""
-        with self._engine.connect() as connection:
-            return [Look(**row._mapping) for row in connection.execute(select(schema.look).order_by(schema.look.c.number))]
+        return [Look(**row._mapping) for row in self._rows(select(schema.look).order_by(schema.look.c.number))]
 
     def read(self, *, samples: bool = True) -> StudyRecord:
         """Return the whole study, for reports; `samples` says whether with every second of its trials.

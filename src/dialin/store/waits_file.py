@@ -43,12 +43,12 @@ _BACKWARD = 1 << 63
 """Picoseconds from which on a time is taken for one below zero that went round: 106 days."""
 
 _SLICE = 16_777_216
-"""Events that are taken from the file at a time: read, each takes twice the memory that is kept of it."""
+"""Events that are taken from the file at a time: read, each takes twice its final memory."""
 
 
 @contextmanager
 def _as_os_errors() -> Iterator[None]:
-    """Raise errors of Polars, a full disk above all, as OSError."""
+    """Raise errors of Polars, such as a full disk, as OSError."""
     import polars as pl
 
     try:
@@ -62,26 +62,26 @@ class Written(NamedTuple):
 
     Attributes:
         counted: as how many waits the server counts the events of the files.
-        kept: how many events are kept.
+        stored: how many events are stored.
         backward: of these, those that ended before they began by the server's timer; their time is 0. The cycle counters of
             two CPUs differ a little, and a thread may be moved from one to the other while it waits.
     """
 
     counted: int
-    kept: int
+    stored: int
     backward: int
 
 
 def write(path: Path, files: Iterable[Path], left_out: Sequence[int] = ()) -> Written:
     """Turn the files that a server wrote into one Parquet file, there whole or not at all; the files are removed.
 
-    An event is known by its thread and number; one that stands in a file twice is kept once. Two files hold different events.
+    Thread and number identify an event; duplicates within a file are dropped. No two files hold the same event.
 
     Args:
         path: of the Parquet file.
         files: in tab-separated values, as `SELECT ... INTO OUTFILE` writes them: thread, event, instrument, operation, start
             and time waited in picoseconds, and how many waits the server counts it as.
-        left_out: threads whose events are not kept.
+        left_out: threads whose events are dropped.
 
     Raises:
         OSError: it cannot be written.
@@ -90,7 +90,7 @@ def write(path: Path, files: Iterable[Path], left_out: Sequence[int] = ()) -> Wr
 
     parts: list[Path] = []
     making = path.with_suffix(".making")
-    read = kept = backward = 0
+    read = stored = backward = 0
     with _as_os_errors():
         path.parent.mkdir(exist_ok=True)
         try:
@@ -98,7 +98,7 @@ def write(path: Path, files: Iterable[Path], left_out: Sequence[int] = ()) -> Wr
                 events = _read(file).unique(["thread", "event"], maintain_order=True)
                 read += int(events["counted"].sum())
                 events = events.drop("counted").filter(~pl.col("thread").is_in(list(left_out)))
-                kept += events.height
+                stored += events.height
                 gone_round = pl.col("wait_ps") >= _BACKWARD
                 backward += int(events.select(gone_round.sum()).item())
                 events = events.with_columns(pl.when(gone_round).then(0).otherwise(pl.col("wait_ps")).alias("wait_ps"))
@@ -113,7 +113,7 @@ def write(path: Path, files: Iterable[Path], left_out: Sequence[int] = ()) -> Wr
             for part in parts:
                 part.unlink(missing_ok=True)
             making.unlink(missing_ok=True)
-    return Written(read, kept, backward)
+    return Written(read, stored, backward)
 
 
 def _schema() -> dict[str, Any]:
@@ -216,7 +216,7 @@ def _places(column: pl.Series, known: dict[str, int]) -> NDArray[np.uint32]:
 
 
 def _row(instrument: str, operation: str, times: NDArray[np.uint64]) -> WaitRow:
-    """Return the statistics of sorted times, of which there is at least one."""
+    """`times` are sorted and not empty."""
     count = times.size
     total = int(times.sum())
     worst = max(1, int(count * _WORST))
@@ -249,7 +249,7 @@ def _share(longest: NDArray[np.uint64], total: int) -> float:
 
 
 def _histogram(times: NDArray[np.uint64]) -> tuple[int, ...]:
-    """Count sorted times by power of two of nanoseconds, as far as there are any."""
+    """`times` are sorted."""
     powers = max(1, (int(times[-1]) // _NS).bit_length())
     bounds = np.searchsorted(times, np.array([_NS << power for power in range(1, powers)], dtype=np.uint64))
     edges = [0, *bounds.tolist(), times.size]

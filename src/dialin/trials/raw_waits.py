@@ -275,7 +275,7 @@ class Collector:
                 f"The raw waits cannot be written to {path}: {error.strerror}", "Mend that (a full disk?), then dialin resume"
             ) from error
         if written.backward:
-            share = percent(written.backward / written.kept)
+            share = percent(written.backward / written.stored)
             self._note(
                 f"{counted(written.backward, 'wait')} ({share}) ended before they began by the server's timer, which differs a "
                 "little from CPU to CPU: they count as 0"
@@ -283,7 +283,7 @@ class Collector:
         waits = RawWaits(
             pattern=self._pattern,
             seconds=self._seconds,
-            events=written.kept,
+            events=written.stored,
             lost=max(0, self._counted - written.counted),
             timer=self._timer[0],
             frequency=self._timer[1],

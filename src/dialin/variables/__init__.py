@@ -1,1 +1,1 @@
-"""Server variables: what is known of each, read from the server itself; rules between them; option files; what is in force."""
+"""Server variables: what servers report of them, rules between them, option files, and effective values."""

@@ -22,7 +22,7 @@ class Span:
     last: Version | None = None
 
     def holds(self, flavour: Flavour, version: Version) -> bool:
-        """Tell whether a build is one of those meant."""
+        """Return whether a build is in the span."""
         return (
             flavour is self.flavour and version >= self.first and (self.last is None or version[: len(self.last)] <= self.last)
         )
@@ -34,7 +34,7 @@ class Behaviour:
 
     Attributes:
         text: it, in a sentence without its full stop.
-        source: where it is said or was seen.
+        source: where it is documented or was observed.
         on: the builds that do it; all where nothing is named.
         dies_of: values that the server can die of.
     """
@@ -45,7 +45,7 @@ class Behaviour:
     dies_of: tuple[Value, ...] = ()
 
     def is_of(self, build_id: str) -> bool:
-        """Tell whether a build, named in full as `mysql@9.7.4`, does it."""
+        """Return whether a build, such as `mysql@9.7.4`, behaves so."""
         try:
             build = BuildReference.parse(build_id)
         except ValueError:
@@ -356,7 +356,7 @@ WITHOUT_EFFECT: Mapping[str, Behaviour] = {
 
 
 def kills(build_id: str, name: str, value: Value) -> str | None:
-    """Return how a server can die of a value that it takes, in a sentence without its full stop; None where none is known."""
+    """Return how a server can die of a value that it takes, as a sentence without its full stop; None where none is known."""
     for trap in TRAPS.get(name, ()):
         if trap.is_of(build_id) and any(same_value(value, deadly) for deadly in trap.dies_of):
             return trap.text

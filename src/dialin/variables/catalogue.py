@@ -79,8 +79,12 @@ class Catalogue:
     variables: Mapping[str, Variable]
     complete: bool = True
 
+    def defaults(self) -> dict[str, str]:
+        """Return the values of a server that was started with nothing set, where they are known."""
+        return {name: variable.default for name, variable in self.variables.items() if variable.default is not None}
+
     def nearest(self, name: str, n: int = 3) -> list[str]:
-        """Return the names most like the one given, the likeliest first: those that hold it, then those spelled alike."""
+        """Return the names most like the one given, the best first: those that contain it, then those spelled alike."""
         wanted = name.lower().replace("-", "_")
         holding = sorted((known for known in self.variables if len(wanted) >= 4 and wanted in known), key=len)
         tails = {known.partition("_")[2]: known for known in self.variables}
@@ -110,7 +114,7 @@ class Catalogue:
 
 
 def read(query: Query, build_id: str) -> Catalogue:
-    """Ask a server for its variables; started with nothing set, so that its values are its defaults."""
+    """Read the variables of a server that was started with nothing set, so that its values are its defaults."""
     defaults = {_text(name).lower(): _text(value) for name, value in query("SHOW GLOBAL VARIABLES")}
     there = {
         _text(name).lower()
@@ -137,7 +141,7 @@ def _complete(variable: Variable, defaults: Mapping[str, str]) -> Variable:
 
 
 def settled(variable: Variable) -> Variable:
-    """Return a variable with a range that holds: it ends at a whole block, and the default lies within."""
+    """Return a variable with a range that ends at a whole block and contains the default."""
     low, high, block = variable.minimum, variable.maximum, variable.block
     if block and isinstance(high, int) and high >= block:
         # MariaDB publishes 2147483647 for a read_buffer_size that is never more than 2147479552.
@@ -154,10 +158,8 @@ def settled(variable: Variable) -> Variable:
 def with_dynamic(catalogue: Catalogue, set_again: Callable[[str], int]) -> Catalogue:
     """Return a catalogue that says of every variable whether it can be changed while the server runs.
 
-    Args:
-        catalogue: as the server reported it.
-        set_again: sets a global variable to the value it has, on a private server; returns the number of the server's error, 0
-            where there was none.
+    `set_again` sets a global variable to its current value on a private server, and returns the number of the server's error,
+    0 where there was none.
     """
     variables = {
         name: replace(variable, dynamic=_dynamic(set_again(name)))
@@ -189,7 +191,7 @@ def _from_metadata(query: Query) -> Iterable[Variable]:
 
 
 def _from_info(query: Query, defaults: Mapping[str, str]) -> Iterable[Variable]:
-    """Read the table of MySQL 8.0, which has the range of numbers; 0 to 0 stands for all that is not a number."""
+    """Read the table of MySQL 8.0, which has the range of numbers; 0 to 0 stands for everything that is not a number."""
     for row in query("SELECT variable_name, min_value, max_value FROM performance_schema.variables_info"):
         name, low, high = map(_text, row)
         default = defaults.get(name, "")

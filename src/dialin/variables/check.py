@@ -1,4 +1,4 @@
-"""What is checked before anything starts: names, values, duplicates, memory. Every finding is one line with its remedy."""
+"""Checks before anything starts: names, values, duplicates, memory. Every error is one line with its remedy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dialin.model.setting import Setting, Value, as_number, same_value
 from dialin.model.study import Candidate, StudySpec
 from dialin.model.verdict import Note
 from dialin.text import listed
-from dialin.variables import owned, rules
+from dialin.variables import behaviour, owned, rules
 from dialin.variables.aliases import VARIABLE_OF, checked_name
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 from dialin.variables.size_units import about, plain_number, with_letter
@@ -24,7 +24,7 @@ _PREFIXES = ("loose_", "maximum_", "skip_", "enable_", "disable_")
 
 
 def check_name(name: str, catalogue: Catalogue, elsewhere: Elsewhere) -> Variable:
-    """Return what is known of a variable that is to be set when a server starts.
+    """Return a variable that is to be set when a server starts.
 
     Raises:
         UserError: the build has no such variable, or it cannot be given at start; the error names the nearest ones, or the
@@ -41,13 +41,13 @@ def check_name(name: str, catalogue: Catalogue, elsewhere: Elsewhere) -> Variabl
 
 
 def known_as(name: str, catalogue: Catalogue) -> Variable | None:
-    """Return what a build reports of a variable, named as the user wrote it or as its option is; None where it has no such."""
+    """Return what a build reports of a variable, by its name or that of its option; None where it has none."""
     wanted = checked_name(name)
     return catalogue.variables.get(wanted) or catalogue.variables.get(VARIABLE_OF.get(wanted, ""))
 
 
 def find_name(name: str, catalogue: Catalogue, elsewhere: Elsewhere) -> Variable:
-    """Return what is known of a variable, whether or not it can be set.
+    """Return a variable, whether or not it can be set.
 
     Raises:
         UserError: the build has no such variable; the error names the nearest ones, or the builds that have it.
@@ -63,7 +63,7 @@ def find_name(name: str, catalogue: Catalogue, elsewhere: Elsewhere) -> Variable
             )
     near = catalogue.nearest(wanted)
     lacking = f"{build} has no variable {wanted}"
-    if (ignored := rules.WITHOUT_EFFECT.get(wanted)) and ignored.is_of(build):
+    if (ignored := behaviour.WITHOUT_EFFECT.get(wanted)) and ignored.is_of(build):
         lacking += f": it takes the option without effect, for {ignored.text}"
     if having := sorted((other for other, ask in elsewhere.items() if other != build and _has(ask, wanted)), key=_newest_first):
         nearest = f" (the nearest: {', '.join(near)})" if near else ""
@@ -75,7 +75,7 @@ def find_name(name: str, catalogue: Catalogue, elsewhere: Elsewhere) -> Variable
 
 
 def _newest_first(build_id: str) -> tuple[bool, tuple[int, ...]]:
-    """Return what sorts builds: MySQL before MariaDB, and within each the newest first."""
+    """Sort MySQL before MariaDB, and within each the newest first."""
     try:
         build = BuildReference.parse(build_id)
     except ValueError:
@@ -108,7 +108,7 @@ def check_value(variable: Variable, value: Value, build_id: str = "") -> None:
 
 
 def check_study(spec: StudySpec, catalogues: Mapping[str, Catalogue], elsewhere: Elsewhere) -> list[Note]:
-    """Check every name and value that a study sets; returns what the user should know though nothing is wrong.
+    """Check every name and value that a study sets, and return notes on what is valid but worth knowing.
 
     Raises:
         UserError: a variable that the build lacks or that dialin must own, a value out of range, too few connections.
@@ -135,7 +135,7 @@ def check_study(spec: StudySpec, catalogues: Mapping[str, Catalogue], elsewhere:
 
 
 def duplicates(candidates: Sequence[Candidate]) -> list[tuple[str, str]]:
-    """Return the pairs of candidates that ask for the same setting on the same server, each with the first of its kind."""
+    """Return the pairs of candidates with the same setting on the same server, each with the first of its kind."""
     pairs = []
     for index, later in enumerate(candidates):
         first = next((earlier for earlier in candidates[:index] if _alike(earlier, later)), None)

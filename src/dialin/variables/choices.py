@@ -54,13 +54,13 @@ def with_choices(variables: Mapping[str, Variable], ask: Asking, plain: Reply) -
 
 
 def _hold_default(words: Sequence[str], default: str) -> bool:
-    """Tell whether a default is made of words; if not they are not all, as of text that a number is the beginning of."""
+    # A default of other words shows that these are not all: the variable takes text that a number is the beginning of.
     there = {word.strip().lower() for word in words}
     return all(part.strip().lower() in there for part in default.split(",") if part)
 
 
 def may_be_choices(variable: Variable, takes: str) -> bool:
-    """Tell whether text may be an enumeration or a set: its default is made of words, and no word of it names something."""
+    """Return whether text may be an enumeration or a set: its default is made of words, none of which names something."""
     kinds = (Kind.UNKNOWN, Kind.STRING, Kind.ENUMERATION, Kind.SET)
     if variable.kind not in kinds or "name" not in takes or rules.identifies_instance(variable.name):
         return False
@@ -89,7 +89,6 @@ def _members(first: Mapping[str, str], ask: Asking) -> dict[str, tuple[str, ...]
 
 
 def _ask_words(words: dict[str, list[str]], ask: Asking, values: Iterable[int]) -> dict[str, list[str]]:
-    """Add what each variable prints for these values in turn, until one is refused, repeated, or taken for text."""
     names = list(words)
     for value in values:
         answers = ask(dict.fromkeys(names, value))

@@ -1,4 +1,4 @@
-"""What is known of a variable, in words: what builds tell of it, build beside build, and what our rules add."""
+"""What is known of a variable, in words: what builds report, build beside build, and what our rules add."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from dialin.model.build import BuildReference, Flavour
 from dialin.model.setting import as_number
-from dialin.variables import memory, owned, rules, set_global
+from dialin.variables import behaviour, memory, owned, rules, set_global
 from dialin.variables.aliases import OPTION_OF, one_name
 from dialin.variables.behaviour import Behaviour
 from dialin.variables.catalogue import Catalogue, Kind, Variable
@@ -56,7 +56,7 @@ class Explanation:
     rules: Mapping[str, Any]
 
     def facts(self) -> dict[str, Any]:
-        """Return all of it as data that JSON can hold."""
+        """Return all of it, ready for JSON."""
         return {
             "variable": self.name,
             "unit": unit_of(self.name),
@@ -67,12 +67,12 @@ class Explanation:
 
 
 def facts(variable: Variable) -> dict[str, Any]:
-    """Return what a build reports of a variable, as data that JSON can hold."""
+    """Return what a build reports of a variable, ready for JSON."""
     return {**asdict(variable), "kind": variable.kind.value, "choices": list(variable.choices)}
 
 
 def matching(pattern: str | None, catalogue: Catalogue) -> list[Variable]:
-    """Return the variables whose names hold a text, or fit a pattern with `*` and `?`; all of them where there is none."""
+    """Return the variables whose names contain a text, or match a pattern with `*` and `?`; all where there is none."""
     wanted = (pattern or "").strip().lower().replace("-", "_")
     if not any(character in wanted for character in "*?["):
         wanted = f"*{wanted}*"
@@ -84,14 +84,14 @@ def explain(name: str, catalogues: Iterable[Catalogue]) -> Explanation:
     ordered = sorted(catalogues, key=_age)
     builds = {each.build_id: each.variables[name] for each in ordered if name in each.variables}
     known = {other for each in ordered for other in each.variables}
-    behaviour = (
+    reported = (
         ("Type", {build: _KINDS[variable.kind] for build, variable in builds.items()}),
         ("Range", {build: range_of(variable) for build, variable in builds.items()}),
         ("Default", {build: default_of(variable) for build, variable in builds.items()}),
         ("Set", {build: _changed(variable) for build, variable in builds.items()}),
         ("In force", {build: _limits(variable) for build, variable in builds.items()}),
     )
-    lines = [ExplainLine(label, text) for label, by_build in behaviour if (text := _together(by_build))]
+    lines = [ExplainLine(label, text) for label, by_build in reported if (text := _together(by_build))]
     if (unit := unit_of(name)) and any(variable.kind in _NUMBERS for variable in builds.values()):
         lines.insert(1, ExplainLine("Unit", unit))
     if others := _other_names(name, known):
@@ -133,7 +133,7 @@ def default_of(variable: Variable) -> str:
 
 
 def when_changed(variable: Variable) -> str:
-    """Return in a word how a variable is changed: `dynamic`, `restart`, `fixed`, or nothing where that is not known."""
+    """Return how a variable is changed: `dynamic`, `restart`, `fixed`, or nothing where that is unknown."""
     if variable.dynamic:
         return "dynamic"
     if variable.dynamic is None:
@@ -166,7 +166,6 @@ def _limits(variable: Variable) -> str:
 
 
 def _together(by_build: Mapping[str, str]) -> str:
-    """Return what builds report: once where all report the same, else a line for each text."""
     groups: dict[str, list[str]] = {}
     for build, text in by_build.items():
         groups.setdefault(text, []).append(build)
@@ -209,22 +208,22 @@ class _Rule:
 
 
 def _about(rules_: Iterable[Behaviour], having: Sequence[Catalogue], of: tuple[str, ...] = ()) -> list[_Rule]:
-    """Return the rules that are about one of the builds, each with what it derives a variable from that these builds have."""
+    """Return the rules for the builds, each with the variables that it is derived from on these builds."""
     applying = []
-    for behaviour in rules_:
-        there = [each for each in having if behaviour.is_of(each.build_id)]
+    for one in rules_:
+        there = [each for each in having if one.is_of(each.build_id)]
         known = tuple(name for name in of if any(name in each.variables for each in there))
         if there and (known or not of):
-            applying.append(_Rule(behaviour, tuple(each.build_id for each in there), known))
+            applying.append(_Rule(one, tuple(each.build_id for each in there), known))
     return applying
 
 
 def _traps(name: str, having: Sequence[Catalogue]) -> list[_Rule]:
-    return _about(rules.TRAPS.get(name, ()), having)
+    return _about(behaviour.TRAPS.get(name, ()), having)
 
 
 def _moves_with(name: str, having: Sequence[Catalogue]) -> list[_Rule]:
-    rule = rules.FOLLOWS.get(name)
+    rule = behaviour.FOLLOWS.get(name)
     if rule is None:
         return []
     return _about(rule.behaviours, [each for each in having if any(other in each.variables for other in rule.of)], rule.of)
@@ -233,7 +232,7 @@ def _moves_with(name: str, having: Sequence[Catalogue]) -> list[_Rule]:
 def _moves(name: str, having: Sequence[Catalogue]) -> list[tuple[str, _Rule]]:
     return [
         (other, applying)
-        for other, rule in rules.FOLLOWS.items()
+        for other, rule in behaviour.FOLLOWS.items()
         if name in rule.of
         for applying in _about(rule.behaviours, [each for each in having if other in each.variables])
     ]
@@ -256,8 +255,8 @@ def _rules_of(name: str, having: Sequence[Catalogue]) -> list[ExplainLine]:
         for rule in rules.WEAKER
         if rule.variable == name
     ]
-    if reason := rules.inert(name):
-        lines.append(ExplainLine("Effect", f"none on throughput: {reason}", rules.inert_source(name)))
+    if inert := rules.inert_rule(name):
+        lines.append(ExplainLine("Effect", f"none on throughput: {inert.reason}", inert.source))
     if name in rules.SHAPES_DATA:
         lines.append(ExplainLine("Data", "it decides what data looks like: dialin prepares data anew for each value"))
     live = any(each.variables[name].dynamic for each in having if name in each.variables)
@@ -293,7 +292,6 @@ def _age(catalogue: Catalogue) -> tuple[bool, tuple[int, ...]]:
 
 
 def _presence(name: str, ordered: Sequence[Catalogue]) -> list[str]:
-    """Return for each flavour the first and the last of the builds here that have the variable."""
     sentences = []
     for flavour, title in _FLAVOURS.items():
         here = [each for each in ordered if _version(each.build_id, flavour)]

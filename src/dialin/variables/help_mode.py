@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from dialin.model.setting import as_number
-from dialin.variables import rules
+from dialin.variables import behaviour
 from dialin.variables.aliases import one_name
 
 _OPTION = re.compile(
@@ -27,16 +27,16 @@ _REFUSED = re.compile(r"Error while setting value '[^']*' to '(?P<name>[\w.-]+)'
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a server said in its help mode.
+    """What a server printed in its help mode.
 
     Attributes:
-        complete: it ran to its end and printed values.
-        options: every option that it has, with what it takes: `=#` a number, `=name` text, in brackets where that may be left
-            out, nothing for a switch.
+        complete: whether it ran to its end and printed values.
+        options: every option that it has, with its argument: `=#` a number, `=name` text, in brackets where optional, nothing
+            for a switch.
         values: by option, the value in force after all options were read.
-        adjusted: by option, the number that one out of range was brought to, where it said so.
+        adjusted: by option, the number that one out of range was adjusted to, where a warning says so.
         refused: options that it would not start with.
-        answered: False where it was not heard out, for want of time; whatever else went wrong is an answer.
+        answered: False where it ran out of time; any other failure is an answer.
     """
 
     complete: bool
@@ -118,12 +118,11 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """Asks for many variables at once, and apart for those that move one another or that a server does not survive.
+    """Asks for many variables at once, and separately for those that affect one another or that a server does not survive.
 
     Attributes:
         options: of each variable, the option that sets it.
-        unanswered: the variables of which something was asked and no answer came in time. What was refused, or what the server
-            died of, is an answer.
+        unanswered: the variables with an answer that did not come in time. A refusal or a crash is an answer.
     """
 
     ask: Ask
@@ -131,7 +130,7 @@ class Asking:
     unanswered: set[str] = field(default_factory=set)
 
     def __call__(self, asked: Mapping[str, int]) -> dict[str, Answer]:
-        """Return what came of each variable's value; nothing of those that were refused, that killed, or had no answer."""
+        """Return the answer to each variable's value; none for those that were refused, crashed the server, or timed out."""
         answers: dict[str, Answer] = {}
         for group in _apart(name for name in asked if name in self.options):
             answers |= self._group({name: asked[name] for name in group})
@@ -163,10 +162,10 @@ class Asking:
 
 
 def _apart(names: Iterable[str]) -> list[list[str]]:
-    """Return names in as few groups as keep apart those that are one variable, or derived from one another."""
+    """Return names in as few groups as separate those that are one variable, or derived from one another."""
     groups: list[list[str]] = []
     for name in names:
-        near = rules.related(name)
+        near = behaviour.related(name)
         for group in groups:
             if not any(other in near or one_name(other) == one_name(name) for other in group):
                 group.append(name)

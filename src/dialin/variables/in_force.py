@@ -1,6 +1,6 @@
-"""What was asked for against what is in force: other values, candidates that are one, and confounds.
+"""Requested against effective values: deviations, identical candidates, and confounds.
 
-What a server reports is not always what it has. Where the real objects were counted, the count is believed.
+What a server reports is not always what it has. Where the real objects were counted, the count takes precedence.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 
 from dialin.model.setting import Setting, Value, as_number, same_value
 from dialin.model.verdict import Note
-from dialin.variables import pinning, rules
+from dialin.variables import behaviour, pinning, rules
 from dialin.variables.aliases import OPTION_OF, VARIABLE_OF, one_name
 from dialin.variables.catalogue import Catalogue, Variable
 from dialin.variables.size_units import with_letter
@@ -71,7 +71,7 @@ def deviations(
 
 
 def _reality(name: str, reported: str, real: str | None) -> str | None:
-    """Return in words what was counted, where it is not what the server reports; None where they agree."""
+    """Return a phrase with the count, where it differs from what the server reports; None where they agree."""
     if real is None:
         return None
     if name == FLUSH_METHOD:
@@ -85,8 +85,10 @@ def _reality(name: str, reported: str, real: str | None) -> str | None:
     return f"there {'is 1' if real == '1' else f'are {real}'} in fact"
 
 
-def believed(in_force: Mapping[str, Mapping[str, str]], real: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
-    """Return what is in force by candidate, real objects believed over what is reported."""
+def effective_values(
+    in_force: Mapping[str, Mapping[str, str]], real: Mapping[str, Mapping[str, str]]
+) -> dict[str, dict[str, str]]:
+    """Return the values in force by candidate; a count of real objects takes precedence over what is reported."""
     counts = {name: _each_file(real.get(name, {})) for name in in_force}
     counted = set.intersection(*map(set, counts.values())) if counts else set()
     return {
@@ -125,8 +127,8 @@ def confounds(in_force: Mapping[str, Mapping[str, str]], requested: Collection[s
 
     Returns:
         Notes with the code `confound` or `inert_confound`. Their data: variable; values by candidate (null where it does not
-        exist); inert, and the reason; could_explain, whether no winner may be claimed because of it; follows, the variables
-        that were asked for and that the server derives it from; hold, what all candidates could be given to keep it still.
+        exist); inert, and the reason; could_explain, whether no winner may be claimed because of it; follows, the requested
+        variables that the server derives it from; hold, the values that pin it for all candidates.
     """
     order = sorted(in_force, key=lambda candidate: candidate != baseline)
     homes = {candidate: _directories(in_force[candidate]) for candidate in order}
@@ -148,7 +150,7 @@ def confounds(in_force: Mapping[str, Mapping[str, str]], requested: Collection[s
 
 def _confound(name: str, by_candidate: Mapping[str, str | None], requested: Collection[str], held: Mapping[str, Value]) -> Note:
     reason = rules.inert(name)
-    rule = rules.FOLLOWS.get(name)
+    rule = behaviour.FOLLOWS.get(name)
     follows = [variable for variable in rule.of if variable in requested] if rule else []
     held = {} if reason else {variable: value for variable, value in held.items() if variable not in requested}
     text = f"{name} differs though nobody asked: {_by_value(by_candidate)}"
@@ -171,7 +173,7 @@ def _confound(name: str, by_candidate: Mapping[str, str | None], requested: Coll
 
 
 def _by_value(by_candidate: Mapping[str, str | None]) -> str:
-    """Return which value is whose, e.g. `2G for 1, 4; 2304M for 3`."""
+    """Return the candidates of each value, e.g. `2G for 1, 4; 2304M for 3`."""
     candidates: dict[str | None, list[str]] = {}
     for candidate, value in by_candidate.items():
         candidates.setdefault(value, []).append(candidate)
@@ -195,7 +197,7 @@ def _deviation(name: str, requested: Value, reported: str, catalogue: Catalogue 
 
 
 def _is_rounding(wanted: float, got: float, variable: Variable | None) -> bool:
-    """Tell rounding from limiting: a size came out near what was asked for, at a whole number of blocks and not at a limit."""
+    """Rounding, not limiting: a size came out near the requested one, at a whole number of blocks and not at a limit."""
     block = (variable.block if variable else None) or _BLOCK
     if variable and variable.maximum is not None and got > variable.maximum - block:
         return False
@@ -224,7 +226,7 @@ def _note(code: str, text: str, name: str, requested: Value, reported: str | Non
 
 
 def _shown(reported: str, requested: Value) -> str:
-    """Return a value in the form in which it was asked for: with a size letter, or plain."""
+    """Return a value in the form of the requested one: with a size letter, or plain."""
     return _sized(reported) if isinstance(requested, str) and as_number(requested) is not None else reported or "nothing"
 
 
@@ -236,7 +238,7 @@ def _sized(value: str) -> str:
 
 
 def _directories(values: Mapping[str, str]) -> Sequence[str]:
-    """Return an instance's own directories, the longest first; none that others may share, such as /tmp."""
+    """Return an instance's private directories, the longest first; none that others may share, such as /tmp."""
     places = [PurePosixPath(values.get(name, "")) for name in ("datadir", "tmpdir")]
     places += [PurePosixPath(values.get(name, "")).parent for name in ("socket", "pid_file")]
     directories = {str(place) for place in places if place.is_absolute() and len(place.parts) > 3}

@@ -89,7 +89,7 @@ def memory_needed(values: Mapping[str, Value | str], threads: int) -> dict[str, 
 
     It is cautious: buffers of a session are taken only when a query needs them, so of these the largest one counts once for
     each thread, and what is allotted as it is used (temporary tables, thread stacks) does not count. The shares of the server
-    itself and of its performance schema lie below those seen on idle servers (10.11.19: 108 MiB in all; 9.7.4: 244 MiB for the
+    itself and of its performance schema lie below those of idle servers (10.11.19: 108 MiB in all; 9.7.4: 244 MiB for the
     performance schema).
     """
     sizes = {name: max(0, int(as_number(value) or 0)) for name, value in values.items() if as_number(value) is not None}

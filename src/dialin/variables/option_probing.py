@@ -32,7 +32,7 @@ _Step = Callable[[Mapping[str, Variable], Asking], dict[str, Variable]]
 
 
 def completed(catalogue: Catalogue, ask: Ask) -> Catalogue:
-    """Return a catalogue with what its build's help mode shows beyond it; what the server's tables reported stands.
+    """Return a catalogue with what its build's help mode shows in addition; what the server's tables reported stands.
 
     Where an answer did not come in time, the others about the same words or range are not used, and the catalogue is marked as
     not complete.
@@ -66,7 +66,7 @@ def _option(name: str, options: Mapping[str, str]) -> str | None:
 
 
 def _kind_of(variable: Variable, takes: str | None) -> Variable:
-    """Return a variable with the kind that its option has, where that was not known; `takes` is None where it has no option."""
+    """Return a variable with the kind of its option, where it was not known; `takes` is None where it has no option."""
     default = variable.default or ""
     if variable.kind is not Kind.UNKNOWN:
         return variable
@@ -119,7 +119,7 @@ def _maxima(names: Iterable[str], ask: Asking) -> dict[str, int | float]:
 
 
 def _with_blocks(variables: Mapping[str, Variable], ask: Asking) -> dict[str, Variable]:
-    """Return the whole numbers that are rounded down, with what they are rounded down to a multiple of."""
+    """Return the whole numbers that are rounded down, with the block that they are a multiple of."""
     asked = {
         name: probes
         for name, variable in variables.items()

@@ -72,5 +72,5 @@ def reason(name: str) -> str | None:
 
 
 def reason_for_value(name: str, value: object) -> str | None:
-    """Return why a variable cannot have this value though it may have others: its files would lie outside the sandbox."""
+    """Return why a variable cannot have this value: its files would lie outside the sandbox. None where it can."""
     return _PLACE if name in _FILE_LISTS and "/" in str(value) else None

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 from dialin.model.setting import Value, as_number
-from dialin.variables import rules
+from dialin.variables import behaviour
 from dialin.variables.size_units import with_letter
 
 POOL = "innodb_buffer_pool_size"
@@ -22,7 +22,7 @@ def proposal(name: str, in_force: Mapping[str, Mapping[str, str]]) -> dict[str, 
     """Return the values to set for all candidates so that a variable no longer differs; none where it cannot be pinned."""
     if name in (POOL, CHUNK):
         return _pool(in_force)
-    rule = rules.FOLLOWS.get(name)
+    rule = behaviour.FOLLOWS.get(name)
     numbers = [number for values in in_force.values() if (number := as_number(values.get(name, ""))) is not None]
     if rule is None or rule.hold is None or len(numbers) < len(in_force):
         return {}
@@ -33,8 +33,8 @@ def _pool(in_force: Mapping[str, Mapping[str, str]]) -> dict[str, Value]:
     """Return a size of the pool, and of its chunks, that every number of instances divides.
 
     The server makes the pool a whole number of chunks in every instance (manual, Configuring InnoDB Buffer Pool Size). As many
-    chunks as the least common multiple of all numbers of instances fit every candidate; the pool grows to the next size, in
-    MiB, for which there are such. Nothing where that is a tenth more, or more chunks than the manual advises.
+    chunks as the least common multiple of all numbers of instances fit every candidate; the pool grows to the next such size
+    in MiB. Empty where that is a tenth more, or more chunks than the manual advises.
     """
     instances = [_whole(values.get(INSTANCES)) for values in in_force.values()]
     sizes = [_whole(values.get(POOL)) for values in in_force.values()]

@@ -11,10 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from dialin.model.setting import Setting, Value, as_number
-from dialin.variables import behaviour, memory, owned
-
-memory_needed = memory.memory_needed
-"""What a server takes under load, in bytes by part; see there."""
+from dialin.variables import owned
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
     # In the order of the numbers that servers take for them; read on 9.7.4, and as MariaDB lists them.
@@ -72,7 +69,7 @@ _NOT_AT_START_PATTERN = re.compile(r"(have|version)(_.*)?|gtid_(executed|owned|p
 
 
 def at_start(variable: str) -> bool:
-    """Tell whether a variable can be given when a server starts; others only tell something, or belong to a session.
+    """Return whether a variable can be given when a server starts; others are read-only facts, or belong to a session.
 
     Source: the options that `--verbose --help` of 9.7.4 and 10.11.19 leaves out, and that both refuse.
     """
@@ -108,7 +105,7 @@ def _is_off(text: str) -> bool:
 
 
 def _sync_binlog(values: Mapping[str, str]) -> float:
-    """Return how soon the binary log is synced: without one nothing waits for it; 0 leaves it to the system, N is N commits."""
+    """Return how soon the binary log is synced: 1 where nothing waits for it; 0 leaves it to the system, N is N commits."""
     every = as_number(values["sync_binlog"])
     if _is_off(str(values.get("log_bin", "ON"))) or every is None:
         return 1.0
@@ -180,7 +177,7 @@ def weaker_durability(candidate: Mapping[str, str], baseline: Mapping[str, str])
 
 
 def loses(variable: str) -> str:
-    """Return in a sentence, without its full stop, what can be lost with a weaker value of one of the variables of `WEAKER`."""
+    """Return what a weaker value of a variable in `WEAKER` can lose, as a sentence without its full stop."""
     return next((rule.loses for rule in WEAKER if rule.variable == variable), "a crash can lose what the baseline keeps")
 
 
@@ -221,32 +218,18 @@ _INERT_PATTERNS = (
 
 def inert(variable: str) -> str | None:
     """Return why a variable cannot explain a difference between candidates, or None where it could."""
-    rule = _inert(variable)
+    rule = inert_rule(variable)
     return rule.reason if rule else None
 
 
-def inert_source(variable: str) -> str:
-    """Return where it is said that a variable is inert, or nothing where it is not."""
-    rule = _inert(variable)
-    return rule.source if rule else ""
-
-
-def _inert(variable: str) -> Inert | None:
+def inert_rule(variable: str) -> Inert | None:
+    """Return the rule that a variable cannot explain a difference, or None where it could."""
     return INERT.get(variable) or next((rule for pattern, rule in _INERT_PATTERNS if pattern.fullmatch(variable)), None)
 
 
 def part_of(variable: str) -> str | None:
-    """Return the switch of the subsystem that a variable is part of, or None; who asks for the switch asks for its parts."""
+    """Return the switch of a variable's subsystem, or None; a request of the switch is one of its parts."""
     return "performance_schema" if variable.startswith("performance_schema_") else None
-
-
-FOLLOWS = behaviour.FOLLOWS
-"""What moves when something else is set, and from what; see there."""
-
-related = behaviour.related
-TRAPS = behaviour.TRAPS
-WITHOUT_EFFECT = behaviour.WITHOUT_EFFECT
-kills = behaviour.kills
 
 
 _IDENTITY = re.compile(
@@ -256,7 +239,7 @@ _IDENTITY = re.compile(
 
 
 def identifies_instance(variable: str) -> bool:
-    """Tell whether a variable says which instance this is, or what it is doing now; such are never compared."""
+    """Return whether a variable only identifies an instance or shows its current state; such are never compared."""
     return owned.reason(variable) is not None or _IDENTITY.fullmatch(variable) is not None
 
 
@@ -264,7 +247,7 @@ _OF_ONE_INSTANCE = frozenset({"hostname", "server_uid", "server_uuid", "wsrep_st
 
 
 def is_identity(variable: str) -> bool:
-    """Tell whether a variable says which instance this is or what it is doing, and is never set back to what it was."""
+    """Return whether a variable identifies an instance or shows its current state, and is never set back."""
     return variable in _OF_ONE_INSTANCE or _IDENTITY.fullmatch(variable) is not None
 
 
@@ -291,5 +274,5 @@ The redo log's size is one because 5.5 does not start when it finds log files of
 
 
 def shapes_data(setting: Setting) -> dict[str, Value]:
-    """Return the part of a setting that decides what prepared data looks like, by name in alphabetical order."""
+    """Return the part of a setting that determines prepared data, sorted by name."""
     return {name: setting[name] for name in sorted(setting) if name in SHAPES_DATA}

@@ -1,4 +1,4 @@
-"""What a verdict's figures rest on, in words: unsteady trials, seconds that the host lost, and what a winner costs."""
+"""Notes on a verdict's figures: unsteady trials, seconds that the host lost, and what a winner costs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Collection, Mapping, Sequence
 
 from dialin.model.course import Course
-from dialin.model.evidence import Watched
+from dialin.model.evidence import Watched, load_gauge
 from dialin.model.study import WORTHWHILE, Goal, StudySpec
 from dialin.model.trial import Trial
 from dialin.model.verdict import Note
@@ -16,19 +16,19 @@ from dialin.text import change, counted, duration, listed, percent
 from dialin.verdict.outcome_sentences import interval, named
 
 _MORE_STALLS = 2.0
-"""How many times the baseline's stalls a candidate must have, to be said to stall more."""
+"""How many times the baseline's stalls a candidate must have for a note."""
 _LEAST_STALLS = 3
-"""Stalled seconds below which nothing is said of them: a few come by chance."""
+"""Stalled seconds below which there is no note: a few come by chance."""
 _COLD_ENOUGH = 0.01
 """The share of a table in the file cache up to which a run is called cold."""
 _NOISIER = 1.5
-"""How many times the noise that was reckoned with a study must have, to be said to be noisier."""
+"""How many times the expected noise a study must have for a note."""
 
 
-def price_notes(spec: StudySpec, choice: str, speed: Decision, found: Mapping[str, Sequence[Figures]]) -> list[Note]:
-    """Return what the recommended candidate costs in what the study did not decide by: stalls, or throughput."""
+def price_notes(spec: StudySpec, choice: str, speed: Decision, figures: Mapping[str, Sequence[Figures]]) -> list[Note]:
+    """Return what the recommended candidate costs in what did not decide the study: stalls, or throughput."""
     base = spec.baseline
-    if choice == base or choice not in found or base not in found:
+    if choice == base or choice not in figures or base not in figures:
         return []
     notes = []
     ratio = speed.ratios.get(choice)
@@ -38,10 +38,10 @@ def price_notes(spec: StudySpec, choice: str, speed: Decision, found: Mapping[st
         notes.append(Note(code="costs_throughput", text=text, data={"candidate": choice, "ratio": ratio.mean}))
     if _is_timed_by_the_run(spec):
         return notes  # a run that takes twice as long as others is no stall
-    own, others = (sum(one.window.stalls for one in found[name]) for name in (choice, base))
-    seconds = [sum(one.window.seconds for one in found[name]) for name in (choice, base)]
-    shares = (own / seconds[0], others / seconds[1])
-    if own >= _LEAST_STALLS and shares[0] >= _MORE_STALLS * shares[1]:
+    stalls, others = (sum(one.window.stalls for one in figures[name]) for name in (choice, base))
+    seconds = [sum(one.window.seconds for one in figures[name]) for name in (choice, base)]
+    shares = (stalls / seconds[0], others / seconds[1])
+    if stalls >= _LEAST_STALLS and shares[0] >= _MORE_STALLS * shares[1]:
         text = (
             f"{named(spec, choice)} stalls more than the baseline: {1000 * shares[0]:.1f} seconds in 1000 against "
             f"{1000 * shares[1]:.1f}. Where steadiness matters, ask with --goal stability"
@@ -50,20 +50,17 @@ def price_notes(spec: StudySpec, choice: str, speed: Decision, found: Mapping[st
     return notes
 
 
-def stall_notes(spec: StudySpec, speed: Decision, found: Mapping[str, Sequence[Figures]]) -> list[Note]:
-    """Return which candidates are faster than the baseline while they run and owe that to what stalls take from them.
+def stall_notes(spec: StudySpec, speed: Decision, figures: Mapping[str, Sequence[Figures]]) -> list[Note]:
+    """Return a note for each candidate with a higher typical speed than the baseline that it loses to stalls.
 
-    Args:
-        spec: the study.
-        speed: the decision by throughput.
-        found: figures of each candidate's completed trials.
+    `speed` is the decision by throughput.
     """
-    if not speed.stalls_differ or spec.baseline not in found:
+    if not speed.stalls_differ or spec.baseline not in figures:
         return []
     notes = []
-    reference = stall_cost(found[spec.baseline])
+    reference = stall_cost(figures[spec.baseline])
     for name, typical in speed.typical_ratios.items():
-        plain, cost = speed.ratios.get(name), stall_cost(found.get(name, ()))
+        plain, cost = speed.ratios.get(name), stall_cost(figures.get(name, ()))
         if typical is None or plain is None or cost is None or reference is None or name == spec.baseline:
             continue
         if typical.mean <= 1 + spec.worthwhile or cost - reference <= spec.worthwhile:
@@ -78,10 +75,10 @@ def stall_notes(spec: StudySpec, speed: Decision, found: Mapping[str, Sequence[F
     return notes
 
 
-def stall_cost(own: Sequence[Figures]) -> float | None:
+def stall_cost(figures: Sequence[Figures]) -> float | None:
     """Return the share of the typical speed that stalls cost in all trials of a candidate; None where nothing was done."""
-    typical = sum(one.typical for one in own)
-    return 1 - sum(one.window.mean for one in own) / typical if typical else None
+    typical = sum(one.typical for one in figures)
+    return 1 - sum(one.window.mean for one in figures) / typical if typical else None
 
 
 _NO_WARM_UP = (Course.COLLAPSE, Course.TWO_LEVELS, Course.DEAD, Course.ERRATIC)
@@ -89,23 +86,19 @@ _NO_WARM_UP = (Course.COLLAPSE, Course.TWO_LEVELS, Course.DEAD, Course.ERRATIC)
 
 
 def steadiness_notes(
-    spec: StudySpec, done: Sequence[Trial], found: Mapping[int, Figures], short: Collection[int] = ()
+    spec: StudySpec, done: Sequence[Trial], figures: Mapping[int, Figures], short: Collection[int] = ()
 ) -> list[Note]:
     """Return a warning where trials did not become steady though they were measured for longer, by what they looked like.
 
-    Args:
-        spec: the study.
-        done: trials that ended well.
-        found: their figures.
-        short: the numbers of those that did not reach the rate asked for.
+    `short` holds the ids of trials that did not reach the requested rate.
     """
-    unsteady = [trial for trial in done if not found[trial.id].shape.steady]
+    unsteady = [trial for trial in done if not figures[trial.id].shape.steady]
     if not unsteady:
         return []
-    shapes = [found[trial.id].shape for trial in unsteady]
-    whose = sorted({trial.candidate for trial in unsteady})
-    windows = {course: [found[t.id] for t in unsteady if found[t.id].shape.course is course] for course in Course}
-    seen = listed([_in_words(course, own) for course, own in windows.items() if own])
+    shapes = [figures[trial.id].shape for trial in unsteady]
+    names = sorted({trial.candidate for trial in unsteady})
+    windows = {course: [figures[t.id] for t in unsteady if figures[t.id].shape.course is course] for course in Course}
+    courses = listed([_in_words(course, of_course) for course, of_course in windows.items() if of_course])
     if _is_timed_by_the_run(spec):
         cure = "start a new study with more runs (--workload-option runs=N)"
     elif any(trial.id in short for trial in unsteady):  # what waits grows for as long as the load lasts
@@ -117,13 +110,12 @@ def steadiness_notes(
     else:
         cure = "start a new study with a longer --warmup"
     by = " in latency" if spec.workload.rate else ""
-    text = f"{len(unsteady)} of {counted(len(done), 'trial')} did not become steady{by} ({', '.join(whose)}): {seen}; {cure}"
-    data = {"trials": [trial.id for trial in unsteady], "candidates": whose, "courses": sorted({s.course for s in shapes})}
+    text = f"{len(unsteady)} of {counted(len(done), 'trial')} did not become steady{by} ({', '.join(names)}): {courses}; {cure}"
+    data = {"trials": [trial.id for trial in unsteady], "candidates": names, "courses": sorted({s.course for s in shapes})}
     return [Note(code="not_steady", text=text, data=data)]
 
 
 def _in_words(course: Course, windows: Sequence[Figures]) -> str:
-    """Return what trials of one course did."""
     count, shapes = len(windows), [window.shape for window in windows]
     most = change(1 + max((shape.change for shape in shapes), key=abs))
     match course:
@@ -149,8 +141,8 @@ def _in_words(course: Course, windows: Sequence[Figures]) -> str:
 
 def cold_notes(done: Sequence[Trial], watched: Mapping[int, Mapping[str, Watched]]) -> list[Note]:
     """Return a warning where runs that were to be cold found part of the table in the file cache."""
-    shares = {trial.id: _cached_share(watched.get(trial.id, {})) for trial in done}
-    warm = {trial: share for trial, share in shares.items() if share > _COLD_ENOUGH}
+    gauges = {trial.id: load_gauge(watched.get(trial.id, {}), "cached_share") for trial in done}
+    warm = {trial: gauge.most for trial, gauge in gauges.items() if gauge and gauge.most > _COLD_ENOUGH}
     if not warm:
         return []
     text = (
@@ -160,13 +152,8 @@ def cold_notes(done: Sequence[Trial], watched: Mapping[int, Mapping[str, Watched
     return [Note(code="not_cold", text=text, data={"trials": list(warm), "share": max(warm.values())})]
 
 
-def _cached_share(seen: Mapping[str, Watched]) -> float:
-    told = seen["load"].gauges.get("cached_share") if "load" in seen else None
-    return told.most if told else 0.0
-
-
 def noise_notes(spec: StudySpec, sd: float | None) -> list[Note]:
-    """Return a warning where trials varied much more than was reckoned with before the study."""
+    """Return a warning where trials varied much more than was expected before the study."""
     expected = spec.expected_noise
     if sd is None or expected is None or sd < _NOISIER * expected:
         return []
@@ -177,13 +164,13 @@ def noise_notes(spec: StudySpec, sd: float | None) -> list[Note]:
     return [Note(code="noisier_than_expected", text=text, data={"noise": sd, "expected": expected})]
 
 
-def lost_notes(spec: StudySpec, done: Sequence[Trial], found: Mapping[int, Figures]) -> list[Note]:
+def lost_notes(spec: StudySpec, done: Sequence[Trial], figures: Mapping[int, Figures]) -> list[Note]:
     """Return how many seconds, or seconds of runs, were left out because the host, not the server, stood still."""
-    hit = [trial for trial in done if found[trial.id].lost]
+    hit = [trial for trial in done if figures[trial.id].lost]
     if not hit:
         return []
-    lost = sum(found[trial.id].lost for trial in hit)
-    measured = lost + sum(found[trial.id].seconds for trial in done)
+    lost = sum(figures[trial.id].lost for trial in hit)
+    measured = lost + sum(figures[trial.id].seconds for trial in done)
     where, share = counted(len(hit), "trial"), percent(lost / measured)
     what = (
         f"during runs of {where}, which took {counted(lost, 'second')} ({share}): these runs are left out"

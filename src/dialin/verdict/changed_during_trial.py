@@ -1,4 +1,4 @@
-"""Variables that change while a study runs though dialin did not change them: noticed, said, and a reason to stop.
+"""Variables that change during a study though dialin did not change them: reported, and a reason to stop.
 
 A trial in which a variable under test changed measured neither the one value nor the other. It is discarded and run again. Two
 such trials in a row mean that somebody keeps setting the variable: the study stops, and leaves the variable to them.
@@ -17,7 +17,7 @@ from dialin.model.study import StudySpec
 from dialin.model.trial import Step, Trial, TrialState, VariableChange
 from dialin.model.verdict import Note
 from dialin.text import counted, listed, shorten, visible
-from dialin.variables import rules
+from dialin.variables import behaviour, rules
 from dialin.variables.aliases import one_name
 from dialin.verdict.outcome_sentences import several
 
@@ -35,11 +35,7 @@ _NOTICED = {
 
 
 class VariablesChangedError(Exception):
-    """A variable under test changed though dialin did not change it; the trial is no evidence.
-
-    Args:
-        changes: what changed.
-    """
+    """A variable under test changed though dialin did not change it; the trial is no evidence."""
 
     def __init__(self, changes: Sequence[VariableChange]) -> None:
         super().__init__(listed([change.variable for change in changes]))
@@ -47,52 +43,36 @@ class VariablesChangedError(Exception):
 
 
 class ChangeDetector:
-    """Compares what one server reports with what dialin knew of it.
-
-    Args:
-        studied: the variables that the study sets.
-    """
+    """Compares what one server reports with what dialin knows of it."""
 
     def __init__(self, studied: Collection[str]) -> None:
         self._studied = frozenset(map(one_name, studied))
         self._known: Mapping[str, str] = {}
 
     def remember(self, values: Mapping[str, str]) -> None:
-        """Take values for those that dialin itself brought about.
-
-        Args:
-            values: every variable of the server.
-        """
+        """Take the values of all variables as those that dialin itself set."""
         self._known = dict(values)
 
     def forget(self) -> None:
-        """Know nothing of the server any more, because dialin is about to change it."""
+        """Forget all values, because dialin is about to change the server."""
         self._known = {}
 
     def changes(self, now: Mapping[str, str], step: Step) -> tuple[VariableChange, ...]:
-        """Return what changed since the server was last compared or set, those under test first; each is returned once.
+        """Return what changed since the server was last compared or set, variables under test first; each change once.
 
-        Variables that only say which instance this is or what it is doing, and those that cannot explain a difference of
-        throughput, are left out unless the study sets them.
-
-        Args:
-            now: every variable that the server reports.
-            step: where the trial is.
+        `now` holds every variable that the server reports. Variables that only say which instance this is or what it is doing,
+        and those that cannot explain a difference in throughput, are left out unless the study sets them.
         """
         before, self._known = self._known, dict(now)
-        found = [
+        changes = [
             VariableChange(name, before[name], value, under_test=self._is_under_test(name), step=step)
             for name, value in now.items()
             if before.get(name, value) != value and self._matters(name)
         ]
-        return tuple(sorted(found, key=lambda change: (not change.under_test, change.variable)))
+        return tuple(sorted(changes, key=lambda change: (not change.under_test, change.variable)))
 
     def check(self, now: Mapping[str, str], step: Step) -> None:
-        """Make sure that no variable under test changed.
-
-        Args:
-            now: every variable that the server reports.
-            step: where the trial is.
+        """Make sure that no variable under test changed; see `changes`.
 
         Raises:
             VariablesChangedError: one did.
@@ -106,12 +86,12 @@ class ChangeDetector:
         return not rules.identifies_instance(name) and rules.inert(name) is None
 
     def _is_under_test(self, name: str) -> bool:
-        follows = rules.FOLLOWS.get(name)
+        follows = behaviour.FOLLOWS.get(name)
         return not self._studied.isdisjoint(map(one_name, (name, *(follows.of if follows else ()))))
 
 
 def in_words(trial: Trial) -> list[str]:
-    """Return what changed while a trial ran, a sentence for the study's log each; none where nothing did."""
+    """Return sentences for the study's log on what changed while a trial ran."""
     under_test = [change for change in trial.changes if change.under_test]
     lines = []
     if under_test:
@@ -130,18 +110,18 @@ def check_not_contested(trials: Sequence[Trial], session: int) -> None:
 
     Args:
         trials: all of the study, in the order they ran.
-        session: which run of dialin this is; what happened before it may have been dealt with.
+        session: which run of dialin this is; what happened in earlier ones may have been fixed since.
 
     Raises:
         ChangedByOthersError: `IN_A_ROW` trials in a row were discarded for that, of all candidates or of the last one.
     """
-    own = [trial for trial in trials if trial.session == session and trial.state is not TrialState.RUNNING]
-    if not own or not own[-1].is_disturbed:
+    ended = [trial for trial in trials if trial.session == session and trial.state is not TrialState.RUNNING]
+    if not ended or not ended[-1].is_disturbed:
         return
-    same = [trial for trial in own if trial.candidate == own[-1].candidate]
-    if not any(_ends_disturbed(each) for each in (own, same)):
+    same = [trial for trial in ended if trial.candidate == ended[-1].candidate]
+    if not any(_ends_disturbed(each) for each in (ended, same)):
         return
-    change = next(change for change in own[-1].changes if change.under_test)
+    change = next(change for change in ended[-1].changes if change.under_test)
     raise ChangedByOthersError(
         f"Somebody else keeps changing {change.variable}: dialin left it at {_shown(change.before)}, and found it at "
         f"{_shown(change.after)}, in {IN_A_ROW} trials in a row",
@@ -157,22 +137,22 @@ def notes(spec: StudySpec, trials: Sequence[Trial]) -> list[Note]:
     their numbers; values, before and after in each of them.
     """
     changes = [(trial, change) for trial in trials for change in trial.changes]
-    found = dict.fromkeys((change.variable, change.under_test) for _, change in changes)
+    variables = dict.fromkeys((change.variable, change.under_test) for _, change in changes)
     return [
         _note(spec, name, [(trial, change) for trial, change in changes if change.variable == name], under_test=under_test)
-        for name, under_test in sorted(found, key=lambda each: not each[1])
+        for name, under_test in sorted(variables, key=lambda each: not each[1])
     ]
 
 
 def _note(spec: StudySpec, name: str, changes: Sequence[tuple[Trial, VariableChange]], *, under_test: bool) -> Note:
     trials = {trial.id: trial for trial, _ in changes}
     values = listed(list(dict.fromkeys(f"{_shown(c.before)} became {_shown(c.after)}" for _, c in changes)))
-    whose = several(spec, list(dict.fromkeys(trial.candidate for trial in trials.values())))
+    candidates = several(spec, list(dict.fromkeys(trial.candidate for trial in trials.values())))
     if under_test:
         fate = f"{'it was' if len(trials) == 1 else 'they were'} discarded and run again"
-        text = f"Somebody else changed {name} during {counted(len(trials), 'trial')} of {whose} ({values}): {fate}"
+        text = f"Somebody else changed {name} during {counted(len(trials), 'trial')} of {candidates} ({values}): {fate}"
     else:
-        text = f"{name} changed during {counted(len(trials), 'trial')} of {whose} ({values}), and is not under test"
+        text = f"{name} changed during {counted(len(trials), 'trial')} of {candidates} ({values}), and is not under test"
     data = {
         "variable": name,
         "under_test": under_test,

@@ -1,4 +1,4 @@
-"""What candidates come to, side by side: values that are not those asked for, candidates that are one, and confounds. Pure."""
+"""The effective settings of candidates, compared: deviations from what was requested, identical candidates, and confounds."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dialin.model.study import StudySpec
+from dialin.model.trial import Trial
 from dialin.model.verdict import Note
 from dialin.text import listed
 from dialin.variables import in_force
@@ -15,44 +16,45 @@ from dialin.verdict.outcome_sentences import several
 
 @dataclass(frozen=True, slots=True)
 class EffectiveSettings:
-    """What a candidate came to.
-
-    Attributes:
-        in_force: every variable that its server reported.
-        real: what was counted of the real objects behind them.
-    """
+    """The values that a candidate's server reported, and counts of the real objects behind them, by variable."""
 
     in_force: Mapping[str, str] = field(default_factory=dict)
     real: Mapping[str, str] = field(default_factory=dict)
 
 
-def confounds(spec: StudySpec, seen: Mapping[str, EffectiveSettings]) -> list[Note]:
-    """Return what differs between candidates though nobody asked.
+def first_and_last(trials: Sequence[Trial]) -> tuple[dict[str, EffectiveSettings], dict[str, EffectiveSettings]]:
+    """Return the effective settings of each candidate's first and of its last trial."""
+    settings = [(trial.candidate, EffectiveSettings(trial.in_force, trial.real)) for trial in trials]
+    return dict(reversed(settings)), dict(settings)
 
-    Within each build: between builds every default that differs is part of what is compared, and is said to be.
+
+def confounds(spec: StudySpec, settings: Mapping[str, EffectiveSettings]) -> list[Note]:
+    """Return what differs between candidates but is not under test.
+
+    Within each build only: between builds every default that differs is part of the comparison, which a note of its own says.
     """
     return [
         note
-        for group in _by_build(spec, seen)
-        for note in in_force.confounds(_believed(group), spec.variables_under_test, spec.baseline)
+        for group in _by_build(spec, settings)
+        for note in in_force.confounds(_values_to_compare(group), spec.variables_under_test, spec.baseline)
     ]
 
 
-def same(spec: StudySpec, seen: Mapping[str, EffectiveSettings]) -> list[frozenset[str]]:
-    """Return the groups of candidates that are one in force."""
+def same(spec: StudySpec, settings: Mapping[str, EffectiveSettings]) -> list[frozenset[str]]:
+    """Return the groups of candidates with identical effective settings."""
     names = spec.variables_under_test
-    return [one for group in _by_build(spec, seen) for one in in_force.same_in_force(_believed(group), names)]
+    return [one for group in _by_build(spec, settings) for one in in_force.same_in_force(_values_to_compare(group), names)]
 
 
-def same_notes(spec: StudySpec, seen: Mapping[str, EffectiveSettings], groups: Sequence[frozenset[str]]) -> list[Note]:
-    """Return a note for each group of candidates that are one, with the real objects that they share."""
+def same_notes(spec: StudySpec, settings: Mapping[str, EffectiveSettings], groups: Sequence[frozenset[str]]) -> list[Note]:
+    """Return a note for each group of candidates with identical effective settings, with the real objects that they share."""
     notes = []
     for group in groups:
         names = [candidate.name for candidate in spec.candidates if candidate.name in group]
         real = {
-            variable: seen[names[0]].real[variable]
+            variable: settings[names[0]].real[variable]
             for variable in spec.variables_under_test
-            if variable in seen[names[0]].real and len({seen[name].in_force.get(variable) for name in names}) > 1
+            if variable in settings[names[0]].real and len({settings[name].in_force.get(variable) for name in names}) > 1
         }
         facts = "; ".join(f"each has {count} real {variable}" for variable, count in real.items())
         notes.append(
@@ -67,7 +69,7 @@ def same_notes(spec: StudySpec, seen: Mapping[str, EffectiveSettings], groups: S
 
 
 def changed_notes(spec: StudySpec, first: Mapping[str, EffectiveSettings], last: Mapping[str, EffectiveSettings]) -> list[Note]:
-    """Return a note for each candidate whose first and last trials had other values in force of what could matter."""
+    """Return a note for each candidate whose first and last trials differ in an effective value that could matter."""
     notes = []
     for candidate in spec.candidates:
         if candidate.name not in last:
@@ -79,60 +81,63 @@ def changed_notes(spec: StudySpec, first: Mapping[str, EffectiveSettings], last:
 
 
 def changed(first: EffectiveSettings, last: EffectiveSettings) -> list[Note]:
-    """Return a note for each variable that is another in the second of two looks at one candidate, and could matter."""
-    found = _believed({"first": first, "last": last})
-    return [note for note in in_force.confounds(found, (), "first") if not note.data["inert"]]
+    """Return a note for each variable that differs between two readings of one candidate and could matter."""
+    values = _values_to_compare({"first": first, "last": last})
+    return [note for note in in_force.confounds(values, (), "first") if not note.data["inert"]]
 
 
-def deviations(spec: StudySpec, seen: Mapping[str, EffectiveSettings], catalogues: Mapping[str, Catalogue]) -> list[Note]:
-    """Return what is in force otherwise than it was asked for; what holds for several candidates is said once."""
-    whose: dict[str, list[str]] = {}
+def deviations(spec: StudySpec, settings: Mapping[str, EffectiveSettings], catalogues: Mapping[str, Catalogue]) -> list[Note]:
+    """Return where effective values differ from the requested ones, once for all candidates that it holds for."""
+    names_of: dict[str, list[str]] = {}
     notes: dict[str, Note] = {}
     for candidate in spec.candidates:
-        if candidate.name in seen:
-            found, known = seen[candidate.name], catalogues.get(candidate.server)
-            for note in in_force.deviations(spec.setting_of(candidate.name), found.in_force, known, found.real):
+        if candidate.name in settings:
+            effective, catalogue = settings[candidate.name], catalogues.get(candidate.server)
+            for note in in_force.deviations(spec.setting_of(candidate.name), effective.in_force, catalogue, effective.real):
                 notes.setdefault(note.text, note)
-                whose.setdefault(note.text, []).append(candidate.name)
+                names_of.setdefault(note.text, []).append(candidate.name)
     return [
         Note(
             code=note.code,
-            text=f"{listed(whose[text])}: {text}" if len(whose[text]) < len(spec.candidates) else text,
-            data={**note.data, "candidates": whose[text]},
+            text=f"{listed(names_of[text])}: {text}" if len(names_of[text]) < len(spec.candidates) else text,
+            data={**note.data, "candidates": names_of[text]},
         )
         for text, note in notes.items()
     ]
 
 
-def _by_build(spec: StudySpec, seen: Mapping[str, EffectiveSettings]) -> list[dict[str, EffectiveSettings]]:
+def _by_build(spec: StudySpec, settings: Mapping[str, EffectiveSettings]) -> list[dict[str, EffectiveSettings]]:
     servers = dict.fromkeys(candidate.server for candidate in spec.candidates)
-    groups = ({c.name: seen[c.name] for c in spec.candidates if c.server == server and c.name in seen} for server in servers)
+    groups = (
+        {c.name: settings[c.name] for c in spec.candidates if c.server == server and c.name in settings} for server in servers
+    )
     return [group for group in groups if group]
 
 
-def _believed(group: Mapping[str, EffectiveSettings]) -> dict[str, dict[str, str]]:
-    return in_force.believed(
-        {name: found.in_force for name, found in group.items()}, {name: found.real for name, found in group.items()}
+def _values_to_compare(group: Mapping[str, EffectiveSettings]) -> dict[str, dict[str, str]]:
+    return in_force.effective_values(
+        {name: effective.in_force for name, effective in group.items()},
+        {name: effective.real for name, effective in group.items()},
     )
 
 
 def catalogues_of(texts: Mapping[str, str]) -> dict[str, Catalogue]:
-    """Return what builds told of the variables that a study asks for, as its store keeps it; none for what cannot be read."""
-    found = {}
+    """Read the stored catalogues of builds; one that cannot be read is left out."""
+    catalogues = {}
     for build, text in texts.items():
         try:
-            found[build] = Catalogue.from_json(text)
-        except ValueError:  # of another dialin: without it less is told of limits, and nothing wrong
+            catalogues[build] = Catalogue.from_json(text)
+        except ValueError:  # of another dialin: without it notes say less of limits, and nothing wrong
             continue
-    return found
+    return catalogues
 
 
 def excerpt(catalogue: Catalogue, names: Iterable[str]) -> str:
-    """Return what the store keeps of a catalogue, as text: these variables, and of all others what they are by default."""
+    """Return a catalogue as text for the store: these variables in full, and the defaults of all others."""
     wanted = set(names)
-    kept = {
+    variables = {
         name: known if name in wanted else Variable(name, Kind.UNKNOWN, default=known.default)
         for name, known in catalogue.variables.items()
         if name in wanted or known.default is not None
     }
-    return Catalogue(catalogue.build_id, kept).to_json()
+    return Catalogue(catalogue.build_id, variables).to_json()

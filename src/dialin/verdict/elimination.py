@@ -1,4 +1,4 @@
-"""The race: which candidates are still in it, from the trials alone, so that a study that is resumed finds where it stood."""
+"""Which candidates are still in the race, from the trials alone, so that a resumed study gives the same answer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from dialin.stats.safety import Failures, unsafe
 from dialin.stats.throughput import decide_throughput
 from dialin.stats.trial_figures import FIGURE_OF, Figures, observations, trial_speeds
 from dialin.verdict import effective_settings
-from dialin.verdict.effective_settings import EffectiveSettings
 
 GIVE_UP_AFTER = 2
 """A candidate whose first trials all failed is out after this many: the same boot would fail the same way again."""
@@ -30,39 +29,37 @@ def rules(spec: StudySpec) -> Rules:
 
 
 def racing(trials: Sequence[Trial]) -> list[Trial]:
-    """Return the trials that decide: those that confirm a decision come after it."""
+    """Return the trials that decide, without those that confirm a decision afterwards."""
     return [trial for trial in trials if trial.purpose is Purpose.RACE]
 
 
 def clean(trials: Sequence[Trial]) -> list[Trial]:
-    """Return the trials that ran without costly instruments: what they show of a candidate is its own."""
+    """Return the trials that ran without costly instruments."""
     return [trial for trial in trials if trial.purpose is not Purpose.WAITS]
 
 
 def block_of_waits(trials: Sequence[Trial]) -> int:
-    """Return the number of the block of the trials for raw waits: that which was begun, else the one after all others."""
+    """Return the number of the block for raw waits: the one already begun, else the next free number."""
     begun = [trial.block for trial in trials if trial.purpose is Purpose.WAITS]
     return max(begun) if begun else 1 + max((trial.block for trial in trials), default=0)
 
 
 def given_up(name: str, trials: Sequence[Trial]) -> bool:
-    """Tell whether a candidate could never be measured, and is not tried again."""
+    """Return whether a candidate could never be measured and is not tried again."""
     states = [trial.state for trial in trials if trial.candidate == name]
     return TrialState.DONE not in states and states.count(TrialState.FAILED) >= GIVE_UP_AFTER
 
 
 def same_in_force(spec: StudySpec, trials: Sequence[Trial]) -> list[frozenset[str]]:
-    """Return the groups of candidates that were one setting in force from their first trials to their last.
+    """Return the groups of candidates with identical effective settings from their first trials to their last.
 
-    In an A/A study they are one by design, and are compared as if they were not.
+    None in an A/A study, where they are identical by design.
     """
     if spec.aa:
         return []
     done = [trial for trial in trials if trial.state is TrialState.DONE]
-    first = {trial.candidate: EffectiveSettings(trial.in_force, trial.real) for trial in reversed(done)}
-    last = {trial.candidate: EffectiveSettings(trial.in_force, trial.real) for trial in done}
-    at_first = effective_settings.same(spec, first)
-    return [group for group in effective_settings.same(spec, last) if group in at_first]
+    at_first, at_last = (effective_settings.same(spec, settings) for settings in effective_settings.first_and_last(done))
+    return [group for group in at_last if group in at_first]
 
 
 def server_failures(spec: StudySpec, trials: Sequence[Trial]) -> dict[str, Failures]:
@@ -73,15 +70,15 @@ def server_failures(spec: StudySpec, trials: Sequence[Trial]) -> dict[str, Failu
     ended = [trial for trial in clean(trials) if trial.state in (TrialState.DONE, TrialState.FAILED)]
     counts = {}
     for candidate in spec.candidates:
-        own = [trial for trial in ended if trial.candidate == candidate.name]
-        failed = sum(trial.failure is not None and trial.failure.fault == "server" for trial in own)
-        completed = sum(trial.state is TrialState.DONE for trial in own)
+        of_candidate = [trial for trial in ended if trial.candidate == candidate.name]
+        failed = sum(trial.failure is not None and trial.failure.fault == "server" for trial in of_candidate)
+        completed = sum(trial.state is TrialState.DONE for trial in of_candidate)
         counts[candidate.name] = Failures(failed, failed + completed)
     return counts
 
 
 def unsafe_candidates(spec: StudySpec, trials: Sequence[Trial]) -> frozenset[str]:
-    """Return the candidates whose servers failed more often than the baseline's; none where all are one setting."""
+    """Return the candidates whose servers failed more often than the baseline's; none in an A/A study."""
     return frozenset() if spec.aa else unsafe(server_failures(spec, trials), spec.baseline)
 
 
@@ -89,32 +86,27 @@ def decide_by(
     spec: StudySpec,
     goal: Goal,
     trials: Sequence[Trial],
-    found: Mapping[int, Figures],
+    figures: Mapping[int, Figures],
     *,
     alpha: float,
     left: Collection[str] = (),
 ) -> Decision:
-    """Judge the candidates of a study by a goal; one that is unsafe is not compared with the others.
+    """Compare the candidates of a study by a goal; one that is unsafe is not compared with the others.
 
-    Args:
-        spec: the study.
-        goal: what decides.
-        trials: any of the study; completed ones of the race are compared.
-        found: figures of completed trials, by trial id.
-        alpha: the error that all intervals together may make at this look.
-        left: the candidates that left the race.
+    `alpha` is the error that all intervals together may make at this look; `left` holds the candidates that left the race.
+    Only completed trials of the race are compared.
     """
     raced, out = racing(trials), unsafe_candidates(spec, trials)
     names = [candidate.name for candidate in spec.candidates if candidate.name not in out]
     compared = [trial for trial in raced if trial.candidate not in out]
     inside = [name for name in names if name not in left]
-    one = same_in_force(spec, raced)
+    identical = same_in_force(spec, raced)
     if goal is Goal.THROUGHPUT:
-        speeds = trial_speeds(compared, found)
-        decision = decide_throughput(speeds, names, spec.baseline, rules(spec), alpha=alpha, one=one, racing=inside)
+        speeds = trial_speeds(compared, figures)
+        decision = decide_throughput(speeds, names, spec.baseline, rules(spec), alpha=alpha, identical=identical, racing=inside)
     else:
-        seen = observations(compared, found, FIGURE_OF[goal])
-        decision = decide(seen, names, spec.baseline, rules(spec), alpha=alpha, one=one, racing=inside)
+        values = observations(compared, figures, FIGURE_OF[goal])
+        decision = decide(values, names, spec.baseline, rules(spec), alpha=alpha, identical=identical, racing=inside)
         decision = replace(decision, decided_by=FIGURE_OF[goal])
     if not out:
         return decision
@@ -122,7 +114,7 @@ def decide_by(
         failed = CandidateState.FAILED
         states = {name: failed if state is failed else CandidateState.OPEN for name, state in decision.states.items()}
         decision = replace(decision, outcome=Outcome.UNRESOLVED, choice=None, winners=(), states=states)
-    level = levels(observations(raced, found, FIGURE_OF[goal]), sorted(out), alpha)
+    level = levels(observations(raced, figures, FIGURE_OF[goal]), sorted(out), alpha)
     return replace(
         decision,
         states=decision.states | dict.fromkeys(out, CandidateState.UNSAFE),
@@ -132,20 +124,13 @@ def decide_by(
 
 
 def left_after(
-    spec: StudySpec, blocks: Sequence[Block], trials: Sequence[Trial], found: Mapping[int, Figures]
+    spec: StudySpec, blocks: Sequence[Block], trials: Sequence[Trial], figures: Mapping[int, Figures]
 ) -> dict[str, int]:
-    """Return the candidates that have left the race, each with the block after which it did.
-
-    Args:
-        spec: the study.
-        blocks: all of them.
-        trials: all of them.
-        found: figures of those that ended well, by trial id.
-    """
+    """Return the candidates that have left the race, each with the block after which it did."""
     left: dict[str, int] = {}
     for block in blocks:
         if block.purpose is Purpose.RACE:
-            leaving = leaving_after(spec, block, trials, found, left)
+            leaving = leaving_after(spec, block, trials, figures, left)
             if leaving is None:
                 break
             left |= dict.fromkeys(leaving, block.number)
@@ -153,16 +138,11 @@ def left_after(
 
 
 def leaving_after(
-    spec: StudySpec, block: Block, trials: Sequence[Trial], found: Mapping[int, Figures], left: Collection[str]
+    spec: StudySpec, block: Block, trials: Sequence[Trial], figures: Mapping[int, Figures], left: Collection[str]
 ) -> list[str] | None:
     """Return the candidates that leave the race after a block; None where that block is not complete.
 
-    Args:
-        spec: the study.
-        block: one of the race.
-        trials: all of the study; those of later blocks do not count.
-        found: figures of those that ended well, by trial id.
-        left: the candidates that left before.
+    Trials of later blocks do not count.
     """
     upto = [trial for trial in racing(trials) if trial.block <= block.number]
     ended = {t.candidate for t in upto if t.block == block.number and t.state in (TrialState.DONE, TrialState.FAILED)}
@@ -171,33 +151,25 @@ def leaving_after(
     leaving = sorted(unsafe_candidates(spec, upto) - set(left))
     if block.number >= FIRST_CUT:
         out = {*left, *leaving}
-        decision = decide_by(spec, spec.goal, upto, found, alpha=_NO_CLAIM, left=out)
+        decision = decide_by(spec, spec.goal, upto, figures, alpha=_NO_CLAIM, left=out)
         behind = leaves(decision, [name for name in block.order if name not in out], spec.baseline, rules(spec))
-        leaving += sorted(name for name in behind if _blocks_of(name, upto) >= FIRST_CUT)
+        # One that has just entered is not judged yet.
+        blocks = {name: {trial.block for trial in upto if trial.candidate == name} for name in behind}
+        leaving += sorted(name for name in behind if len(blocks[name]) >= FIRST_CUT)
     return leaving
 
 
-def _blocks_of(name: str, trials: Sequence[Trial]) -> int:
-    """Return in how many blocks a candidate was tried; one that has just entered is not judged."""
-    return len({trial.block for trial in trials if trial.candidate == name})
-
-
-def blocks_to_go(spec: StudySpec, trials: Sequence[Trial], found: Mapping[int, Figures], decided_by: DecidedBy) -> int | None:
-    """Return about how many more blocks it takes until a choice is safe; None where that is not known.
-
-    Args:
-        spec: the study.
-        trials: all of them.
-        found: figures of those that ended well, by trial id.
-        decided_by: the figure that decided the last look.
-    """
-    needed = blocks_needed(spec, trials, found, decided_by)
+def blocks_to_go(spec: StudySpec, trials: Sequence[Trial], figures: Mapping[int, Figures], decided_by: DecidedBy) -> int | None:
+    """Return about how many more blocks it takes until a choice is safe; None where that is not known."""
+    needed = blocks_needed(spec, trials, figures, decided_by)
     return None if needed is None else max(1, needed - max(trial.block for trial in racing(trials)))
 
 
-def blocks_needed(spec: StudySpec, trials: Sequence[Trial], found: Mapping[int, Figures], decided_by: DecidedBy) -> int | None:
-    """Return after how many blocks in all a choice would be safe, about; see `blocks_to_go`."""
+def blocks_needed(
+    spec: StudySpec, trials: Sequence[Trial], figures: Mapping[int, Figures], decided_by: DecidedBy
+) -> int | None:
+    """Return after about how many blocks in all a choice would be safe; None where that is not known."""
     raced, out = racing(trials), unsafe_candidates(spec, trials)
     names = [candidate.name for candidate in spec.candidates if candidate.name not in out]
-    seen = observations([trial for trial in raced if trial.candidate not in out], found, decided_by)
-    return blocks_to_choose(seen, names, spec.baseline, rules(spec), one=same_in_force(spec, raced))
+    values = observations([trial for trial in raced if trial.candidate not in out], figures, decided_by)
+    return blocks_to_choose(values, names, spec.baseline, rules(spec), identical=same_in_force(spec, raced))

@@ -1,4 +1,4 @@
-"""The verdict in words: one place for every sentence that judges, so that they agree."""
+"""The sentences of a verdict, all in one place so that they agree."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _NAMED = 0.5
 
 
 def interval(estimate: Estimate) -> str:
-    """Return an estimate of a ratio with its interval, as differences."""
+    """Return a ratio with its interval, as differences in percent."""
     if estimate.low is None or estimate.high is None:
         return f"{change(estimate.mean)} (no interval yet)"
     return f"{change(estimate.mean)} ({change(estimate.low)} to {change(estimate.high)})"
 
 
 def named(spec: StudySpec, name: str) -> str:
-    """Return a candidate as a sentence names it: `innodb_buffer_pool_instances = 4`, or its own name."""
+    """Return a candidate's name for a sentence: `innodb_buffer_pool_instances = 4`, or its own name."""
     setting = spec.candidate(name).setting
     if len(setting) == 1 and len(spec.variables_under_test) == 1 and not spec.compares_builds:
         ((variable, value),) = setting.items()
@@ -40,7 +40,7 @@ def named(spec: StudySpec, name: str) -> str:
 
 
 def several(spec: StudySpec, names: Sequence[str]) -> str:
-    """Return candidates as a sentence names them; values of one variable share its name."""
+    """Return candidates' names for a sentence; values of one variable share its name."""
     full = [named(spec, name) for name in names]
     heads = {text.partition(" = ")[0] for text in full}
     if len(names) > 1 and len(heads) == 1 and full != list(names):
@@ -48,21 +48,7 @@ def several(spec: StudySpec, names: Sequence[str]) -> str:
     return listed(full)
 
 
-def headline(
-    spec: StudySpec,
-    outcome: Outcome,
-    decision: Decision,
-    one: Sequence[frozenset[str]],
-    confounds: Sequence[Note],
-    weaker: Mapping[str, Sequence[str]],
-    failures: Mapping[str, Failures],
-) -> str:
-    """Return the verdict in one sentence, and which candidates are unsafe in another."""
-    text = _verdict(spec, outcome, decision, one, confounds, weaker)
-    return " ".join([text, *_unsafe(spec, decision, failures)])
-
-
-def _unsafe(spec: StudySpec, decision: Decision, failures: Mapping[str, Failures]) -> list[str]:
+def unsafe_sentences(spec: StudySpec, decision: Decision, failures: Mapping[str, Failures]) -> list[str]:
     """Return a sentence for each candidate whose server failed more often than the baseline's."""
     return [
         f"{named(spec, name)} is unsafe: its server failed in {failures[name].failed} of "
@@ -72,21 +58,22 @@ def _unsafe(spec: StudySpec, decision: Decision, failures: Mapping[str, Failures
     ]
 
 
-def _verdict(
+def headline(
     spec: StudySpec,
     outcome: Outcome,
     decision: Decision,
-    one: Sequence[frozenset[str]],
+    identical: Sequence[frozenset[str]],
     confounds: Sequence[Note],
     weaker: Mapping[str, Sequence[str]],
 ) -> str:
+    """Return the verdict in one sentence."""
     serious = [note for note in confounds if note.data["could_explain"]]
     followers = [str(note.data["variable"]) for note in confounds if not note.data["could_explain"] and not note.data["inert"]]
     names = [candidate.name for candidate in spec.candidates]
     if spec.aa:
         return _of_one_setting(spec, decision)
     if outcome is Outcome.NO_WORTHWHILE_DIFFERENCE:
-        if any(len(group) == len(names) for group in one):
+        if any(len(group) == len(names) for group in identical):
             return "No worthwhile difference: all candidates come to the same setting in force."
         return f"No worthwhile difference: no candidate differs from the best by {exact_percent(spec.worthwhile)} or more."
     if outcome is Outcome.WINNER:
@@ -122,7 +109,6 @@ def _verdict(
 
 
 def _safe(spec: StudySpec, decision: Decision, choice: str, weaker: Mapping[str, Sequence[str]]) -> str:
-    """Return the headline of a choice that is safe though it was not shown to beat each of the others."""
     near = f"{exact_percent(spec.worthwhile)} of the best"
     chance = decision.chances[choice]
     if choice != spec.baseline:
@@ -145,7 +131,6 @@ def _sharper(decision: Decision, name: str) -> str:
 
 
 def _of_one_setting(spec: StudySpec, decision: Decision) -> str:
-    """Return the headline of an A/A study."""
     if any(state is CandidateState.LOSES for state in decision.states.values()):
         return "One setting under several names came out as different: this machine cannot be trusted with a comparison."
     if decision.sd is None or decision.detectable is None:
@@ -157,7 +142,7 @@ def _of_one_setting(spec: StudySpec, decision: Decision) -> str:
 
 
 def gain_in_words(spec: StudySpec, decision: Decision, name: str) -> str:
-    """Return by how much a candidate differs from the baseline in what the study is about; empty where that is not known."""
+    """Return by how much a candidate differs from the baseline in the goal's measure; empty where that is not known."""
     ratio = natural(decision.ratios.get(name), spec.goal)
     if ratio is None:
         return ""
@@ -172,7 +157,7 @@ def recommend(
     weaker: Mapping[str, Sequence[str]],
     serious: Sequence[Note],
 ) -> tuple[str, str]:
-    """Return the candidate to use, and why in words. One that gives up durability is chosen only where that was accepted."""
+    """Return the candidate to use, and why. One that gives up durability is chosen only where that was accepted."""
     base = spec.baseline
     failed = decision.states[base] is CandidateState.FAILED
     if spec.aa:
@@ -193,7 +178,7 @@ def recommend(
         if name == base:
             return base, "The baseline is the best of those compared, or as good as any: keep it."
         gain = gain_in_words(spec, decision, name)
-        if gain and outcome is Outcome.SAFE_CHOICE:  # the headline tells the gain
+        if gain and outcome is Outcome.SAFE_CHOICE:  # the headline has the gain
             text = "Which of those near the best is the very best was not told apart; that would take more minutes."
         elif gain:
             text = f"{named(spec, name)} gives {gain} {_MEASURED[spec.goal]}against the baseline."
@@ -218,7 +203,6 @@ def recommend(
 def _while_unresolved(
     spec: StudySpec, decision: Decision, weaker: Mapping[str, Sequence[str]], serious: Sequence[Note]
 ) -> tuple[str, str]:
-    """Return the candidate to use while nothing is decided, and why: the baseline, or one that was shown to be better."""
     base = spec.baseline
     if serious:
         how = "start a new study with --hold" if any(note.data["hold"] for note in serious) else "hold that variable fixed"
@@ -240,7 +224,6 @@ def _while_unresolved(
 
 
 def _shown_better(decision: Decision, base: str, weaker: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the candidates that were shown to be better than the baseline and are as durable."""
     return [name for name, ratio in decision.ratios.items() if name != base and not weaker.get(name) and _surely_better(ratio)]
 
 
@@ -259,7 +242,7 @@ def durability_notes(spec: StudySpec, weaker: Mapping[str, Sequence[str]], winne
 
 
 def build_notes(spec: StudySpec) -> list[Note]:
-    """Return what a comparison of builds compares beside the builds."""
+    """Return a note that candidates run on different builds."""
     if not spec.compares_builds:
         return []
     text = "Candidates run on different builds: every default that differs between these is part of the comparison"
@@ -306,13 +289,7 @@ def failure_notes(record: StudyRecord) -> list[Note]:
 
 
 def unresolved_notes(spec: StudySpec, decision: Decision, needed: int | None) -> list[Note]:
-    """Return what it would take to resolve the study.
-
-    Args:
-        spec: the study.
-        decision: what was decided.
-        needed: after how many blocks in all a choice would be safe, about; None where that cannot be told.
-    """
+    """Return what it would take to resolve the study; `needed` is about how many blocks a choice takes in all."""
     if decision.detectable is None:
         return []
     text = f"With this noise {counted(decision.blocks, 'block')} can tell differences of {percent(decision.detectable)} apart"

@@ -1,13 +1,13 @@
-"""What came of a rate that was asked for: whether it was reached, what was dropped, and what throughput at it can tell."""
+"""Notes on a requested rate: whether it was reached, and what was dropped."""
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from dialin.model.evidence import Gauge, Watched
+from dialin.model.evidence import Gauge, Watched, load_gauge
 from dialin.model.study import Goal, StudySpec
 from dialin.model.trial import Sample, Trial
 from dialin.model.verdict import Note
@@ -24,15 +24,16 @@ _STALL_MS = 1000.0
 _LATE_MS = 5.0
 """How late a load driver's own timers are, on average, that lacks a CPU."""
 
+_WatchedByTrial = Mapping[int, Mapping[str, Watched]]
+
 
 @dataclass(frozen=True, slots=True)
 class Missed:
     """A trial that did not reach the rate.
 
     Attributes:
-        trial: it.
-        achieved: transactions a second where it came least near.
-        threads: with how many connections that was.
+        achieved: the lowest transactions per second at any number of threads.
+        threads: that number.
     """
 
     trial: Trial
@@ -40,37 +41,31 @@ class Missed:
     threads: int
 
 
-def missed(asked: int, done: Sequence[Trial], samples: Mapping[int, Sequence[Sample]]) -> list[Missed]:
-    """Return the trials that did not reach the rate; each number of threads is judged by what was measured with it.
-
-    Args:
-        asked: transactions a second; 0 for no rate, which nothing misses.
-        done: trials that ended well.
-        samples: of each.
-    """
-    found = []
-    for trial in done if asked else ():
+def missed(rate: int, done: Sequence[Trial], samples: Mapping[int, Sequence[Sample]]) -> list[Missed]:
+    """Return the trials that did not reach the rate (0 for none); each number of threads is checked by itself."""
+    trials = []
+    for trial in done if rate else ():
         short = [
             (achieved, threads)
-            for threads, level in by_threads(samples.get(trial.id, ()), rate=asked).items()
-            if _is_short(achieved := statistics.fmean(level.tps), asked, len(level.tps))
+            for threads, level in by_threads(samples.get(trial.id, ()), rate=rate).items()
+            if _is_short(achieved := statistics.fmean(level.tps), rate, len(level.tps))
         ]
         if short:
-            found.append(Missed(trial, *min(short)))
-    return found
+            trials.append(Missed(trial, *min(short)))
+    return trials
 
 
-def _is_short(achieved: float, asked: int, seconds: int) -> bool:
-    due = asked * seconds
-    return due > 0 and achieved < asked * (1 - max(_SHORT, _CHANCE / math.sqrt(due)))
+def _is_short(achieved: float, rate: int, seconds: int) -> bool:
+    due = rate * seconds
+    return due > 0 and achieved < rate * (1 - max(_SHORT, _CHANCE / math.sqrt(due)))
 
 
-def before(asked: int, goal: Goal) -> str:
-    """Return what is to be said of a rate before a study begins; nothing where the goal can tell candidates apart at it."""
-    if not asked or goal is not Goal.THROUGHPUT:
+def before(rate: int, goal: Goal) -> str:
+    """Return a warning before a study begins that throughput cannot differ at a rate; empty where the goal can."""
+    if not rate or goal is not Goal.THROUGHPUT:
         return ""
     return (
-        f"Candidates that keep up with the rate of {asked} transactions/s all have that throughput, so that it cannot tell "
+        f"Candidates that keep up with the rate of {rate} transactions/s all have that throughput, so that it cannot tell "
         "them apart; --goal latency asks what can"
     )
 
@@ -79,16 +74,17 @@ def notes(
     spec: StudySpec,
     done: Sequence[Trial],
     samples: Mapping[int, Sequence[Sample]],
-    watched: Mapping[int, Mapping[str, Watched]],
+    watched: _WatchedByTrial,
 ) -> list[Note]:
-    """Return what a rate was that was not reached, or that was, and what the driver had to do with it."""
+    """Return notes on a rate that was or was not reached, and on what the driver had to do with it."""
     short = missed(spec.workload.rate, done, samples)
     dropped = _dropped_notes(spec, done, watched)
     return [
         *_missed_notes(spec, done, short, dropped=bool(dropped)),
         *dropped,
         *_late_notes(spec, done, watched),
-        *_stall_notes(done, watched),
+        *_unfinished_notes(done, watched),
+        *_failure_notes(done, watched),
         *_unprepared_notes(done, watched),
         *_reached_notes(spec, done, short),
     ]
@@ -97,36 +93,35 @@ def notes(
 def _missed_notes(spec: StudySpec, done: Sequence[Trial], short: Sequence[Missed], *, dropped: bool) -> list[Note]:
     if not short:
         return []
-    asked, whose = spec.workload.rate, _whose([one.trial for one in short])
+    rate, hit = spec.workload.rate, [(one.trial, one.achieved) for one in short]
     least = min(short, key=lambda one: one.achieved)
     where = f" with {counted(least.threads, 'thread')}" if spec.workload.levels else ""
     text = (
-        f"The rate of {asked} transactions/s was not reached in {len(short)} of {counted(len(done), 'trial')} "
-        f"({', '.join(whose)}): it was {least.achieved:.0f} at the least{where}"
+        f"The rate of {rate} transactions/s was not reached in {_among(hit, done)}: "
+        f"it was {least.achieved:.0f} at the least{where}"
     )
     if not dropped:  # else some never began, and have no latency
         text += ". What could not begin in time waited, and its latency tells how long"
-    return [Note(code="rate_not_reached", text=text, data={"asked": asked, "achieved": least.achieved, "candidates": whose})]
+    data = {"asked": rate, "achieved": least.achieved, "candidates": _candidates(hit)}
+    return [Note(code="rate_not_reached", text=text, data=data)]
 
 
-def _dropped_notes(spec: StudySpec, done: Sequence[Trial], watched: Mapping[int, Mapping[str, Watched]]) -> list[Note]:
-    """Return how many transactions never began; the driver counts them from its start, once for each number of threads."""
-    levels = max(1, len(spec.workload.levels))
-    hit = [(trial, gauge.mean) for trial in done if (gauge := _gauge(trial, watched, "dropped")) and gauge.mean > 0]
+def _dropped_notes(spec: StudySpec, done: Sequence[Trial], watched: _WatchedByTrial) -> list[Note]:
+    hit = [(trial, gauge.mean) for trial, gauge in _gauges(done, watched, "dropped") if gauge.mean > 0]
     if not hit:
         return []
-    total, whose = round(levels * sum(mean for _, mean in hit)), _whose([trial for trial, _ in hit])
+    # The driver counts from its start, once for each number of threads.
+    total = round(max(1, len(spec.workload.levels)) * sum(mean for _, mean in hit))
     text = (
-        f"{counted(total, 'transaction')} {'was' if total == 1 else 'were'} due and never began, in {len(hit)} of "
-        f"{counted(len(done), 'trial')} ({', '.join(whose)}), warm-up included: more waited than the load driver keeps. No "
-        "latency tells of these, so that it looks better than it was; give a lower --rate"
+        f"{counted(total, 'transaction')} {'was' if total == 1 else 'were'} due and never began, in {_among(hit, done)}, "
+        "warm-up included: more waited than the load driver keeps. No latency tells of these, so that it looks better than it "
+        "was; give a lower --rate"
     )
-    return [Note(code="transactions_dropped", text=text, data={"dropped": total, "candidates": whose})]
+    return [Note(code="transactions_dropped", text=text, data={"dropped": total, "candidates": _candidates(hit)})]
 
 
-def _late_notes(spec: StudySpec, done: Sequence[Trial], watched: Mapping[int, Mapping[str, Watched]]) -> list[Note]:
-    """Return how late the driver's own timers were; it has some at a rate, and where transactions pause to think."""
-    late = max((gauge.most for trial in done if (gauge := _gauge(trial, watched, "late_ms"))), default=0.0)
+def _late_notes(spec: StudySpec, done: Sequence[Trial], watched: _WatchedByTrial) -> list[Note]:
+    late = max((gauge.most for _, gauge in _gauges(done, watched, "late_ms")), default=0.0)
     if late <= _LATE_MS:
         return []
     counted_in = ", which latency holds as well" if spec.workload.rate else ""
@@ -136,67 +131,69 @@ def _late_notes(spec: StudySpec, done: Sequence[Trial], watched: Mapping[int, Ma
     return [Note(code="driver_late", text=text, data={"late_ms": late})]
 
 
-def _stall_notes(done: Sequence[Trial], watched: Mapping[int, Mapping[str, Watched]]) -> list[Note]:
-    """Return what latency leaves out: transactions that were open when a trial ended, and slow ones that failed."""
-
-    def slow(name: str) -> list[tuple[Trial, float]]:
-        gauges = [(trial, _gauge(trial, watched, name)) for trial in done]
-        return [(trial, gauge.most) for trial, gauge in gauges if gauge and gauge.most >= _STALL_MS]
-
-    found = []
-    if hit := slow("unfinished_ms"):
-        open_ones = [gauge.most for trial, _ in hit if (gauge := _gauge(trial, watched, "unfinished"))]
-        count, oldest, whose = round(sum(open_ones)), max(age for _, age in hit), _whose([trial for trial, _ in hit])
-        text = (
-            f"{counted(count, 'transaction')} had not finished at the end of {len(hit)} of {counted(len(done), 'trial')} "
-            f"({', '.join(whose)}); the oldest was due {oldest / 1000:.1f} s before, longer than any that finished took. "
-            "Latency does not include them"
-        )
-        data = {"unfinished": count, "oldest_ms": oldest, "candidates": whose}
-        found.append(Note(code="unfinished_transactions", text=text, data=data))
-    if hit := slow("failed_ms"):
-        slowest, whose = max(took for _, took in hit), _whose([trial for trial, _ in hit])
-        text = (
-            f"The slowest failed transaction took {slowest / 1000:.1f} s, longer than any that succeeded, in {len(hit)} of "
-            f"{counted(len(done), 'trial')} ({', '.join(whose)}). Latency includes successful transactions only"
-        )
-        found.append(Note(code="slow_failures", text=text, data={"slowest_ms": slowest, "candidates": whose}))
-    return found
-
-
-def _unprepared_notes(done: Sequence[Trial], watched: Mapping[int, Mapping[str, Watched]]) -> list[Note]:
-    """Return where statements were sent as text, because the server had no room to prepare them for all connections."""
-    gauges = [(trial, _gauge(trial, watched, "unprepared")) for trial in done]
-    hit = [(trial, gauge.most) for trial, gauge in gauges if gauge and gauge.most > 0]
+def _unfinished_notes(done: Sequence[Trial], watched: _WatchedByTrial) -> list[Note]:
+    """Return a note on transactions that were open when a trial ended, which latency leaves out."""
+    hit = [(trial, gauge.most) for trial, gauge in _gauges(done, watched, "unfinished_ms") if gauge.most >= _STALL_MS]
     if not hit:
         return []
-    most, whose = round(max(count for _, count in hit)), _whose([trial for trial, _ in hit])
+    count = round(sum(gauge.most for _, gauge in _gauges([trial for trial, _ in hit], watched, "unfinished")))
+    oldest = max(age for _, age in hit)
     text = (
-        f"Up to {counted(most, 'statement')} per trial could not be prepared, in {len(hit)} of {counted(len(done), 'trial')} "
-        f"({', '.join(whose)}), and were sent as text: max_prepared_stmt_count of the server is too low for this load. Raise it"
+        f"{counted(count, 'transaction')} had not finished at the end of {_among(hit, done)}; the oldest was due "
+        f"{oldest / 1000:.1f} s before, longer than any that finished took. Latency does not include them"
     )
-    return [Note(code="statements_unprepared", text=text, data={"statements": most, "candidates": whose})]
+    data = {"unfinished": count, "oldest_ms": oldest, "candidates": _candidates(hit)}
+    return [Note(code="unfinished_transactions", text=text, data=data)]
+
+
+def _failure_notes(done: Sequence[Trial], watched: _WatchedByTrial) -> list[Note]:
+    """Return a note on slow transactions that failed, which latency leaves out."""
+    hit = [(trial, gauge.most) for trial, gauge in _gauges(done, watched, "failed_ms") if gauge.most >= _STALL_MS]
+    if not hit:
+        return []
+    slowest = max(took for _, took in hit)
+    text = (
+        f"The slowest failed transaction took {slowest / 1000:.1f} s, longer than any that succeeded, in "
+        f"{_among(hit, done)}. Latency includes successful transactions only"
+    )
+    return [Note(code="slow_failures", text=text, data={"slowest_ms": slowest, "candidates": _candidates(hit)})]
+
+
+def _unprepared_notes(done: Sequence[Trial], watched: _WatchedByTrial) -> list[Note]:
+    hit = [(trial, gauge.most) for trial, gauge in _gauges(done, watched, "unprepared") if gauge.most > 0]
+    if not hit:
+        return []
+    most = round(max(count for _, count in hit))
+    text = (
+        f"Up to {counted(most, 'statement')} per trial could not be prepared, in {_among(hit, done)}, and were sent as text: "
+        "max_prepared_stmt_count of the server is too low for this load. Raise it"
+    )
+    return [Note(code="statements_unprepared", text=text, data={"statements": most, "candidates": _candidates(hit)})]
 
 
 def _reached_notes(spec: StudySpec, done: Sequence[Trial], short: Sequence[Missed]) -> list[Note]:
-    """Return that throughput could tell nothing of candidates that kept up, where it was asked to."""
-    asked = spec.workload.rate
+    rate = spec.workload.rate
     behind, measured = {one.trial.candidate for one in short}, {trial.candidate for trial in done}
-    kept_up = [one.name for one in spec.candidates if one.name in measured - behind]
-    if not asked or spec.goal is not Goal.THROUGHPUT or len(kept_up) < 2:
+    reached = [one.name for one in spec.candidates if one.name in measured - behind]
+    if not rate or spec.goal is not Goal.THROUGHPUT or len(reached) < 2:
         return []
-    who = "All candidates" if len(kept_up) == len(spec.candidates) else several(spec, kept_up)
+    who = "All candidates" if len(reached) == len(spec.candidates) else several(spec, reached)
     text = (
-        f"{who} kept up with the rate of {asked} transactions/s, so that their throughput could not differ. What may differ "
+        f"{who} kept up with the rate of {rate} transactions/s, so that their throughput could not differ. What may differ "
         "there is latency: start a new study with --goal latency"
     )
-    return [Note(code="rate_reached", text=text, data={"asked": asked, "candidates": kept_up})]
+    return [Note(code="rate_reached", text=text, data={"asked": rate, "candidates": reached})]
 
 
-def _whose(trials: Sequence[Trial]) -> list[str]:
-    return sorted({trial.candidate for trial in trials})
+def _gauges(trials: Iterable[Trial], watched: _WatchedByTrial, name: str) -> Iterator[tuple[Trial, Gauge]]:
+    for trial in trials:
+        if gauge := load_gauge(watched.get(trial.id, {}), name):
+            yield trial, gauge
 
 
-def _gauge(trial: Trial, watched: Mapping[int, Mapping[str, Watched]], name: str) -> Gauge | None:
-    seen = watched.get(trial.id, {})
-    return seen["load"].gauges.get(name) if "load" in seen else None
+def _among(hit: Sequence[tuple[Trial, float]], done: Sequence[Trial]) -> str:
+    return f"{len(hit)} of {counted(len(done), 'trial')} ({', '.join(_candidates(hit))})"
+
+
+def _candidates(hit: Sequence[tuple[Trial, float]]) -> list[str]:
+    return sorted({trial.candidate for trial, _ in hit})

@@ -1,4 +1,4 @@
-"""From what the store holds to the verdict: the statistics say who wins, this says what that means for the user."""
+"""From a study's record to its verdict."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dialin.evidence.client_limits import client_limits, other_load
-from dialin.model.evidence import Watched
+from dialin.model.evidence import load_gauge
 from dialin.model.progress import Standing
 from dialin.model.record import StudyRecord
 from dialin.model.study import Goal, StudySpec
@@ -46,30 +46,29 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """What a verdict is made of.
+    """The input of a verdict.
 
     Attributes:
-        record: the study as it stands.
-        done: trials of the race that ended well and of which some second counts.
-        found: their figures, by trial id.
+        done: completed trials of the race with at least one second that counts.
+        figures: of these trials, by trial id.
         decision: by the study's goal.
         speed: by throughput; the same where that is the goal.
-        seen: what each candidate came to in its last trial, and `first` in its first.
-        one: candidates that were one setting in force throughout.
-        left: who left the race, and after which block.
-        failures: how often each candidate's server failed.
+        first: the effective settings of each candidate in its first trial, and `last` in its last.
+        identical: groups of candidates with identical effective settings throughout.
+        left: the candidates that left the race, each with the block after which it did.
+        failures: of each candidate's server.
         weaker: per candidate, the variables by which it gives up durability.
-        confounds: what differed beside what was asked for.
+        confounds: what differs but is not under test.
     """
 
     record: StudyRecord
     done: Sequence[Trial]
-    found: Mapping[int, Figures]
+    figures: Mapping[int, Figures]
     decision: Decision
     speed: Decision
     first: Mapping[str, EffectiveSettings]
-    seen: Mapping[str, EffectiveSettings]
-    one: Sequence[frozenset[str]]
+    last: Mapping[str, EffectiveSettings]
+    identical: Sequence[frozenset[str]]
     left: Mapping[str, int]
     failures: Mapping[str, Failures]
     weaker: Mapping[str, Sequence[str]]
@@ -83,9 +82,8 @@ class _Case:
     def serious(self) -> list[Note]:
         return [note for note in self.confounds if note.data["could_explain"]]
 
-    def own(self, name: str) -> list[Figures]:
-        """Return the figures of a candidate's trials."""
-        return [self.found[trial.id] for trial in self.done if trial.candidate == name]
+    def figures_of(self, name: str) -> list[Figures]:
+        return [self.figures[trial.id] for trial in self.done if trial.candidate == name]
 
 
 def reach_verdict(
@@ -94,37 +92,35 @@ def reach_verdict(
     known: Mapping[int, Figures] | None = None,
     left: Mapping[str, int] | None = None,
 ) -> Judgement:
-    """Return the verdict on all trials that ended well.
+    """Return the verdict on all completed trials.
 
-    Args:
-        record: the study as it stands.
-        alpha: the error that this look is allowed.
-        known: the figures of its completed trials, where they are known already.
-        left: the candidates that left the race, likewise.
+    `alpha` is the error that this look is allowed. `known` (figures by trial id) and `left` (the candidates that left the race)
+    are calculated unless they are given.
     """
     case = _case(record, alpha, known, left)
     spec, decision = case.spec, case.decision
     names = [candidate.name for candidate in spec.candidates]
     outcome, states = decision.outcome, dict(decision.states)
     # What could explain a difference could hide one as well; only candidates that are one leave no question.
-    if case.serious and outcome is not Outcome.UNRESOLVED and not any(len(group) == len(names) for group in case.one):
+    if case.serious and outcome is not Outcome.UNRESOLVED and not any(len(group) == len(names) for group in case.identical):
         outcome = Outcome.UNRESOLVED
         out = (CandidateState.FAILED, CandidateState.UNSAFE)
         states = {name: state if state in out else CandidateState.OPEN for name, state in states.items()}
     chosen, reason = outcome_sentences.recommend(spec, outcome, decision, case.weaker, case.serious)
     best = front(
         {
-            name: (speed.mean, statistics.median(found.window.cv for found in case.own(name)))
+            name: (speed.mean, statistics.median(trial.window.cv for trial in case.figures_of(name)))
             for name, speed in _speeds(case.speed).items()
             if speed is not None
         }
     )
+    headline = outcome_sentences.headline(spec, outcome, decision, case.identical, case.confounds, case.weaker)
     verdict = Verdict(
         verdict=outcome,
         goal=spec.goal,
         decided_by=decision.decided_by,
         percentile=spec.workload.percentile,
-        headline=outcome_sentences.headline(spec, outcome, decision, case.one, case.confounds, case.weaker, case.failures),
+        headline=" ".join([headline, *outcome_sentences.unsafe_sentences(spec, decision, case.failures)]),
         reason=reason,
         recommended=dict(spec.candidate(chosen).setting),
         recommended_candidate=chosen,
@@ -139,7 +135,7 @@ def reach_verdict(
         detectable=decision.detectable,
         detectable_planned=_planned(spec),
         confirmed=_confirmed(record, chosen),
-        lost_seconds=sum(case.found[trial.id].lost for trial in case.done),
+        lost_seconds=sum(case.figures[trial.id].lost for trial in case.done),
         trial_noise=decision.sd,
         warnings=_warnings(case, chosen),
         confounds=list(case.confounds),
@@ -153,32 +149,30 @@ def reach_verdict(
 def _case(record: StudyRecord, alpha: float, known: Mapping[int, Figures] | None, out: Mapping[str, int] | None) -> _Case:
     spec = record.spec
     raced = elimination.racing(record.trials)
-    found = figures_of(record, raced) if known is None else known
-    done = [trial for trial in raced if trial.id in found]
+    by_trial = figures_of(record, raced) if known is None else known
+    done = [trial for trial in raced if trial.id in by_trial]
     names = [candidate.name for candidate in spec.candidates]
-    first = {trial.candidate: EffectiveSettings(trial.in_force, trial.real) for trial in reversed(done)}
-    seen = {trial.candidate: EffectiveSettings(trial.in_force, trial.real) for trial in done}
-    one = elimination.same_in_force(spec, done)
+    first, last = effective_settings.first_and_last(done)
 
-    left = elimination.left_after(spec, record.blocks, record.trials, found) if out is None else out
+    left = elimination.left_after(spec, record.blocks, record.trials, by_trial) if out is None else out
 
     def decided(goal: Goal) -> Decision:
-        return elimination.decide_by(spec, goal, record.trials, found, alpha=alpha, left=left)
+        return elimination.decide_by(spec, goal, record.trials, by_trial, alpha=alpha, left=left)
 
     decision = decided(spec.goal)
-    confounds = effective_settings.confounds(spec, seen)
+    confounds = effective_settings.confounds(spec, last)
     named = {note.data["variable"] for note in confounds}
     confounds += [note for note in effective_settings.confounds(spec, first) if note.data["variable"] not in named]
-    forced = {name: seen[name].in_force for name in names if name in seen}
+    forced = {name: last[name].in_force for name in names if name in last}
     return _Case(
         record=record,
         done=done,
-        found=found,
+        figures=by_trial,
         decision=decision,
         speed=decision if spec.goal is Goal.THROUGHPUT else decided(Goal.THROUGHPUT),
         first=first,
-        seen=seen,
-        one=one,
+        last=last,
+        identical=elimination.same_in_force(spec, done),
         left=left,
         failures=elimination.server_failures(spec, record.trials),
         weaker={name: _weaker(name, forced, spec.baseline) for name in forced},
@@ -187,29 +181,29 @@ def _case(record: StudyRecord, alpha: float, known: Mapping[int, Figures] | None
 
 
 def figures_of(record: StudyRecord, trials: Sequence[Trial]) -> dict[int, Figures]:
-    """Return the figures of trials that ended well and of which some second counts, by trial id."""
+    """Return the figures of completed trials with at least one second that counts, by trial id."""
     rate = record.spec.workload.rate
     done = [trial for trial in trials if trial.state is TrialState.DONE]
-    all_of_them = {trial.id: figures(record.samples.get(trial.id, ()), rate=rate) for trial in done}
-    return {number: found for number, found in all_of_them.items() if found is not None}
+    by_trial = ((trial.id, figures(record.samples.get(trial.id, ()), rate=rate)) for trial in done)
+    return {number: of_trial for number, of_trial in by_trial if of_trial is not None}
 
 
 def standings(
-    spec: StudySpec, trials: Sequence[Trial], found: Mapping[int, Figures], left: Mapping[str, int]
+    spec: StudySpec, trials: Sequence[Trial], figures: Mapping[int, Figures], left: Mapping[str, int]
 ) -> dict[str, Standing]:
     """Return each candidate's figures so far, without intervals: for watching, not for deciding."""
     raced = elimination.racing(trials)
-    done = [trial for trial in raced if trial.state is TrialState.DONE and trial.id in found]
-    level = {trial.id: found[trial.id].window.mean for trial in done}
+    done = [trial for trial in raced if trial.state is TrialState.DONE and trial.id in figures]
+    level = {trial.id: figures[trial.id].window.mean for trial in done}
     standing = {}
     base = {trial.block: level[trial.id] for trial in done if trial.candidate == spec.baseline and level[trial.id] > 0}
     for candidate in spec.candidates:
-        own = [t for t in done if t.candidate == candidate.name]
-        logs = [math.log(level[t.id] / base[t.block]) for t in own if t.block in base and level[t.id] > 0]
+        completed = [t for t in done if t.candidate == candidate.name]
+        logs = [math.log(level[t.id] / base[t.block]) for t in completed if t.block in base and level[t.id] > 0]
         standing[candidate.name] = Standing(
-            trials=len(own),
+            trials=len(completed),
             failed=sum(t.candidate == candidate.name and t.state is TrialState.FAILED for t in raced),
-            tps=statistics.fmean(level[t.id] for t in own) if own else None,
+            tps=statistics.fmean(level[t.id] for t in completed) if completed else None,
             ratio=math.exp(statistics.fmean(logs)) if logs else None,
             left=candidate.name in left,
         )
@@ -217,14 +211,11 @@ def standings(
 
 
 def _table_read(record: StudyRecord) -> dict[str, float]:
-    """Return how many bytes of the table one query reads, where the load told it."""
+    """Return how many bytes of the table one query reads, where the load reports it."""
     workload = record.spec.workload
-    told = [seen["load"].gauges["bytes_a_run"].least for seen in record.watched.values() if _tells_bytes(seen)]
-    return {"bytes_a_query": statistics.median(told) / min(workload.levels or (workload.threads,))} if told else {}
-
-
-def _tells_bytes(seen: Mapping[str, Watched]) -> bool:
-    return "load" in seen and "bytes_a_run" in seen["load"].gauges
+    gauges = [load_gauge(watched, "bytes_a_run") for watched in record.watched.values()]
+    sizes = [gauge.least for gauge in gauges if gauge]
+    return {"bytes_a_query": statistics.median(sizes) / min(workload.levels or (workload.threads,))} if sizes else {}
 
 
 def _weaker(name: str, forced: Mapping[str, Mapping[str, str]], baseline: str) -> list[str]:
@@ -235,11 +226,10 @@ def _weaker(name: str, forced: Mapping[str, Mapping[str, str]], baseline: str) -
 
 
 def _candidate(case: _Case, name: str, state: CandidateState, *, pareto: bool) -> CandidateVerdict:
-    """Put together what is known of one candidate."""
     spec, alpha = case.spec, 1 - case.spec.confidence
-    candidate, own = spec.candidate(name), case.own(name)
-    latest = case.seen.get(name, EffectiveSettings({}, {}))
-    latencies = [found.latency for found in own if found.latency is not None]
+    candidate, trials = spec.candidate(name), case.figures_of(name)
+    latest = case.last.get(name, EffectiveSettings({}, {}))
+    latencies = [trial.latency for trial in trials if trial.latency is not None]
     return CandidateVerdict(
         name=name,
         server=candidate.server,
@@ -249,41 +239,40 @@ def _candidate(case: _Case, name: str, state: CandidateState, *, pareto: bool) -
         tps=case.speed.levels.get(name),
         ratio=case.speed.ratios.get(name),
         typical_ratio=case.speed.typical_ratios.get(name),
-        stall_cost=caveats.stall_cost(own),
+        stall_cost=caveats.stall_cost(trials),
         goal_ratio=natural(case.decision.ratios.get(name), spec.goal),
         probability=case.decision.chances.get(name),
         left_after=case.left.get(name),
         pareto=pareto,
-        cv=typical([found.window.cv for found in own], alpha) if own else None,
-        worst_second_tps=min((found.window.worst for found in own), default=None),
-        stall_seconds_per_1000=_stalls(case, own, alpha),
+        cv=typical([trial.window.cv for trial in trials], alpha) if trials else None,
+        worst_second_tps=min((trial.window.worst for trial in trials), default=None),
+        stall_seconds_per_1000=_stalls(case, trials, alpha),
         latency_ms=typical(latencies, alpha) if latencies else None,
-        errors_per_s=statistics.fmean(found.errors for found in own) if own else None,
-        effective_seconds=sum(found.effective for found in own) if own else None,
-        lost_seconds=sum(found.lost for found in own),
-        unsteady=sum(not found.shape.steady for found in own),
-        trials=len(own),
+        errors_per_s=statistics.fmean(trial.errors for trial in trials) if trials else None,
+        effective_seconds=sum(trial.effective for trial in trials) if trials else None,
+        lost_seconds=sum(trial.lost for trial in trials),
+        unsteady=sum(not trial.shape.steady for trial in trials),
+        trials=len(trials),
         failed=sum(t.candidate == name and t.state is TrialState.FAILED for t in elimination.clean(case.record.trials)),
         state=state,
         weaker_durability=list(case.weaker.get(name, [])),
     )
 
 
-def _stalls(case: _Case, own: Sequence[Figures], alpha: float) -> Estimate | None:
-    if not own:
+def _stalls(case: _Case, trials: Sequence[Figures], alpha: float) -> Estimate | None:
+    if not trials:
         return None
-    longest = max(length for found in case.found.values() for length in (0, *found.window.stall_lengths))
-    lengths = [length for found in own for length in found.window.stall_lengths]
-    return stall_seconds_per_1000(lengths, sum(found.window.seconds for found in own), longest, alpha)
+    longest = max(length for trial in case.figures.values() for length in (0, *trial.window.stall_lengths))
+    lengths = [length for trial in trials for length in trial.window.stall_lengths]
+    return stall_seconds_per_1000(lengths, sum(trial.window.seconds for trial in trials), longest, alpha)
 
 
 def _speeds(speed: Decision) -> dict[str, Estimate | None]:
-    """Return throughput as it is compared: within blocks where that goes, since levels drift."""
+    """Return throughput as it is compared: within blocks where possible, since levels drift."""
     return speed.ratios if any(ratio and ratio.mean != 1 for ratio in speed.ratios.values()) else speed.levels
 
 
 def _planned(spec: StudySpec) -> float | None:
-    """Return what the budget was said to tell apart before the study began; None where nothing was known of the noise."""
     if spec.expected_noise is None:
         return None
     count, blocks = len(spec.candidates), plan(spec).blocks
@@ -291,11 +280,10 @@ def _planned(spec: StudySpec) -> float | None:
 
 
 def _confirmed(record: StudyRecord, chosen: str) -> Confirmation | None:
-    """Return what fresh trials say of the candidate that is recommended; None where there are too few."""
     spec = record.spec
     fresh = [trial for trial in record.trials if trial.purpose is Purpose.CONFIRM]
-    seen = observations(fresh, figures_of(record, fresh), FIGURE_OF[spec.goal])
-    fitted = fit(seen, (chosen, spec.baseline)) if chosen != spec.baseline else None
+    values = observations(fresh, figures_of(record, fresh), FIGURE_OF[spec.goal])
+    fitted = fit(values, (chosen, spec.baseline)) if chosen != spec.baseline else None
     if fitted is None or fitted.dof == 0:
         return None
     ratio = natural(fitted.ratio(chosen, spec.baseline, 1 - spec.confidence), spec.goal)
@@ -305,28 +293,28 @@ def _confirmed(record: StudyRecord, chosen: str) -> Confirmation | None:
 def _warnings(case: _Case, chosen: str) -> list[Note]:
     """Return all that keeps the verdict from being taken at face value, the gravest first."""
     spec, decision = case.spec, case.decision
-    own = {name: case.own(name) for name in case.seen}
+    figures = {name: case.figures_of(name) for name in case.last}
     notes = outcome_sentences.unsafe_notes(spec, decision, case.failures)
     notes += outcome_sentences.durability_notes(spec, case.weaker, decision.winners)
-    notes += caveats.stall_notes(spec, case.speed, own)
-    notes += caveats.price_notes(spec, chosen, case.speed, own)
-    notes += effective_settings.deviations(spec, case.seen, effective_settings.catalogues_of(case.record.catalogues))
+    notes += caveats.stall_notes(spec, case.speed, figures)
+    notes += caveats.price_notes(spec, chosen, case.speed, figures)
+    notes += effective_settings.deviations(spec, case.last, effective_settings.catalogues_of(case.record.catalogues))
     if not spec.aa:
-        notes += effective_settings.same_notes(spec, case.seen, case.one)
-    notes += effective_settings.changed_notes(spec, case.first, case.seen)
+        notes += effective_settings.same_notes(spec, case.last, case.identical)
+    notes += effective_settings.changed_notes(spec, case.first, case.last)
     notes += changed_during_trial.notes(spec, case.record.trials)
     notes += outcome_sentences.build_notes(spec)
     notes += outcome_sentences.failure_notes(case.record)
     notes += client_limits(spec, case.done)
     notes += other_load(case.done)
     short = [one.trial.id for one in rates.missed(spec.workload.rate, case.done, case.record.samples)]
-    notes += caveats.steadiness_notes(spec, case.done, case.found, short)
-    notes += caveats.lost_notes(spec, case.done, case.found)
+    notes += caveats.steadiness_notes(spec, case.done, case.figures, short)
+    notes += caveats.lost_notes(spec, case.done, case.figures)
     notes += rates.notes(spec, case.done, case.record.samples, case.record.watched)
     notes += load_identity.notes(case.record.host)
     notes += caveats.cold_notes(case.done, case.record.watched)
     notes += caveats.noise_notes(spec, decision.sd)
     if decision.outcome is Outcome.UNRESOLVED and not spec.aa:
-        needed = elimination.blocks_needed(spec, case.record.trials, case.found, decision.decided_by)
+        needed = elimination.blocks_needed(spec, case.record.trials, case.figures, decision.decided_by)
         notes += outcome_sentences.unresolved_notes(spec, decision, needed)
     return notes

@@ -1,4 +1,4 @@
-"""Limits that were hit: a table, told whether or not candidates differ."""
+"""Limits that were hit, reported whether or not candidates differ."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Limit:
         code: for scripts and for the table in the docs.
         of: how near a trial came to it.
         hit: the figure from which on it was hit.
-        sentence: the words, from the figure of the candidate that came nearest, on average over its trials.
+        sentence: from the mean figure of the candidate that came nearest.
     """
 
     code: str
@@ -37,7 +37,7 @@ class Limit:
 
 
 def limits(record: StudyRecord, trials: Sequence[Measured]) -> list[Reason]:
-    """Return the limits that candidates hit on average over their trials."""
+    """Return the limits that candidates hit, on average over their trials."""
     reasons = (_check(limit, record, trials) for limit in LIMITS)
     return [reason for reason in reasons if reason is not None]
 
@@ -62,8 +62,8 @@ def _check(limit: Limit, record: StudyRecord, trials: Sequence[Measured]) -> Rea
 
 def _most(probe: str, gauge: str) -> Of:
     def figure(one: Measured) -> float | None:
-        seen = one.gauge(probe, gauge)
-        return None if seen is None else seen.most
+        readings = one.gauge(probe, gauge)
+        return None if readings is None else readings.most
 
     return figure
 
@@ -85,11 +85,10 @@ def _server_cpu(one: Measured) -> float | None:
 
 
 def _purge_behind(one: Measured) -> float | None:
-    """Return the growth of the history list by the transaction, where it grew long."""
-    seen, growth = one.gauge("innodb", "history_list"), shared_figures.history_growth(one)
-    if seen is None or growth is None or one.transactions <= 0:
+    history, growth = one.gauge("innodb", "history_list"), shared_figures.history_growth(one)
+    if history is None or growth is None or one.transactions <= 0:
         return None
-    return growth / one.transactions if seen.last >= _LONG_HISTORY else 0.0
+    return growth / one.transactions if history.last >= _LONG_HISTORY else 0.0
 
 
 _LONG_HISTORY = 5_000.0

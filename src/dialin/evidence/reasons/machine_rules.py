@@ -1,16 +1,37 @@
-"""Rules on what the server's process and the machine did: a table."""
+"""Rules on the server's process and the machine: a table."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from dialin.evidence.reasons import sources
 from dialin.evidence.reasons.read_phrases import describe_reads
 from dialin.evidence.reasons.rule import Rule, mean_of, per_second, per_transaction, quotient
-from dialin.text import percent, size
+from dialin.text import number, percent, size
 
 _EACH = "a transaction"
 
 _calls = per_transaction("process", "read_calls")
 _bytes = per_transaction("process", "read_chars")
+
+
+def _each_transaction(
+    code: str,
+    theme: str,
+    name: str,
+    source: str,
+    *counters: str,
+    floor: float,
+    least: float = 0.05,
+    form: Callable[[float], str] = number,
+) -> Rule:
+    return Rule(code, theme, name, _EACH, source, per_transaction("process", *counters), floor, least, form=form)
+
+
+def _share_of_time(code: str, theme: str, name: str, counter: str, *, source: str, floor: float, least: float = 0.1) -> Rule:
+    """Return a rule on a share of the time. It must change per second and per transaction the same way."""
+    rate, guard = per_second("machine", counter), per_transaction("machine", counter)
+    return Rule(code, theme, name, "of the time", source, rate, floor, least, guard, percent)
 
 
 RULES: tuple[Rule, ...] = (
@@ -33,13 +54,13 @@ RULES: tuple[Rule, ...] = (
         floor=1.0,
         least=0.1,
     ),
-    Rule(
+    _each_transaction(
         "context_switches",
         "cpu",
         "context switches of the server",
-        _EACH,
         sources.PROC_STATUS,
-        per_transaction("process", "voluntary_switches", "involuntary_switches"),
+        "voluntary_switches",
+        "involuntary_switches",
         floor=0.1,
     ),
     Rule(
@@ -54,44 +75,11 @@ RULES: tuple[Rule, ...] = (
         more=describe_reads(_calls, _bytes),
     ),
     Rule("read_calls", "reads", "calls that read", _EACH, sources.PROC_IO, _calls, floor=0.1),
-    Rule(
-        "write_calls",
-        "writes",
-        "calls that write",
-        _EACH,
-        sources.PROC_IO,
-        per_transaction("process", "write_calls"),
-        floor=0.1,
-    ),
-    Rule(
-        "bytes_from_disk",
-        "reads",
-        "data read from disk",
-        _EACH,
-        sources.PROC_IO,
-        per_transaction("process", "read_bytes"),
-        floor=512,
-        form=size,
-    ),
-    Rule(
-        "bytes_to_disk",
-        "writes",
-        "data written to disk",
-        _EACH,
-        sources.PROC_IO,
-        per_transaction("process", "write_bytes"),
-        floor=512,
-        form=size,
-    ),
-    Rule(
-        "minor_faults",
-        "memory",
-        "page faults of the server",
-        _EACH,
-        sources.PROC_STAT,
-        per_transaction("process", "minor_faults"),
-        floor=0.5,
-        least=0.2,
+    _each_transaction("write_calls", "writes", "calls that write", sources.PROC_IO, "write_calls", floor=0.1),
+    _each_transaction("bytes_from_disk", "reads", "data read from disk", sources.PROC_IO, "read_bytes", floor=512, form=size),
+    _each_transaction("bytes_to_disk", "writes", "data written to disk", sources.PROC_IO, "write_bytes", floor=512, form=size),
+    _each_transaction(
+        "minor_faults", "memory", "page faults of the server", sources.PROC_STAT, "minor_faults", floor=0.5, least=0.2
     ),
     Rule(
         "major_faults",
@@ -134,53 +122,21 @@ RULES: tuple[Rule, ...] = (
         floor=0.1,
         least=0.1,
     ),
-    Rule(
-        "disk_busy",
-        "disk",
-        "the disk was at work",
-        "of the time",
-        sources.DISK_STATS,
-        per_second("machine", "disk_busy_seconds"),
-        floor=0.05,
-        least=0.1,
-        guard=per_transaction("machine", "disk_busy_seconds"),
-        form=percent,
+    _share_of_time("disk_busy", "disk", "the disk was at work", "disk_busy_seconds", source=sources.DISK_STATS, floor=0.05),
+    _share_of_time(
+        "io_pressure", "disk", "some task waited for a disk", "pressure_io_seconds", source=sources.PRESSURE, floor=0.02
     ),
-    Rule(
-        "io_pressure",
-        "disk",
-        "some task waited for a disk",
-        "of the time",
-        sources.PRESSURE,
-        per_second("machine", "pressure_io_seconds"),
-        floor=0.02,
-        least=0.1,
-        guard=per_transaction("machine", "pressure_io_seconds"),
-        form=percent,
-    ),
-    Rule(
+    _share_of_time(
         "memory_pressure",
         "memory",
         "some task waited for memory",
-        "of the time",
-        sources.PRESSURE,
-        per_second("machine", "pressure_memory_seconds"),
+        "pressure_memory_seconds",
+        source=sources.PRESSURE,
         floor=0.005,
         least=0.2,
-        guard=per_transaction("machine", "pressure_memory_seconds"),
-        form=percent,
     ),
-    Rule(
-        "cpu_pressure",
-        "machine",
-        "some task waited for a CPU",
-        "of the time",
-        sources.PRESSURE,
-        per_second("machine", "pressure_cpu_seconds"),
-        floor=0.05,
-        least=0.1,
-        guard=per_transaction("machine", "pressure_cpu_seconds"),
-        form=percent,
+    _share_of_time(
+        "cpu_pressure", "machine", "some task waited for a CPU", "pressure_cpu_seconds", source=sources.PRESSURE, floor=0.05
     ),
     Rule(
         "run_queue",

@@ -16,7 +16,7 @@ GOALS = {Goal.THROUGHPUT: "throughput", Goal.STABILITY: "variation", Goal.LATENC
 
 
 def holding_for(names: Sequence[str], record: StudyRecord) -> str:
-    """Return which candidates something holds for, to stand at a sentence's end; nothing where it holds for all."""
+    """Return the end of a sentence that names the candidates it holds for; empty where it holds for all."""
     if len(names) == len(record.spec.candidates):
         return ""
     shown = [visible(name) for name in names[:_MANY]]
@@ -25,5 +25,5 @@ def holding_for(names: Sequence[str], record: StudyRecord) -> str:
 
 
 def in_unit(text: str, record: StudyRecord) -> str:
-    """Return words on transactions as words on what the load is counted in, such as runs of a timed query."""
+    """Return a text with the load's own unit, such as runs of a timed query, in place of transactions."""
     return text.replace(f"a {TRANSACTION}", f"a {record.spec.workload.traits.unit}")

@@ -1,4 +1,4 @@
-"""What the raw waits say: one trial each, with costly instruments on, so told without an interval."""
+"""Reasons from raw waits: a single trial each, with costly instruments on, so without an interval."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dialin.text import number, percent, visible
 
 CODE = "raw_waits"
 EVENT = "event_waits"
-"""The rule that tells of the same instruments in clean trials, where their builds count them there."""
+"""The rule on the same instruments in clean trials, on builds that count them there."""
 
 _MOST = 3
 _LEAST_SECONDS = 0.001
@@ -20,41 +20,41 @@ _LEAST_RATIO = 1.5
 
 
 def raw_reasons(waits: Sequence[WaitSummary], compared: Pair) -> list[Reason]:
-    """Return a reason for each instrument whose waits a second differ by half and more, the most waited for first.
+    """Return a reason for each instrument whose waits per second differ by half or more, the most waited for first.
 
     There is none unless raw waits of both candidates were collected.
     """
     if not {compared.baseline, compared.other} <= {one.candidate for one in waits}:
         return []
-    own = {(one.candidate, one.instrument): one for one in waits if one.operation == ALL}
-    found = []
+    totals = {(one.candidate, one.instrument): one for one in waits if one.operation == ALL}
+    reasons = []
     for instrument in dict.fromkeys(one.instrument for one in waits):
-        pair = [own.get((name, instrument)) for name in (compared.baseline, compared.other)]
+        pair = [totals.get((name, instrument)) for name in (compared.baseline, compared.other)]
         seconds = [_waited(one) if one else 0.0 for one in pair]
         low, high = sorted(seconds)
         if high >= _LEAST_SECONDS and high >= _LEAST_RATIO * low:
             worst = pair[seconds.index(high)]
-            found.append((high, _reason(instrument, seconds, worst, waits, compared)))
-    return [reason for _, reason in sorted(found, key=lambda one: -one[0])[:_MOST]]
+            reasons.append((high, _reason(instrument, seconds, worst, waits, compared)))
+    return [reason for _, reason in sorted(reasons, key=lambda one: -one[0])[:_MOST]]
 
 
 def with_longest(reason: Reason, waits: Sequence[WaitSummary], compared: Pair) -> Reason:
-    """Return a reason on an event with the share of its ten longest waits, where raw waits tell it."""
-    own = [one for one in _of_event(reason, waits) if one.candidate in (compared.baseline, compared.other)]
-    if not own:
+    """Add the share of the ten longest raw waits to a reason on an event, where it is known."""
+    totals = [one for one in _of_event(reason, waits) if one.candidate in (compared.baseline, compared.other)]
+    if not totals:
         return reason
-    worst = max(own, key=_waited)
+    worst = max(totals, key=_waited)
     more = f"; the ten longest raw waits are {percent(worst.ten_share)} of all with {visible(worst.candidate)}."
     return reason.model_copy(update={"text": reason.text.removesuffix(".") + more})
 
 
-def is_explained_by(reason: Reason, moved: Sequence[Reason]) -> bool:
-    """Whether what a reason on raw waits says is told by one on clean trials, which has an interval."""
-    return any(one.code == EVENT and _title(one) == _title(reason) for one in moved)
+def is_explained_by(reason: Reason, changes: Sequence[Reason]) -> bool:
+    """Return whether a reason from clean trials, which has an interval, covers the same instrument."""
+    return any(one.code == EVENT and _title(one) == _title(reason) for one in changes)
 
 
 def _titled(name: str) -> str:
-    """Return the title of a chart of an event's waits, the same for clean trials and for raw waits."""
+    # The same for clean trials and for raw waits, which are matched by it.
     return f"{name}, s waited a second"
 
 

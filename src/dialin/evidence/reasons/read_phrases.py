@@ -1,4 +1,4 @@
-"""What larger or smaller reads came to, in words."""
+"""The phrase on larger or smaller reads."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PARTS = {2: "half", 3: "a third of", 4: "a quarter of", 8: "an eighth of", 16: 
 
 
 def describe_reads(calls: Of, amount: Of) -> More:
-    """Return words for the same bytes in how many calls, and the time that it took."""
+    """Return a phrase on the bytes read, the number of calls, and the time per transaction."""
 
     def describe(trials: Sequence[Measured], baseline: str, other: str) -> str:
         fewer, bytes_read = (_ratio(of, trials, baseline, other) for of in (calls, amount))
@@ -47,9 +47,9 @@ def _times(ratio: float) -> str:
 
 def _time(trials: Sequence[Measured], baseline: str, other: str) -> str:
     # Of all candidates together: the pair was picked among them.
-    seen = [one.observation(1 / one.transactions) for one in trials if one.transactions > 0]
-    groups = blocks.components(seen, list(dict.fromkeys(one.candidate for one in seen)))
-    fit = blocks.fit(seen, next((group for group in groups if {baseline, other} <= set(group)), ()))
+    observations = [one.observation(1 / one.transactions) for one in trials if one.transactions > 0]
+    groups = blocks.components(observations, list(dict.fromkeys(one.candidate for one in observations)))
+    fit = blocks.fit(observations, next((group for group in groups if {baseline, other} <= set(group)), ()))
     ratio = fit.ratio(other, baseline, _ALPHA) if fit else None
     if ratio is None or not ratio.excludes_one:
         return "no difference in time that can be told"

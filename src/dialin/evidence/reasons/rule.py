@@ -17,18 +17,18 @@ More = Callable[[Sequence[Measured], str, str], str]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One figure that is looked at.
+    """A figure to compare between candidates.
 
     Attributes:
         code: for scripts and for the table in the docs.
-        theme: what it is about; of one theme two reasons are told at the most.
-        name: what the sentence begins with.
+        theme: limits how many reasons are shown on one subject.
+        name: the beginning of the sentence.
         unit: behind the figure, such as `a transaction`.
         of: a trial's figure.
-        floor: the figure that some candidate must reach on average, for it to matter at all.
+        floor: the mean that some candidate must reach for the figure to matter at all.
         least: the smallest relative change that matters.
-        guard: a second figure that must have moved the same way: what goes on at its own pace changes by the transaction only
-            because throughput did, and what follows throughput changes by the second only; neither explains anything.
+        guard: a second figure that must change in the same direction. A figure that rises with time changes per transaction
+            whenever throughput does, and one that rises with transactions changes per second; neither explains anything.
     """
 
     code: str
@@ -45,7 +45,7 @@ class Rule:
 
 
 def per_second(probe: str, *counters: str, factor: float = 1.0) -> Of:
-    """Return what tells the rate of counters, added up; those that are not there count for nothing, but one must be."""
+    """Return the rate of counters, added up; those that are not there count for nothing, but one must be."""
 
     def figure(one: Measured) -> float | None:
         rates = [rate for rate in (one.rate(probe, counter) for counter in counters) if rate is not None]
@@ -55,12 +55,12 @@ def per_second(probe: str, *counters: str, factor: float = 1.0) -> Of:
 
 
 def per_transaction(probe: str, *counters: str, factor: float = 1.0) -> Of:
-    """Return what tells counters by the transaction, added up as `per_second` does."""
+    """Return counters per transaction, added up as `per_second` does."""
     return by_transaction(per_second(probe, *counters, factor=factor))
 
 
 def by_transaction(rate: Of) -> Of:
-    """Return what tells a rate by the transaction; nothing of a trial without any."""
+    """Turn a rate per second into one per transaction; None for a trial without any."""
 
     def figure(one: Measured) -> float | None:
         spent = rate(one)
@@ -70,7 +70,7 @@ def by_transaction(rate: Of) -> Of:
 
 
 def quotient(top: Of, bottom: Of, least: float = 0.0) -> Of:
-    """Return what tells one rate over another; nothing where the lower one is no more than `least`."""
+    """Return one rate over another; None where the lower one is no more than `least`."""
 
     def figure(one: Measured) -> float | None:
         above, below = top(one), bottom(one)
@@ -80,7 +80,7 @@ def quotient(top: Of, bottom: Of, least: float = 0.0) -> Of:
 
 
 def first_of(*ways: Of) -> Of:
-    """Return the first of several ways to know a figure that tells something."""
+    """Return the first of several sources that is known."""
 
     def figure(one: Measured) -> float | None:
         return next((value for value in (way(one) for way in ways) if value is not None), None)
@@ -89,22 +89,22 @@ def first_of(*ways: Of) -> Of:
 
 
 def mean_of(probe: str, gauge: str) -> Of:
-    """Return what tells the mean of a gauge over the measured seconds."""
+    """Return the mean of a gauge over the measured seconds."""
 
     def figure(one: Measured) -> float | None:
-        seen = one.gauge(probe, gauge)
-        return None if seen is None else max(0.0, seen.mean)
+        readings = one.gauge(probe, gauge)
+        return None if readings is None else max(0.0, readings.mean)
 
     return figure
 
 
 def setting(name: str) -> Of:
-    """Return what reads a variable in force."""
+    """Return a variable in force."""
     return lambda one: one.setting(name)
 
 
 def values_of(of: Of, trials: Sequence[Measured]) -> dict[int, float]:
-    """Return a figure by trial id; trials of which it is not known are left out."""
+    """Return a figure by trial id; trials without it are left out."""
     values = ((one.trial.id, of(one)) for one in trials)
     return {number: value for number, value in values if value is not None}
 
@@ -115,4 +115,4 @@ def by_candidate(values: Mapping[int, float], trials: Sequence[Measured], names:
     for one in trials:
         if one.trial.id in values and one.trial.candidate in grouped:
             grouped[one.trial.candidate].append(values[one.trial.id])
-    return {name: own for name, own in grouped.items() if own}
+    return {name: figures for name, figures in grouped.items() if figures}

@@ -1,4 +1,4 @@
-"""Rules on what the server counts of itself: a table."""
+"""Rules on the server's own counters: a table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _STATUS = sources.STATUS
 def _status(
     code: str, theme: str, name: str, *counters: str, floor: float = 0.01, source: str = _STATUS, paced: bool = False
 ) -> Rule:
-    """Return a rule on status counters, by the transaction; of what goes on by the clock as well, by the second too."""
+    """Return a rule on status counters per transaction; `paced` ones, which rise with time, must change per second too."""
     guard = per_second("status", *counters) if paced else None
     return Rule(code, theme, name, _EACH, source, per_transaction("status", *counters), floor=floor, guard=guard)
 

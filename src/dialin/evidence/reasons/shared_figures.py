@@ -22,7 +22,7 @@ def redo_capacity(one: Measured) -> float | None:
 
 
 def page_size(one: Measured) -> float:
-    """Return the bytes of an InnoDB page; servers that do not tell have 16 KiB."""
+    """Return the bytes of an InnoDB page: 16 KiB where the server does not say."""
     return one.setting("innodb_page_size") or _PAGE
 
 
@@ -64,12 +64,12 @@ MySQL 5.6 does not count as flushed those that a thread writes out itself, one b
 
 
 def emptiest_instance(one: Measured) -> float | None:
-    """Return the share of its pages that were free where an instance of the buffer pool had the fewest.
+    """Return the lowest share of free pages in any instance of the buffer pool; None where there is one instance.
 
-    Nothing where there is one instance only. A share, because pages alone are fewer wherever there are more instances.
+    A share, because pages alone are fewer wherever there are more instances.
     """
-    seen, whole = one.watched.get("innodb"), one.gauge("innodb", "pool_size_pages")
-    least = [gauge.least for name, gauge in seen.gauges.items() if _OF_AN_INSTANCE.fullmatch(name)] if seen else []
+    watched, whole = one.watched.get("innodb"), one.gauge("innodb", "pool_size_pages")
+    least = [gauge.least for name, gauge in watched.gauges.items() if _OF_AN_INSTANCE.fullmatch(name)] if watched else []
     return min(least) * len(least) / whole.most if len(least) > 1 and whole is not None and whole.most > 0 else None
 
 
@@ -86,11 +86,11 @@ thread_concurrency: Of = setting("innodb_thread_concurrency")
 
 
 def history_growth(one: Measured) -> float | None:
-    """Return by how many undo logs a second the history list grew; 0 where it shrank.
+    """Return by how many undo logs per second the history list grew; 0 where it shrank.
 
-    Nothing of a trial that measured several numbers of threads: what it grew by between them is none of their seconds'.
+    None for a trial with several numbers of threads, because the growth between them belongs to no measured second.
     """
-    seen, watched = one.gauge("innodb", "history_list"), one.watched.get("innodb")
-    if seen is None or watched is None or watched.seconds <= 0 or one.windows > 1:
+    history, watched = one.gauge("innodb", "history_list"), one.watched.get("innodb")
+    if history is None or watched is None or watched.seconds <= 0 or one.windows > 1:
         return None
-    return max(0.0, seen.last - seen.first) / watched.seconds
+    return max(0.0, history.last - history.first) / watched.seconds

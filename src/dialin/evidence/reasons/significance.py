@@ -1,4 +1,4 @@
-"""Judges every rule alike: what moved between two candidates, surely and enough to matter."""
+"""Selects the figures that changed between two candidates, by more than chance and enough to matter."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from dialin.stats import blocks
 from dialin.text import change, number, percent, size, visible
 
 MOST = 6
-"""Reasons that are told at the most."""
+"""The most reasons that are shown."""
 
 _A_THEME = {"waits": 2, "semaphores": 2}
-"""Reasons of a theme that are told at the most; of others one: a page that is not in memory shows in many figures."""
+"""The most reasons of a theme; of others one, because a page that is not in memory shows in many figures."""
 
 _TOGETHER = 0.5
-"""The correlation with the goal from which on a figure moved with the verdict."""
+"""The correlation with the goal from which on a figure changed with the verdict."""
 
 _FEWEST = 4
 """Trials that a correlation takes."""
@@ -34,13 +34,13 @@ _FEWEST = 4
 _STANDSTILL = 0.01
 
 _UNITS = {size: "bytes", percent: "share"}
-"""What a chart is told of a figure that a sentence writes so."""
+"""The unit of a chart, by the format of the sentence."""
 
 _TIMES = 3.0
-"""The ratio from which on a rise is told as a factor: a percentage of four digits is not read."""
+"""The ratio from which on a rise is shown as a factor: a percentage of four digits is hard to read."""
 
 FAR = 50.0
-"""The ratio from which on two figures are told as they are: next to nothing has no logarithm, and no interval to speak of."""
+"""The ratio from which on no interval is shown: next to nothing has no useful logarithm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,8 @@ class Pair:
     """The two candidates that reasons compare.
 
     Attributes:
-        other: the recommended candidate; where that is the baseline, the one that the goal tells furthest apart from it.
-        differ: whether the goal itself tells them apart.
+        other: the recommended candidate; where that is the baseline, the one whose goal figure differs most from it.
+        differ: whether the goal's figures differ by more than chance.
     """
 
     baseline: str
@@ -65,7 +65,7 @@ class _Followed:
 
 
 def pair(record: StudyRecord, trials: Sequence[Measured]) -> Pair | None:
-    """Return what is compared; None where no other candidate can be compared with the baseline."""
+    """Return the two candidates that are compared; None where no other can be compared with the baseline."""
     baseline = record.spec.baseline
     fit = _fit({one.trial.id: one.value for one in trials}, trials, baseline, measured.names(trials, record))
     if fit is None:
@@ -82,29 +82,30 @@ def pair(record: StudyRecord, trials: Sequence[Measured]) -> Pair | None:
 
 
 def find_changes(rules: Sequence[Rule], record: StudyRecord, trials: Sequence[Measured], compared: Pair) -> list[Reason]:
-    """Return what is told of what moved between two candidates, strongest first: of one theme one or two, six in all."""
+    """Return the reasons that are shown, strongest first: one or two of a theme, six in all."""
     reasons: list[Reason] = []
     themes: list[str] = []
-    for theme, reason in moved(rules, record, trials, compared):
+    for theme, reason in all_changes(rules, record, trials, compared):
         if themes.count(theme) < _A_THEME.get(theme, 1) and len(reasons) < MOST:
             reasons.append(reason)
             themes.append(theme)
     return reasons
 
 
-def moved(rules: Sequence[Rule], record: StudyRecord, trials: Sequence[Measured], compared: Pair) -> list[tuple[str, Reason]]:
-    """Return all that moved between two candidates, each with its theme, strongest first.
+def all_changes(
+    rules: Sequence[Rule], record: StudyRecord, trials: Sequence[Measured], compared: Pair
+) -> list[tuple[str, Reason]]:
+    """Return all changes between two candidates, each with its theme, strongest first.
 
-    A figure is compared within blocks on the ratio scale, as throughput is. A hundred and more figures are looked at, and by
-    luck alone some of them would seem to move: their intervals are those of Benjamini and Yekutieli for what a search
-    selected (JASA 100, 2005) by Benjamini and Hochberg's procedure, on top of Tukey's for the pairs of candidates. Of the
-    figures that are told no more than the study's error, 5 % by default, are expected to be luck; where no candidate differs in
-    anything, something is told in no more than that share of studies.
+    A figure is compared within blocks on the ratio scale, as throughput is. With a hundred or more figures, some change by
+    chance alone: their intervals are those of Benjamini and Yekutieli for what a search selected (JASA 100, 2005) by Benjamini
+    and Hochberg's procedure, on top of Tukey's for the pairs of candidates. Of the selected figures no more than the study's
+    error, 5 % by default, are expected to be chance; where no candidate differs in anything, a change is reported in no more
+    than that share of studies.
 
-    Figures too small to matter, whoever they favour, are not looked at and so not counted. Kept are those whose interval, and
-    that of their guard, leaves out no change, that changed by what matters, and that moved with the goal (a correlation of
-    0.5 at least over trials less their block's mean) where the goal itself tells the two apart. They are ordered by how far
-    they moved at the least.
+    Figures too small to matter are left out before, and so do not count. The interval of a selected figure, and that of its
+    guard, excludes no change; it changed by at least `least`; and where the goal's figures differ it correlates with the goal
+    (0.5 at least, over trials less their block's mean). They are ordered by the nearer end of their interval.
     """
     names = measured.names(trials, record)
     followed = [one for rule in rules if (one := _follow(rule, trials, names, compared)) is not None]
@@ -148,9 +149,8 @@ def _less_block(values: Sequence[float], used: Sequence[Measured]) -> np.ndarray
 
 
 def _follow(rule: Rule, trials: Sequence[Measured], names: Sequence[str], compared: Pair) -> _Followed | None:
-    """Return what a rule saw, where there is enough of it to matter and the two candidates can be compared by it."""
     values = values_of(rule.of, trials)
-    means = {name: float(np.mean(own)) for name, own in by_candidate(values, trials, names).items()}
+    means = {name: float(np.mean(figures)) for name, figures in by_candidate(values, trials, names).items()}
     if not means or max(means.values()) < rule.floor or max(means.values()) <= 0:
         return None
     if not {compared.baseline, compared.other} <= means.keys():
@@ -163,38 +163,37 @@ def _follow(rule: Rule, trials: Sequence[Measured], names: Sequence[str], compar
 
 
 def _fit(values: Mapping[int, float], trials: Sequence[Measured], baseline: str, names: Sequence[str]) -> blocks.Fit | None:
-    """Fit a figure over the candidates that chains of common blocks tie to the baseline."""
-    seen = [one.observation(values[one.trial.id]) for one in trials if one.trial.id in values]
-    groups = blocks.components(seen, names)
-    return blocks.fit(seen, next((group for group in groups if baseline in group), ()))
+    observations = [one.observation(values[one.trial.id]) for one in trials if one.trial.id in values]
+    groups = blocks.components(observations, names)
+    return blocks.fit(observations, next((group for group in groups if baseline in group), ()))
 
 
 def _selected(followed: Sequence[_Followed], compared: Pair, alpha: float) -> list[tuple[_Followed, Estimate]]:
-    """Return what moved, with intervals for what a search selected.
+    """Return the figures that changed, with intervals for what a search selected.
 
-    The largest number R of figures whose intervals at alpha R / m leave out no change is what Benjamini and Hochberg's
-    procedure selects of m; it is found from above.
+    The largest number R of figures whose intervals at alpha R / m exclude no change is what Benjamini and Hochberg's procedure
+    selects of m; it is found from above.
     """
     count = len(followed)
     changed: list[tuple[_Followed, Estimate]] = []
     many = count
     while many:
         share = max(alpha * many / count, 1e-9)
-        changed = [(one, ratio) for one in followed if (ratio := _moved(one, compared, share)) is not None]
+        changed = [(one, ratio) for one in followed if (ratio := _ratio_of_change(one, compared, share)) is not None]
         if len(changed) >= many:
             break
         many = len(changed)
     return [(one, ratio) for one, ratio in changed if abs(math.log(ratio.mean)) >= math.log1p(one.rule.least)]
 
 
-def _moved(one: _Followed, compared: Pair, alpha: float) -> Estimate | None:
+def _ratio_of_change(one: _Followed, compared: Pair, alpha: float) -> Estimate | None:
     ratios = [fit.ratio(compared.other, compared.baseline, alpha) for fit in one.fits]
     same = len({ratio.mean > 1 for ratio in ratios}) == 1
     return ratios[0] if same and all(ratio.excludes_one for ratio in ratios) else None
 
 
 def at_least(ratio: Estimate) -> float:
-    """Return by how many doublings or halvings a figure moved at the least; 0 where it may not have moved."""
+    """Return the least change that the interval allows, in doublings or halvings; 0 where it allows none."""
     if ratio.low is None or ratio.high is None or ratio.low <= 1 <= ratio.high:
         return 0.0
     return abs(math.log2(ratio.low if ratio.low > 1 else ratio.high))
@@ -230,7 +229,7 @@ def _reason(
 
 
 def _is_name(rule: Rule) -> bool:
-    """Whether a sentence begins with a name that the server spells so."""
+    """Return whether the sentence begins with a name in the server's spelling, which takes no capital letter."""
     return rule.code in ("event_waits", "mutex_os_waits")
 
 

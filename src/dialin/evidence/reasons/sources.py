@@ -1,4 +1,4 @@
-"""Where rules come from, in words: the page, the manual it is in, who publishes it, and its address where that is stable."""
+"""The sources of rules: page, manual, publisher, and address where that is stable."""
 
 
 def _mysql(page: str, file: str, version: str = "8.4") -> str:

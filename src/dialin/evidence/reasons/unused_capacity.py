@@ -1,4 +1,4 @@
-"""Memory and room that was set aside and never used: a table, told whether or not candidates differ."""
+"""Memory and capacity that was reserved and never used, reported whether or not candidates differ."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from dialin.model.why import Chart, Reason, ReasonKind
 from dialin.text import number, percent, size
 
 Use = tuple[float, float]
-"""What was used at the most, and what there was."""
+"""The most that was used, and what there was."""
 
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """Something that is set aside.
+    """Something that a server reserves.
 
     Attributes:
         code: for scripts and for the table in the docs.
-        used: what a trial used at the most and what there was; None where that is not known, or nothing was set aside.
+        used: the most that a trial used and what there was; None where unknown, or nothing was reserved.
         share: the share up to which it counts as never used.
-        sentence: the words, from the use that came closest and from whose it was.
-        about: variables; where there are any, it is told only in a study of one of them: it costs little otherwise.
+        sentence: from the largest use.
+        about: variables; if any, it is reported only in a study of one of them, because it costs little otherwise.
     """
 
     code: str
@@ -41,7 +41,7 @@ class Capacity:
 
 
 def unused(record: StudyRecord, trials: Sequence[Measured]) -> list[Reason]:
-    """Return what candidates set aside and did not use in any of their trials."""
+    """Return what candidates reserved and did not use in any of their trials."""
     reasons = (_check(capacity, record, trials) for capacity in CAPACITIES)
     return [reason for reason in reasons if reason is not None]
 
@@ -81,22 +81,14 @@ def _change_buffer(one: Measured) -> Use | None:
     return pages.most * shared_figures.page_size(one), pool * most / 100
 
 
-def _change_buffer_sentence(use: Use) -> str:
-    return f"The change buffer never used more than {size(use[0])} of the {size(use[1])} that it may take of the buffer pool"
-
-
 def _buffer_pool(one: Measured) -> Use | None:
     free = one.gauge("status", "Innodb_buffer_pool_pages_free") or one.gauge("innodb", "free_pages")
     total = one.gauge("status", "Innodb_buffer_pool_pages_total") or one.gauge("innodb", "pool_size_pages")
     if free is None or total is None or total.most <= 0:
         return None
-    kept = (one.setting("innodb_lru_scan_depth") or 0.0) * (one.setting("innodb_buffer_pool_instances") or 1.0)
-    idle = max(0.0, free.least - kept)  # the page cleaner keeps that many free, however small the pool is
+    always_free = (one.setting("innodb_lru_scan_depth") or 0.0) * (one.setting("innodb_buffer_pool_instances") or 1.0)
+    idle = max(0.0, free.least - always_free)  # the page cleaner keeps that many free, however small the pool is
     return (total.most - idle) * shared_figures.page_size(one), total.most * shared_figures.page_size(one)
-
-
-def _buffer_pool_sentence(use: Use) -> str:
-    return f"{size(use[1] - use[0])} of the buffer pool's {size(use[1])} were never used ({percent(1 - use[0] / use[1])})"
 
 
 def _query_cache(one: Measured) -> Use | None:
@@ -104,10 +96,6 @@ def _query_cache(one: Measured) -> Use | None:
     if not there or hits is None or one.trial.in_force.get("query_cache_type", "").upper() in ("OFF", "0"):
         return None
     return (0.0 if hits == 0 else there), there
-
-
-def _query_cache_sentence(use: Use) -> str:
-    return f"The query cache of {size(use[1])} never answered a query"
 
 
 def _key_buffer(one: Measured) -> Use | None:
@@ -131,17 +119,9 @@ def _adaptive_hash(one: Measured) -> Use | None:
     return None if share is None or one.trial.in_force.get("innodb_adaptive_hash_index", "").upper() != "ON" else (share, 1.0)
 
 
-def _adaptive_hash_sentence(use: Use) -> str:
-    return f"The adaptive hash index was on and answered {percent(use[0])} of all searches"
-
-
 def _table_cache(one: Measured) -> Use | None:
     tables, there = one.gauge("status", "Open_tables"), one.setting("table_open_cache")
     return None if tables is None or there is None else (tables.most, there)
-
-
-def _table_cache_sentence(use: Use) -> str:
-    return f"The table cache never held more than {number(use[0])} of its {number(use[1])} tables"
 
 
 def _thread_cache(one: Measured) -> Use | None:
@@ -149,17 +129,9 @@ def _thread_cache(one: Measured) -> Use | None:
     return None if cached is None or not there else (cached.most, there)
 
 
-def _thread_cache_sentence(use: Use) -> str:
-    return f"The thread cache never held more than {number(use[0])} of its {number(use[1])} threads"
-
-
 def _redo_log(one: Measured) -> Use | None:
     age, there = one.gauge("innodb", "checkpoint_age"), shared_figures.redo_capacity(one)
     return None if age is None or there is None else (age.most, there)
-
-
-def _redo_log_sentence(use: Use) -> str:
-    return f"The redo log never held more than {size(use[0])} of its {size(use[1])} that were not written to the tables yet"
 
 
 _REDO = ("innodb_redo_log_capacity", "innodb_log_file_size", "innodb_log_files_in_group")
@@ -170,19 +142,39 @@ CAPACITIES: tuple[Capacity, ...] = (
         "change buffer",
         _change_buffer,
         0.25,
-        _change_buffer_sentence,
+        lambda use: (
+            f"The change buffer never used more than {size(use[0])} of the {size(use[1])} that it may take of the buffer pool"
+        ),
         sources.CHANGE_BUFFER,
         "bytes",
     ),
-    Capacity("buffer_pool_unused", "buffer pool", _buffer_pool, 0.8, _buffer_pool_sentence, sources.BUFFER_POOL, "bytes"),
-    Capacity("query_cache_unused", "query cache", _query_cache, 0.0, _query_cache_sentence, sources.QUERY_CACHE, "bytes"),
+    Capacity(
+        "buffer_pool_unused",
+        "buffer pool",
+        _buffer_pool,
+        0.8,
+        lambda use: (
+            f"{size(use[1] - use[0])} of the buffer pool's {size(use[1])} were never used ({percent(1 - use[0] / use[1])})"
+        ),
+        sources.BUFFER_POOL,
+        "bytes",
+    ),
+    Capacity(
+        "query_cache_unused",
+        "query cache",
+        _query_cache,
+        0.0,
+        lambda use: f"The query cache of {size(use[1])} never answered a query",
+        sources.QUERY_CACHE,
+        "bytes",
+    ),
     Capacity("key_buffer_unused", "key buffer", _key_buffer, 0.25, _key_buffer_sentence, sources.KEY_CACHE, "bytes"),
     Capacity(
         "adaptive_hash_unused",
         "adaptive hash index",
         _adaptive_hash,
         0.02,
-        _adaptive_hash_sentence,
+        lambda use: f"The adaptive hash index was on and answered {percent(use[0])} of all searches",
         sources.ADAPTIVE_HASH,
         "share of searches",
     ),
@@ -191,7 +183,7 @@ CAPACITIES: tuple[Capacity, ...] = (
         "table cache",
         _table_cache,
         0.25,
-        _table_cache_sentence,
+        lambda use: f"The table cache never held more than {number(use[0])} of its {number(use[1])} tables",
         sources.TABLE_CACHE,
         "tables",
         ("table_open_cache", "table_open_cache_instances"),
@@ -201,10 +193,21 @@ CAPACITIES: tuple[Capacity, ...] = (
         "thread cache",
         _thread_cache,
         0.25,
-        _thread_cache_sentence,
+        lambda use: f"The thread cache never held more than {number(use[0])} of its {number(use[1])} threads",
         sources.THREAD_CACHE,
         "threads",
         ("thread_cache_size",),
     ),
-    Capacity("redo_log_unused", "redo log", _redo_log, 0.25, _redo_log_sentence, sources.REDO_LOG, "bytes", _REDO),
+    Capacity(
+        "redo_log_unused",
+        "redo log",
+        _redo_log,
+        0.25,
+        lambda use: (
+            f"The redo log never held more than {size(use[0])} of its {size(use[1])} that were not written to the tables yet"
+        ),
+        sources.REDO_LOG,
+        "bytes",
+        _REDO,
+    ),
 )

@@ -1,4 +1,4 @@
-"""Rules on waits by place and by event: as many as this server told of."""
+"""Rules on waits by place and by event: one for each that the server reports."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dialin.evidence.measured import Measured
 from dialin.evidence.reasons import sources
 from dialin.evidence.reasons.read_phrases import describe_reads
 from dialin.evidence.reasons.rule import More, Of, Rule, by_transaction, per_second, per_transaction, quotient
-from dialin.evidence.semaphores import SEEN, threads_seen
+from dialin.evidence.semaphores import SEEN, waiting_threads
 from dialin.text import listed, number, shorten, size, visible
 
 _SECONDS = "/seconds"
@@ -26,11 +26,11 @@ KINDS = {
     "file_read_size": ("bytes that one read of a kind of file brought", sources.FILE_SUMMARIES),
     "rows_examined": ("rows that statements examined", sources.DIGESTS),
 }
-"""What rules of this file follow, and where each comes from."""
+"""The figure and the source of each kind of rule here."""
 
 
 def rules(trials: Sequence[Measured]) -> Iterator[Rule]:
-    """Yield a rule for each place, lock and event that some trial told of."""
+    """Yield a rule for each place, lock and event that some trial reports."""
     yield from _semaphores(trials)
     yield from _spins(trials)
     yield from _mutexes(trials)
@@ -40,8 +40,8 @@ def rules(trials: Sequence[Measured]) -> Iterator[Rule]:
 
 
 def counters(trials: Sequence[Measured], probe: str) -> list[str]:
-    """Return the names of every counter that a probe told in some trial, sorted."""
-    return sorted({name for one in trials if (seen := one.watched.get(probe)) for name in seen.counters})
+    """Return the names of all counters of a probe in any trial, sorted."""
+    return sorted({name for one in trials if (watched := one.watched.get(probe)) for name in watched.counters})
 
 
 def _semaphores(trials: Sequence[Measured]) -> Iterator[Rule]:
@@ -49,7 +49,7 @@ def _semaphores(trials: Sequence[Measured]) -> Iterator[Rule]:
         if not name.startswith(SEEN):
             continue
         place, _, kind = name.removeprefix(SEEN).rpartition("/")
-        of = _threads_seen(name)
+        of = waiting_threads(name)
         yield Rule(
             "semaphore_waits",
             "semaphores",
@@ -63,19 +63,12 @@ def _semaphores(trials: Sequence[Measured]) -> Iterator[Rule]:
         )
 
 
-def _threads_seen(counter: str) -> Of:
-    def figure(one: Measured) -> float | None:
-        return threads_seen(one, counter)
-
-    return figure
-
-
 def _absent_is_none(probe: str, counter: str) -> Of:
-    """Return what tells the rate of a counter, 0 where the probe watched and did not name it."""
+    """Return the rate of a counter, 0 where the probe watched and did not name it."""
 
     def figure(one: Measured) -> float | None:
-        seen = one.watched.get(probe)
-        return None if seen is None or seen.seconds <= 0 else seen.counters.get(counter, 0.0) / seen.seconds
+        watched = one.watched.get(probe)
+        return None if watched is None or watched.seconds <= 0 else watched.counters.get(counter, 0.0) / watched.seconds
 
     return figure
 
@@ -154,8 +147,8 @@ def _mean_wait(event: str) -> More:
     def describe(trials: Sequence[Measured], baseline: str, other: str) -> str:
         parts = []
         for name in (baseline, other):
-            own = [(count(one) or 0.0, seconds(one) or 0.0) for one in trials if one.trial.candidate == name]
-            waits, waited = sum(n for n, _ in own), sum(s for _, s in own)
+            rows = [(count(one) or 0.0, seconds(one) or 0.0) for one in trials if one.trial.candidate == name]
+            waits, waited = sum(n for n, _ in rows), sum(s for _, s in rows)
             if waits > 0:
                 parts.append(f"{number(1e6 * waited / waits)} µs with {visible(name)}")
         return f"a wait took {listed(parts)}" if parts else ""
