@@ -47,7 +47,7 @@ def test_a_choice_is_confirmed_in_fresh_trials_that_did_not_choose_it_also_after
 def test_one_setting_under_several_names_is_a_study_of_noise_that_recommends_nothing(dialin):
     load = ["--tables", "2", "--table-size", "10000", "--threads", "1"]
     out = dialin.directory / "noise"
-    words = ["doctor", "--noise", "--server", FAST, "--names", "2", "--minutes", "1.6", "--measure", "2"]
+    words = ["doctor", "--noise", "--server", FAST, "--names", "2", "--minutes", "1.1", "--measure", "2"]
     said, log = dialin(*words, *load, "--out", out, code=dialin.any_code)  # one in twenty may be fooled
     assert "Noise floor: a trial of 2 s varies by" in " ".join(said.split())
     assert "What budgets tell apart" in said
@@ -59,19 +59,28 @@ def test_one_setting_under_several_names_is_a_study_of_noise_that_recommends_not
     with Store.open(out) as store:
         done = [trial for trial in store.trials() if trial.state is TrialState.DONE]
     assert len({trial.candidate for trial in done}) == 2
-    assert sum(sum(trial.steps.values()) for trial in done) > 0.7 * 1.6 * 60, "it spends its budget"
+    assert sum(sum(trial.steps.values()) for trial in done) > 0.7 * 1.1 * 60, "it spends its budget"
 
 
-@pytest.mark.parametrize("goal", [pytest.param("stability", marks=only_with_all), "latency"])
-def test_a_study_may_ask_for_steadiness_or_latency(dialin, goal):
+GOALS = [pytest.param("throughput", marks=only_with_all), pytest.param("stability", marks=only_with_all), "latency"]
+
+
+@pytest.mark.parametrize("goal", GOALS)
+def test_weaker_durability_is_best_on_write_load_by_any_goal_and_is_not_recommended_silently(dialin, goal):
     words = [*FLUSH, *SHORT, *WRITES, "--goal", goal, "--percentile", "99", *PLENTY, "--worthwhile", "20%"]
     verdict = dialin.verdict(*words, code=dialin.any_code)
     assert (verdict["goal"], verdict["percentile"], verdict["worthwhile"]) == (goal, 99, 0.2)
     quicker = found_of(verdict, "2")
     assert quicker["ratio"]["mean"] > 1.2, "transactions a second stand beside it"
+    assert verdict["recommended"] == {"innodb_flush_log_at_trx_commit": 1}
+    if goal != "stability":
+        # The choice is safe long before it is shown, on a machine as busy as that of these tests.
+        assert verdict["verdict"] in ("winner", "safe_choice")
+        assert quicker["probability"] > 0.9
+        assert "weaker_durability" in {note["code"] for note in verdict["warnings"]}
+        assert "durability" in verdict["reason"]
     if goal == "latency":
         assert quicker["goal_ratio"]["mean"] < 0.9, "lower is better"
-        assert verdict["verdict"] in ("winner", "safe_choice")
         assert quicker["latency_ms"]["mean"] < found_of(verdict, "1")["latency_ms"]["mean"]
 
 

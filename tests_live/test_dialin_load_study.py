@@ -4,11 +4,12 @@ import subprocess
 
 from dialin.store.store import Store
 from driving import needs_dialin_load
-from live import EASY, MYSQL, SHORT, interrupt, measuring, only_with_all
+from live import EASY, FAST, MYSQL, SHORT, interrupt, measuring, only_with_all
 
 pytestmark = needs_dialin_load
 
 FLUSH = ["sweep", "innodb_flush_log_at_trx_commit=1,2", "--server", MYSQL, "--set", "sync_binlog=0"]
+CAPACITY = ["sweep", "innodb_io_capacity=300,600", "--server", FAST, *SHORT]
 CHOOSING = [*SHORT, "--threads", "1", "--accept-weaker-durability", "--minutes", "6"]
 
 
@@ -38,7 +39,7 @@ def test_a_study_comes_to_the_same_verdict_under_dialin_load_and_under_sysbench(
 
 
 def test_a_rate_that_is_not_reached_is_said_with_the_verdict(dialin):
-    words = [*FLUSH, *SHORT, "--workload", "oltp_update_non_index", "--rate", "1000000", "--threads", "2", "--minutes", "0.6"]
+    words = [*CAPACITY, "--rate", "1000000", "--worthwhile", "100%", "--minutes", "0.4"]
     verdict = dialin.verdict(*words, "--out", dialin.directory / "rated", code=dialin.any_code)
     (note,) = [note for note in verdict["warnings"] if note["code"] == "rate_not_reached"]
     assert note["data"]["asked"] == 1_000_000
@@ -48,7 +49,7 @@ def test_a_rate_that_is_not_reached_is_said_with_the_verdict(dialin):
 def test_without_the_program_sysbench_applies_the_load_and_a_study_keeps_its_driver(dialin, monkeypatch):
     out = dialin.directory / "study"
     monkeypatch.setenv("DIALIN_LOAD", "none")
-    process = dialin.start(*FLUSH, *SHORT, *EASY, "--threads", "2", "--minutes", "0.6", "--out", out)
+    process = dialin.start(*CAPACITY, *EASY, "--minutes", "0.6", "--out", out)
     measuring(out)
     err = interrupt(process)
     assert process.returncode == 130

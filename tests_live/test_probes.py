@@ -66,7 +66,7 @@ def test_the_servers_counters_move_with_the_load(watched):
     assert status.counters["Com_commit"] > 0
     assert status.gauges["Threads_running"].least >= 1
     assert status.gauges["Innodb_buffer_pool_pages_free"].most > 0
-    assert SECONDS - 1 <= status.counters["Uptime"] <= status.seconds + 1
+    assert SECONDS - 1 <= status.counters["Uptime"] <= status.seconds + 2, "whole seconds, read a moment later"
 
 
 PROBES = ("process", "machine", "status", "innodb", "metrics", "mutex", "statements", "waits")
