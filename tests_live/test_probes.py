@@ -66,7 +66,8 @@ def test_the_servers_counters_move_with_the_load(watched):
     assert status.counters["Com_commit"] > 0
     assert status.gauges["Threads_running"].least >= 1
     assert status.gauges["Innodb_buffer_pool_pages_free"].most > 0
-    assert SECONDS - 1 <= status.counters["Uptime"] <= status.seconds + 2, "whole seconds, read a moment later"
+    # It counts whole seconds, and a reading comes as late as the server takes to answer.
+    assert SECONDS - 1 <= status.counters["Uptime"] <= status.seconds + status.waited + 1
 
 
 PROBES = ("process", "machine", "status", "innodb", "metrics", "mutex", "statements", "waits")

@@ -41,16 +41,12 @@ fn every_connection_works_in_each_step_whichever_thread_has_it() {
         _ => Answer::After(Duration::from_millis(10), Box::new(Answer::Ok)),
     });
     let server = server.unwrap();
-    let steps = [(1, 1), (8, 3), (5, 5), (8, 1), (8, 2)];
-    let phases = steps
-        .iter()
-        .enumerate()
-        .map(|(place, (connections, _))| Phase { step: place + 1, ..run(&server, *connections, Some(2)).phases[0].clone() });
-    let run = Run { phases: phases.collect(), load_threads: Some(3), ..run(&server, 1, None) };
+    let steps = [1, 8, 5, 8, 8].map(|connections| run(&server, connections, Some(2)));
+    let run = Run { load_threads: Some(3), ..in_steps(&steps) };
     let (ended, seconds) = played(&plan(), &run);
     ended.unwrap();
-    for (second, connections) in seconds.iter().skip(1).step_by(2).zip(steps.map(|(connections, _)| connections as u64)) {
-        assert_eq!(second.merged.tally.busy, connections, "second {}", second.number);
+    for (second, step) in seconds.iter().skip(1).step_by(2).zip(&steps) {
+        assert_eq!(second.merged.tally.busy, step.phases[0].connections as u64, "second {}", second.number);
     }
     assert_eq!(sum(&seconds, |second| second.merged.tally.reconnects), 0);
 }
