@@ -36,7 +36,6 @@ OPTIONS = {
     "threads": 4,
     "measure": 2,
     "warmup": 1,
-    "rate": 100,
     "minutes": 10,
     "worthwhile": 0.001,
     "confidence": 0.999,
