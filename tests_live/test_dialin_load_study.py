@@ -1,9 +1,11 @@
 """Whole studies on dialin-load: the verdict is that under sysbench, a rate is asked for, and a study keeps its driver."""
 
+import shlex
 import subprocess
 
+from dialin.model.trial import TrialState
 from dialin.store.store import Store
-from driving import needs_dialin_load
+from driving import BINARY, needs_dialin_load
 from live import EASY, FAST, MYSQL, SHORT, interrupt, measuring, only_with_all
 
 pytestmark = needs_dialin_load
@@ -63,3 +65,42 @@ def test_without_the_program_sysbench_applies_the_load_and_a_study_keeps_its_dri
     interrupt(process)
     assert f"sysbench {load.name}" in shown
     assert spec_of(out)[0].kind == "sysbench"
+
+
+def choices_of_runs(log):
+    """What each run of the driver was told to choose, in order."""
+    runs = [shlex.split(line) for line in log.read_text().splitlines() if line.startswith("run ")]
+    return [[word for word in words if word.startswith(("--load-threads=", "--gather="))] for words in runs]
+
+
+def test_every_trial_uses_what_the_driver_chose_in_the_first_one_also_after_a_resume(dialin, monkeypatch, tmp_path):
+    out, log, program = dialin.directory / "pinned", tmp_path / "runs", tmp_path / "dialin-load"
+    program.write_text(f'#!/bin/sh\nprintf \'%s\\n\' "$*" >>{shlex.quote(str(log))}\nexec {shlex.quote(str(BINARY))} "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("DIALIN_LOAD", str(program))
+    asked = ["sweep", "innodb_flush_log_at_trx_commit=0,2", "--server", FAST, "--workload", "bank-transfer", "--threads", "2"]
+    process = dialin.start(*asked, "--measure", "2", "--warmup", "1", "--minutes", "0.6", "--yes", "--out", out)
+    measuring(out, position=2)
+    interrupt(process)
+    dialin("resume", out, code=dialin.any_code)
+    with Store.open(out) as store:
+        record = store.read()
+    first, *later = choices_of_runs(log)
+    (choice,) = record.trials[0].driver_choices
+    assert first == []
+    assert len(later) >= 5
+    told = [f"--load-threads={choice.load_threads}", f"--gather={'on' if choice.gather else 'off'}"]
+    assert [words for words in later if words != told] == []
+    completed = [trial for trial in record.trials if trial.state is TrialState.DONE]
+    assert {trial.driver_choices for trial in completed} == {(choice,)}
+    driver = record.host["load_driver"]
+    assert driver.startswith("dialin-load ")
+    assert "+" in driver
+    threads = "1 load thread" if choice.load_threads == 1 else f"{choice.load_threads} load threads"
+    line = f"{driver}, {threads}, gathering {'on' if choice.gather else 'off'}, as the first trial chose"
+    assert record.verdict.workload["driver"] == line
+    for candidate in record.verdict.candidates:
+        kinds = {one.name: one for one in candidate.transactions}
+        assert set(kinds) == {"transfer", "transfer-careless", "balance"}
+        assert sum(one.per_second for one in kinds.values()) > 0
+        assert kinds["transfer"].p95_ms > 0

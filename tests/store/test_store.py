@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from dialin.errors import DialinError, UserError
+from dialin.model.load_driver import DriverChoice, TransactionTimes
 from dialin.model.record import Look
 from dialin.model.trial import Costs, Failure, Sample, Step, Trial, TrialState, WarmUpEnd
 from dialin.store import schema
@@ -37,6 +38,8 @@ def test_everything_that_is_written_is_read_back(tmp_path, spec):
             costs=Costs(1, 2, 3, 4, 5, 6),
             conditions={"before": {"load_1m": 0.5}},
             failure=Failure(Step.BOOT, "server", "died", "log"),
+            driver_choices=(DriverChoice(4, 3, False), DriverChoice(64, 1, True)),
+            transaction_times=(TransactionTimes("new-order", 12.5, 8.25, None),),
         )
         store.save_trial(ended)
         store.add_look(Look(1, 3, 0.025))

@@ -55,7 +55,10 @@ class FakeLoad:
     def __init__(self, clock, seconds, speed, latency=lambda second: 20.0):
         self.clock, self.left, self.speed, self.latency, self.number = clock, seconds, speed, latency, 0
 
-    patience, runs = 30.0, None
+    patience, runs, is_choosing = 30.0, None, False
+
+    def pinned(self, choice, warmup):
+        return self
 
     def start(self, target, *, threads, seed, cpus):
         return self

@@ -6,12 +6,14 @@ from itertools import pairwise
 import pytest
 
 from dialin.errors import UserError, WorkloadError
+from dialin.model.load_driver import DriverChoice
 from dialin.model.workload import WorkloadSpec
 from dialin.servers.account import Account
 from dialin.workloads.base import Target
 from dialin.workloads.dialin_load import DialinLoad
 from dialin.workloads.dialin_load_kind import LOAD_WORKLOADS
 from dialin.workloads.dialin_load_lines import STREAM
+from dialin.workloads.kinds import make_workload
 from dialin.workloads.sysbench import Sysbench
 from dialin.workloads.sysbench_workloads import SYSBENCH_SCRIPTS
 from workloads.test_dialin_load_lines import second
@@ -73,6 +75,40 @@ def test_the_load_is_started_with_its_sizes_and_without_the_password(program, ta
     assert {"--json", "--connections=8", "--time=0", "--seed=7", "--rate=50", "--database=db", "--user=me"} <= set(words)
     assert options(words) == ["threads=8", "table-size=100000", "tables=4", "range-size=5", "rand-type=pareto"]
     assert "hunter2" not in "".join(words)
+
+
+def choices(program, target, source):
+    """How the program is told what to choose: its words on warm-up, load threads and gathering."""
+    load = source.start(target, threads=8, seed=7, cpus=None)
+    with pytest.raises(WorkloadError):  # it has ended
+        load.read(30)
+    load.stop()
+    return [word for word in program.words() if word.startswith(("--warmup", "--load-threads", "--gather"))]
+
+
+def test_the_driver_chooses_by_the_end_of_the_warm_up_and_is_told_from_then_on(program, target):
+    load = DialinLoad(spec(), program.path)
+    first = load.pinned(None, 12.4)
+    assert first.is_choosing
+    assert choices(program, target, first) == ["--warmup=11"]
+    assert choices(program, target, load.pinned(None, 0.0)) == ["--warmup=0"]
+    for gather, word in ((True, "on"), (False, "off")):
+        later = load.pinned(DriverChoice(8, 3, gather), 12.4)
+        assert not later.is_choosing
+        assert choices(program, target, later) == ["--load-threads=3", f"--gather={word}"]
+
+
+def test_at_a_rate_nothing_is_left_to_choose_by_the_end_of_the_warm_up(program, target):
+    first = DialinLoad(spec(rate=50), program.path).pinned(None, 12.0)
+    assert not first.is_choosing
+    assert choices(program, target, first) == []
+
+
+@pytest.mark.parametrize("kind", ["sysbench", "scan"])
+def test_other_drivers_choose_nothing(kind):
+    source = make_workload(WorkloadSpec(kind=kind))
+    assert source.pinned(None, 10.0) is source
+    assert not source.is_choosing
 
 
 @pytest.mark.parametrize(
@@ -210,7 +246,7 @@ def test_a_second_that_cannot_be_read_ends_the_trial_with_the_remedy(program, ta
 
 
 def test_the_version_is_the_programs(program):
-    assert DialinLoad(spec(), program.path).version() == "dialin-load 1.2.3"
+    assert DialinLoad(spec(), program.path).version() == "dialin-load 1.2.3+0f"
 
 
 def test_workloads_on_the_same_tables_share_a_dataset_but_not_with_sysbench(program):
@@ -247,6 +283,14 @@ def test_the_tables_that_are_made_are_those_that_are_told():
 @pytest.mark.parametrize("other", [{"tables": 5}, {"table_size": 7}, {"rand_type": "pareto"}, {"options": {"auto-inc": "off"}}])
 def test_whatever_shapes_the_data_makes_another_dataset(program, other):
     assert DialinLoad(spec(**other), program.path).data_facts() != DialinLoad(spec(), program.path).data_facts()
+
+
+def test_another_build_of_the_same_version_uses_the_same_dataset(program):
+    load = DialinLoad(spec(name="tpcc-like"), program.path)
+    before = load.data_facts(), load.version()
+    program.path.write_text(program.path.read_text().replace("1.2.3+0f", "1.2.3+10"))
+    assert load.data_facts() == before[0]
+    assert load.version() != before[1]
 
 
 def test_a_workload_file_is_known_by_its_text(program, tmp_path):

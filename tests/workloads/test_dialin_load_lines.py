@@ -1,11 +1,16 @@
 import json
+from pathlib import Path
 
 import pytest
 
+from dialin.errors import WorkloadError
+from dialin.model.load_driver import DriverChoice
+from dialin.stats.counted_times import known_percentile
 from dialin.workloads.base import Second
 from dialin.workloads.dialin_load_lines import OTHER_STREAM, Fault, Report, Timers, parse
 
 HISTOGRAM = "unread"
+SCHEMA = Path(__file__).parents[2] / "schema"
 
 
 def second(**changes):
@@ -25,6 +30,10 @@ def second(**changes):
         "failed": {"max": None},
         "latency_histogram": HISTOGRAM,
         "histogram_unit_ns": 100,
+        "connections": 8,
+        "load_threads": 3,
+        "gather": "off",
+        "latency_by_transaction": {},
         "timers": {"count": 4, "late_mean": 0.5, "late_max": 1.5},
     }
     return json.dumps({**told, **changes})
@@ -32,7 +41,7 @@ def second(**changes):
 
 def test_a_second_is_read_with_what_it_tells_of_the_driver():
     rates = {"tps": 200, "reads": 2800, "writes": 800, "other": 400, "errors": 4, "reconnects": 2}
-    expected = Second(3, **rates, latency_ms=3.5, codes={1213: 3, 1205: 1})
+    expected = Second(3, **rates, latency_ms=3.5, codes={1213: 3, 1205: 1}, choice=DriverChoice(8, 3, False))
     assert parse(second(), 95) == Report(expected, Timers(4, 2.0, 1.5), 5, 7, 16, 1200.5, 9.0, 0.0)
 
 
@@ -59,6 +68,33 @@ def test_a_percentile_that_is_not_told_is_read_from_the_histogram(percentile, mo
 def test_a_second_without_transactions_has_no_latency(monkeypatch):
     monkeypatch.setattr("dialin.workloads.dialin_load_lines.quantile", lambda text, share: None)
     assert parse(second(transactions=0, latency={"p95": None, "max": None}), 95).second.latency_ms == 0
+
+
+def test_times_that_cannot_be_read_are_the_drivers_error():
+    broken = parse(second(latency_by_transaction={"pay": {"latency_histogram": "AAAA"}})).second
+    with pytest.raises(WorkloadError, match="not of the same build"):
+        broken.times()
+
+
+@pytest.mark.parametrize(("gather", "expected"), [("on", True), ("off", False), (None, None)])
+def test_a_second_says_what_the_driver_has_chosen_so_far(gather, expected):
+    found = parse(second(gather=gather, load_threads=2)).second
+    assert found.choice == DriverChoice(8, 2, expected)
+    assert found.is_choosing is (expected is None)
+
+
+def test_each_kind_of_transaction_has_its_times_as_the_driver_counted_them():
+    sample = json.loads((SCHEMA / "good" / "load-second-closed-loop.json").read_text())
+    times = parse(json.dumps(sample)).second.times()
+    assert {name: sum(counts.values()) for name, counts in times.items()} == sample["by_transaction"]
+    for name, counts in times.items():
+        told = sample["latency_by_transaction"][name]["latency"]
+        assert [round(known_percentile(counts, share), 4) for share in (0.5, 0.9, 0.95)] == [
+            told["p50"],
+            told["p90"],
+            told["p95"],
+        ]
+        assert known_percentile(counts, 0.99) is told["p99"] is None
 
 
 def test_an_error_is_told_with_its_remedy():

@@ -47,6 +47,11 @@ def test_the_same_driver_is_not_told_of():
     assert load_identity.notes(begun) == []
 
 
+def test_another_build_of_the_same_version_is_another_driver():
+    begun = {"load_driver": f"{OLD}+5f"}
+    assert load_identity.later(begun, f"{OLD}+60") == {"load_driver_later": [f"{OLD}+60"]}
+
+
 def test_each_driver_that_went_on_is_told_in_its_order():
     begun = {"load_driver": OLD}
     begun |= load_identity.later(begun, NEW)

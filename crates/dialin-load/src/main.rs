@@ -153,7 +153,8 @@ fn run(options: &RunOptions, output: &mut Output<io::Stdout>, stop: &AtomicBool)
     if agents.is_none() {
         options::raise_limit(most)?;
     }
-    let mut report = Report::begin(output, &StartLine::of(&plan, &run, &options.agents));
+    let load_threads = if agents.is_none() { engine::load_threads(&plan, &run) } else { vec![] };
+    let mut report = Report::begin(output, &StartLine::of(&plan, &run, &load_threads, &options.agents));
     let mut second = |second: Second| {
         if !report.second(&second) {
             stop.store(true, Ordering::Relaxed);

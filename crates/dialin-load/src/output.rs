@@ -104,6 +104,7 @@ impl<'a, W: Write> Report<'a, W> {
             step: second.step,
             connections: second.connections,
             load_threads: second.load_threads,
+            gather: second.gather,
             rate: second.rate,
         };
         self.steps.add(&when, &second.merged);
@@ -130,7 +131,7 @@ impl<'a, W: Write> Report<'a, W> {
 mod tests {
     use super::*;
     use crate::record::{ErrorLine, Merged, SCHEMA, Tally, TransactionFact};
-    use crate::run::{Arrivals, Gather, Purpose, Rate};
+    use crate::run::{Arrivals, Purpose, Rate};
     use std::io;
 
     const PLAYED: Played = Played { seconds: 2, reached_backlog_cap: false };
@@ -145,8 +146,6 @@ mod tests {
             text: false,
             server: Some("/s.sock".into()),
             agents: vec![],
-            load_threads: None,
-            gather: Gather::Auto,
             engine: "epoll",
             seed: 1,
             transaction_limit: None,
@@ -168,6 +167,7 @@ mod tests {
             step: 1,
             connections: 1,
             load_threads: 1,
+            gather: Some(false),
             rate,
             at: 0.0,
             seconds: 1.0,

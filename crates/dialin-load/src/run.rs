@@ -32,7 +32,7 @@ pub struct Rate {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Gather {
-    /// While the CPUs that the driver may use are mostly at work.
+    /// If the CPUs that the driver may use are mostly busy. Each step decides this once, before it is measured.
     #[default]
     Auto,
     /// Whenever enough connections wait.
@@ -75,6 +75,10 @@ pub struct Phase {
     pub connections: usize,
     /// The rate asked for; None for a closed loop.
     pub rate: Option<Rate>,
+    /// Load threads asked for, the same in all phases of a step; None for as many as suit the machine.
+    pub load_threads: Option<usize>,
+    /// Whether they gather answers in a closed loop; the same in all phases of a step.
+    pub gather: Gather,
 }
 
 /// A whole run.
@@ -92,10 +96,6 @@ pub struct Run {
     pub stride: u64,
     /// The run ends after so many transactions; None for no end.
     pub transactions: Option<u64>,
-    /// Event loops; None for as many as suit the machine.
-    pub load_threads: Option<usize>,
-    /// Whether they gather answers in a closed loop.
-    pub gather: Gather,
     /// Whether statements are sent as text instead of prepared.
     pub text: bool,
     /// Due transactions that may wait for a connection; further ones are dropped, and counted.

@@ -53,7 +53,15 @@ fn measure(plan: &Plan, connections: usize, seconds: u64, stop: &AtomicBool) -> 
     let mock_server = MockServer::listen(&socket(), answers()).map_err(|error| {
         Error::driver(format!("No server could be started: {error}"), "Give TMPDIR a directory that this user may write to")
     })?;
-    let phase = Phase { purpose: Purpose::Measure, step: 1, seconds: Some(seconds), connections, rate: None };
+    let phase = Phase {
+        purpose: Purpose::Measure,
+        step: 1,
+        seconds: Some(seconds),
+        connections,
+        rate: None,
+        load_threads: None,
+        gather: Gather::Auto,
+    };
     let run = Run {
         account: mock_server.account(),
         phases: vec![phase],
@@ -61,8 +69,6 @@ fn measure(plan: &Plan, connections: usize, seconds: u64, stop: &AtomicBool) -> 
         first: 0,
         stride: 1,
         transactions: None,
-        load_threads: None,
-        gather: Gather::Auto,
         text: false,
         backlog: 0,
         timeout: Duration::from_secs(10),

@@ -32,6 +32,8 @@ fn only_the_threads_of_a_step_work_in_it() {
         seconds: Some(3),
         connections: *connections,
         rate: None,
+        load_threads: Some(4),
+        gather: Gather::Auto,
     };
     let run = Run {
         account: server.account(),
@@ -40,8 +42,6 @@ fn only_the_threads_of_a_step_work_in_it() {
         first: 0,
         stride: 1,
         transactions: None,
-        load_threads: Some(4),
-        gather: Gather::Auto,
         text: false,
         backlog: 0,
         timeout: Duration::from_secs(20),

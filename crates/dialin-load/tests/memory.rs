@@ -4,7 +4,7 @@ use dialin_load::engine::{Played, Second};
 use dialin_load::output::{Output, Report};
 use dialin_load::plan::Kind;
 use dialin_load::record::{Merged, SCHEMA, StartLine, Tally, TransactionFact};
-use dialin_load::run::{Arrivals, Gather, Purpose, Rate};
+use dialin_load::run::{Arrivals, Purpose, Rate};
 use std::io;
 
 const HOUR: u64 = 3_600;
@@ -23,8 +23,6 @@ fn start() -> StartLine {
         text: false,
         server: Some("/s.sock".into()),
         agents: vec![],
-        load_threads: None,
-        gather: Gather::Auto,
         engine: "epoll",
         seed: 1,
         transaction_limit: None,
@@ -76,6 +74,7 @@ fn an_hour_at_full_rate_stays_below_200_mb_and_does_not_grow() {
             step,
             connections: step,
             load_threads: THREADS as usize,
+            gather: Some(true),
             rate,
             at: number as f64,
             seconds: 1.0,

@@ -83,7 +83,8 @@ fn troubled() -> Merged {
 
 fn when(second: u64, step: usize, rate: Option<Rate>) -> When {
     let at = 1_767_225_600.25 + second as f64;
-    When { second, at, seconds: 1.0, purpose: Purpose::Measure, step, connections: 8 * step, load_threads: 2 * step, rate }
+    let (connections, load_threads, gather) = (8 * step, 2 * step, Some(rate.is_none()));
+    When { second, at, seconds: 1.0, purpose: Purpose::Measure, step, connections, load_threads, gather, rate }
 }
 
 #[test]
@@ -92,7 +93,15 @@ fn a_start() {
         |(name, weight): (String, f64)| Transaction { name, weight, ops: vec![], retry: Retry::default(), expected: vec![] };
     let transactions = names().into_iter().zip([3.0, 1.0]).map(transaction).collect();
     let plan = Plan { name: "bank".into(), statements: vec![], transactions, slots: 3, session: vec![] };
-    let phase = |purpose, seconds, connections, rate| Phase { purpose, step: connections / 8, seconds, connections, rate };
+    let phase = |purpose, seconds, connections, rate| Phase {
+        purpose,
+        step: connections / 8,
+        seconds,
+        connections,
+        rate,
+        load_threads: None,
+        gather: Gather::Auto,
+    };
     let run = Run {
         account: Account {
             address: Address::Socket("/run/mysqld/mysqld.sock".into()),
@@ -106,14 +115,12 @@ fn a_start() {
         first: 0,
         stride: 1,
         transactions: None,
-        load_threads: None,
-        gather: Gather::Auto,
         text: false,
         backlog: 500,
         timeout: Duration::from_secs(120),
         reconnect_for: Duration::from_secs(60),
     };
-    is_the_sample(&Line::Start(&StartLine::of(&plan, &run, &[])), "load-start");
+    is_the_sample(&Line::Start(&StartLine::of(&plan, &run, &[2, 1], &[])), "load-start");
 }
 
 #[test]
@@ -128,7 +135,7 @@ fn a_second_of_an_open_loop_in_trouble() {
 
 #[test]
 fn a_second_in_which_nothing_ended() {
-    let when = When { seconds: 0.123_456, purpose: Purpose::WarmUp, ..when(3, 1, None) };
+    let when = When { seconds: 0.123_456, purpose: Purpose::WarmUp, gather: None, ..when(3, 1, None) };
     is_the_sample(&Line::Second(&Merged::new(2).line(&when, &names())), "load-second-of-nothing");
 }
 

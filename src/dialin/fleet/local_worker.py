@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from dialin.fleet.worker import BlockRequest
+from dialin.model.trial import first_driver_choices
 from dialin.preflight.checked import CheckedStudy
 from dialin.trials import raw_waits, trial_steps
-from dialin.trials.events import Event
+from dialin.trials.events import Event, TrialEnded
 from dialin.trials.probing import by_probes, nothing
 from dialin.trials.site import OpenSite
 from dialin.trials.tools import Tools
@@ -33,8 +34,12 @@ class LocalWorker:
         self._site.take_in(request.spec, request.effective)
         counted = {name: settings.real for name, settings in request.effective.items()}
         context = replace(self._context, spec=request.spec, counted=counted)
+        choices = request.driver_choices
         for trial in request.trials:
-            yield from trial_steps.run(context, trial)
+            for event in trial_steps.run(replace(context, driver_choices=choices), trial):
+                if isinstance(event, TrialEnded):
+                    choices = choices or first_driver_choices([event.trial])
+                yield event
 
 
 @contextmanager

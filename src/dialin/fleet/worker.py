@@ -6,6 +6,7 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from dialin.model.load_driver import DriverChoice
 from dialin.model.study import StudySpec
 from dialin.model.trial import Trial
 from dialin.trials.events import Event
@@ -20,11 +21,14 @@ class BlockRequest:
         spec: the study, with every candidate that has entered so far.
         effective: the effective settings of its candidates when they were inspected.
         trials: in the order that they run, with their numbers; their host is filled in by the worker.
+        driver_choices: what the load driver chose in the study's first completed trial; where it is empty, the first trial of
+            this block that completes chooses for those after it.
     """
 
     spec: StudySpec
     effective: Mapping[str, EffectiveSettings]
     trials: tuple[Trial, ...]
+    driver_choices: tuple[DriverChoice, ...] = ()
 
 
 class Worker(Protocol):

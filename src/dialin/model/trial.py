@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+
+from dialin.model.load_driver import DriverChoice, TransactionTimes
 
 
 class Step(StrEnum):
@@ -196,6 +198,9 @@ class Trial:
         costs: of the measured window, once it has ended.
         conditions: of the host, before and after (`{"before": {...}, "after": {...}}`).
         host: the name of the machine whose worker ran it.
+        driver_choices: what the load driver chose or was asked to use, for each number of threads; empty of one that chooses
+            nothing.
+        transaction_times: of each kind of transaction, where the workload has several.
     """
 
     id: int
@@ -215,6 +220,8 @@ class Trial:
     purpose: Purpose = Purpose.RACE
     changes: tuple[VariableChange, ...] = ()
     host: str = ""
+    driver_choices: tuple[DriverChoice, ...] = ()
+    transaction_times: tuple[TransactionTimes, ...] = ()
 
     @property
     def stratum(self) -> tuple[int, int, str]:
@@ -225,3 +232,8 @@ class Trial:
     def is_disturbed(self) -> bool:
         """Whether a variable under test changed while the trial ran, so that it is no evidence of its candidate."""
         return any(change.under_test for change in self.changes)
+
+
+def first_driver_choices(trials: Iterable[Trial]) -> tuple[DriverChoice, ...]:
+    """Return what the load driver chose in the first completed trial, which every later one uses; empty before there is one."""
+    return next((trial.driver_choices for trial in trials if trial.state is TrialState.DONE and trial.driver_choices), ())

@@ -78,6 +78,15 @@ class Estimate(FrozenModel):
         return self.low <= other.high and other.low <= self.high
 
 
+class TransactionFigures(FrozenModel):
+    """One kind of transaction under one candidate: medians of its trials' figures."""
+
+    name: str
+    per_second: float = Field(description="transactions per second")
+    p95_ms: float | None = Field(description="95th percentile of latency, ms; null where each trial had fewer than 20")
+    p99_ms: float | None = Field(description="99th percentile of latency, ms; null where each trial had fewer than 100")
+
+
 class CandidateVerdict(FrozenModel):
     """What the study found of one candidate. A figure is null where no trial of the candidate ended well."""
 
@@ -107,6 +116,9 @@ class CandidateVerdict(FrozenModel):
     stall_seconds_per_1000: Estimate | None = Field(description="measured seconds below half of their trial's median, per 1000")
     latency_ms: Estimate | None = Field(
         description="percentile of transaction latency (which one, `percentile` says), that of a typical trial"
+    )
+    transactions: list[TransactionFigures] = Field(
+        default_factory=list, description="each kind of transaction; empty where the workload has only one"
     )
     effective_seconds: float | None = Field(
         default=None, description="how many independent seconds its measured ones are worth"
@@ -175,7 +187,10 @@ class Verdict(FrozenModel):
     confounds: list[Note]
     server: dict[str, Any]
     host: dict[str, Any]
-    workload: dict[str, Any]
+    workload: dict[str, Any] = Field(
+        description="the load; `driver` says in one line what applied it, `driver_choices` what the driver chose in the first "
+        "trial and used in every later one, for each number of threads"
+    )
 
     model_config = ConfigDict(populate_by_name=True)
 

@@ -13,7 +13,7 @@ from dialin.model.progress import Watcher
 from dialin.model.record import Look
 from dialin.model.setting import describe
 from dialin.model.study import Candidate, StudySpec
-from dialin.model.trial import Block, Purpose, Trial, TrialState
+from dialin.model.trial import Block, Purpose, Trial, TrialState, first_driver_choices
 from dialin.model.verdict import Verdict
 from dialin.preflight.admission import Admit, refuse
 from dialin.question.plan import WAIT_TRIALS, Plan, block_order, wait_trial_seconds
@@ -208,7 +208,8 @@ class Runner:
             for number, (position, name) in enumerate(places, start=first)
         )
         try:
-            with closing(self._worker.run_block(BlockRequest(self._spec, self._inspected, trials))) as events:
+            request = BlockRequest(self._spec, self._inspected, trials, first_driver_choices(self._state.trials))
+            with closing(self._worker.run_block(request)) as events:
                 for event in events:
                     if ended := self._recorder.record(event):
                         self._take(ended)

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dialin.model.load_driver import FIRST_DRIVER, LATER_DRIVERS, describe_driver
 from dialin.model.record import StudyRecord
 from dialin.model.setting import Value, describe, same_value
 from dialin.model.study import StudySpec, Switch
-from dialin.model.trial import Purpose, Step, Trial, TrialState
+from dialin.model.trial import Purpose, Step, Trial, TrialState, first_driver_choices
 from dialin.report.load_units import units
 from dialin.report.trial_series import Series
 from dialin.report.verdict_sentences import goal, naming
@@ -196,6 +197,16 @@ def inventory(known: Mapping[str, Any]) -> Pairs:
     return pairs
 
 
+def machine(record: StudyRecord) -> Pairs:
+    """Return the inventory of the machine; `load_driver` says what applied the load."""
+    return inventory({key: value for key, value in record.host.items() if key not in (FIRST_DRIVER, LATER_DRIVERS)})
+
+
+def load_driver(record: StudyRecord) -> str:
+    """Return what applied the load of a study, and what it chose, in one line; empty where that is not known."""
+    return describe_driver(record.host, first_driver_choices(record.trials))
+
+
 def settings(record: StudyRecord) -> Pairs:
     """Return the question of the study: what it compares, how, and with which limits."""
     spec = record.spec
@@ -204,6 +215,7 @@ def settings(record: StudyRecord) -> Pairs:
         ("fixed for all", visible(describe(spec.fixed)) if spec.fixed else "nothing"),
         ("held still for all", visible(describe(spec.held)) if spec.held else "nothing"),
         ("load", visible(spec.workload.describe())),
+        *([("load driver", visible(driver))] if (driver := load_driver(record)) else []),
         ("budget", duration(60 * spec.minutes)),
         *_measured(spec),
         ("goal", goal(record).rstrip(".")),

@@ -9,7 +9,7 @@ from dialin.apply.option_file import changes
 from dialin.model.record import StudyRecord
 from dialin.model.verdict import CandidateVerdict, Verdict
 from dialin.model.why import Why
-from dialin.report import facts, markdown_why
+from dialin.report import facts, markdown_why, transactions_section
 from dialin.report.figure_columns import FigureColumn, columns
 from dialin.report.markdown_text import fenced, folded, prose, table
 from dialin.report.trade_off import trade_off
@@ -48,7 +48,8 @@ def render(record: StudyRecord, why: Why | None = None) -> str:
         ]
     parts.append(markdown_why.render(record, why))
     if verdict is not None:
-        parts += [folded("All figures", _table(record, verdict, columns(verdict))), _facts(record, verdict)]
+        parts += [folded("All figures", _table(record, verdict, columns(verdict))), _transactions(record, verdict)]
+        parts.append(_facts(record, verdict))
     parts.append(_failures(record))
     parts.append(folded("Repeat it", fenced(without_secrets(record.command))))
     parts.append(
@@ -92,6 +93,15 @@ def _cells(candidate: CandidateVerdict, verdict: Verdict, shown: Sequence[Figure
     ]
 
 
+def _transactions(record: StudyRecord, verdict: Verdict) -> str:
+    shown = transactions_section.table(verdict, naming(record.spec).labels)
+    if not shown:
+        return ""
+    cells = [[prose(cell) for cell in row] for row in zip(*(column.cells for column in shown), strict=True)]
+    listed = table([column.title for column in shown], cells, "llrrr")
+    return folded(transactions_section.TITLE, f"{prose(transactions_section.READING)}\n\n{listed}")
+
+
 def _remarks(verdict: Verdict) -> str:
     notes = [f"- Confound: {prose(note.text)}" for note in verdict.confounds]
     notes += [f"- Warning: {prose(note.text)}" for note in verdict.warnings]
@@ -104,7 +114,8 @@ def _facts(record: StudyRecord, verdict: Verdict) -> str:
         f"- Compared: {prose(compared(record))}",
         f"- How sure: {prose(sureness(verdict))}",
         f"- Took: {length(verdict)} {facts.time_sentence(record.trials)}",
-        *(f"- Machine: {prose(label)}: {prose(text)}" for label, text in facts.inventory(record.host)),
+        *([f"- Load driver: {prose(driver)}"] if (driver := facts.load_driver(record)) else []),
+        *(f"- Machine: {prose(label)}: {prose(text)}" for label, text in facts.machine(record)),
     ]
     return folded("How it was made", "\n".join(lines))
 

@@ -15,6 +15,7 @@ from dialin.report import (
     scaling_section,
     semaphores_section,
     statements_section,
+    transactions_section,
     verdict_sentences,
     wait_groups,
     why_sentences,
@@ -56,10 +57,11 @@ def print_why(record: StudyRecord, why: Why, console: Console) -> None:
     page.text(verdict_sentences.headline(record), headline_style(record.verdict))
     page.gap()
     page.labelled("Why:", why_sentences.summary(why))
+    labels = verdict_sentences.naming(record.spec).labels
+    _print_transactions(record, labels, page)
     if not why_sentences.is_known(why):
         return
     names = [candidate.name for candidate in record.spec.candidates]
-    labels = verdict_sentences.naming(record.spec).labels
     _print_reasons(record, why, names, page)
     _print_costs(record, why, names, labels, page)
     _print_scaling(record, why, labels, page)
@@ -70,6 +72,15 @@ def print_why(record: StudyRecord, why: Why, console: Console) -> None:
     page.text(why_sentences.watching(why), "dim")
     for note in why_sentences.unread(why):
         page.labelled("Not read:", note)
+
+
+def _print_transactions(record: StudyRecord, labels: Mapping[str, str], page: Page) -> None:
+    columns = transactions_section.table(record.verdict, labels) if record.verdict else []
+    if columns:
+        page.gap()
+        page.text(transactions_section.TITLE, "bold")
+        page.text(transactions_section.READING, "dim")
+        page.table(columns)
 
 
 def _sentence(reason: Reason) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Row
 
 from dialin.model.evidence import Gauge, RawWaits, WaitRow, Watched
+from dialin.model.load_driver import DriverChoice, TransactionTimes
 from dialin.model.progress import Progress, SessionState, Standing
 from dialin.model.trial import Block, Costs, Failure, Purpose, Sample, Step, Trial, TrialState, VariableChange, WarmUpEnd
 
@@ -32,6 +33,8 @@ def trial(row: Row[Any]) -> Trial:
         "failure": Failure(**{**row.failure, "step": Step(row.failure["step"])}) if row.failure else None,
         "purpose": Purpose(row.purpose),
         "changes": tuple(VariableChange(**{**change, "step": Step(change["step"])}) for change in row.changes),
+        "driver_choices": tuple(DriverChoice(**choice) for choice in row.driver_choices),
+        "transaction_times": tuple(TransactionTimes(**one) for one in row.transaction_times),
     }
     return Trial(**{**row._mapping, **typed})
 

@@ -71,6 +71,8 @@ trial = Table(
     Column("purpose", String(20), nullable=False),
     Column("changes", JSON, nullable=False),
     Column("host", String(255), nullable=False),
+    Column("driver_choices", JSON, nullable=False),
+    Column("transaction_times", JSON, nullable=False),
 )
 
 sample = Table(

@@ -60,9 +60,20 @@ class LoadSourceConformance:
                 self._read(load)
             assert _connections(self.make_target()) == 0
 
+    def test_it_applies_the_load_as_it_chose_in_an_earlier_trial(self) -> None:
+        """What the driver chose in the first trial of a study holds in all later ones, from their first second on."""
+        source = self.make_source().pinned(None, 0.0)
+        with self._running(source) as load:
+            second = self._read(load)[-1]
+        assert not second.is_choosing, "it did not choose by the end of its warm-up"
+        later = self.make_source().pinned(second.choice, 0.0)
+        assert second.choice is None or not later.is_choosing
+        with self._running(later) as load:
+            assert [one.choice for one in self._read(load)] == [second.choice] * self.seconds
+
     @contextmanager
-    def _running(self) -> Iterator[Load]:
-        load = self.make_source().start(self.make_target(), threads=2, seed=1, cpus=None)
+    def _running(self, source: LoadSource | None = None) -> Iterator[Load]:
+        load = (source or self.make_source()).start(self.make_target(), threads=2, seed=1, cpus=None)
         try:
             yield load
         finally:

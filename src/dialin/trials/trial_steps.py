@@ -13,6 +13,7 @@ from dialin.errors import ServerError, WorkloadError
 from dialin.model.course import Course
 from dialin.model.cpus import parse_cpus
 from dialin.model.evidence import Gauge, Watched
+from dialin.model.load_driver import DriverChoice, TransactionTimes
 from dialin.model.study import StudySpec
 from dialin.model.trial import Costs, Failure, Sample, Step, Trial, TrialState, VariableChange, WarmUpEnd
 from dialin.model.workload import Runs
@@ -30,8 +31,9 @@ from dialin.trials.events import Event, Evidence, Sampled, StepBegan, TrialBegan
 from dialin.trials.hang_detector import HangDetector
 from dialin.trials.probing import TrialWatcher, Watching, nothing
 from dialin.trials.site import Stage
+from dialin.trials.transaction_times import transaction_times
 from dialin.verdict.changed_during_trial import VariablesChangedError
-from dialin.workloads.base import Load, LoadSource
+from dialin.workloads.base import Load, LoadSource, Second
 
 _POOL_PATIENCE = 600.0
 """Seconds that the load of the buffer pool's pages may take; the warm-up begins when it is over."""
@@ -60,6 +62,7 @@ class TrialContext:
 
     Attributes:
         check: makes sure, before each trial, that the study is still the one that it began as.
+        driver_choices: what the load driver chose in the study's first completed trial; empty where this trial chooses.
         counted: per candidate, the real objects that can be counted only with instruments that no trial runs with.
         host: the name of the machine.
     """
@@ -71,6 +74,7 @@ class TrialContext:
     stage: Callable[[Trial], Stage]
     check: Callable[[], None] = _nothing
     counted: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    driver_choices: tuple[DriverChoice, ...] = ()
     hiccups: Callable[[Clock], HiccupProbe] = HiccupProbe
     watch: TrialWatcher = nothing
     host: str = ""
@@ -86,6 +90,8 @@ class _Progress:
     in_force: dict[str, str] = field(default_factory=dict)
     real: dict[str, str] = field(default_factory=dict)
     costs: Costs | None = None
+    driver_choices: tuple[DriverChoice, ...] = ()
+    transaction_times: tuple[TransactionTimes, ...] = ()
     conditions: dict[str, dict[str, float]] = field(default_factory=dict)
     spoiled: bool = False
     changes: tuple[VariableChange, ...] = ()
@@ -129,6 +135,8 @@ def run(context: TrialContext, planned: Trial) -> Iterator[Event]:
         costs=progress.costs,
         conditions=progress.conditions,
         changes=progress.changes,
+        driver_choices=progress.driver_choices,
+        transaction_times=progress.transaction_times,
     )
     yield TrialEnded(ended, progress.evidence)
 
@@ -150,6 +158,9 @@ class _RunningTrial:
         self._hiccups: Callable[[], Hiccups] = Hiccups
         self._hang = HangDetector()
         self._threads = 0
+        self._choice: DriverChoice | None = None
+        self._is_choosing = False
+        self._measured: list[Second] = []
         self._load_facts: list[Mapping[str, float]] = []
         self._seconds = 0
         self._well = False
@@ -191,6 +202,9 @@ class _RunningTrial:
                 load = yield from self._warm_up(threads)
                 yield from self._measure(instance, load, watching)
                 self._load_facts.append(load.facts())
+                if self._choice is not None:
+                    choices = (*self._progress.driver_choices, self._choice)
+                    self._progress.driver_choices = tuple(sorted(choices, key=lambda choice: choice.threads))
                 load.stop()
                 self._load = None
                 if self._progress.spoiled:
@@ -200,6 +214,7 @@ class _RunningTrial:
         if self._progress.is_evidence:  # else it is run again, and what was seen is nobody's
             with self._timed(Step.STOP):
                 evidence = watching.evidence(self._trial.id)
+                self._progress.transaction_times = transaction_times(self._measured)
                 self._progress.evidence = replace(evidence, watched=(*evidence.watched, *self._facts_of_the_load()))
 
     def _make_ready(self) -> Generator[Event, None, Instance]:
@@ -282,7 +297,10 @@ class _RunningTrial:
             limit = context.clock.monotonic() + context.plan.warmup
             seed = load_seed(context.spec.seed, self._trial.block)
             target, cpus = self._stage.target(), context.spec.load_cpus
-            self._load = load = context.workload.start(target, threads=threads, seed=seed, cpus=cpus)
+            choice = next((choice for choice in context.driver_choices if choice.threads == threads), None)
+            source = context.workload.pinned(choice, context.plan.warmup)
+            self._load = load = source.start(target, threads=threads, seed=seed, cpus=cpus)
+            self._is_choosing = source.is_choosing
             self._threads = threads
             self._hiccups()  # what came before the load is none of its seconds'
             if (runs := context.spec.workload.traits.runs) is not None:
@@ -292,10 +310,11 @@ class _RunningTrial:
             # A rate that is reached makes throughput flat at once, whatever the server still has to warm.
             whole = context.spec.whole_warmup or context.spec.workload.rate > 0
             series: list[float] = []
-            while context.clock.monotonic() < limit:
+            # What is measured must not change because the driver has yet to choose.
+            while context.clock.monotonic() < limit or self._is_choosing:
                 sample = yield from self._read(load, Step.WARM_UP)
                 series.append(sample.tps)
-                if not whole and is_steady(series):
+                if not whole and not self._is_choosing and is_steady(series):
                     # Of several numbers of threads one that did not settle is the one to tell of.
                     self._progress.warm_up_end = self._progress.warm_up_end or WarmUpEnd.STEADY
                     return load
@@ -401,6 +420,9 @@ class _RunningTrial:
             threads=self._threads,
             seconds=second.seconds,
         )
+        self._choice, self._is_choosing = second.choice, second.is_choosing
+        if step is Step.MEASURE and not sample.lost:
+            self._measured.append(second)
         yield Sampled(sample)
         self._hang.add_second(second, self._log_tail)
         return sample

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from dialin.evidence.client_limits import client_limits, other_load
 from dialin.model.evidence import load_gauge
+from dialin.model.load_driver import TransactionTimes, describe_driver
 from dialin.model.progress import Standing
 from dialin.model.record import StudyRecord
 from dialin.model.study import Goal, StudySpec
-from dialin.model.trial import Purpose, Step, Trial, TrialState
+from dialin.model.trial import Purpose, Step, Trial, TrialState, first_driver_choices
 from dialin.model.verdict import (
     CandidateState,
     CandidateVerdict,
@@ -20,6 +22,7 @@ from dialin.model.verdict import (
     Estimate,
     Note,
     Outcome,
+    TransactionFigures,
     Verdict,
 )
 from dialin.question.plan import plan
@@ -141,7 +144,12 @@ def reach_verdict(
         confounds=list(case.confounds),
         server={"builds": {server: dict(facts) for server, facts in record.servers.items()}},
         host=dict(record.host),
-        workload={**spec.workload.model_dump(mode="json"), "text": spec.workload.describe(), **_table_read(record)},
+        workload={
+            **spec.workload.model_dump(mode="json"),
+            "text": spec.workload.describe(),
+            **_driver(record),
+            **_table_read(record),
+        },
     )
     return Judgement(verdict, decision.outcome is not Outcome.UNRESOLVED)
 
@@ -210,6 +218,13 @@ def standings(
     return standing
 
 
+def _driver(record: StudyRecord) -> dict[str, Any]:
+    """Return what applied the load, where it is known, and what it chose."""
+    choices = first_driver_choices(record.trials)
+    text = describe_driver(record.host, choices)
+    return {"driver": text, "driver_choices": [asdict(choice) for choice in choices]} if text else {}
+
+
 def _table_read(record: StudyRecord) -> dict[str, float]:
     """Return how many bytes of the table one query reads, where the load reports it."""
     workload = record.spec.workload
@@ -249,6 +264,7 @@ def _candidate(case: _Case, name: str, state: CandidateState, *, pareto: bool) -
         stall_seconds_per_1000=_stalls(case, trials, alpha),
         latency_ms=typical(latencies, alpha) if latencies else None,
         errors_per_s=statistics.fmean(trial.errors for trial in trials) if trials else None,
+        transactions=_transactions([trial for trial in case.done if trial.candidate == name]),
         effective_seconds=sum(trial.effective for trial in trials) if trials else None,
         lost_seconds=sum(trial.lost for trial in trials),
         unsteady=sum(not trial.shape.steady for trial in trials),
@@ -257,6 +273,27 @@ def _candidate(case: _Case, name: str, state: CandidateState, *, pareto: bool) -
         state=state,
         weaker_durability=list(case.weaker.get(name, [])),
     )
+
+
+def _transactions(trials: Sequence[Trial]) -> list[TransactionFigures]:
+    by_kind: dict[str, list[TransactionTimes]] = {}
+    for trial in trials:
+        for one in trial.transaction_times:
+            by_kind.setdefault(one.name, []).append(one)
+    return [
+        TransactionFigures(
+            name=name,
+            per_second=statistics.median(one.per_second for one in times),
+            p95_ms=_median(one.p95_ms for one in times),
+            p99_ms=_median(one.p99_ms for one in times),
+        )
+        for name, times in by_kind.items()
+    ]
+
+
+def _median(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return statistics.median(known) if known else None
 
 
 def _stalls(case: _Case, trials: Sequence[Figures], alpha: float) -> Estimate | None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from dialin.errors import UserError
+from dialin.model.load_driver import DriverChoice
 from dialin.model.workload import LoadTraits
 from dialin.servers.account import Account
 
@@ -34,7 +35,13 @@ class Target:
 class Second:
     """What a driver reports of one second, or of one run of a timed query, which takes `seconds`.
 
-    Rates are per second, the percentile in milliseconds; `codes` are the errors by the server's number, where it is known.
+    Rates are per second, the percentile in milliseconds.
+
+    Attributes:
+        codes: the errors by the server's number, where it is known.
+        times: returns for each kind of transaction, where a workload has several, how many took how long (ms); to be
+            called after the measurement; raises WorkloadError where the figures cannot be read.
+        choice: what the driver has chosen so far; None of one that chooses nothing.
     """
 
     number: int
@@ -47,6 +54,13 @@ class Second:
     reconnects: float
     seconds: float = 1.0
     codes: Mapping[int, float] = field(default_factory=dict, kw_only=True)
+    times: Callable[[], Mapping[str, Mapping[float, int]]] = field(default=dict, kw_only=True, compare=False)
+    choice: DriverChoice | None = field(default=None, kw_only=True)
+
+    @property
+    def is_choosing(self) -> bool:
+        """Whether the driver has yet to choose how it applies the load."""
+        return self.choice is not None and self.choice.gather is None
 
 
 def digest_of(paths: Iterable[Path]) -> str:
@@ -149,6 +163,20 @@ class LoadSource(ABC):
     def patience(self) -> float:
         """Seconds without any report after which its driver is called hung."""
         return 30.0
+
+    def pinned(self, choice: DriverChoice | None, warmup: float) -> Self:  # noqa: ARG002 - most drivers choose nothing
+        """Return this source for one trial.
+
+        Args:
+            choice: what the driver chose in the study's first trial, to be used again; None where it has to choose now.
+            warmup: the seconds of warm-up by whose end it chooses.
+        """
+        return self
+
+    @property
+    def is_choosing(self) -> bool:
+        """Whether its driver is going to choose how it applies the load; its seconds say when it has."""
+        return False
 
     @abstractmethod
     def start(self, target: Target, *, threads: int, seed: int, cpus: str | None) -> Load:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import copy
+import re
 import subprocess
 from collections import deque
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from dialin.errors import UserError, WorkloadError
+from dialin.model.load_driver import DriverChoice
 from dialin.model.workload import LoadTraits, WorkloadSpec
 from dialin.servers.account import Account
 from dialin.workloads import dialin_load_account, driver_process, load_binary, private
@@ -30,6 +33,9 @@ from dialin.workloads.sysbench_workloads import (
 
 _MADE = 2
 """Counts the ways in which the driver made the tables of sysbench's workloads: 2 since it reports as many as it makes."""
+
+_BUILD = re.compile(r"\(build ([^\s,]+)")
+"""What `--version` says of the build."""
 
 _RECONNECT_FOR = 1
 """Seconds without any connection after which the driver ends: a trial whose server died has failed."""
@@ -60,6 +66,8 @@ class DialinLoad(Workload):
     def __init__(self, spec: WorkloadSpec, binary: Path | None = None) -> None:
         self._spec = spec
         self._asked_binary = binary
+        self._choice: DriverChoice | None = None
+        self._warmup = 0
 
     @cached_property
     def _binary(self) -> Path:
@@ -118,8 +126,9 @@ class DialinLoad(Workload):
             raise UserError(f"dialin-load cannot be run: {error}", f"See that `{self._binary} --version` works") from error
 
     def version(self) -> str:
-        """Return the driver's name and version."""
-        return " ".join(self._call("--version").stdout.split()[:2]) or load_binary.NAME
+        """Return the driver's name and build, such as `dialin-load 0.1.0+5f1c`: the version with a digest of its sources."""
+        build = _BUILD.search(self._call("--version").stdout)
+        return f"{load_binary.NAME} {build[1]}" if build else load_binary.NAME
 
     def describe_data(self) -> str:
         """Return what is prepared, in a few words."""
@@ -135,7 +144,7 @@ class DialinLoad(Workload):
         if self._is_sysbenchs:
             facts["made"] = _MADE
         else:
-            facts["version"] = self.version()
+            facts["version"] = self.version().partition("+")[0]
         if digest := self.digest():
             facts["digest"] = digest
         return facts
@@ -200,11 +209,28 @@ class DialinLoad(Workload):
                 f"dialin-load could not prepare its data: {fault.what}", fault.remedy, _without_stream(output) or fault.what
             )
 
+    def pinned(self, choice: DriverChoice | None, warmup: float) -> Self:
+        """Return this load with the choice of the first trial; without one the driver chooses by the end of its warm-up."""
+        pinned = copy.copy(self)
+        # One second before: a second that begins after the decision is the first to say what it is.
+        pinned._choice, pinned._warmup = choice, max(0, round(warmup) - 1)
+        return pinned
+
+    @property
+    def is_choosing(self) -> bool:
+        """Whether the driver decides by the end of its warm-up if it gathers answers; at a rate it never does."""
+        return self._choice is None and not self._spec.rate
+
+    def _choice_options(self) -> list[str]:
+        if self._choice is not None:
+            return [f"--load-threads={self._choice.load_threads}", f"--gather={'on' if self._choice.gather else 'off'}"]
+        return [f"--warmup={self._warmup}"] if self.is_choosing else []
+
     def start(self, target: Target, *, threads: int, seed: int, cpus: str | None) -> DialinLoadRun:
         """Start the load; it runs until it is stopped."""
         account = dialin_load_account.options(target.account, target.directory, target.database)
         words = [str(self._binary), "run", self._spec.name, *account, "--json", f"--connections={threads}", "--time=0"]
-        words.append(f"--reconnect-for={_RECONNECT_FOR}")
+        words += [f"--reconnect-for={_RECONNECT_FOR}", *self._choice_options()]
         words += [f"--seed={seed}", *([f"--rate={self._spec.rate}"] if self._spec.rate else []), *self._options(threads)]
         driver = DriverProcess.start(words, target.directory, cpus=cpus, environment=private.environment())
         return DialinLoadRun(driver, self._spec.percentile)

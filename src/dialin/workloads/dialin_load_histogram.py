@@ -1,4 +1,4 @@
-"""Percentiles of the histograms that dialin-load writes: HdrHistogram's V2 encoding, deflated, as base64."""
+"""The histograms that dialin-load writes: HdrHistogram's V2 encoding, deflated, as base64."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import math
 import struct
 import zlib
 from collections.abc import Iterator
+
+from dialin.stats.counted_times import percentile
 
 _PACKED = struct.Struct(">ii")
 """Cookie and length of the deflated rest."""
@@ -29,6 +31,15 @@ def quantile(text: str, share: float) -> float | None:
     Raises:
         ValueError: the text is something else.
     """
+    return percentile(counts_by_value(text), share)
+
+
+def counts_by_value(text: str) -> dict[float, int]:
+    """Return how many values were counted as each, in the histogram's unit.
+
+    Raises:
+        ValueError: the text is something else.
+    """
     try:
         head, counts = _unpacked(base64.b64decode(text, validate=True))
     except (binascii.Error, zlib.error, struct.error) as error:
@@ -36,13 +47,7 @@ def quantile(text: str, share: float) -> float | None:
     digits, least = head[3], head[4]
     if head[0] & ~_WORD != _COOKIE or not 1 <= digits <= 5 or least < 1:
         raise ValueError("is a histogram of another kind")
-    by_index = list(_counted(counts))
-    wanted = max(1, math.ceil(share * sum(count for _, count in by_index) - 1e-9))
-    for index, count in by_index:
-        wanted -= count
-        if wanted <= 0:
-            return _value(index, digits, least)
-    return None
+    return {_value(index, digits, least): count for index, count in _counted(counts)}
 
 
 def _unpacked(data: bytes) -> tuple[tuple[int, ...], bytes]:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dialin.errors import WorkloadError
+from dialin.model.load_driver import DriverChoice
 from dialin.workloads.base import Second
-from dialin.workloads.dialin_load_histogram import quantile
+from dialin.workloads.dialin_load_histogram import counts_by_value, quantile
 
 STREAM = "dialin/load/1"
 """The format of the lines, as `dialin-load --version` names it."""
 
 _NS_A_MS = 1e6
+_GATHER = {"on": True, "off": False, None: None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +98,12 @@ def _report(fields: Mapping[str, Any], percentile: int) -> Report:
         errors=sum(fields["errors"].values()) / seconds,
         reconnects=fields["reconnects"] / seconds,
         codes={int(code): count / seconds for code, count in fields["errors"].items()},
+        times=functools.partial(
+            _times,
+            {name: str(one["latency_histogram"]) for name, one in fields["latency_by_transaction"].items()},
+            _unit_ms(fields),
+        ),
+        choice=DriverChoice(int(fields["connections"]), int(fields["load_threads"]), _GATHER[fields["gather"]]),
     )
     count = int(timers["count"])
     return Report(
@@ -113,5 +123,22 @@ def _latency(fields: Mapping[str, Any], percentile: int) -> float:
     ready = fields["latency"].get(f"p{percentile}")
     if ready is not None:
         return float(ready)
-    units = quantile(fields["latency_histogram"], percentile / 100)
-    return (units or 0.0) * float(fields["histogram_unit_ns"]) / _NS_A_MS
+    return (quantile(fields["latency_histogram"], percentile / 100) or 0.0) * _unit_ms(fields)
+
+
+def _times(histograms: Mapping[str, str], unit: float) -> dict[str, dict[float, int]]:
+    """Return how many transactions of each kind took how many milliseconds.
+
+    Raises:
+        WorkloadError: a histogram cannot be read.
+    """
+    try:
+        counts = {name: counts_by_value(text) for name, text in histograms.items()}
+    except ValueError:
+        raise WorkloadError(OTHER_STREAM.what, OTHER_STREAM.remedy) from None
+    return {name: {value * unit: count for value, count in by_value.items()} for name, by_value in counts.items()}
+
+
+def _unit_ms(fields: Mapping[str, Any]) -> float:
+    """Return the milliseconds of a histogram's unit."""
+    return float(fields["histogram_unit_ns"]) / _NS_A_MS

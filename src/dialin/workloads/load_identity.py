@@ -6,20 +6,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dialin.errors import UserError
+from dialin.model.load_driver import FIRST_DRIVER, LATER_DRIVERS
 from dialin.model.study import StudySpec
 from dialin.model.verdict import Note
 from dialin.text import listed
 from dialin.workloads.base import Workload
 
 _DIGEST = "load_file_digest"
-_FIRST = "load_driver"
-_LATER = "load_driver_later"
 
 
 def facts(workload: Workload) -> dict[str, Any]:
     """Return what is written down of a load with the machine that it began on."""
     digest = workload.digest()
-    return {_FIRST: workload.version(), **({_DIGEST: digest} if digest else {})}
+    return {FIRST_DRIVER: workload.version(), **({_DIGEST: digest} if digest else {})}
 
 
 def check(spec: StudySpec, begun: Mapping[str, Any], workload: Workload) -> None:
@@ -37,23 +36,25 @@ def check(spec: StudySpec, begun: Mapping[str, Any], workload: Workload) -> None
 
 def later(begun: Mapping[str, Any], version: str) -> dict[str, Any]:
     """Return what is to be written down where another driver resumes the study; nothing where it is the same."""
-    since = [*begun.get(_LATER, ())]
-    before = [begun[_FIRST], *since][-1] if _FIRST in begun else version
-    return {} if version == before else {_LATER: [*since, version]}
+    since = [*begun.get(LATER_DRIVERS, ())]
+    before = [begun[FIRST_DRIVER], *since][-1] if FIRST_DRIVER in begun else version
+    return {} if version == before else {LATER_DRIVERS: [*since, version]}
 
 
 def describe_drivers(begun: Mapping[str, Any]) -> str:
     """Return the sentence that several drivers applied a study's load; empty where one did."""
-    since: Sequence[str] = begun.get(_LATER, ())
+    since: Sequence[str] = begun.get(LATER_DRIVERS, ())
     if not since:
         return ""
     return (
-        f"The load was applied by {begun[_FIRST]} at first, and after the study was resumed by {listed(since)}: candidates are "
-        "compared within what one of them applied, and their own figures mix both"
+        f"The load was applied by {begun[FIRST_DRIVER]} at first, and after the study was resumed by {listed(since)}: "
+        "candidates are compared within what one of them applied, and their own figures mix both"
     )
 
 
 def notes(begun: Mapping[str, Any]) -> list[Note]:
     """Return a warning where several drivers applied a study's load."""
     text = describe_drivers(begun)
-    return [Note(code="driver_changed", text=text, data={"drivers": [begun[_FIRST], *begun[_LATER]]})] if text else []
+    return (
+        [Note(code="driver_changed", text=text, data={"drivers": [begun[FIRST_DRIVER], *begun[LATER_DRIVERS]]})] if text else []
+    )

@@ -63,6 +63,7 @@ impl Merger {
             Some(second) => {
                 second.connections += told.connections;
                 second.load_threads += told.load_threads;
+                second.gather = second.gather.filter(|gather| told.gather == Some(*gather));
                 second.at = second.at.max(told.at - ahead);
                 second.seconds = second.seconds.max(told.seconds);
                 second.merged.merge(&told.merged);
@@ -138,6 +139,18 @@ mod tests {
         let second = merger.complete().unwrap();
         assert_eq!(second.merged.tally.latency.count(), 300);
         assert_eq!(second.rate.map(|rate| rate.per_second), Some(90.0));
+    }
+
+    #[test]
+    fn whether_answers_were_gathered_is_known_where_all_agents_did_the_same() {
+        let merged = |others: Option<bool>| {
+            let mut merger = merger(3);
+            for (agent, gather) in [Some(true), others, Some(true)].into_iter().enumerate() {
+                merger.take(agent, Second { gather, ..told(1, 1) }, 0.0).unwrap();
+            }
+            merger.complete().unwrap().gather
+        };
+        assert_eq!([Some(true), Some(false), None].map(merged), [Some(true), None, None]);
     }
 
     #[test]

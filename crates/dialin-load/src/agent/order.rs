@@ -2,7 +2,7 @@
 
 use crate::account::Account;
 use crate::errors::{Error, Result};
-use crate::run::{Gather, HIGHEST_RATE, Phase, Rate, Run};
+use crate::run::{HIGHEST_RATE, Phase, Rate, Run};
 use crate::workloads::{Workload, file, find_for};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -74,10 +74,6 @@ pub struct Order {
     pub stride: u64,
     /// How many transactions it plays; None for no end.
     pub transactions: Option<u64>,
-    /// Event loops; None for as many as suit the agent's machine.
-    pub load_threads: Option<usize>,
-    /// See [`Run::gather`].
-    pub gather: Gather,
     /// Whether statements are sent as text.
     pub text: bool,
     /// Due transactions that may wait for a connection of this agent.
@@ -111,8 +107,6 @@ pub fn divide(run: &Run, source: &Source, options: &[(String, String)], agents: 
         first: agent as u64,
         stride: agents as u64,
         transactions: run.transactions.map(|whole| share(whole, agent as u64, agents as u64)),
-        load_threads: run.load_threads,
-        gather: run.gather,
         text: run.text,
         backlog: part(run.backlog, share(most as u64, agent as u64, agents as u64), most as u64),
         timeout: run.timeout,
@@ -158,8 +152,6 @@ impl Order {
             first: self.first,
             stride: self.stride,
             transactions: self.transactions,
-            load_threads: self.load_threads,
-            gather: self.gather,
             text: self.text,
             backlog: self.backlog,
             timeout: self.timeout,
@@ -179,7 +171,7 @@ pub(super) mod tests {
     use super::*;
     use crate::account::{Address, Tls};
     use crate::errors::Fault;
-    use crate::run::{Arrivals, Purpose};
+    use crate::run::{Arrivals, Gather, Purpose};
 
     /// An account that nothing in these tests connects to.
     pub fn account() -> Account {
@@ -200,6 +192,8 @@ pub(super) mod tests {
             seconds: Some(seconds),
             connections,
             rate: rate.map(|per_second| Rate { per_second, arrivals: Arrivals::Poisson }),
+            load_threads: Some(2),
+            gather: Gather::Off,
         };
         Run {
             account: account(),
@@ -208,8 +202,6 @@ pub(super) mod tests {
             first: 0,
             stride: 1,
             transactions: None,
-            load_threads: Some(2),
-            gather: Gather::Off,
             text: true,
             backlog: 1000,
             timeout: Duration::from_millis(1500),

@@ -87,7 +87,7 @@ fn second(order: &Order, number: u64) -> Second {
     let mut merged = Merged::new(1);
     (0..10 * connections).for_each(|_| merged.tally.transaction(0, 1_000_000, 500_000));
     let purpose = if number <= 2 { Purpose::WarmUp } else { Purpose::Measure };
-    Second { number, purpose, step: 1, connections, load_threads: 1, rate: None, at: 1e9, seconds: 1.0, merged }
+    Second { number, purpose, step: 1, connections, load_threads: 1, gather: None, rate: None, at: 1e9, seconds: 1.0, merged }
 }
 
 /// Seconds of ten milliseconds, until there are so many or it is stopped; `starts` is told when the load began, `ends` that it ended.

@@ -83,7 +83,8 @@ pub(super) mod tests {
             merged.tally.transaction(0, 1_000_000 * (each + 1), 500_000);
         }
         let (purpose, step, connections, load_threads) = (Purpose::WarmUp, 1, 3, 2);
-        Second { number, purpose, step, connections, load_threads, rate: None, at: 1e9, seconds: 1.0, merged }
+        let gather = Some(number > 1);
+        Second { number, purpose, step, connections, load_threads, gather, rate: None, at: 1e9, seconds: 1.0, merged }
     }
 
     #[test]

@@ -2,15 +2,12 @@
 //!
 //! Each wake-up costs a context switch, and where client and server share a busy machine it takes a CPU from a server thread.
 //! While other connections are still being served, the loop therefore gives them a little time, so that it finds several answers
-//! at once: about as long as it takes until most of them are there, for the server goes on with the others meanwhile. It does so
-//! only while the CPUs that it may use are mostly at work: where they idle, a wake-up takes nothing from anybody, and waiting would
-//! merely make answers late. It begins and ends at different shares, so that a machine in between does not have it on in one second
-//! and off in the next. The time is bounded, and never reaches past the moment at which something is due. In an open loop nothing is
-//! gathered: an answer there is a latency that users feel, and a transaction may become due at any moment.
+//! at once: about as long as it takes until most of them are there, for the server goes on with the others meanwhile. Whether it does
+//! so is decided for each step ([`super::gathering`]). The time is bounded, and never reaches past the moment at which something is due.
+//! In an open loop nothing is gathered: an answer there is a latency that users feel, and a transaction may become due at any moment.
 
 use super::poller::Poller;
 use crate::errors::Result;
-use crate::run::Gather;
 use std::num::NonZeroU64;
 use std::time::Duration;
 
@@ -24,15 +21,10 @@ const SHORTER: f64 = 0.9;
 const LONGER: f64 = 1.05;
 /// Fewer connections that wait are not gathered.
 const LEAST: usize = 8;
-/// CPUs of which less than this is idle count as busy, until more than the other is idle.
-const BUSY_BELOW: f64 = 0.3;
-const IDLE_ABOVE: f64 = 0.5;
 
 /// Gathers answers in pauses that grow and shrink, until most of them are there.
 #[derive(Clone, Copy, Debug)]
 pub struct Batching {
-    gather: Gather,
-    is_busy: bool,
     pause: Duration,
     /// Pauses since they were last told, and how long they were.
     pauses: u64,
@@ -41,22 +33,15 @@ pub struct Batching {
 
 impl Batching {
     /// For the thread that makes it, whose pauses are made exact.
-    pub fn new(gather: Gather) -> Self {
+    pub fn new() -> Self {
         // Where the kernel refuses, pauses are 50 microseconds longer, and shrink by as much.
         let _ = rustix::thread::set_current_timer_slack(Some(NonZeroU64::MIN));
-        Self { gather, is_busy: gather == Gather::On, pause: SHORTEST, pauses: 0, paused: Duration::ZERO }
+        Self { pause: SHORTEST, pauses: 0, paused: Duration::ZERO }
     }
 
     /// Begin as a run does that has only just started.
     pub fn restart(&mut self) {
-        (self.is_busy, self.pause) = (self.gather == Gather::On, SHORTEST);
-    }
-
-    /// Take in which share of the CPU time was idle in the last second.
-    pub fn learn(&mut self, idle: f64) {
-        if self.gather == Gather::Auto {
-            self.is_busy = if self.is_busy { idle <= IDLE_ABOVE } else { idle < BUSY_BELOW };
-        }
+        self.pause = SHORTEST;
     }
 
     /// How many pauses there were since this was last asked, and how long they were, in nanoseconds.
@@ -74,7 +59,7 @@ impl Batching {
     ///
     /// The kernel refuses to wait.
     pub fn wait(&mut self, waiter: &mut Poller, waits: usize, longest: Option<Duration>, ready: &mut Vec<usize>) -> Result<()> {
-        if !self.is_busy || waits < LEAST || longest.is_some_and(|longest| longest < self.pause) {
+        if waits < LEAST || longest.is_some_and(|longest| longest < self.pause) {
             return waiter.wait(longest, ready);
         }
         let pause = self.pause;
@@ -114,19 +99,6 @@ mod tests {
     fn a_pause_becomes_as_long_as_it_takes_until_most_answers_are_there() {
         let found = settled(12.0);
         assert!((80.0..110.0).contains(&found), "{found}");
-    }
-
-    #[test]
-    fn it_begins_and_ends_at_different_shares_and_not_at_all_where_it_is_pinned() {
-        let learnt = |gather| {
-            let mut batching = Batching::new(gather);
-            [0.41, 0.39, 0.29, 0.39, 0.41, 0.51, 0.41].map(|idle| {
-                batching.learn(idle);
-                batching.is_busy
-            })
-        };
-        assert_eq!(learnt(Gather::Auto), [false, false, true, true, true, false, false]);
-        assert_eq!((learnt(Gather::On), learnt(Gather::Off)), ([true; 7], [false; 7]));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Puts the seconds of all load threads together.
 
 use super::dealing::Dealing;
+use super::gathering::Gathering;
 use super::schedule::Timetable;
 use super::{Second, clock::Clock, clock::SECOND};
 use crate::record::{Merged, Meter, Tally, process_cpu};
@@ -28,6 +29,7 @@ pub enum Told {
 pub struct Collector<'a> {
     timetable: &'a Timetable,
     dealing: &'a Dealing,
+    gathering: &'a Gathering,
     clock: Clock,
     transactions: usize,
     waiting: BTreeMap<u64, (Merged, f64)>,
@@ -44,13 +46,14 @@ impl<'a> Collector<'a> {
     pub fn new(
         timetable: &'a Timetable,
         dealing: &'a Dealing,
+        gathering: &'a Gathering,
         clock: Clock,
         transactions: usize,
         empties: Vec<Sender<Box<Tally>>>,
     ) -> Self {
         let last = vec![0; empties.len()];
         let meter = Meter::from(process_cpu());
-        Self { timetable, dealing, clock, transactions, waiting: BTreeMap::new(), last, empties, meter, told: 0 }
+        Self { timetable, dealing, gathering, clock, transactions, waiting: BTreeMap::new(), last, empties, meter, told: 0 }
     }
 
     /// Take what a load thread tells; return the seconds that are complete by it, in order.
@@ -89,6 +92,7 @@ impl<'a> Collector<'a> {
             step: phase.step,
             connections: phase.connections,
             load_threads: self.dealing.load_threads(place),
+            gather: self.gathering.in_force(place, begin),
             rate: phase.rate,
             at: self.clock.unix(begin) + length,
             seconds: length,
@@ -100,7 +104,7 @@ impl<'a> Collector<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::{Phase, Purpose};
+    use crate::run::{Gather, Phase, Purpose};
     use std::sync::mpsc::channel;
     use std::time::Instant;
 
@@ -110,23 +114,28 @@ mod tests {
         Told::Second { thread, second, seconds: 1.0, tally }
     }
 
+    fn phase(purpose: Purpose, seconds: Option<u64>) -> Phase {
+        Phase { purpose, step: 1, seconds, connections: 2, rate: None, load_threads: None, gather: Gather::On }
+    }
+
     fn numbers(seconds: &[Second]) -> Vec<(u64, u64)> {
         seconds.iter().map(|second| (second.number, second.merged.tally.all_transactions())).collect()
     }
 
     #[test]
     fn a_second_is_told_once_every_thread_has_told_it() {
-        let phase = |purpose, seconds| Phase { purpose, step: 1, seconds, connections: 2, rate: None };
-        let timetable = Timetable::of(&[phase(Purpose::WarmUp, Some(1)), phase(Purpose::Measure, None)]);
+        let phases = [phase(Purpose::WarmUp, Some(1)), phase(Purpose::Measure, None)];
+        let timetable = Timetable::of(&phases);
+        let gathering = Gathering::of(&phases, &timetable);
         let (empties, backs): (Vec<_>, Vec<_>) = (0..2).map(|_| channel()).unzip();
         let (dealing, _ends) = Dealing::of(vec![2, 2]);
-        let mut collector = Collector::new(&timetable, &dealing, Clock::from(Instant::now()), 1, empties);
+        let mut collector = Collector::new(&timetable, &dealing, &gathering, Clock::from(Instant::now()), 1, empties);
         assert!(collector.take(told(0, 1, 3)).is_empty());
         assert!(collector.take(told(0, 2, 4)).is_empty());
         let first = collector.take(told(1, 1, 5));
         assert_eq!((numbers(&first), first[0].purpose), (vec![(1, 8)], Purpose::WarmUp));
         let second = collector.take(Told::Ended(1));
-        assert_eq!((numbers(&second), second[0].purpose), (vec![(2, 4)], Purpose::Measure));
+        assert_eq!((numbers(&second), second[0].purpose, second[0].gather), (vec![(2, 4)], Purpose::Measure, Some(true)));
         assert_eq!(numbers(&collector.take(told(0, 3, 1))), [(3, 1)]);
         let given_back: Vec<Box<Tally>> = backs.iter().flat_map(|back| back.try_iter()).collect();
         assert_eq!((collector.told, given_back.len()), (3, 4));
@@ -135,10 +144,11 @@ mod tests {
 
     #[test]
     fn what_comes_after_the_last_phase_is_not_told() {
-        let phase = Phase { purpose: Purpose::Measure, step: 1, seconds: Some(1), connections: 1, rate: None };
-        let timetable = Timetable::of(&[phase]);
+        let phases = [phase(Purpose::Measure, Some(1))];
+        let timetable = Timetable::of(&phases);
+        let gathering = Gathering::of(&phases, &timetable);
         let (dealing, _ends) = Dealing::of(vec![1]);
-        let mut collector = Collector::new(&timetable, &dealing, Clock::from(Instant::now()), 1, vec![channel().0]);
+        let mut collector = Collector::new(&timetable, &dealing, &gathering, Clock::from(Instant::now()), 1, vec![channel().0]);
         assert_eq!(numbers(&collector.take(told(0, 1, 2))), [(1, 2)]);
         assert!(collector.take(told(0, 2, 2)).is_empty());
     }

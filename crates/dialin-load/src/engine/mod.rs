@@ -8,6 +8,7 @@ mod connection;
 mod cpus;
 mod dealing;
 mod error_policy;
+mod gathering;
 mod player;
 mod poller;
 mod reconnect;
@@ -27,8 +28,8 @@ use channels::Channels;
 use clock::Clock;
 use collect::{Collector, Told};
 use connection::Connection;
-use cpus::Idle;
 use dealing::Dealing;
+use gathering::Decider;
 use serde::{Deserialize, Serialize};
 use shared::Shared;
 use std::sync::Mutex;
@@ -42,6 +43,9 @@ use worker::Worker;
 const HOPELESS: u64 = 10;
 /// So many seconds may wait to be told, because nobody reads them; a second takes half a megabyte for each load thread.
 const UNTOLD: usize = 100;
+/// How long the thread that tells seconds waits for one, at the most and at the least, before it looks what else is to be done.
+const GLANCE: Duration = Duration::from_secs(1);
+const SHORTEST_GLANCE: Duration = Duration::from_millis(1);
 
 /// What one second of a run came to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -56,6 +60,8 @@ pub struct Second {
     pub connections: usize,
     /// Load threads that they are dealt over.
     pub load_threads: usize,
+    /// Whether these gathered answers; None if that was not decided yet, and where several hosts differ.
+    pub gather: Option<bool>,
     /// The rate asked for in that step.
     pub rate: Option<Rate>,
     /// Unix time of its end, in seconds.
@@ -73,6 +79,12 @@ pub struct Played {
     pub seconds: u64,
     /// Whether due transactions had to be dropped.
     pub reached_backlog_cap: bool,
+}
+
+/// How many load threads each phase of a run has on this machine.
+#[must_use]
+pub fn load_threads(plan: &Plan, run: &Run) -> Vec<usize> {
+    threads::of_phases(plan, run)
 }
 
 /// Apply a plan until its phases are over, its transactions are done, or `stop` is set; tell each second as it ends.
@@ -100,16 +112,16 @@ pub fn play_when(
     if most == 0 || plan.transactions.is_empty() {
         return Err(Error::user("There is nothing to run", "Give a workload with a transaction, and a connection"));
     }
-    let (dealing, passed) = Dealing::of(threads::of_phases(plan, run));
+    let (dealing, passed) = Dealing::of(load_threads(plan, run));
     let connector = Connector::new(&run.account);
-    let load_threads = dealing.most();
-    let connections = deal(open_all(plan, run, &connector, most, load_threads)?, &dealing);
+    let thread_count = dealing.most();
+    let connections = deal(open_all(plan, run, &connector, most, thread_count)?, &dealing);
     let clock = Clock::from(ready()?);
     let (job_sender, jobs) = channel();
     let jobs = Mutex::new(jobs);
     let shared = Shared::new(plan, run, &connector, clock, dealing, stop, job_sender);
     thread::scope(|scope| {
-        let (filled, told) = sync_channel(UNTOLD * load_threads);
+        let (filled, told) = sync_channel(UNTOLD * thread_count);
         let mut empties = Vec::new();
         let mut backs = Vec::new();
         for (place, (own, passed)) in connections.into_iter().zip(passed).enumerate() {
@@ -121,7 +133,7 @@ pub fn play_when(
             let thread = thread::Builder::new().name(format!("load-{place}"));
             let spawned = thread.spawn_scoped(scope, move || drive(shared, place, own, lines));
             if let Err(error) = spawned {
-                let what = format!("Load thread {} of {load_threads} cannot be started: {error}", place + 1);
+                let what = format!("Load thread {} of {thread_count} cannot be started: {error}", place + 1);
                 shared.fail(Error::driver(what, "See the limit of processes (ulimit -u), or give a smaller --load-threads"));
             }
         }
@@ -194,20 +206,17 @@ fn tell(
     told: &Receiver<Told>,
     seconds: &mut dyn FnMut(Second),
 ) -> Played {
-    let mut collector =
-        Collector::new(&shared.timetable, &shared.dealing, shared.clock, shared.plan.transactions.len(), empties);
+    let Shared { timetable, dealing, gathering, clock, plan, .. } = shared;
+    let mut collector = Collector::new(timetable, dealing, gathering, *clock, plan.transactions.len(), empties);
+    let mut decider = Decider::of(&shared.run.phases, timetable, gathering);
     let mut played = Played { seconds: 0, reached_backlog_cap: false };
     let mut in_vain = 0;
-    let mut idle = Idle::default();
-    // What follows is measured from here on.
-    idle.share();
     loop {
-        match told.recv_timeout(Duration::from_secs(1)) {
+        let next = decider.advance(clock.now(), gathering);
+        let patience = next.unwrap_or(GLANCE).clamp(SHORTEST_GLANCE, GLANCE);
+        match told.recv_timeout(patience) {
             Ok(one) => {
                 for second in collector.take(one) {
-                    if let Some(share) = idle.share() {
-                        shared.publish_idle(share);
-                    }
                     let tally = &second.merged.tally;
                     played.reached_backlog_cap |= tally.dropped > 0;
                     in_vain = if tally.all_transactions() == 0 && tally.all_errors() > 0 { in_vain + 1 } else { 0 };

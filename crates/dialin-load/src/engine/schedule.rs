@@ -189,10 +189,18 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::Purpose;
+    use crate::run::{Gather, Purpose};
 
     fn phase(seconds: Option<u64>) -> Phase {
-        Phase { purpose: Purpose::Measure, step: 1, seconds, connections: 4, rate: None }
+        Phase {
+            purpose: Purpose::Measure,
+            step: 1,
+            seconds,
+            connections: 4,
+            rate: None,
+            load_threads: None,
+            gather: Gather::Auto,
+        }
     }
 
     fn at(per_second: f64, arrivals: Arrivals, most: usize) -> Arriving {

@@ -4,6 +4,7 @@ use super::channels::LostConnection;
 use super::clock::Clock;
 use super::dealing::Dealing;
 use super::error_policy::one_line;
+use super::gathering::Gathering;
 use super::player::Weights;
 use super::schedule::{Arriving, Queue, Timetable};
 use crate::errors::Error;
@@ -29,6 +30,8 @@ pub struct Shared<'a> {
     pub connector: &'a Connector<'a>,
     /// When.
     pub timetable: Timetable,
+    /// Whether answers are gathered.
+    pub gathering: Gathering,
     /// How often each transaction comes.
     pub weights: Weights,
     /// The run's time.
@@ -41,8 +44,6 @@ pub struct Shared<'a> {
     pub jobs: Sender<LostConnection>,
     taken: CacheAligned<AtomicU64>,
     queue: Mutex<Queue>,
-    /// The bits of the share of CPU time that was idle lately; not a number before it is known.
-    idle: AtomicU64,
     failed: AtomicBool,
     over: AtomicBool,
     error: Mutex<Option<Error>>,
@@ -61,11 +62,13 @@ impl<'a> Shared<'a> {
         stop: &'a AtomicBool,
         jobs: Sender<LostConnection>,
     ) -> Self {
+        let timetable = Timetable::of(&run.phases);
         Self {
             plan,
             run,
             connector,
-            timetable: Timetable::of(&run.phases),
+            gathering: Gathering::of(&run.phases, &timetable),
+            timetable,
             weights: Weights::of(plan),
             clock,
             dealing,
@@ -73,7 +76,6 @@ impl<'a> Shared<'a> {
             jobs,
             taken: CacheAligned(AtomicU64::new(0)),
             queue: Mutex::default(),
-            idle: AtomicU64::new(f64::NAN.to_bits()),
             failed: AtomicBool::new(false),
             over: AtomicBool::new(false),
             error: Mutex::new(None),
@@ -94,17 +96,6 @@ impl<'a> Shared<'a> {
     #[must_use]
     pub fn is_exhausted(&self) -> bool {
         self.run.transactions.is_some_and(|most| self.taken.0.load(Ordering::Relaxed) >= most)
-    }
-
-    /// Publish which share of the CPU time was idle lately; all load threads go by the same one.
-    pub fn publish_idle(&self, share: f64) {
-        self.idle.store(share.to_bits(), Ordering::Relaxed);
-    }
-
-    /// Which share of the CPU time was idle lately; None where that is not known.
-    #[must_use]
-    pub fn idle(&self) -> Option<f64> {
-        Some(f64::from_bits(self.idle.load(Ordering::Relaxed))).filter(|share| !share.is_nan())
     }
 
     /// The number of a connection among those of all hosts that drive together.

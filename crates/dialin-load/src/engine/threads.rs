@@ -26,7 +26,7 @@ const THREADS: usize = 3;
 const GATHERED: usize = 8;
 
 /// How many load threads each phase of a run has on this machine: as many as a run of this phase alone, so that the steps of a
-/// scaling curve are what single runs would have measured. A number that the run asks for applies to all of them.
+/// scaling curve are what single runs would have measured; where a phase asks for a number, that many.
 pub fn of_phases(plan: &Plan, run: &Run) -> Vec<usize> {
     let cpus = thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let shares_cpus = is_here(&run.account.address) && online().is_none_or(|all| all == cpus);
@@ -38,7 +38,7 @@ pub fn of_phases(plan: &Plan, run: &Run) -> Vec<usize> {
         } else {
             gathering(connections, cpus)
         };
-        run.load_threads.unwrap_or(suitable).clamp(1, connections)
+        phase.load_threads.unwrap_or(suitable).clamp(1, connections)
     };
     run.phases.iter().map(of_phase).collect()
 }

@@ -95,7 +95,7 @@ impl<'a> Worker<'a> {
             benched,
             vacant: Vec::new(),
             waiter,
-            batching: Batching::new(shared.run.gather),
+            batching: Batching::new(),
             ready: Vec::with_capacity(slots.len()),
             unread: Vec::new(),
             slots,
@@ -169,10 +169,6 @@ impl<'a> Worker<'a> {
             let end = self.second * SECOND;
             self.hand_over(end);
             self.counted_from = self.shared.timetable.step_began(now);
-            // What is known now is of the second before, which a step does not share with the one before it.
-            if let Some(idle) = self.shared.idle().filter(|_| end.saturating_sub(self.counted_from) >= 2 * SECOND) {
-                self.batching.learn(idle);
-            }
             self.look_for_the_hung(now);
         }
     }
@@ -388,7 +384,7 @@ impl<'a> Worker<'a> {
         let mut ready = std::mem::take(&mut self.ready);
         if self.unread.is_empty() {
             let longest = deadline.map(|at| Duration::from_nanos(at.saturating_sub(now)));
-            let gathered = if self.is_open_loop { 0 } else { self.waits };
+            let gathered = if self.shared.gathering.is_on(self.phase) { self.waits } else { 0 };
             self.batching.wait(&mut self.waiter, gathered, longest, &mut ready)?;
         } else {
             self.waiter.wait(Some(Duration::ZERO), &mut ready)?;

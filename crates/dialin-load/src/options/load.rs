@@ -25,7 +25,7 @@ pub enum ArrivalsOption {
 /// Whether load threads gather answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum GatherOption {
-    /// While the CPUs that the driver may use are mostly at work
+    /// On if less than 40 % of the driver's CPUs is idle in the second half of a step's warm-up (without one: in its first second)
     Auto,
     /// Whenever eight connections or more wait
     On,
@@ -69,12 +69,13 @@ pub struct RunOptions {
     /// The seed of all randomness: the same seed gives the same transactions
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// Threads that drive connections; as many as suit the machine unless said
-    #[arg(long, value_name = "N", value_parser = within::<usize>(1..=1_024))]
-    pub load_threads: Option<usize>,
-    /// Whether a load thread waits a little for further answers before it works through those that are there (closed loop only)
-    #[arg(long, value_enum, default_value_t = GatherOption::Auto)]
-    pub gather: GatherOption,
+    /// Threads that drive connections, one number for all steps or one per step [default: as many as suit the machine]
+    #[arg(long, value_name = "N[,N...]", value_delimiter = ',', value_parser = within::<usize>(1..=1_024))]
+    pub load_threads: Vec<usize>,
+    /// Whether load threads wait a little for further answers before they work through those that are there (closed loop only); one
+    /// value for all steps or one per step
+    #[arg(long, value_enum, value_name = "MODE[,MODE...]", value_delimiter = ',', default_value = "auto")]
+    pub gather: Vec<GatherOption>,
     /// Send statements as text instead of preparing them
     #[arg(long)]
     pub text: bool,
@@ -112,17 +113,11 @@ impl RunOptions {
         let measured = self.measured(steps.len())?;
         Ok(Run {
             account,
-            phases: phases(&steps, self.warmup, measured),
+            phases: self.phases(&steps, measured)?,
             seed: self.seed,
             first: 0,
             stride: 1,
             transactions: self.transactions,
-            load_threads: self.load_threads,
-            gather: match self.gather {
-                GatherOption::Auto => Gather::Auto,
-                GatherOption::On => Gather::On,
-                GatherOption::Off => Gather::Off,
-            },
             text: self.text,
             backlog: self.backlog,
             timeout: Duration::from_secs(self.timeout),
@@ -140,12 +135,35 @@ impl RunOptions {
             let remedy = "Give one of them as one value, or both as lists of the same length";
             return Err(Error::user(format!("{one} connection counts and {other} rates do not go together"), remedy));
         }
-        let step = |place: usize| {
-            let connections = connections[place.min(connections.len() - 1)];
-            let rate = rates.get(place.min(rates.len().saturating_sub(1))).copied();
-            (connections, rate)
-        };
+        let step = |place: usize| (of_step(connections, place).unwrap_or(1), of_step(&rates, place));
         Ok((0..steps).map(step).collect())
+    }
+
+    /// The phases of all steps.
+    fn phases(&self, steps: &[(usize, Option<Rate>)], measured: Option<u64>) -> Result<Vec<Phase>> {
+        for (name, values) in [("--load-threads", self.load_threads.len()), ("--gather", self.gather.len())] {
+            if values > 1 && values != steps.len() {
+                let what = format!("{name} has {values} values, and the run has {} steps", steps.len());
+                return Err(Error::user(what, "Give one value for all steps, or one per step"));
+            }
+        }
+        let mut phases = Vec::new();
+        for (place, (connections, rate)) in steps.iter().enumerate() {
+            let phase = |purpose, seconds| Phase {
+                purpose,
+                step: place + 1,
+                seconds,
+                connections: *connections,
+                rate: *rate,
+                load_threads: of_step(&self.load_threads, place),
+                gather: of_step(&self.gather, place).map_or(Gather::Auto, Gather::from),
+            };
+            if self.warmup > 0 {
+                phases.push(phase(Purpose::WarmUp, Some(self.warmup)));
+            }
+            phases.push(phase(Purpose::Measure, measured));
+        }
+        Ok(phases)
     }
 
     fn rate(&self, per_second: f64) -> Result<Rate> {
@@ -177,16 +195,19 @@ impl RunOptions {
     }
 }
 
-fn phases(steps: &[(usize, Option<Rate>)], warmup: u64, measured: Option<u64>) -> Vec<Phase> {
-    let mut phases = Vec::new();
-    for (place, (connections, rate)) in steps.iter().enumerate() {
-        let phase = |purpose, seconds| Phase { purpose, step: place + 1, seconds, connections: *connections, rate: *rate };
-        if warmup > 0 {
-            phases.push(phase(Purpose::WarmUp, Some(warmup)));
+impl From<GatherOption> for Gather {
+    fn from(option: GatherOption) -> Self {
+        match option {
+            GatherOption::Auto => Self::Auto,
+            GatherOption::On => Self::On,
+            GatherOption::Off => Self::Off,
         }
-        phases.push(phase(Purpose::Measure, measured));
     }
-    phases
+}
+
+/// The value of a step, from 0, out of one for all steps or one per step; None without any.
+fn of_step<T: Copy>(values: &[T], place: usize) -> Option<T> {
+    values.get(place).or(values.last()).copied()
 }
 
 #[cfg(test)]
@@ -247,6 +268,27 @@ mod tests {
     }
 
     #[test]
+    fn each_step_may_have_its_own_load_threads_and_gathering() {
+        let choices = |options: &str| {
+            let phases = run(options).unwrap().phases;
+            phases.iter().map(|phase| (phase.step, phase.load_threads, phase.gather)).collect::<Vec<_>>()
+        };
+        assert_eq!(choices(""), [(1, None, Gather::Auto)]);
+        assert_eq!(
+            choices("--connections 4,64 --load-threads 3,1 --gather off,on --warmup 1"),
+            [(1, Some(3), Gather::Off), (1, Some(3), Gather::Off), (2, Some(1), Gather::On), (2, Some(1), Gather::On)]
+        );
+        assert_eq!(
+            choices("--connections 4,64 --load-threads 2 --gather on"),
+            [(1, Some(2), Gather::On), (2, Some(2), Gather::On)]
+        );
+        for options in ["--connections 1,2,3 --load-threads 1,2", "--load-threads 1,2", "--gather on,off"] {
+            let error = run(options).unwrap_err();
+            assert!(error.what.contains("2 values") && error.remedy.contains("one per step"), "{options}: {error}");
+        }
+    }
+
+    #[test]
     fn a_run_without_an_end_has_one_step() {
         assert_eq!(told("--time 0"), [("measure", 1, None, 1, None)]);
         assert_eq!(told("--transactions 100"), [("measure", 1, None, 1, None)]);
@@ -285,7 +327,7 @@ mod tests {
         let run =
             run("--seed 7 --text --backlog 10 --timeout 5 --reconnect-for 6 --load-threads 2 --rate 9 --arrivals poisson")
                 .unwrap();
-        assert_eq!((run.seed, run.text, run.backlog, run.load_threads), (7, true, 10, Some(2)));
+        assert_eq!((run.seed, run.text, run.backlog, run.phases[0].load_threads), (7, true, 10, Some(2)));
         assert_eq!((run.timeout, run.reconnect_for), (Duration::from_secs(5), Duration::from_secs(6)));
         assert_eq!(run.phases[0].rate, Some(Rate { per_second: 9.0, arrivals: Arrivals::Poisson }));
         assert_eq!((run.first, run.stride), (0, 1));

@@ -83,10 +83,11 @@ pub fn summary(line: &SummaryLine) -> String {
 /// Transactions that are open for longer than this at the end are worth a sentence: a second is what `dialin` calls a stall.
 const STALL_MS: f64 = 1e3;
 
-const HEADINGS: [&str; 13] = [
+const HEADINGS: [&str; 14] = [
     "step",
     "conn",
     "threads",
+    "gather",
     "asked tps",
     "tps",
     "p50 ms",
@@ -105,6 +106,7 @@ fn row(step: &StepLine) -> [String; HEADINGS.len()] {
         step.step.map_or_else(|| "all".into(), |step| step.to_string()),
         or_dash(step.connections.map(|count| count.to_string())),
         or_dash(step.load_threads.map(|count| count.to_string())),
+        or_dash(step.gather.map(str::to_owned)),
         or_dash(step.rate.map(rounded)),
         rounded(step.per_second),
         milliseconds(step.latency.p50),
@@ -234,7 +236,8 @@ mod tests {
 
     fn when(step: usize, rate: Option<f64>) -> When {
         let rate = rate.map(|per_second| Rate { per_second, arrivals: Arrivals::Constant });
-        When { second: 12, at: 0.0, seconds: 1.0, purpose: Purpose::Measure, step, connections: 16, load_threads: 1, rate }
+        let (purpose, connections, load_threads, gather) = (Purpose::Measure, 16, 1, Some(true));
+        When { second: 12, at: 0.0, seconds: 1.0, purpose, step, connections, load_threads, gather, rate }
     }
 
     fn names() -> Vec<String> {
@@ -270,8 +273,8 @@ mod tests {
         steps.add(&when(2, Some(30.0)), &second_of(&eventful()));
         let text = summary(&steps.finish(END));
         let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
-        assert_eq!(lines[1][..6], ["1", "16", "1", "20", "20", "10.0"]);
-        assert_eq!(lines[3][..5], ["all", "-", "-", "-", "20"]);
+        assert_eq!(lines[1][..7], ["1", "16", "1", "on", "20", "20", "10.0"]);
+        assert_eq!(lines[3][..6], ["all", "-", "-", "-", "-", "20"]);
         for said in [
             "40 transactions and 800 statements in 2 measured seconds, until it was stopped",
             "By transaction: look 10, pay 30",
@@ -320,8 +323,16 @@ mod tests {
 
     #[test]
     fn the_start_tells_steps_and_length() {
-        let phase =
-            |phase, seconds, connections, rate| PhaseFact { phase, step: 1, seconds, connections, rate, arrivals: None };
+        let phase = |phase, seconds, connections, rate| PhaseFact {
+            phase,
+            step: 1,
+            seconds,
+            connections,
+            rate,
+            arrivals: None,
+            load_threads: None,
+            gather: Gather::Auto,
+        };
         let line = StartLine {
             schema: super::super::SCHEMA,
             version: "1",
@@ -331,8 +342,6 @@ mod tests {
             text: false,
             server: Some("/s.sock".into()),
             agents: vec![],
-            load_threads: None,
-            gather: Gather::Auto,
             engine: "epoll",
             seed: 1,
             transaction_limit: None,

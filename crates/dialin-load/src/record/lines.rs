@@ -24,6 +24,8 @@ pub struct When {
     pub connections: usize,
     /// Load threads that they are dealt over, of all hosts.
     pub load_threads: usize,
+    /// Whether these gathered answers; None if that was not decided yet, and where several hosts differ.
+    pub gather: Option<bool>,
     /// The rate asked for.
     pub rate: Option<Rate>,
 }
@@ -45,6 +47,8 @@ pub struct SecondLine {
     pub connections: usize,
     /// Load threads that they are dealt over, of all hosts.
     pub load_threads: usize,
+    /// Whether these gathered answers, `on` or `off`; null if that was not decided yet, and where several hosts differ.
+    pub gather: Option<&'static str>,
     /// Transactions a second that are asked for; null in a closed loop.
     pub rate: Option<f64>,
     /// Transactions that ended well.
@@ -163,6 +167,7 @@ impl Merged {
             step: when.step,
             connections: when.connections,
             load_threads: when.load_threads,
+            gather: when.gather.map(gather_word),
             rate: when.rate.map(|rate| rate.per_second),
             transactions: tally.all_transactions(),
             by_transaction: by_name(tally, names),
@@ -189,6 +194,11 @@ impl Merged {
             gathering: GatheringLine::of(tally),
         }
     }
+}
+
+/// The word for whether answers are gathered, as `--gather` takes it.
+pub(super) fn gather_word(gathers: bool) -> &'static str {
+    if gathers { "on" } else { "off" }
 }
 
 /// Transactions by name.
@@ -303,6 +313,7 @@ mod tests {
             step: 1,
             connections: 5,
             load_threads: 2,
+            gather: Some(false),
             rate: Some(rate),
         };
         merged.line(&when, &["pay".into(), "look".into()])
@@ -313,7 +324,7 @@ mod tests {
         let line = serde_json::to_value(Line::Second(&second())).unwrap();
         let expected = serde_json::json!({
             "type": "second", "second": 7, "at": 1_764_150_007.0, "seconds": 1.0, "phase": "measure", "step": 1,
-            "connections": 5, "load_threads": 2, "rate": 30.0, "transactions": 20, "by_transaction": {"pay": 15, "look": 5},
+            "connections": 5, "load_threads": 2, "gather": "off", "rate": 30.0, "transactions": 20, "by_transaction": {"pay": 15, "look": 5},
             "statements": {"read": 280, "write": 80, "other": 40}, "errors": {"1205": 1, "1213": 2}, "retries": 1,
             "reconnects": 1, "unprepared": 6, "dropped": 3, "backlog": 4, "busy": 5, "unfinished": 9, "oldest_ms": 3000.0, "histogram_unit_ns": 100, "driver_cpu": 0.123_457,
             "timers": {"count": 2, "late_mean": 0.026, "late_max": 0.05},

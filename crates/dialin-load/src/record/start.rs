@@ -27,10 +27,6 @@ pub struct StartLine {
     pub server: Option<String>,
     /// The other hosts that drive; empty for this one alone.
     pub agents: Vec<String>,
-    /// Load threads that were asked for; null for as many as suit the machine.
-    pub load_threads: Option<usize>,
-    /// Whether load threads gather answers in a closed loop: `auto`, `on` or `off`.
-    pub gather: Gather,
     /// How the load threads wait for the server.
     pub engine: &'static str,
     /// The seed of all randomness.
@@ -69,12 +65,16 @@ pub struct PhaseFact {
     pub rate: Option<f64>,
     /// `constant` or `poisson`; null in a closed loop.
     pub arrivals: Option<&'static str>,
+    /// Load threads that connections are dealt over; where agents drive, those asked of each, null for as many as suit it.
+    pub load_threads: Option<usize>,
+    /// Whether these gather answers: `on`, `off`, or `auto` where the driver decides it before it measures.
+    pub gather: Gather,
 }
 
 impl StartLine {
-    /// What is said of a run before it begins.
+    /// What is said of a run before it begins. Where agents drive it, nothing is known of their `load_threads` in each phase.
     #[must_use]
-    pub fn of(plan: &Plan, run: &Run, agents: &[String]) -> Self {
+    pub fn of(plan: &Plan, run: &Run, load_threads: &[usize], agents: &[String]) -> Self {
         let fact = |each: &Transaction| TransactionFact { name: each.name.clone(), weight: each.weight };
         Self {
             schema: SCHEMA,
@@ -85,20 +85,18 @@ impl StartLine {
             text: run.text,
             server: agents.is_empty().then(|| run.account.address.to_string()),
             agents: agents.to_vec(),
-            load_threads: run.load_threads,
-            gather: run.gather,
             engine: "epoll",
             seed: run.seed,
             transaction_limit: run.transactions,
             backlog_cap: run.backlog,
-            phases: run.phases.iter().map(PhaseFact::of).collect(),
+            phases: run.phases.iter().enumerate().map(|(place, phase)| PhaseFact::of(phase, load_threads.get(place))).collect(),
             histogram_unit_ns: UNIT_NS,
         }
     }
 }
 
 impl PhaseFact {
-    fn of(phase: &Phase) -> Self {
+    fn of(phase: &Phase, load_threads: Option<&usize>) -> Self {
         Self {
             phase: phase.purpose.word(),
             step: phase.step,
@@ -106,6 +104,8 @@ impl PhaseFact {
             connections: phase.connections,
             rate: phase.rate.map(|rate| rate.per_second),
             arrivals: phase.rate.map(arrivals),
+            load_threads: load_threads.copied().or(phase.load_threads),
+            gather: if phase.rate.is_some() { Gather::Off } else { phase.gather },
         }
     }
 }
@@ -134,7 +134,15 @@ mod tests {
             tls: Tls::default(),
         };
         let rate = Rate { per_second: 100.0, arrivals: Arrivals::Poisson };
-        let phase = |purpose, seconds, rate| Phase { purpose, step: 1, seconds, connections: 8, rate };
+        let phase = |purpose, seconds, rate| Phase {
+            purpose,
+            step: 1,
+            seconds,
+            connections: 8,
+            rate,
+            load_threads: Some(2),
+            gather: Gather::Auto,
+        };
         Run {
             account,
             phases: vec![phase(Purpose::WarmUp, Some(5), Some(rate)), phase(Purpose::Measure, None, None)],
@@ -142,8 +150,6 @@ mod tests {
             first: 0,
             stride: 1,
             transactions: None,
-            load_threads: None,
-            gather: Gather::Auto,
             text: true,
             backlog: 100,
             timeout: Duration::from_secs(60),
@@ -164,21 +170,24 @@ mod tests {
 
     #[test]
     fn the_start_tells_what_will_run() {
-        let line = serde_json::to_value(StartLine::of(&plan(), &run(), &["other:4321".into()])).unwrap();
+        let line = serde_json::to_value(StartLine::of(&plan(), &run(), &[], &["other:4321".into()])).unwrap();
         assert_eq!(line["schema"], SCHEMA);
         assert_eq!((&line["workload"], &line["transactions"][0]["name"]), (&"bank".into(), &"pay".into()));
         assert_eq!((&line["server"], &line["agents"][0]), (&serde_json::Value::Null, &"other:4321".into()));
-        let alone = StartLine::of(&plan(), &run(), &[]);
+        let alone = StartLine::of(&plan(), &run(), &[3, 1], &[]);
         assert_eq!(alone.server.as_deref(), Some("/run/s.sock"));
         let phases = serde_json::json!([
-            {"phase": "warm-up", "step": 1, "seconds": 5, "connections": 8, "rate": 100.0, "arrivals": "poisson"},
-            {"phase": "measure", "step": 1, "seconds": null, "connections": 8, "rate": null, "arrivals": null},
+            {"phase": "warm-up", "step": 1, "seconds": 5, "connections": 8, "rate": 100.0, "arrivals": "poisson",
+             "load_threads": 2, "gather": "off"},
+            {"phase": "measure", "step": 1, "seconds": null, "connections": 8, "rate": null, "arrivals": null,
+             "load_threads": 2, "gather": "auto"},
         ]);
         assert_eq!(line["phases"], phases);
+        assert_eq!(alone.phases.iter().map(|phase| phase.load_threads).collect::<Vec<_>>(), [Some(3), Some(1)]);
     }
 
     #[test]
     fn the_start_tells_no_password() {
-        assert!(!serde_json::to_string(&StartLine::of(&plan(), &run(), &[])).unwrap().contains("hunter2"));
+        assert!(!serde_json::to_string(&StartLine::of(&plan(), &run(), &[3, 1], &[])).unwrap().contains("hunter2"));
     }
 }

@@ -1,6 +1,8 @@
 //! What a run came to: a total for each step and for all.
 
-use super::lines::{GatheringLine, LatencyLine, Statements, TimersLine, When, by_name, latency_by_name, oldest_ms, seconds};
+use super::lines::{
+    GatheringLine, LatencyLine, Statements, TimersLine, When, by_name, gather_word, latency_by_name, oldest_ms, seconds,
+};
 use super::start::arrivals;
 use super::tally::{Merged, Tally};
 use super::times::{Percentiles, UNIT_NS};
@@ -39,6 +41,8 @@ pub struct StepLine {
     pub connections: Option<usize>,
     /// Load threads that they were dealt over, of all hosts; null for all.
     pub load_threads: Option<usize>,
+    /// Whether these gathered answers at the end, `on` or `off`; null for all, if it was never decided, and where several hosts differ.
+    pub gather: Option<&'static str>,
     /// Transactions a second that were asked for; null in a closed loop and for all.
     pub rate: Option<f64>,
     /// `constant` or `poisson`; null in a closed loop and for all.
@@ -143,7 +147,8 @@ impl Steps {
         if self.current.as_ref().is_some_and(|(begun, _)| begun.step != when.step) {
             self.close();
         }
-        let (_, total) = self.current.get_or_insert_with(|| (*when, Total::new(self.names.len())));
+        let (last, total) = self.current.get_or_insert_with(|| (*when, Total::new(self.names.len())));
+        *last = *when;
         total.add(when.seconds, merged);
         self.all.add(when.seconds, merged);
     }
@@ -196,6 +201,7 @@ impl Total {
             step: when.map(|when| when.step),
             connections: when.map(|when| when.connections),
             load_threads: when.map(|when| when.load_threads),
+            gather: when.and_then(|when| when.gather).map(gather_word),
             rate: rate.map(|rate| rate.per_second),
             arrivals: rate.map(arrivals),
             seconds: (self.seconds * 1e6).round() / 1e6,
@@ -260,7 +266,8 @@ mod tests {
 
     fn when(second: u64, step: usize, purpose: Purpose, rate: Option<f64>) -> When {
         let rate = rate.map(|per_second| Rate { per_second, arrivals: Arrivals::Constant });
-        When { second, at: second as f64, seconds: 1.0, purpose, step, connections: 4 * step, load_threads: 2 * step, rate }
+        let (connections, load_threads, gather) = (4 * step, 2 * step, (second > 2).then_some(step == 1));
+        When { second, at: second as f64, seconds: 1.0, purpose, step, connections, load_threads, gather, rate }
     }
 
     /// A second with so many transactions, all of the same length.
@@ -290,6 +297,18 @@ mod tests {
         );
         assert_eq!((line.total.driver_cpu, line.total.driver_cpu_us_per_transaction), (0.06, Some(666.667)));
         assert_eq!((line.seconds, line.reached_backlog_cap, line.rate_reached), (9, true, None));
+    }
+
+    #[test]
+    fn each_step_tells_with_what_it_was_measured() {
+        let mut steps = Steps::new(names());
+        for (second, step) in [(2, 1), (3, 1), (4, 2)] {
+            steps.add(&when(second, step, Purpose::Measure, None), &merged(1, 1));
+        }
+        let line = steps.finish(END);
+        let told: Vec<_> = line.steps.iter().map(|step| (step.load_threads, step.gather)).collect();
+        assert_eq!(told, [(Some(2), Some("on")), (Some(4), Some("off"))]);
+        assert_eq!((line.total.load_threads, line.total.gather), (None, None));
     }
 
     #[test]

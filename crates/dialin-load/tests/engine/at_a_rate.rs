@@ -1,6 +1,6 @@
 //! What the engine promises where transactions come at a rate.
 
-use super::{at_rate, falling_silent, listening, plan, played, run, socket, sum, transactions};
+use super::{at_rate, falling_silent, listening, plan, played, run, socket, sum, transactions, with_load_threads};
 use dialin_load::mock_server::{Answer, MockServer};
 use dialin_load::plan::{CONNECTION, Execute, NoRow, Op, Parameter, Which};
 use dialin_load::run::{Phase, Purpose, Run};
@@ -104,7 +104,7 @@ fn what_is_due_waits_for_any_connection_whatever_thread_it_belongs_to() {
         _ => Answer::Ok,
     });
     let server = server.unwrap();
-    let run = Run { load_threads: Some(2), ..at_rate(run(&server, 2, Some(2)), 50.0) };
+    let run = with_load_threads(2, at_rate(run(&server, 2, Some(2)), 50.0));
     let (played, seconds) = played(&plan(), &run);
     played.unwrap();
     // Half of them would wait for ever if each thread had its own.
@@ -119,7 +119,7 @@ fn connections_are_used_in_turn_at_a_rate() {
     let connection = Parameter::Register(CONNECTION);
     let execute = Execute { which: Which::One(0), parameters: vec![connection], keep: vec![], no_row: NoRow::Null };
     plan.transactions[0].ops = vec![Op::Execute(execute)];
-    let run = Run { load_threads: Some(2), transactions: Some(40), ..at_rate(run(&server, 4, None), 100.0) };
+    let run = Run { transactions: Some(40), ..with_load_threads(2, at_rate(run(&server, 4, None), 100.0)) };
     played(&plan, &run).0.unwrap();
     let asked = asked.lock().unwrap();
     for number in 0..4 {

@@ -1,10 +1,10 @@
 //! What the engine promises where connections are lost.
 
-use super::{plan, played, run, socket, sum};
+use super::{phase, plan, played, run, socket, sum, with_load_threads};
 use dialin_load::engine::play;
 use dialin_load::errors::Fault;
 use dialin_load::mock_server::{Answer, Command, MockServer};
-use dialin_load::run::{Phase, Purpose, Run};
+use dialin_load::run::{Purpose, Run};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ fn after_a_restart_connections_come_back_in_parallel() {
         server.unwrap()
     };
     let mut server = Some(listen(Duration::ZERO));
-    let run = Run { load_threads: Some(1), ..run(server.as_ref().unwrap(), 32, Some(4)) };
+    let run = with_load_threads(1, run(server.as_ref().unwrap(), 32, Some(4)));
     let mut seconds = Vec::new();
     let played = play(&plan(), &run, &AtomicBool::new(false), &mut |second| {
         if second.number == 1 {
@@ -61,9 +61,9 @@ fn a_server_that_is_gone_for_good_fails_the_run() {
 fn a_connection_that_ends_while_it_has_nothing_to_do_is_made_anew_and_no_error() {
     let listen = || MockServer::listen(&socket("idle"), |_| Answer::Ok).unwrap();
     let mut server = Some(listen());
-    let phase = |step, connections| Phase { purpose: Purpose::Measure, step, seconds: Some(2), connections, rate: None };
+    let phase = |step, connections| phase(Purpose::Measure, step, Some(2), connections);
     let phases = vec![phase(1, 1), phase(2, 5)];
-    let run = Run { phases, load_threads: Some(2), ..run(server.as_ref().unwrap(), 1, None) };
+    let run = with_load_threads(2, Run { phases, ..run(server.as_ref().unwrap(), 1, None) });
     let mut seconds = Vec::new();
     let played = play(&plan(), &run, &AtomicBool::new(false), &mut |second| {
         if second.number == 1 {

@@ -43,16 +43,19 @@ fn plan() -> Plan {
     }
 }
 
+/// A phase of a closed loop that leaves its choices to the driver.
+fn phase(purpose: Purpose, step: usize, seconds: Option<u64>, connections: usize) -> Phase {
+    Phase { purpose, step, seconds, connections, rate: None, load_threads: None, gather: Gather::Auto }
+}
+
 fn run(server: &MockServer, connections: usize, seconds: Option<u64>) -> Run {
     Run {
         account: server.account(),
-        phases: vec![Phase { purpose: Purpose::Measure, step: 1, seconds, connections, rate: None }],
+        phases: vec![phase(Purpose::Measure, 1, seconds, connections)],
         seed: 1,
         first: 0,
         stride: 1,
         transactions: None,
-        load_threads: None,
-        gather: Gather::Auto,
         text: false,
         backlog: 1000,
         timeout: Duration::from_secs(20),
@@ -62,6 +65,11 @@ fn run(server: &MockServer, connections: usize, seconds: Option<u64>) -> Run {
 
 fn at_rate(mut run: Run, per_second: f64) -> Run {
     run.phases[0].rate = Some(Rate { per_second, arrivals: Arrivals::Constant });
+    run
+}
+
+fn with_load_threads(load_threads: usize, mut run: Run) -> Run {
+    run.phases.iter_mut().for_each(|phase| phase.load_threads = Some(load_threads));
     run
 }
 
@@ -94,7 +102,7 @@ fn listening(name: &str) -> (MockServer, Arc<Mutex<Vec<String>>>) {
 fn the_same_seed_is_the_same_work_whatever_the_interleaving() {
     let work = |name: &str, connections, load_threads, seed| {
         let (server, asked) = listening(name);
-        let run = Run { transactions: Some(300), load_threads: Some(load_threads), seed, ..run(&server, connections, None) };
+        let run = Run { transactions: Some(300), seed, ..with_load_threads(load_threads, run(&server, connections, None)) };
         let (played, seconds) = played(&plan(), &run);
         played.unwrap();
         assert_eq!(transactions(&seconds), 300);
@@ -129,7 +137,7 @@ fn hosts_that_take_turns_do_the_work_of_one() {
 #[test]
 fn seconds_carry_their_phase_and_all_that_was_done() {
     let server = MockServer::listen(&socket("phases"), |_| Answer::Ok).unwrap();
-    let phase = |purpose, step, connections| Phase { purpose, step, seconds: Some(1), connections, rate: None };
+    let phase = |purpose, step, connections| phase(purpose, step, Some(1), connections);
     let phases = vec![phase(Purpose::WarmUp, 1, 1), phase(Purpose::Measure, 1, 1), phase(Purpose::Measure, 2, 4)];
     let (played, seconds) = played(&plan(), &Run { phases, ..run(&server, 1, None) });
     assert_eq!(played.unwrap().seconds, 3);
@@ -203,7 +211,7 @@ fn a_result_without_end_neither_starves_other_connections_nor_outlasts_a_stop() 
     });
     let server = server.unwrap();
     let (stop, mut seconds) = (AtomicBool::new(false), Vec::new());
-    let run = Run { load_threads: Some(1), ..run(&server, 6, None) };
+    let run = with_load_threads(1, run(&server, 6, None));
     play(&plan(), &run, &stop, &mut |second| {
         stop.store(second.number == 2, Ordering::Relaxed);
         seconds.push(second);
@@ -264,10 +272,12 @@ fn answers_are_gathered_in_a_closed_loop_only_and_that_is_told() {
     let pauses = |name: &str, gather, rate| {
         let slow = |_: Command<'_>| Answer::After(Duration::from_millis(5), Box::new(Answer::Ok));
         let server = MockServer::listen(&socket(name), slow).unwrap();
-        let run = Run { gather, load_threads: Some(1), ..run(&server, 32, Some(1)) };
+        let mut run = with_load_threads(1, run(&server, 32, Some(1)));
+        run.phases[0].gather = gather;
         let run = if rate { at_rate(run, 100_000.0) } else { run };
         let (played, seconds) = played(&plan(), &run);
         played.unwrap();
+        assert_eq!(seconds[0].gather, Some(gather == Gather::On && !rate));
         let told = sum(&seconds, |second| second.merged.tally.gather_pauses);
         assert_eq!(told > 0, sum(&seconds, |second| second.merged.tally.gather_ns) > 0);
         told
@@ -276,6 +286,31 @@ fn answers_are_gathered_in_a_closed_loop_only_and_that_is_told() {
     assert_eq!(pauses("gather-off", Gather::Off, false), 0);
     // Enough connections wait, but further transactions are due.
     assert_eq!(pauses("gather-open", Gather::On, true), 0);
+}
+
+#[test]
+fn whether_answers_are_gathered_is_decided_once_per_step() {
+    let slow = |_: Command<'_>| Answer::After(Duration::from_millis(5), Box::new(Answer::Ok));
+    let server = MockServer::listen(&socket("gather-auto"), slow).unwrap();
+    let warm_up = |step| phase(Purpose::WarmUp, step, Some(1), 32);
+    let measure = |step, seconds| phase(Purpose::Measure, step, Some(seconds), 32);
+    let phases = vec![warm_up(1), measure(1, 2), measure(2, 3)];
+    let (played, seconds) = played(&plan(), &with_load_threads(1, Run { phases, ..run(&server, 1, None) }));
+    played.unwrap();
+    let told: Vec<Option<bool>> = seconds.iter().map(|second| second.gather).collect();
+    // How idle this machine is decides which, and the same holds to the end of the step.
+    let [first, second] = [told[1], told[4]];
+    assert_eq!(told, [None, first, first, None, second, second]);
+    assert!(first.is_some() && second.is_some());
+    for second in &seconds {
+        let pauses = second.merged.tally.gather_pauses;
+        match second.gather {
+            Some(gathers) => assert_eq!(pauses > 0, gathers, "second {}", second.number),
+            // The decision falls a moment before the end of the first second of a step without a warm-up.
+            None if second.purpose == Purpose::Measure => {}
+            None => assert_eq!(pauses, 0, "second {}", second.number),
+        }
+    }
 }
 
 #[test]
@@ -392,7 +427,7 @@ fn what_one_step_began_and_the_next_one_ends_counts_in_neither() {
         _ => Answer::After(Duration::from_millis(200), Box::new(Answer::Ok)),
     });
     let server = server.unwrap();
-    let phase = |step, connections| Phase { purpose: Purpose::Measure, step, seconds: Some(1), connections, rate: None };
+    let phase = |step, connections| phase(Purpose::Measure, step, Some(1), connections);
     let (played, seconds) = played(&plan(), &Run { phases: vec![phase(1, 4), phase(2, 1)], ..run(&server, 1, None) });
     played.unwrap();
     assert!(seconds[1].merged.tally.all_transactions() <= 2, "{}", seconds[1].merged.tally.all_transactions());
@@ -401,9 +436,9 @@ fn what_one_step_began_and_the_next_one_ends_counts_in_neither() {
 #[test]
 fn a_run_ends_with_its_transactions_whichever_threads_had_them() {
     let server = MockServer::listen(&socket("shared-out"), |_| Answer::Ok).unwrap();
-    let phase = |step, connections| Phase { purpose: Purpose::Measure, step, seconds: Some(600), connections, rate: None };
+    let phase = |step, connections| phase(Purpose::Measure, step, Some(600), connections);
     let phases = vec![phase(1, 1), phase(2, 4)];
-    let run = Run { phases, transactions: Some(100), load_threads: Some(4), ..run(&server, 1, None) };
+    let run = with_load_threads(4, Run { phases, transactions: Some(100), ..run(&server, 1, None) });
     let (played, seconds) = played(&plan(), &run);
     assert!(played.unwrap().seconds < 60);
     assert_eq!(transactions(&seconds), 100);

@@ -1,6 +1,6 @@
 //! A run of several steps: each is measured as a run of its own would be.
 
-use super::{at_rate, plan, played, run, socket, sum, transactions};
+use super::{at_rate, plan, played, run, socket, sum, transactions, with_load_threads};
 use dialin_load::mock_server::{Answer, MockServer};
 use dialin_load::plan::{Kind, Plan};
 use dialin_load::run::{Phase, Run};
@@ -29,8 +29,11 @@ fn each_step_has_the_load_threads_of_a_run_of_its_own() {
     let load_threads = |run: &Run| played(&reading(), run).1.iter().map(|second| second.load_threads).collect::<Vec<_>>();
     let alone: Vec<usize> = steps.iter().flat_map(load_threads).collect();
     assert_eq!(load_threads(&in_steps(&steps)), alone);
-    let asked = Run { load_threads: Some(3), ..in_steps(&[run(&server, 8, Some(1)), run(&server, 2, Some(1))]) };
+    let asked = with_load_threads(3, in_steps(&[run(&server, 8, Some(1)), run(&server, 2, Some(1))]));
     assert_eq!(load_threads(&asked), [3, 2], "no more than connections");
+    let mut each = in_steps(&[run(&server, 8, Some(1)), run(&server, 8, Some(1))]);
+    (each.phases[0].load_threads, each.phases[1].load_threads) = (Some(3), Some(1));
+    assert_eq!(load_threads(&each), [3, 1]);
 }
 
 #[test]
@@ -42,7 +45,7 @@ fn every_connection_works_in_each_step_whichever_thread_has_it() {
     });
     let server = server.unwrap();
     let steps = [1, 8, 5, 8, 8].map(|connections| run(&server, connections, Some(2)));
-    let run = Run { load_threads: Some(3), ..in_steps(&steps) };
+    let run = with_load_threads(3, in_steps(&steps));
     let (ended, seconds) = played(&plan(), &run);
     ended.unwrap();
     for (second, step) in seconds.iter().skip(1).step_by(2).zip(&steps) {
@@ -61,7 +64,7 @@ fn a_connection_that_is_busy_at_the_end_of_a_step_or_lost_there_goes_to_its_thre
     });
     let server = server.unwrap();
     let steps = [run(&server, 1, Some(1)), run(&server, 6, Some(1)), run(&server, 6, Some(3)), run(&server, 2, Some(2))];
-    let (ended, seconds) = played(&plan(), &Run { load_threads: Some(3), ..in_steps(&steps) });
+    let (ended, seconds) = played(&plan(), &with_load_threads(3, in_steps(&steps)));
     ended.unwrap();
     let busy: Vec<u64> = seconds.iter().map(|second| second.merged.tally.busy).collect();
     assert_eq!(busy[4], 6, "{busy:?}");

@@ -1,0 +1,73 @@
+"""What a load driver chose for itself, and what it reports by kind of transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+FIRST_DRIVER = "load_driver"
+"""The fact of a study that says which driver and build applied its load at first."""
+
+LATER_DRIVERS = "load_driver_later"
+"""The fact that lists those that applied it after the study was resumed."""
+
+
+@dataclass(frozen=True, slots=True)
+class DriverChoice:
+    """What a load driver chose for one number of connections, or was asked to use.
+
+    Attributes:
+        threads: how many connections work at once.
+        load_threads: how many threads of the driver these are divided among.
+        gather: whether these threads wait a little for further answers before they work through those that are there; None
+            while the driver has not decided.
+    """
+
+    threads: int
+    load_threads: int
+    gather: bool | None
+
+    def describe(self) -> str:
+        """Return the choice in words, without the number of connections."""
+        threads = "1 load thread" if self.load_threads == 1 else f"{self.load_threads} load threads"
+        return f"{threads}, gathering {'on' if self.gather else 'off'}"
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionTimes:
+    """One kind of transaction over the measured seconds of a trial, all numbers of threads together.
+
+    Attributes:
+        name: such as `new-order`.
+        per_second: how many succeeded per second.
+        p95_ms: the 95th percentile of their latency, milliseconds; None where they were too few for it.
+        p99_ms: the 99th.
+    """
+
+    name: str
+    per_second: float
+    p95_ms: float | None
+    p99_ms: float | None
+
+
+def describe_driver(begun: Mapping[str, Any], choices: Sequence[DriverChoice]) -> str:
+    """Return what applied a study's load, in one line; empty where that is not known.
+
+    Args:
+        begun: the facts of the study, `FIRST_DRIVER` among them.
+        choices: of the first completed trial, which all later ones use; empty where the driver chooses nothing.
+    """
+    if FIRST_DRIVER not in begun:
+        return ""
+    driver = ", later ".join([begun[FIRST_DRIVER], *begun.get(LATER_DRIVERS, ())])
+    texts = {choice.describe() for choice in choices}
+    if not texts:
+        return driver
+    if len(texts) == 1:
+        return f"{driver}, {texts.pop()}, as the first trial chose"
+    each = [
+        f"with {choice.threads} thread{'' if choice.threads == 1 else 's'}: {choice.describe()}"
+        for choice in sorted(choices, key=lambda choice: choice.threads)
+    ]
+    return f"{driver}; {'; '.join(each)}; as the first trial chose"

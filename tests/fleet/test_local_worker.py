@@ -1,0 +1,66 @@
+"""The first completed trial of a study chooses for all later ones; servers and load are invented."""
+
+from contextlib import nullcontext
+
+import pytest
+
+from dialin.fleet.local_worker import LocalWorker
+from dialin.fleet.worker import BlockRequest
+from dialin.model.load_driver import DriverChoice
+from dialin.model.trial import Trial, TrialState
+from dialin.question.plan import plan
+from dialin.trials.events import TrialEnded
+from dialin.trials.trial_steps import TrialContext
+from fixtures.choosing_load import ChoosingLoad
+from trials.test_driver_choices import QuietHost
+from trials.test_trial_hiccups import FakeStage
+
+
+class FakeSite:
+    """A site whose servers are there at once."""
+
+    def take_in(self, spec, effective):
+        pass
+
+    def stage(self, trial):
+        return FakeStage()
+
+
+@pytest.fixture
+def ran(spec, clock):
+    """Run a block of three trials; what each was started with, and how each ended."""
+
+    def call(load, *choices):
+        context = TrialContext(
+            spec=spec,
+            plan=plan(spec),
+            clock=clock,
+            workload=load,
+            stage=FakeSite().stage,
+            hiccups=lambda clock: nullcontext(QuietHost()),
+        )
+        trials = tuple(Trial(number, 1, 1, number, "4", TrialState.RUNNING, 0.0) for number in (1, 2, 3))
+        events = LocalWorker(FakeSite(), context).run_block(BlockRequest(spec, {}, trials, choices))
+        ended = [event.trial for event in events if isinstance(event, TrialEnded)]
+        return [choice for _, choice in load.started], ended
+
+    return call
+
+
+def test_the_first_trial_of_a_block_chooses_for_the_others(ran, clock, spec):
+    started, ended = ran(ChoosingLoad(clock))
+    chosen = DriverChoice(spec.workload.threads, 3, True)
+    assert started == [None, chosen, chosen]
+    assert [trial.driver_choices for trial in ended] == 3 * [(chosen,)]
+
+
+def test_a_trial_that_failed_chooses_for_nobody(ran, clock, spec):
+    started, ended = ran(ChoosingLoad(clock, fails=[20]))
+    assert [trial.state for trial in ended] == [TrialState.FAILED, TrialState.DONE, TrialState.DONE]
+    assert started == [None, None, DriverChoice(spec.workload.threads, 3, True)]
+
+
+def test_what_the_study_chose_before_holds_for_every_trial(ran, clock, spec):
+    chosen = DriverChoice(spec.workload.threads, 1, False)
+    started, _ = ran(ChoosingLoad(clock), chosen)
+    assert started == [chosen, chosen, chosen]
