@@ -80,13 +80,15 @@ run_beside() { # NAME TEST...: runs tests in the background; their words go into
 
 declare -A group=(
     [studies]="study"
-    [deciding]="deciding switching hiccups"
-    [explaining]="probes waits scan recipes fleet_and_search load_sources workloads"
-    [attached]="attached_restart attached_server attached_study"
+    [deciding]="deciding hiccups scan resizing"
+    [switching]="switching fleet_and_search"
+    [explaining]="probes waits recipes load_sources workloads confounds"
+    [attached]="attached_server attached_study"
+    [restarted]="attached_restart persisted_by_others"
     [changing]="changed_during_trial"
-    [loading]="dialin_load dialin_load_counters dialin_load_study"
-    [watching]="watch report_in_browser resizing"
-    [installing]="builds install servers in_force"
+    [loading]="dialin_load dialin_load_study"
+    [watching]="watch in_force"
+    [installing]="builds install servers variables"
 )
 declare -A running
 elsewhere=()

@@ -134,6 +134,12 @@ def interrupt(process):
     return process.communicate(timeout=LIMIT)[1]
 
 
+def finish(process):
+    """Wait for a dialin that was started; return its exit code and its two outputs."""
+    out, err = process.communicate(timeout=400)
+    return process.returncode, out, err
+
+
 def kill(pid):
     os.kill(pid, signal.SIGKILL)
     with suppress(psutil.NoSuchProcess):

@@ -1,9 +1,6 @@
 """Studies whose variable somebody else sets while a trial runs, on attached servers and on sandboxes."""
 
 import json
-import shlex
-import socket
-import subprocess
 import threading
 from contextlib import contextmanager
 
@@ -14,8 +11,8 @@ from dialin.model.trial import TrialState
 from dialin.paths import Home
 from dialin.servers.ledger import Ledger
 from dialin.store.store import Store
-from live import EASY, FAST, MYSQL, find, kill, measuring, only_with_all, until
-from playground import command_that_restarts, option_file, playground
+from live import EASY, FAST, MYSQL, find, finish, kill, measuring, only_with_all
+from playground import option_file, playground
 
 CAPACITY, THEIRS = "innodb_io_capacity", "777"
 SWEEP = ["sweep", f"{CAPACITY}=300,600", "--tables", "2", "--table-size", "5000", "--threads", "4", "--yes"]
@@ -73,11 +70,6 @@ def sandbox_of(process):
         return pymysql.connect(unix_socket=sockets[-1], user="root", autocommit=True)
 
     return connect
-
-
-def finish(process):
-    out, err = process.communicate(timeout=400)
-    return process.returncode, out, err
 
 
 def check_discarded_and_run_again(out, verdict, err):
@@ -163,90 +155,6 @@ def test_after_a_crash_restore_leaves_what_somebody_else_set_though_it_is_a_valu
     else:
         assert f"{CAPACITY}: left at {theirs}, which dialin did not set" in err
         assert server.variables() == {**before, CAPACITY: theirs}
-
-
-def restart(server, command):
-    """Restart a server as its DBA does, and wait until it accepts connections."""
-
-    def accepts():
-        with socket.socket(socket.AF_UNIX) as client:
-            return client.connect_ex(server.entry.socket) == 0
-
-    subprocess.run(shlex.split(command), check=True)
-    until(accepts)
-
-
-BACK_LOG = ["sweep", "back_log=70,80", *SWEEP[2:]]
-
-
-@pytest.fixture
-def restarted(server, tmp_path):
-    file = option_file(server, tmp_path / "account.cnf")
-    command = command_that_restarts(server, tmp_path)
-    yield [*BACK_LOG, "--attach", "--defaults-file", file, "--restart-command", command]
-    server.query("RESET PERSIST")
-    restart(server, command)
-
-
-def test_attached_and_restarted_a_value_that_somebody_else_persists_once_costs_one_trial(dialin, server, restarted):
-    before, out = server.variables(), dialin.directory / "study"
-    process = dialin.start(*restarted, "--json", "--out", out)
-    measuring(out)
-    server.query("SET PERSIST_ONLY back_log = 99")
-    code, text, err = finish(process)
-    assert code in (0, 1), err
-    with Store.open(out) as store:
-        record = store.read()
-    (discarded,) = [trial for trial in record.trials if trial.is_disturbed]
-    assert [(change.variable, change.after) for change in discarded.changes if change.under_test] == [("back_log", "99")]
-    assert f"Trial {discarded.id} ({discarded.candidate}) is discarded and run again" in err
-    assert {trial.in_force["back_log"] for trial in record.trials if trial.state is TrialState.DONE} == {"70", "80"}
-    (note,) = [note for note in json.loads(text)["warnings"] if note["code"] == "changed_during_trial"]
-    assert note["data"]["variable"] == "back_log"
-    assert server.variables() == before
-
-
-def test_attached_and_restarted_what_is_persisted_at_the_end_by_somebody_else_stays(dialin, server, restarted):
-    out = dialin.directory / "study"
-    process = dialin.start(*restarted, "--out", out)
-    measuring(out)
-    kill(process.pid)
-    process.communicate()
-    server.query("SET PERSIST_ONLY back_log = 99")
-    _, err = dialin("restore", "--restart-command", restarted[-1])
-    assert "back_log: left persisted as 99, which dialin did not do; it was not persisted before" in err
-    assert server.variables()["back_log"] == "99"
-
-
-def test_a_study_that_was_killed_is_restored_without_a_restart_and_says_what_stays_in_force(dialin, server, restarted):
-    out = dialin.directory / "study"
-    process = dialin.start(*restarted, "--out", out)
-    trial = measuring(out)
-    server.query("SET PERSIST_ONLY back_log = 99")
-    kill(process.pid)
-    process.communicate()
-    _, err = dialin("restore")
-    assert "back_log: left persisted as 99, which dialin did not do; it was not persisted before" in err
-    assert (
-        f"back_log: {trial.candidate} from the study is in force until the server is restarted; it then starts with 99" in err
-    )
-    assert server.variables()["back_log"] == trial.candidate
-    assert "nothing to restore" in dialin("restore")[1]
-
-
-def test_a_study_that_was_killed_stays_written_down_where_the_next_start_alone_puts_the_server_back(dialin, server, restarted):
-    before, out = server.variables(), dialin.directory / "study"
-    process = dialin.start(*restarted, "--out", out)
-    trial = measuring(out)
-    server.query("RESET PERSIST back_log")
-    kill(process.pid)
-    process.communicate()
-    _, err = dialin("restore", code=3)
-    assert f"back_log is {trial.candidate} and was {before['back_log']}, until the server is restarted" in err
-    restart(server, restarted[-1])
-    dialin("restore")
-    assert server.variables() == before
-    assert "nothing to restore" in dialin("restore")[1]
 
 
 @pytest.mark.parametrize("switch", ["set", pytest.param("restart", marks=only_with_all)])

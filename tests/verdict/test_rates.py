@@ -89,6 +89,18 @@ def test_a_driver_that_was_late_itself_is_named_whether_the_rate_was_reached_or_
         assert "The load driver was itself 12 ms late on average" in notes["driver_late"].text
 
 
+@pytest.mark.parametrize(("share", "named"), [(0.6, False), (0.97, True)])
+def test_a_load_thread_that_fills_a_cpu_is_named_as_the_limit(share, named):
+    notes = told(at_rate(0), {"a": 900}, load_told(busiest_thread=share))
+    assert ("busy_load_thread" in notes) is named
+    if named:
+        text = notes["busy_load_thread"].text
+        assert text.startswith(
+            "The load driver was the limit in 1 of 1 trial (a): its busiest load thread used up to 97.0 % of a CPU"
+        )
+        assert "--load-cpus" in text
+
+
 def test_transactions_that_were_open_at_the_end_are_reported_because_no_latency_includes_them():
     notes = told(at_rate(0), {"a": 900}, load_told(unfinished=404.0, unfinished_ms=2010.0, failed_ms=0.0))
     text = notes["unfinished_transactions"].text

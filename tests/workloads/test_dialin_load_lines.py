@@ -34,6 +34,7 @@ def second(**changes):
         "load_threads": 3,
         "gather": "off",
         "latency_by_transaction": {},
+        "busiest_thread_cpu": 0.4,
         "timers": {"count": 4, "late_mean": 0.5, "late_max": 1.5},
     }
     return json.dumps({**told, **changes})
@@ -42,7 +43,7 @@ def second(**changes):
 def test_a_second_is_read_with_what_it_tells_of_the_driver():
     rates = {"tps": 200, "reads": 2800, "writes": 800, "other": 400, "errors": 4, "reconnects": 2}
     expected = Second(3, **rates, latency_ms=3.5, codes={1213: 3, 1205: 1}, choice=DriverChoice(8, 3, False))
-    assert parse(second(), 95) == Report(expected, Timers(4, 2.0, 1.5), 5, 7, 16, 1200.5, 9.0, 0.0)
+    assert parse(second(), 95) == Report(expected, Timers(4, 2.0, 1.5), 5, 7, 16, 1200.5, 9.0, 0.0, 0.4)
 
 
 def test_a_part_of_a_second_is_told_by_the_second():

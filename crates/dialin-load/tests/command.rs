@@ -29,8 +29,9 @@ fn server(test: &str, answers: fn(Asked<'_>) -> Answer) -> (MockServer, String) 
     (MockServer::listen(&path, answers).unwrap(), format!("--socket {}", path.display()))
 }
 
-fn at_once(_: Asked<'_>) -> Answer {
-    Answer::Ok
+/// A millisecond each, so that a closed loop leaves the CPUs to other tests.
+fn soon(_: Asked<'_>) -> Answer {
+    Answer::After(Duration::from_millis(1), Box::new(Answer::Ok))
 }
 
 fn slowly(asked: Asked<'_>) -> Answer {
@@ -57,7 +58,7 @@ fn error(output: &Output) -> String {
 
 #[test]
 fn a_run_is_told_second_by_second_and_its_histograms_add_up() {
-    let (_server, at) = server("run", at_once);
+    let (_server, at) = server("run", soon);
     let output = done(&format!("run noop {at} --connections 4 --warmup 1 --time 2"));
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     let lines = lines(&output);
@@ -74,7 +75,7 @@ fn a_run_is_told_second_by_second_and_its_histograms_add_up() {
 
 #[test]
 fn a_step_of_each_listed_connection_count_has_its_own_total() {
-    let (_server, at) = server("steps", at_once);
+    let (_server, at) = server("steps", soon);
     let lines = lines(&done(&format!("run noop {at} --connections 1,3 --time 1")));
     let steps: Vec<_> =
         lines.last().unwrap()["steps"].as_array().unwrap().iter().map(|step| step["connections"].as_u64()).collect();
@@ -94,7 +95,7 @@ fn a_rate_that_is_not_reached_is_exit_code_5_and_latency_counts_from_when_it_was
 
 #[test]
 fn a_rate_that_is_reached_is_exit_code_0() {
-    let (_server, at) = server("reached", at_once);
+    let (_server, at) = server("reached", soon);
     let output = done(&format!("run noop {at} --rate 200 --time 2"));
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(lines(&output).pop().unwrap()["rate_reached"], true);
@@ -113,7 +114,7 @@ fn running(at: &str) -> (Child, BufReader<std::process::ChildStdout>) {
 
 #[test]
 fn a_signal_ends_a_run_with_the_summary_of_what_was_measured() {
-    let (_server, at) = server("signal", at_once);
+    let (_server, at) = server("signal", soon);
     for signal in [Signal::INT, Signal::TERM] {
         let (mut child, mut stream) = running(&at);
         kill_process(Pid::from_child(&child), signal).unwrap();
@@ -128,7 +129,7 @@ fn a_signal_ends_a_run_with_the_summary_of_what_was_measured() {
 
 #[test]
 fn a_closed_pipe_ends_a_run_quietly() {
-    let (_server, at) = server("pipe", at_once);
+    let (_server, at) = server("pipe", soon);
     let (mut child, stream) = running(&at);
     drop(stream);
     assert_eq!(child.wait().unwrap().code(), Some(0));

@@ -58,7 +58,7 @@ fn merged(transactions: u64) -> Merged {
         [Kind::Other, Kind::Read, Kind::Write, Kind::Write, Kind::Other].into_iter().for_each(|kind| tally.statement(kind));
     }
     (tally.busy, tally.oldest_ns) = (4, 1_250_000);
-    (tally.gather_pauses, tally.gather_ns) = (310, 25_400_000);
+    (tally.gather_pauses, tally.gather_ns, tally.busiest_cpu_ns) = (310, 25_400_000, 12_000_000);
     let mut merged = Merged::new(2);
     merged.add(&tally);
     merged.driver_cpu_ns = 21_500_000;

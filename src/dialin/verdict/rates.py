@@ -12,7 +12,7 @@ from dialin.model.study import Goal, StudySpec
 from dialin.model.trial import Sample, Trial
 from dialin.model.verdict import Note
 from dialin.stats.trial_figures import by_threads
-from dialin.text import counted
+from dialin.text import counted, percent
 from dialin.verdict.outcome_sentences import several
 
 _SHORT = 0.01
@@ -21,6 +21,8 @@ _CHANCE = 3.0
 """How many standard deviations of a Poisson count are taken for chance: transactions may be due at random moments."""
 _STALL_MS = 1000.0
 """Milliseconds from which on a transaction that latency leaves out deserves a note."""
+_BUSY_THREAD = 0.9
+"""The share of a CPU above which the busiest load thread limits the load."""
 _LATE_MS = 5.0
 """How late a load driver's own timers are, on average, that lacks a CPU."""
 
@@ -83,6 +85,7 @@ def notes(
         *_missed_notes(spec, done, short, dropped=bool(dropped)),
         *dropped,
         *_late_notes(spec, done, watched),
+        *_busy_thread_notes(done, watched),
         *_unfinished_notes(done, watched),
         *_failure_notes(done, watched),
         *_unprepared_notes(done, watched),
@@ -129,6 +132,18 @@ def _late_notes(spec: StudySpec, done: Sequence[Trial], watched: _WatchedByTrial
         f"The load driver was itself {late:.0f} ms late on average{counted_in}: it lacks a CPU; give it its own (--load-cpus)"
     )
     return [Note(code="driver_late", text=text, data={"late_ms": late})]
+
+
+def _busy_thread_notes(done: Sequence[Trial], watched: _WatchedByTrial) -> list[Note]:
+    hit = [(trial, gauge.mean) for trial, gauge in _gauges(done, watched, "busiest_thread") if gauge.mean > _BUSY_THREAD]
+    if not hit:
+        return []
+    most = max(share for _, share in hit)
+    text = (
+        f"The load driver was the limit in {_among(hit, done)}: its busiest load thread used up to {percent(most)} of a CPU. "
+        "Give it CPUs of its own (--load-cpus), or take a heavier workload"
+    )
+    return [Note(code="busy_load_thread", text=text, data={"share": most, "candidates": _candidates(hit)})]
 
 
 def _unfinished_notes(done: Sequence[Trial], watched: _WatchedByTrial) -> list[Note]:

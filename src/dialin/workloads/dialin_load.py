@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
+import statistics
 import subprocess
 from collections import deque
 from collections.abc import Mapping
@@ -251,6 +252,7 @@ class DialinLoadRun:
         self._recent_ms: deque[float] = deque(maxlen=_RECENT)
         self._longest_ms = 0.0
         self._failed_ms = 0.0
+        self._busiest_thread: list[float] = []
 
     def read(self, timeout: float) -> Second | None:
         """Return the next second's report, or None where none came in time.
@@ -283,6 +285,7 @@ class DialinLoadRun:
         self._recent_ms.append(report.longest_ms)
         self._longest_ms = max(self._longest_ms, report.longest_ms)
         self._failed_ms = max(self._failed_ms, report.failed_ms)
+        self._busiest_thread.append(report.busiest_thread)
 
     def cpu_seconds(self) -> float:
         """Return the CPU seconds that the driver has used so far."""
@@ -293,8 +296,9 @@ class DialinLoadRun:
 
         `unfinished` transactions were open at the end, the oldest for `unfinished_ms`; both are 0 unless that is longer than
         each that finished lately took. `failed_ms` is the time of the slowest one that failed; 0 unless it is longer than each
-        that succeeded took. `dropped` transactions never began. `unprepared` statements were sent as text. `late_ms` and
-        `latest_ms` are missing where the driver had no timers.
+        that succeeded took. `busiest_thread` is the share of a CPU that the busiest load thread used, the median over seconds.
+        `dropped` transactions never began. `unprepared` statements were sent as text. `late_ms` and `latest_ms` are missing
+        where the driver had no timers.
         """
         last = self._last
         is_stalled = last is not None and last.oldest_ms > max(self._recent_ms)
@@ -304,6 +308,7 @@ class DialinLoadRun:
             "failed_ms": self._failed_ms if self._failed_ms > self._longest_ms else 0.0,
             "dropped": float(self._dropped),
             "unprepared": float(self._unprepared),
+            "busiest_thread": statistics.median(self._busiest_thread) if self._busiest_thread else 0.0,
         }
         if self._timers:
             facts |= {"late_ms": self._late_ms / self._timers, "latest_ms": self._latest_ms}

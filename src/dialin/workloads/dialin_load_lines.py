@@ -40,6 +40,7 @@ class Report:
         oldest_ms: how long ago the oldest of these was due, in milliseconds; 0 without any.
         longest_ms: how long the slowest transaction took that succeeded; 0 without any.
         failed_ms: how long the slowest transaction took that failed or was lost; 0 without any.
+        busiest_thread: the share of a CPU that the busiest load thread used, from 0 to 1.
     """
 
     second: Second
@@ -50,6 +51,7 @@ class Report:
     oldest_ms: float
     longest_ms: float
     failed_ms: float
+    busiest_thread: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,7 @@ def _report(fields: Mapping[str, Any], percentile: int) -> Report:
         float(fields["oldest_ms"] or 0.0),
         float(fields["latency"]["max"] or 0.0),
         float(fields["failed"]["max"] or 0.0),
+        float(fields["busiest_thread_cpu"]) / seconds,
     )
 
 

@@ -57,6 +57,7 @@ pub fn is_plausible(second: &Second) -> bool {
         tally.timers,
         tally.gather_pauses,
         tally.gather_ns,
+        tally.busiest_cpu_ns,
         tally.latency.count(),
         tally.service.count(),
         tally.failed.count(),

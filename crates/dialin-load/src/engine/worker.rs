@@ -17,7 +17,7 @@ use super::slot::{Doing, Slot, State, What};
 use crate::errors::{Error, Result};
 use crate::plan::Statement;
 use crate::protocol::text::Template;
-use crate::record::Tally;
+use crate::record::{Meter, Tally, thread_cpu};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError};
@@ -67,6 +67,7 @@ pub struct Worker<'a> {
     /// Whether only transactions that are open are finished.
     is_draining: bool,
     tally: Box<Tally>,
+    cpu: Meter,
     second: u64,
     filled: SyncSender<Told>,
     empty: Receiver<Box<Tally>>,
@@ -113,6 +114,7 @@ impl<'a> Worker<'a> {
             exhausted: false,
             is_draining: false,
             tally: Box::new(Tally::new(shared.plan.transactions.len())),
+            cpu: Meter::from(thread_cpu()),
             second: 1,
             filled: lines.filled,
             empty: lines.empty,
@@ -185,6 +187,7 @@ impl<'a> Worker<'a> {
         let oldest_due = [self.oldest_open(), longest_waiting].into_iter().flatten().min();
         self.tally.oldest_ns = oldest_due.map_or(0, |due| end.saturating_sub(due));
         (self.tally.gather_pauses, self.tally.gather_ns) = self.batching.told();
+        self.tally.busiest_cpu_ns = self.cpu.lap(thread_cpu());
         let next = self.empty.try_recv().unwrap_or_else(|_| Box::new(Tally::new(self.shared.plan.transactions.len())));
         let full = std::mem::replace(&mut self.tally, next);
         let told = Told::Second { thread: self.place, second: self.second, seconds, tally: full };

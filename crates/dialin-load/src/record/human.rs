@@ -82,6 +82,8 @@ pub fn summary(line: &SummaryLine) -> String {
 
 /// Transactions that are open for longer than this at the end are worth a sentence: a second is what `dialin` calls a stall.
 const STALL_MS: f64 = 1e3;
+/// A load thread that uses more of a CPU than this limits the load.
+const BUSY: f64 = 0.9;
 
 const HEADINGS: [&str; 14] = [
     "step",
@@ -165,11 +167,23 @@ fn sentences(line: &SummaryLine) -> Vec<String> {
             rounded(age)
         ));
     }
+    for (step, share) in line.steps.iter().map(|step| (step, busiest_share(step))).filter(|(_, share)| *share > BUSY) {
+        said.push(format!(
+            "In step {} the driver was the limit: its busiest load thread used {:.0} % of a CPU (see --load-threads)",
+            step.step.unwrap_or_default(),
+            100.0 * share
+        ));
+    }
     for step in line.steps.iter().filter(|step| step.rate_reached == Some(false)) {
         let (number, asked) = (step.step.unwrap_or_default(), step.rate.unwrap_or_default());
         said.push(format!("Step {number} reached {} of {} transactions a second", rounded(step.per_second), rounded(asked)));
     }
     said
+}
+
+/// The share of a CPU that the busiest load thread used.
+fn busiest_share(step: &StepLine) -> f64 {
+    if step.seconds > 0.0 { step.busiest_thread_cpu / step.seconds } else { 0.0 }
 }
 
 /// Whether transactions that had not finished waited longer than a second, and longer than every one that finished.
@@ -288,6 +302,17 @@ mod tests {
             assert!(text.contains(said), "{said} is not in {text}");
         }
         assert!(!text.contains("Step 1 reached"));
+    }
+
+    #[test]
+    fn a_load_thread_that_fills_a_cpu_is_the_limit() {
+        let limited = |busiest_cpu_ns| {
+            let mut steps = Steps::new(names());
+            steps.add(&when(1, None), &second_of(&Tally { busiest_cpu_ns, ..Tally::new(2) }));
+            summary(&steps.finish(END)).contains("In step 1 the driver was the limit: its busiest load thread used 97 % of a CPU")
+        };
+        assert!(limited(970_000_000));
+        assert!(!limited(600_000_000));
     }
 
     #[test]

@@ -93,6 +93,8 @@ pub struct SecondLine {
     pub histogram_unit_ns: u64,
     /// CPU seconds, user and system, that the driver took.
     pub driver_cpu: f64,
+    /// Those of the load thread that took most: one that takes all of a second is the limit of the load.
+    pub busiest_thread_cpu: f64,
     /// The driver's own timers.
     pub timers: TimersLine,
     /// How load threads gathered answers.
@@ -190,6 +192,7 @@ impl Merged {
             failed_histogram: tally.failed.encoded(),
             histogram_unit_ns: UNIT_NS,
             driver_cpu: seconds(self.driver_cpu_ns),
+            busiest_thread_cpu: seconds(tally.busiest_cpu_ns),
             timers: TimersLine::of(tally),
             gathering: GatheringLine::of(tally),
         }
@@ -326,7 +329,7 @@ mod tests {
             "type": "second", "second": 7, "at": 1_764_150_007.0, "seconds": 1.0, "phase": "measure", "step": 1,
             "connections": 5, "load_threads": 2, "gather": "off", "rate": 30.0, "transactions": 20, "by_transaction": {"pay": 15, "look": 5},
             "statements": {"read": 280, "write": 80, "other": 40}, "errors": {"1205": 1, "1213": 2}, "retries": 1,
-            "reconnects": 1, "unprepared": 6, "dropped": 3, "backlog": 4, "busy": 5, "unfinished": 9, "oldest_ms": 3000.0, "histogram_unit_ns": 100, "driver_cpu": 0.123_457,
+            "reconnects": 1, "unprepared": 6, "dropped": 3, "backlog": 4, "busy": 5, "unfinished": 9, "oldest_ms": 3000.0, "histogram_unit_ns": 100, "driver_cpu": 0.123_457, "busiest_thread_cpu": 0.7,
             "timers": {"count": 2, "late_mean": 0.026, "late_max": 0.05},
             "gathering": {"pauses": 40, "seconds": 0.008},
         });

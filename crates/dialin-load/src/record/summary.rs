@@ -91,6 +91,8 @@ pub struct StepLine {
     pub failed_histogram: String,
     /// CPU seconds, user and system, that the driver took.
     pub driver_cpu: f64,
+    /// Those of the busiest load thread of each second, added up.
+    pub busiest_thread_cpu: f64,
     /// The same for a transaction, in microseconds; null without one.
     pub driver_cpu_us_per_transaction: Option<f64>,
     /// The driver's own timers.
@@ -125,6 +127,7 @@ struct Total {
     seconds: f64,
     tally: Tally,
     driver_cpu_ns: u64,
+    busiest_cpu_ns: u64,
     backlog_max: u64,
     backlog_last: u64,
     unfinished_last: u64,
@@ -185,6 +188,7 @@ impl Total {
         self.seconds += seconds;
         self.tally.follow(&merged.tally);
         self.driver_cpu_ns += merged.driver_cpu_ns;
+        self.busiest_cpu_ns += merged.tally.busiest_cpu_ns;
         self.backlog_max = self.backlog_max.max(merged.tally.backlog);
         self.backlog_last = merged.tally.backlog;
         self.unfinished_last = merged.tally.unfinished();
@@ -226,6 +230,7 @@ impl Total {
             service_histogram: tally.service.encoded(),
             failed_histogram: tally.failed.encoded(),
             driver_cpu: seconds(self.driver_cpu_ns),
+            busiest_thread_cpu: seconds(self.busiest_cpu_ns),
             driver_cpu_us_per_transaction: (transactions > 0)
                 .then(|| thousandths(self.driver_cpu_ns as f64 / 1e3 / transactions as f64)),
             timers: TimersLine::of(tally),

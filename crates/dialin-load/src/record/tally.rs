@@ -41,6 +41,8 @@ pub struct Tally {
     pub gather_pauses: u64,
     /// How long these were, all together, in nanoseconds.
     pub gather_ns: u64,
+    /// CPU time that the load thread took which took most, in nanoseconds.
+    pub busiest_cpu_ns: u64,
     /// Timers that went off: pauses, and due transactions for which a connection was free when they were due.
     pub timers: u64,
     /// How late they went off, all together, in nanoseconds.
@@ -108,7 +110,7 @@ impl Tally {
         self.errors.clear();
         (self.retries, self.reconnects, self.unprepared) = (0, 0, 0);
         (self.dropped, self.backlog, self.busy) = (0, 0, 0);
-        (self.gather_pauses, self.gather_ns) = (0, 0);
+        (self.gather_pauses, self.gather_ns, self.busiest_cpu_ns) = (0, 0, 0);
         (self.oldest_ns, self.timers, self.late_ns_sum, self.late_ns_max) = (0, 0, 0, 0);
         self.latency.clear();
         self.latency_by.iter_mut().for_each(Times::clear);
@@ -140,6 +142,7 @@ impl Tally {
         self.backlog += other.backlog;
         self.busy += other.busy;
         self.oldest_ns = self.oldest_ns.max(other.oldest_ns);
+        self.busiest_cpu_ns = self.busiest_cpu_ns.max(other.busiest_cpu_ns);
     }
 
     /// Add what was counted at another time: everything but the levels, which no sum makes sense of.
@@ -219,7 +222,7 @@ pub(super) mod tests {
         tally.dropped += 3;
         tally.unprepared += 6;
         (tally.backlog, tally.busy) = (4, 5);
-        (tally.gather_pauses, tally.gather_ns) = (40, 8_000_000);
+        (tally.gather_pauses, tally.gather_ns, tally.busiest_cpu_ns) = (40, 8_000_000, 700_000_000);
         tally.oldest_ns = 3_000_000_000;
         tally.failure(7_000_000);
         tally

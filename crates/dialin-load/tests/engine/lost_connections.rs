@@ -1,6 +1,6 @@
 //! What the engine promises where connections are lost.
 
-use super::{phase, plan, played, run, socket, sum, with_load_threads};
+use super::{phase, plan, played, run, socket, soon, sum, with_load_threads};
 use dialin_load::engine::play;
 use dialin_load::errors::Fault;
 use dialin_load::mock_server::{Answer, Command, MockServer};
@@ -13,7 +13,7 @@ fn after_a_restart_connections_come_back_in_parallel() {
     let listen = |login: Duration| {
         let server = MockServer::listen(&socket("parallel"), move |command| match command {
             Command::Login if !login.is_zero() => Answer::After(login, Box::new(Answer::Ok)),
-            _ => Answer::Ok,
+            _ => soon(Answer::Ok),
         });
         server.unwrap()
     };
@@ -51,7 +51,7 @@ fn lost_connections_come_back_and_are_counted() {
 
 #[test]
 fn a_server_that_is_gone_for_good_fails_the_run() {
-    let mut server = Some(MockServer::listen(&socket("gone"), |_| Answer::Ok).unwrap());
+    let mut server = Some(MockServer::listen(&socket("gone"), |_| soon(Answer::Ok)).unwrap());
     let run = Run { reconnect_for: Duration::from_millis(300), ..run(server.as_ref().unwrap(), 2, Some(60)) };
     let error = play(&plan(), &run, &AtomicBool::new(false), &mut |_| drop(server.take())).unwrap_err();
     assert_eq!(error.fault, Fault::Server);
@@ -59,7 +59,7 @@ fn a_server_that_is_gone_for_good_fails_the_run() {
 
 #[test]
 fn a_connection_that_ends_while_it_has_nothing_to_do_is_made_anew_and_no_error() {
-    let listen = || MockServer::listen(&socket("idle"), |_| Answer::Ok).unwrap();
+    let listen = || MockServer::listen(&socket("idle"), |_| soon(Answer::Ok)).unwrap();
     let mut server = Some(listen());
     let phase = |step, connections| phase(Purpose::Measure, step, Some(2), connections);
     let phases = vec![phase(1, 1), phase(2, 5)];
@@ -79,7 +79,7 @@ fn a_connection_that_ends_while_it_has_nothing_to_do_is_made_anew_and_no_error()
 
 #[test]
 fn a_stop_ends_the_run_in_good_order_though_the_server_is_gone() {
-    let mut server = Some(MockServer::listen(&socket("stop-gone"), |_| Answer::Ok).unwrap());
+    let mut server = Some(MockServer::listen(&socket("stop-gone"), |_| soon(Answer::Ok)).unwrap());
     let run = Run { reconnect_for: Duration::ZERO, ..run(server.as_ref().unwrap(), 4, None) };
     let stop = AtomicBool::new(false);
     let played = play(&plan(), &run, &stop, &mut |_| {

@@ -21,6 +21,11 @@ fn socket(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("dialin-load-engine-{}-{name}.sock", std::process::id()))
 }
 
+/// An answer that takes the server a millisecond: a closed loop then leaves the CPUs to other tests.
+fn soon(answer: Answer) -> Answer {
+    Answer::After(Duration::from_millis(1), Box::new(answer))
+}
+
 /// A transaction that reads a number by text and writes it.
 fn plan() -> Plan {
     let statement = |sql: &str, kind| Statement { sql: sql.into(), parameters: sql.matches('?').count(), kind, text: true };
@@ -136,7 +141,7 @@ fn hosts_that_take_turns_do_the_work_of_one() {
 
 #[test]
 fn seconds_carry_their_phase_and_all_that_was_done() {
-    let server = MockServer::listen(&socket("phases"), |_| Answer::Ok).unwrap();
+    let server = MockServer::listen(&socket("phases"), |_| soon(Answer::Ok)).unwrap();
     let phase = |purpose, step, connections| phase(purpose, step, Some(1), connections);
     let phases = vec![phase(Purpose::WarmUp, 1, 1), phase(Purpose::Measure, 1, 1), phase(Purpose::Measure, 2, 4)];
     let (played, seconds) = played(&plan(), &Run { phases, ..run(&server, 1, None) });
@@ -207,7 +212,7 @@ fn a_result_without_end_neither_starves_other_connections_nor_outlasts_a_stop() 
     let begun = AtomicU64::new(0);
     let server = MockServer::listen(&socket("endless"), move |command: Command<'_>| {
         let is_endless = command.sql().starts_with("UPDATE") && begun.fetch_add(1, Ordering::Relaxed) < 2;
-        if is_endless { Answer::Endless } else { Answer::Ok }
+        if is_endless { Answer::Endless } else { soon(Answer::Ok) }
     });
     let server = server.unwrap();
     let (stop, mut seconds) = (AtomicBool::new(false), Vec::new());
@@ -228,7 +233,7 @@ fn falling_silent(name: &str) -> MockServer {
             return Answer::Ok;
         }
         let since = began.lock().unwrap().get_or_insert_with(Instant::now).elapsed();
-        if since > Duration::from_secs(1) { Answer::Silence } else { Answer::Ok }
+        if since > Duration::from_secs(1) { Answer::Silence } else { soon(Answer::Ok) }
     });
     server.unwrap()
 }
@@ -338,7 +343,7 @@ fn a_deadlock_is_played_again_with_the_same_values() {
 #[test]
 fn a_run_in_which_everything_deadlocks_ends_with_a_remedy() {
     let server = MockServer::listen(&socket("for-ever"), |command| match command.sql() {
-        sql if sql.starts_with("UPDATE") => Answer::Error(1213, "Deadlock found".into()),
+        sql if sql.starts_with("UPDATE") => soon(Answer::Error(1213, "Deadlock found".into())),
         _ => Answer::Ok,
     });
     let server = server.unwrap();
@@ -362,7 +367,7 @@ fn a_missing_table_ends_the_run_and_says_how_to_prepare_it() {
 
 #[test]
 fn a_stop_ends_the_run_with_what_was_measured_so_far() {
-    let server = MockServer::listen(&socket("stop"), |_| Answer::Ok).unwrap();
+    let server = MockServer::listen(&socket("stop"), |_| soon(Answer::Ok)).unwrap();
     let stop = AtomicBool::new(false);
     let mut seconds = Vec::new();
     play(&plan(), &run(&server, 4, None), &stop, &mut |second| {

@@ -1,6 +1,6 @@
 //! A run of several steps: each is measured as a run of its own would be.
 
-use super::{at_rate, plan, played, run, socket, sum, transactions, with_load_threads};
+use super::{at_rate, plan, played, run, socket, soon, sum, transactions, with_load_threads};
 use dialin_load::mock_server::{Answer, MockServer};
 use dialin_load::plan::{Kind, Plan};
 use dialin_load::run::{Phase, Run};
@@ -22,7 +22,7 @@ fn in_steps(steps: &[Run]) -> Run {
 
 #[test]
 fn each_step_has_the_load_threads_of_a_run_of_its_own() {
-    let server = MockServer::listen(&socket("step-threads"), |_| Answer::Ok).unwrap();
+    let server = MockServer::listen(&socket("step-threads"), |_| soon(Answer::Ok)).unwrap();
     let cpus = std::thread::available_parallelism().unwrap().get();
     let few = run(&server, 4, Some(1));
     let steps = [few.clone(), at_rate(few.clone(), 100.0), run(&server, 12 * cpus + 1, Some(1)), few];

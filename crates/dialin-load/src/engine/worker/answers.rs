@@ -44,7 +44,8 @@ impl Worker<'_> {
                 if !self.is_draining {
                     self.roll(now);
                 }
-                self.answered(place, doing, &outcome, now)
+                self.answered(place, doing, &outcome, now)?;
+                self.begin_next(place, now)
             }
             Received::Lost => {
                 self.lose(place);
@@ -52,6 +53,17 @@ impl Worker<'_> {
             }
             Received::Malformed(why) => Err(garbled(why)),
         }
+    }
+
+    /// In a closed loop, begin the next transaction of a connection whose transaction has just ended: were it left for when the other
+    /// answers are worked through, the server's thread would fall asleep meanwhile, and would have to be woken.
+    fn begin_next(&mut self, place: usize, now: u64) -> Result<()> {
+        let goes_on = !self.is_open_loop && !self.exhausted && now < self.phase_end && !self.shared.stops();
+        if goes_on && self.free.back() == Some(&place) {
+            self.free.pop_back();
+            return self.begin(place, now, now);
+        }
+        Ok(())
     }
 
     /// A connection that waits for no answer has something: if it has nothing to do, see whether it is the end.
