@@ -6,7 +6,9 @@
 //! each CPU, so that none is left without. One loop for all would have every server thread wait each time, which with few
 //! connections costs up to two thirds of the throughput; one thread for each connection, as sysbench has them, switches more often.
 //! With many connections a loop that gathers answers costs least, and there are always enough of them. Where statements write there
-//! are enough sooner: the server is longer at each of them, and its threads wait for each other anyway.
+//! are enough sooner: the server is longer at each of them, and its threads wait for each other anyway. What lies between the two
+//! costs more than either (BENCHMARKS.md), so there is one step from the one to the other. It comes at a few dozen connections however
+//! many CPUs there are, where both are within a tenth of each other.
 
 use crate::account::Address;
 use crate::plan::{Kind, Plan};
@@ -16,14 +18,17 @@ use std::net::IpAddr;
 use std::thread;
 
 /// Up to so many connections on each CPU are shared out among threads where statements only read, and where some write; found, as
-/// what follows, by trying (BENCHMARKS.md).
+/// what follows, by trying on machines of so many CPUs (BENCHMARKS.md).
 const FEW_READING: usize = 12;
 const FEW_WRITING: usize = 5;
+const TRIED_CPUS: usize = 2;
 /// So many connections have so many load threads.
 const CONNECTIONS: usize = 8;
 const THREADS: usize = 3;
-/// Connections of a loop that gathers, at least.
-const GATHERED: usize = 8;
+/// Connections of a loop that gathers, at least, and the CPUs that one loop keeps busy: it takes a quarter of the CPU time that the
+/// server takes for its answers, or less.
+const GATHERED: usize = 4;
+const CPUS_OF_A_LOOP: usize = 4;
 
 /// How many load threads each phase of a run has on this machine: as many as a run of this phase alone, so that the steps of a
 /// scaling curve are what single runs would have measured; where a phase asks for a number, that many.
@@ -33,7 +38,7 @@ pub fn of_phases(plan: &Plan, run: &Run) -> Vec<usize> {
     let of_phase = |phase: &Phase| {
         let connections = phase.connections.max(1);
         // At a rate few threads are enough: each transaction is sent when it is due, and the server does not wait for the driver.
-        let suitable = if phase.rate.is_none() && shares_cpus && connections <= few(plan) * cpus {
+        let suitable = if phase.rate.is_none() && shares_cpus && connections <= few(plan) * cpus.min(TRIED_CPUS) {
             beside(connections, cpus)
         } else {
             gathering(connections, cpus)
@@ -54,9 +59,9 @@ fn beside(connections: usize, cpus: usize) -> usize {
     (per_cpu * cpus).clamp(1, connections)
 }
 
-/// A quarter of the CPUs, and eight connections each.
+/// A loop for so many CPUs, with so many connections at least.
 fn gathering(connections: usize, cpus: usize) -> usize {
-    (cpus / 4).clamp(1, connections.div_ceil(GATHERED))
+    (cpus / CPUS_OF_A_LOOP).clamp(1, connections.div_ceil(GATHERED))
 }
 
 /// Whether a server of this address runs on this machine.
@@ -107,7 +112,7 @@ mod tests {
     #[test]
     fn many_share_a_loop_for_each_four_cpus() {
         assert_eq!(gathering(150, 2), 1);
-        assert_eq!(gathering(1000, 64), 16);
+        assert_eq!([25, 60, 64, 768, 769, 10_000].map(|connections| gathering(connections, 64)), [7, 15, 16, 16, 16, 16]);
         assert_eq!(gathering(4, 64), 1);
     }
 

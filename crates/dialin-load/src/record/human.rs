@@ -309,7 +309,8 @@ mod tests {
         let limited = |busiest_cpu_ns| {
             let mut steps = Steps::new(names());
             steps.add(&when(1, None), &second_of(&Tally { busiest_cpu_ns, ..Tally::new(2) }));
-            summary(&steps.finish(END)).contains("In step 1 the driver was the limit: its busiest load thread used 97 % of a CPU")
+            summary(&steps.finish(END))
+                .contains("In step 1 the driver was the limit: its busiest load thread used 97 % of a CPU")
         };
         assert!(limited(970_000_000));
         assert!(!limited(600_000_000));
