@@ -34,7 +34,7 @@ fetching=$!
 driver=$(mktemp)
 { scripts/driver.sh build && scripts/driver.sh test; } >"$driver" 2>&1 &
 driving=$!
-half="tests/cli tests/evidence tests/probes tests/report tests/stats"
+half="tests/cli tests/evidence tests/frames tests/probes tests/report tests/stats"
 log=$(mktemp)
 # shellcheck disable=SC2086  # these are words
 .venv/bin/pytest $half >"$log" 2>&1 &
@@ -49,11 +49,11 @@ grep -E '^(==>|test result)' "$driver" || true
 rm -f "$log" "$driver"
 
 need sysbench sysbench
-if ! have chromium; then
+if ! have chromium-headless-shell && ! have chromium; then
     if is_root && have apt-get; then
-        apt_install chromium || say "no chromium: the test that looks at a report is skipped"
+        apt_install chromium-headless-shell || apt_install chromium || say "no chromium: the tests that look at pages are skipped"
     else
-        say "no chromium: the test that looks at a report is skipped; as root: apt-get install chromium"
+        say "no chromium: the tests that look at pages are skipped; as root: apt-get install chromium-headless-shell"
     fi
 fi
 wait $fetching || true
@@ -80,15 +80,14 @@ run_beside() { # NAME TEST...: runs tests in the background; their words go into
 
 declare -A group=(
     [studies]="study"
-    [deciding]="deciding hiccups scan resizing"
+    [deciding]="deciding hiccups scan variables"
     [switching]="switching fleet_and_search"
-    [explaining]="probes waits recipes load_sources workloads confounds"
-    [attached]="attached_server attached_study"
-    [restarted]="attached_restart persisted_by_others"
-    [changing]="changed_during_trial"
-    [loading]="dialin_load dialin_load_study"
-    [watching]="watch in_force"
-    [installing]="builds install servers variables"
+    [explaining]="attached_study probes waits recipes load_sources workloads"
+    [attached]="attached_server attached_restart"
+    [changing]="changed_during_trial persisted_by_others"
+    [loading]="dialin_load dialin_load_counters dialin_load_study"
+    [watching]="watch resizing confounds"
+    [installing]="builds install servers in_force"
 )
 declare -A running
 elsewhere=()

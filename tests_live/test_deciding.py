@@ -44,6 +44,7 @@ def test_a_choice_is_confirmed_in_fresh_trials_that_did_not_choose_it_also_after
     assert len(looks) == len([look for look in looks if look.decided is not None])
 
 
+@only_with_all
 def test_one_setting_under_several_names_is_a_study_of_noise_that_recommends_nothing(dialin):
     load = ["--tables", "2", "--table-size", "10000", "--threads", "1"]
     out = dialin.directory / "noise"
