@@ -101,13 +101,15 @@ fn a_rate_that_is_reached_is_exit_code_0() {
     assert_eq!(lines(&output).pop().unwrap()["rate_reached"], true);
 }
 
-fn running(at: &str) -> (Child, BufReader<std::process::ChildStdout>) {
-    let mut child = command(&format!("run noop {at} --time 0")).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+/// A run without end that has told its first second.
+fn running(arguments: &str) -> (Child, BufReader<std::process::ChildStdout>) {
+    let mut child =
+        command(&format!("run {arguments} --time 0")).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut stream = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
     while !line.contains("\"second\":1,") {
-        line.clear();
-        assert!(stream.read_line(&mut line).unwrap() > 0, "the run ended");
+        let last = std::mem::take(&mut line);
+        assert!(stream.read_line(&mut line).unwrap() > 0, "the run ended with {last}");
     }
     (child, stream)
 }
@@ -116,7 +118,7 @@ fn running(at: &str) -> (Child, BufReader<std::process::ChildStdout>) {
 fn a_signal_ends_a_run_with_the_summary_of_what_was_measured() {
     let (_server, at) = server("signal", soon);
     for signal in [Signal::INT, Signal::TERM] {
-        let (mut child, mut stream) = running(&at);
+        let (mut child, mut stream) = running(&format!("noop {at}"));
         kill_process(Pid::from_child(&child), signal).unwrap();
         let mut rest = String::new();
         stream.read_to_string(&mut rest).unwrap();
@@ -127,10 +129,31 @@ fn a_signal_ends_a_run_with_the_summary_of_what_was_measured() {
     }
 }
 
+/// The most memory that a run with so many connections had resident, in bytes, once all had their statements prepared.
+fn memory(at: &str, connections: usize) -> u64 {
+    let (mut child, _stream) = running(&format!("oltp_read_write {at} --load-threads 1 --connections {connections}"));
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 1024
+}
+
+#[test]
+fn ten_thousand_connections_stay_below_200_mb() {
+    let (_server, at) = server("memory", |asked| match asked {
+        Asked::Prepare(_) => Answer::Ok,
+        _ => soon(asked),
+    });
+    let (few, many) = (memory(&at, 1), memory(&at, 401));
+    let each = many.saturating_sub(few) / 400;
+    assert!(few + 10_000 * each < 200_000_000, "{few} bytes, and {each} for each connection");
+}
+
 #[test]
 fn a_closed_pipe_ends_a_run_quietly() {
     let (_server, at) = server("pipe", soon);
-    let (mut child, stream) = running(&at);
+    let (mut child, stream) = running(&format!("noop {at}"));
     drop(stream);
     assert_eq!(child.wait().unwrap().code(), Some(0));
     let mut text = String::new();
