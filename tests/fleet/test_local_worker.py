@@ -1,19 +1,14 @@
 """The first completed trial of a study chooses for all later ones; servers and load are invented."""
 
-from contextlib import nullcontext
-
 import pytest
 
 from dialin.fleet.local_worker import LocalWorker
 from dialin.fleet.worker import BlockRequest
 from dialin.model.load_driver import DriverChoice
 from dialin.model.trial import Trial, TrialState
-from dialin.question.plan import plan
 from dialin.trials.events import TrialEnded
-from dialin.trials.trial_steps import TrialContext
 from fixtures.choosing_load import ChoosingLoad
-from trials.test_driver_choices import QuietHost
-from trials.test_trial_hiccups import FakeStage
+from fixtures.fake_trial import FakeStage, trial_context
 
 
 class FakeSite:
@@ -31,14 +26,7 @@ def ran(spec, clock):
     """Run a block of three trials; what each was started with, and how each ended."""
 
     def call(load, *choices):
-        context = TrialContext(
-            spec=spec,
-            plan=plan(spec),
-            clock=clock,
-            workload=load,
-            stage=FakeSite().stage,
-            hiccups=lambda clock: nullcontext(QuietHost()),
-        )
+        context = trial_context(spec, clock, load)
         trials = tuple(Trial(number, 1, 1, number, "4", TrialState.RUNNING, 0.0) for number in (1, 2, 3))
         events = LocalWorker(FakeSite(), context).run_block(BlockRequest(spec, {}, trials, choices))
         ended = [event.trial for event in events if isinstance(event, TrialEnded)]

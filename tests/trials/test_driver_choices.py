@@ -6,23 +6,10 @@ import pytest
 
 from dialin.model.load_driver import DriverChoice, TransactionTimes
 from dialin.model.trial import Step, Trial, TrialState
-from dialin.probes.hiccups import Hiccups
-from dialin.question.plan import plan
 from dialin.trials.events import Sampled, TrialEnded
-from dialin.trials.trial_steps import TrialContext, run
+from dialin.trials.trial_steps import run
 from fixtures.choosing_load import ChoosingLoad
-from trials.test_trial_hiccups import FakeStage
-
-
-class QuietHost:
-    """A host that takes nothing but the seconds it is told, counted from the first one of the load."""
-
-    def __init__(self, lost=()):
-        self._lost, self._second = lost, -1
-
-    def taken(self):
-        self._second += 1
-        return Hiccups(gap=2.0 if self._second in self._lost else 0.0)
+from fixtures.fake_trial import QuietHost, trial_context
 
 
 @pytest.fixture
@@ -31,15 +18,8 @@ def measured(spec, clock):
 
     def call(load, *choices, workload=None, host=None, **changes):
         asked = spec.model_copy(update={"minutes": 20, "workload": spec.workload.model_copy(update=workload or {}), **changes})
-        context = TrialContext(
-            spec=asked,
-            plan=plan(asked),
-            clock=clock,
-            workload=load,
-            stage=lambda trial: FakeStage(),
-            hiccups=lambda clock: nullcontext(host or QuietHost()),
-            driver_choices=choices,
-        )
+        quiet = nullcontext(host or QuietHost())
+        context = trial_context(asked, clock, load, hiccups=lambda clock: quiet, driver_choices=choices)
         events = list(run(context, Trial(1, 1, 1, 1, "4", TrialState.RUNNING, 0.0)))
         assert isinstance(events[-1], TrialEnded)
         return [event.sample for event in events if isinstance(event, Sampled)], events[-1].trial

@@ -4,13 +4,12 @@ import pytest
 
 from dialin.errors import ServerError, WorkloadError
 from dialin.model.trial import Step, Trial, TrialState
-from dialin.question.plan import plan
 from dialin.store.store import Store
 from dialin.trials.hang_detector import FAILING_PATIENCE, STALL_PATIENCE, HangDetector
-from dialin.trials.trial_steps import TrialContext, run
+from dialin.trials.trial_steps import run
 from dialin.workloads.base import Second
+from fixtures.fake_trial import FakeLoad, trial_context
 from fixtures.recorded import recorded
-from trials.test_trial_hiccups import FakeLoad, FakeProbe, FakeStage
 
 
 def second(tps=0.0, **codes):
@@ -83,14 +82,7 @@ def ended(tmp_path, spec, clock):
         asked = spec.model_copy(update=changes)
         load = FailingLoad(clock, begins, errors)
         with Store.create(tmp_path, asked, created=0, dialin_version="0", command="", host={}, servers={}) as store:
-            context = TrialContext(
-                spec=asked,
-                plan=plan(asked),
-                clock=clock,
-                workload=load,
-                stage=lambda candidate: FakeStage(),
-                hiccups=lambda clock: FakeProbe(lambda asked: 0.0),
-            )
+            context = trial_context(asked, clock, load)
             trial = recorded(store, clock, run(context, Trial(1, 1, 1, 1, "4", TrialState.RUNNING, 0.0)))
             return trial, store.samples()[1]
 

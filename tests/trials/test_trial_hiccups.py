@@ -1,103 +1,14 @@
 """What the host took from a second is kept with it; servers, load and host are invented."""
 
-from contextlib import contextmanager
-
 import pytest
 
 from dialin.errors import UserError
-from dialin.model.build import Build, Flavour
 from dialin.model.trial import Step, Trial, TrialState
-from dialin.probes.hiccups import Hiccups
 from dialin.question.plan import LONGEST, plan
 from dialin.store.store import Store
-from dialin.trials.trial_steps import TrialContext, is_loading_pool, run
-from dialin.verdict.changed_during_trial import ChangeDetector
-from dialin.workloads.base import Second
+from dialin.trials.trial_steps import is_loading_pool, run
+from fixtures.fake_trial import FakeLoad, FakeProbe, FakeStage, trial_context
 from fixtures.recorded import recorded
-
-
-class FakeStage:
-    """A server of a build that loads no pool; it says nothing of itself."""
-
-    build = Build(Flavour.MYSQL, (5, 5, 9), binary=None)
-    pid = None
-
-    def __init__(self, ended=lambda: False):
-        self.is_gone, self.detector = ended, ChangeDetector(())
-
-    def target(self):
-        return None
-
-    def end(self, *, well):
-        pass
-
-    def ready(self):
-        yield Step.SET
-        return self
-
-    def instance(self):
-        return self
-
-    @contextmanager
-    def connect(self):
-        yield lambda statement, arguments=(): []
-
-    def exit_reason(self):
-        return "it died of SIGKILL"
-
-    def log_tail(self):
-        return ""
-
-
-class FakeLoad:
-    """Seconds of a speed; each moves the clock."""
-
-    def __init__(self, clock, seconds, speed, latency=lambda second: 20.0):
-        self.clock, self.left, self.speed, self.latency, self.number = clock, seconds, speed, latency, 0
-
-    patience, runs, is_choosing = 30.0, None, False
-
-    def pinned(self, choice, warmup):
-        return self
-
-    def start(self, target, *, threads, seed, cpus):
-        return self
-
-    def read(self, timeout):
-        self.clock.sleep(1)
-        self.left -= 1
-        self.number += 1
-        return (
-            Second(1, self.speed(self.number), 0.0, 0.0, 0.0, self.latency(self.number), 0.0, 0.0) if self.left >= 0 else None
-        )
-
-    def cpu_seconds(self):
-        return 0.0
-
-    def facts(self):
-        return {}
-
-    def stop(self):
-        pass
-
-
-class FakeProbe:
-    """Tells a standstill each time it is asked."""
-
-    def __init__(self, gaps):
-        self.asked, self.running, self._gaps = 0, False, gaps
-
-    def __enter__(self):
-        self.running = True
-        return self
-
-    def __exit__(self, *_):
-        self.running = False
-
-    def taken(self):
-        assert self.running
-        self.asked += 1
-        return Hiccups(gap=self._gaps(self.asked), stolen=self.asked / 10_000, pressure=None)
 
 
 @pytest.fixture
@@ -118,11 +29,11 @@ def measured(tmp_path, spec, clock):
         probe = FakeProbe(gaps)
         load = FakeLoad(clock, seconds, speed, latency)
         with Store.create(tmp_path, spec, created=0, dialin_version="0", command="", host={}, servers={}) as store:
-            context = TrialContext(
-                spec=asked,
+            context = trial_context(
+                asked,
+                clock,
+                load,
                 plan=plan(spec),
-                clock=clock,
-                workload=load,
                 stage=stage or (lambda candidate: FakeStage(lambda: ended(load))),
                 hiccups=lambda clock: probe,
                 **others,
