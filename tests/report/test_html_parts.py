@@ -5,8 +5,10 @@ from dataclasses import replace
 import pytest
 
 from dialin.model.trial import Step, TrialState
+from dialin.model.verdict import Note
 from dialin.report import html
 from dialin.report.charts_windows import MOST_BOXES
+from dialin.report.html_verdict import not_found
 from fixtures import example_studies
 from report.test_html import Page, page_of
 from report.test_trial_series import long_study
@@ -155,6 +157,14 @@ def test_every_part_that_can_be_folded_keeps_its_name_when_the_page_is_made_anew
     names = [attrs.get("data-key") for attrs in page_of("failed_candidate").all("details")]
     assert all(names)
     assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("code", ["client_limit", "client_shares_machine", "busy_load_thread"])
+def test_a_load_driver_that_was_the_limit_is_not_among_what_was_not_found(code):
+    verdict = example_studies.tie().verdict
+    assert "a load driver at its limit" in not_found(verdict)
+    limited = [*verdict.warnings, Note(code=code, text="It was the limit", data={})]
+    assert "a load driver at its limit" not in not_found(verdict.model_copy(update={"warnings": limited}))
 
 
 def test_what_was_looked_for_and_not_found_is_said_and_what_was_found_is_not_among_it():

@@ -81,7 +81,7 @@ def not_found(verdict: Verdict) -> str:
     codes = {note.code for note in verdict.warnings}
     spoiled = {
         "other variables that differ": bool(verdict.confounds),
-        "a load driver at its limit": bool(codes & {"client_limit", "client_shares_machine"}),
+        "a load driver at its limit": bool(codes & {"client_limit", "client_shares_machine", "busy_load_thread"}),
         "other load on the machine": "other_load" in codes,
         "failed trials": any(candidate.failed for candidate in verdict.candidates),
         "trials that did not become steady": any(candidate.unsteady for candidate in verdict.candidates) or UNSTEADY in codes,
