@@ -81,8 +81,8 @@ run_beside() { # NAME TEST...: runs tests in the background; their words go into
 declare -A group=(
     [studies]="study"
     [deciding]="deciding hiccups scan variables probes recipes load_sources"
-    [switching]="switching fleet_and_search"
-    [explaining]="attached_study waits workloads"
+    [switching]="switching fleet_and_search workloads"
+    [explaining]="attached_study waits"
     [attached]="attached_server attached_restart"
     [changing]="changed_during_trial persisted_by_others"
     [loading]="dialin_load dialin_load_counters dialin_load_study"

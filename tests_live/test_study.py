@@ -129,7 +129,7 @@ def test_a_running_study_is_not_run_twice_and_ctrl_c_tells_how_to_go_on(dialin):
     assert f"dialin resume {out}" in err
     assert "Traceback" not in err
     with Store.open(out) as store:
-        assert store.trials()[-1].state is TrialState.INTERRUPTED
+        assert store.trials()[-1].state in (TrialState.INTERRUPTED, TrialState.DONE), "it was stopped in a trial or between two"
 
 
 def test_a_server_or_a_driver_that_dies_fails_its_trial_and_the_study_goes_on(dialin):
