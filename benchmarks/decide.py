@@ -4,7 +4,7 @@
 
 Each study is simulated second by second (benchmarks/world.py) and judged by the functions that a real study calls. The grid
 runs each value once for 10,000 s, one after the other, and compares means by their seconds, as it is published. dialin runs
-blocks, lets candidates leave the race and stops as `dialin sweep` does, with a budget of 240 minutes.
+blocks, gives trials to the contenders and stops as `dialin sweep` does, with a budget of 240 minutes.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ from scipy.special import betaincinv, stdtrit
 from world import BEST, DYNAMIC, LEVELS, RESTART, Machine, World, observe, run, truth
 
 from dialin.model.verdict import CandidateState, Estimate, Outcome
-from dialin.question.plan import block_order
-from dialin.stats.blocks import fit
-from dialin.stats.decide import Decision, Rules, leaves
+from dialin.model.study import Until
+from dialin.stats.allocation import next_block
+from dialin.stats.blocks import Observation, fit
+from dialin.stats.decide import Decision, Rules
 from dialin.stats.intervals import stall_seconds_per_1000, typical
-from dialin.stats.looks import FIRST_CUT, FIRST_LOOK, allowance
+from dialin.stats.looks import is_due
 from dialin.stats.safety import Failures, unsafe
-from dialin.stats.throughput import by_mean, decide_throughput
+from dialin.stats.throughput import TrialSpeed, by_typical_speed, decide_throughput
 
 RULES = Rules(worthwhile=0.01, confidence=0.95)
 """What `dialin sweep` decides by where nothing else is asked for."""
@@ -76,7 +77,7 @@ class Row:
     world: World
     shape: str
     difference: float
-    eliminate: bool = True
+    until: Until = Until.SAFE
     failing: float = 0.0
     crashing: float = 0.0
 
@@ -100,74 +101,69 @@ def grid(rng: np.random.Generator, row: Row) -> Ended:
 
 
 def dialin(rng: np.random.Generator, row: Row) -> Ended:
-    """Blocks, elimination and stopping as in a study; the seed of the order is the study's number."""
+    """Blocks of contenders, looks and stopping as in a study."""
     world, levels = row.world, LEVELS[row.shape](row.difference)
     names = [f"c{index}" for index in range(len(levels))]
-    machine, seed = world.begin(rng), int(rng.integers(2**31))
-    left, seen, spent, before, block = set[str](), [], 0.0, 0.0, 0
+    machine = world.begin(rng)
+    true = [level + truth(world, machine.correlation, world.habits(i)).cost for i, level in enumerate(levels)]
     failures = dict.fromkeys(names, Failures(0, 0))
+    trials: list[TrialSpeed] = []
+    block, looked, false, claimed = list(names), 0, False, False
     while True:
-        block += 1
-        order = [name for name in block_order(seed, block, names) if name not in left]
-        if len(order) < 2 or machine.clock + len(order) * world.trial_seconds > BUDGET:
-            break
-        for name in order:
+        rng.shuffle(block)
+        for name in block:
             index = names.index(name)
-            trial = observe(rng, machine, block, index, levels[index])
+            trial = observe(rng, machine, index, levels[index])
             fails = rng.random() < max(row.failing, row.crashing if index == BEST else 0.0)
             failures[name] = Failures(failures[name].failed + fails, failures[name].trials + 1)
-            seen += [] if fails else [trial]
+            trials += [] if fails else [trial]
         out = unsafe(failures, names[0])
-        left |= out
-        if block < FIRST_CUT:
-            continue
-        now, alpha = machine.clock / BUDGET, 0.01
-        if block >= FIRST_LOOK:
-            alpha = allowance(spent, 1 - RULES.confidence, before, now)
-            spent, before = spent + alpha, now
         safe = [name for name in names if name not in out]
-        compared, racing = [trial for trial in seen if trial.candidate in safe], set(safe) - left
-        found = decide_throughput(compared, safe, names[0], RULES, alpha=alpha, racing=racing)
-        if block >= FIRST_LOOK and found.outcome is not Outcome.UNRESOLVED:
-            break
-        if row.eliminate:
-            left |= leaves(found, sorted(racing), names[0], RULES)
-    true = [level + truth(world, machine.correlation, world.habits(i)).cost for i, level in enumerate(levels)]
-    chosen = found.choice or (found.leader if found.leader in safe else None) or names[0]
-    shown = {name: true[names.index(name)] for name in safe}
-    false, claimed = claims(found, shown, names[0])
-    missed = misses(found, shown, names[0], machine)
-    minutes, resolved = machine.clock / 60, found.choice is not None
+        compared = [trial for trial in trials if trial.candidate in safe]
+        block = list(next_block(by_typical_speed(compared), safe, names[0], RULES))
+        over = machine.clock + len(block) * world.trial_seconds > BUDGET
+        if over or is_due(len(trials), looked):
+            looked = len(trials)
+            decision = decide_throughput(compared, safe, names[0], RULES)
+            shown = {name: true[names.index(name)] for name in safe}
+            here = claims(decision, shown, names[0])
+            false, claimed = false or here[0], claimed or here[1]
+            if over or decision.is_reached(row.until, names[0]):
+                break
+        if row.until is Until.BETTER and looked == len(trials) and decision.choice not in (None, names[0]):
+            block = [decision.choice, names[0]]
+    chosen = decision.choice or (decision.leader if decision.leader in safe else None) or names[0]
+    missed = misses(decision, shown, names[0], machine)
+    minutes, resolved = machine.clock / 60, decision.is_reached(row.until, names[0])
     if chosen != names[0]:
         missed["confirmed gain"] = confirm(rng, machine, levels, true, names.index(chosen))
-    equal = found.outcome is Outcome.NO_WORTHWHILE_DIFFERENCE and max(shown.values()) > min(shown.values()) + _MATTERS
+    equal = decision.outcome is Outcome.NO_WORTHWHILE_DIFFERENCE and max(shown.values()) > min(shown.values()) + _MATTERS
     right = shown[chosen] >= max(shown.values()) - _MATTERS
-    return Ended(minutes, right, false, claimed, resolved, missed, equal, found.sd, chosen in out)
+    return Ended(minutes, right, false, claimed, resolved, missed, equal, decision.sd, chosen in out)
 
 
 _MATTERS = math.log1p(RULES.worthwhile) + 1e-9
 
 
-def claims(found: Decision, true: Mapping[str, float], baseline: str) -> tuple[bool, bool]:
-    """Return whether a verdict claims a difference that is not so, and whether it claims any, by states or ratios.
+def claims(decision: Decision, true: Mapping[str, float], baseline: str) -> tuple[bool, bool]:
+    """Return whether a decision claims what is not so, and whether it claims any difference.
 
     Args:
-        found: the verdict.
+        decision: what the trials say.
         true: throughput of the candidates compared, log scale.
         baseline: the candidate that ratios are taken to.
     """
-    losing = [name for name, state in found.states.items() if state is CandidateState.LOSES]
-    shown = [(name, ratio) for name, ratio in found.ratios.items() if ratio and ratio.low and ratio.high]
-    better = [name for name, ratio in shown if ratio.low > 1 and name != baseline]
-    worse = [name for name, ratio in shown if ratio.high < 1]
-    false = any(true[name] >= max(true.values()) for name in losing)
-    false |= any(true[name] <= true[baseline] for name in better) or any(true[name] >= true[baseline] for name in worse)
-    if found.outcome in (Outcome.WINNER, Outcome.TIE):
-        false |= any(true[name] < max(true.values()) - _MATTERS for name in found.winners)
-    return false, bool(losing or better or worse)
+    top = max(true.values())
+    losing = [name for name, state in decision.states.items() if state is CandidateState.LOSES]
+    false = any(true[name] >= top for name in losing)
+    if decision.choice is not None:
+        false |= decision.shown_better and true[decision.choice] <= true[baseline]
+        false |= decision.shown_best and true[decision.choice] < top - _MATTERS
+    false |= any(true[name] < top - _MATTERS for name in decision.winners)
+    return false, bool(losing or decision.shown_better)
 
 
-def misses(found: Decision, true: Mapping[str, float], baseline: str, machine: Machine) -> dict[str, tuple[int, int]]:
+def misses(decision: Decision, true: Mapping[str, float], baseline: str, machine: Machine) -> dict[str, tuple[int, int]]:
     """Count the intervals of each kind that the verdict prints, and those that miss the truth; see `claims`."""
     longest = max((length for own in machine.windows.values() for w in own for length in w.stall_lengths), default=0)
     counted: dict[str, tuple[int, int]] = {}
@@ -182,10 +178,10 @@ def misses(found: Decision, true: Mapping[str, float], baseline: str, machine: M
         own, alpha = machine.windows[name], 1 - RULES.confidence
         usual = truth(machine.world, machine.correlation, machine.world.habits(int(name[1:])))
         if name != baseline:
-            count("ratio to the baseline", found.ratios[name], math.exp(level - true[baseline]))
-        if name == found.choice and name != baseline:
-            count("ratio of the choice", found.ratios[name], math.exp(level - true[baseline]))
-        count("throughput", found.levels[name], 1000 * math.exp(level + float(np.mean(machine.drifts[name]))))
+            count("ratio to the baseline", decision.ratios[name], math.exp(level - true[baseline]))
+        if name == decision.choice and name != baseline:
+            count("ratio of the choice", decision.ratios[name], math.exp(level - true[baseline]))
+        count("throughput", decision.levels[name], 1000 * math.exp(level + float(np.mean(machine.drifts))))
         count("variation", typical([w.cv for w in own], alpha), usual.cv)
         lengths = [length for w in own for length in w.stall_lengths]
         count("stalls", stall_seconds_per_1000(lengths, sum(w.seconds for w in own), longest, alpha), 1000 * usual.stalled)
@@ -197,11 +193,11 @@ def confirm(
 ) -> tuple[int, int]:
     """Measure the choice afresh against the baseline; return one interval, and whether it misses the truth."""
     fresh = [
-        observe(rng, machine, block, index, levels[index])
+        Observation(block, f"c{index}", observe(rng, machine, index, levels[index]).mean)
         for block in range(CONFIRMING_BLOCKS)
         for index in ((chosen, 0) if block % 2 else (0, chosen))
     ]
-    found = fit(by_mean(fresh), (f"c{chosen}", "c0"))
+    found = fit(fresh, (f"c{chosen}", "c0"))
     gain = found.ratio(f"c{chosen}", "c0", 1 - RULES.confidence) if found else None
     inside = gain and gain.low is not None and gain.high is not None
     return 1, int(not inside or not gain.low <= math.exp(true[chosen] - true[0]) <= gain.high)
@@ -216,19 +212,25 @@ ERRATIC = World("restart, one candidate five times noisier", uneven=5.0)
 QUIET = World("restart, quiet machine", cv=0.025, restart=0.005)
 LOUD = World("restart, loud machine", cv=0.10, restart=0.02)
 DRIFTING = World("restart, drift 20 %/h", drift=0.20)
+HEAVY = World("restart, heavy-tailed seconds", heavy=0.05)
+JUMPING = World("restart, the machine's level jumps once an hour by 5 %", jumps=1.0, step=0.05)
 STALLING = World("restart, the best in typical speed stalls ten times as often", stalls_of_best=60.0)
 ROWS = (
     *(Row("grid", RESTART, shape, d) for shape, d in TRUTHS),
     *(Row("dialin", RESTART, shape, d) for shape, d in TRUTHS),
     *(Row("dialin", DYNAMIC, shape, d) for shape, d in TRUTHS),
-    *(Row("dialin", RESTART, shape, d, eliminate=False) for shape, d in (("one", 0.03), ("one", 0.10), ("graded", 0.10))),
+    *(Row("dialin", world, "two", 0.03) for world in (RESTART, DYNAMIC)),
+    *(Row("dialin", RESTART, "one", d, until=until) for until in (Until.BETTER, Until.BEST) for d in (0.0, 0.03, 0.10)),
+    *(Row("dialin", DYNAMIC, "one", d, until=Until.BEST) for d in (0.03, 0.10)),
+    *(Row("dialin", RESTART, "two", 0.03, until=until) for until in (Until.BETTER, Until.BEST)),
     *(Row("dialin", world, shape, d) for world in (REBOOT, SANDBOX) for shape, d in TRUTHS[:4]),
-    *(Row("dialin", world, "one", d) for world in (UNEVEN, QUIET, LOUD, DRIFTING) for d in (0.0, 0.03, 0.10)),
-    Row("dialin", ERRATIC, "one", 0.0),
+    *(Row("dialin", world, "one", d) for world in (UNEVEN, QUIET, LOUD, DRIFTING, HEAVY, JUMPING) for d in (0.0, 0.03, 0.10)),
+    *(Row("dialin", ERRATIC, "one", d) for d in (0.0, 0.03)),
     *(Row("dialin", RESTART, "one", d, failing=0.1) for d in (0.0, 0.10)),
     *(Row("dialin", RESTART, "one", 0.10, crashing=share) for share in (0.1, 0.5)),
     *(Row("dialin", STALLING, "one", d) for d in (0.0, 0.03, 0.10)),
 )
+SHAPES = {"two": "two better by", "graded": "graded,"}
 COLUMNS = (
     "design",
     "world",
@@ -262,11 +264,11 @@ def line(row: Row, ended: Sequence[Ended]) -> str:
     true = f"{row.shape} better by {row.difference:.0%}" if row.difference else "all equal"
     noise = [one.noise for one in ended if one.noise is not None]
     cells = [
-        row.design if row.eliminate else "dialin, nobody leaves",
+        row.design if row.until is Until.SAFE else f"{row.design} --until {row.until}",
         row.world.name
         + (f", {row.failing:.0%} of trials fail" if row.failing else "")
         + (f", {row.crashing:.0%} of the best one's trials crash" if row.crashing else ""),
-        true if row.shape == "one" or not row.difference else f"graded, {row.difference:.0%}",
+        true if row.shape == "one" or not row.difference else f"{SHAPES[row.shape]} {row.difference:.0%}",
         f"{np.median(minutes):.0f}",
         f"{np.quantile(minutes, 0.9):.0f}",
         *(rate(sum(getattr(one, what) for one in ended), len(ended)) for what in ("resolved", "right", "false", "claimed")),
@@ -301,7 +303,7 @@ def main() -> None:
     covered: dict[str, list[Ended]] = {}
     with ProcessPoolExecutor(options.jobs) as pool:
         for row in ROWS:
-            if options.only not in str(row):
+            if options.only not in f"{row} {row.world.name}":
                 continue
             tasks = [pool.submit(study, row, options.seed, number) for number in range(options.studies)]
             ended = [task.result() for task in tasks]

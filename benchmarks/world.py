@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import lfilter
 
+from dialin.stats.correlation import effective_seconds
 from dialin.stats.intervals import typical
 from dialin.stats.throughput import TrialSpeed
 from dialin.stats.window import Window, window
@@ -18,6 +19,8 @@ from dialin.stats.window import Window, window
 LONG_AGO = 40
 """Seconds that run before the first one kept, so that the noise has no beginning."""
 CORRELATIONS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
+LONGEST = 5 * 3600
+"""Seconds in which jumps may happen; no study of the benchmarks lasts longer."""
 WAVES = (7_200, 18_000)
 """The periods of the drift, seconds: two waves of the same steepness."""
 
@@ -49,6 +52,8 @@ class World:
         stalls_of_best: per hour, of the middle candidate; None for as many as the others have.
         correlations: lag-1 correlations of the seconds; a study has one of them.
         uneven: by how much the last candidate is noisier than the others, in seconds and restarts.
+        heavy: scale of a heavy-tailed factor of each second (log-t with three degrees of freedom).
+        jumps: how often the machine's level jumps for good, per hour, each by a normal step of `step` on the log scale.
     """
 
     name: str
@@ -61,6 +66,9 @@ class World:
     stalls_of_best: float | None = None
     correlations: tuple[float, ...] = CORRELATIONS
     uneven: float = 1.0
+    heavy: float = 0.0
+    jumps: float = 0.0
+    step: float = 0.05
 
     def habits(self, index: int) -> Habits:
         """Return how a candidate behaves, by its number."""
@@ -74,7 +82,10 @@ class World:
 
     def begin(self, rng: np.random.Generator) -> Machine:
         """Return the machine of one study."""
-        return Machine(self, float(rng.choice(self.correlations)), rng.uniform(0, 2 * math.pi, size=len(WAVES)).tolist())
+        correlation, phases = float(rng.choice(self.correlations)), rng.uniform(0, 2 * math.pi, size=len(WAVES)).tolist()
+        number = int(rng.poisson(self.jumps * LONGEST / 3600)) if self.jumps else 0
+        jumps = list(zip(rng.uniform(0, LONGEST, number).tolist(), rng.normal(0, self.step, number).tolist(), strict=True))
+        return Machine(self, correlation, phases, jumps=jumps)
 
 
 @dataclass(slots=True)
@@ -85,14 +96,19 @@ class Machine:
     correlation: float
     phases: list[float]
     clock: float = 0.0
-    drifts: dict[str, list[float]] = field(default_factory=dict)
+    drifts: list[float] = field(default_factory=list)
     windows: dict[str, list[Window]] = field(default_factory=dict)
+    jumps: list[tuple[float, float]] = field(default_factory=list)
 
     def drift(self, at: float) -> float:
         """Return by how much the machine is faster than usual, on the log scale."""
         steepness = self.world.drift / 3600 * math.sqrt(2 / len(WAVES))
         turns = zip(self.phases, (2 * math.pi / period for period in WAVES), strict=True)
         return sum(steepness / turn * math.sin(phase + turn * at) for phase, turn in turns)
+
+    def state(self, at: float) -> float:
+        """Return drift and jumps together."""
+        return self.drift(at) + sum(step for when, step in self.jumps if when <= at)
 
 
 RESTART = World("restart (60 s to switch)")
@@ -107,8 +123,12 @@ def _graded(difference: float) -> list[float]:
     return [math.log1p(difference) * (1 - abs(index - 3) / 3) for index in range(7)]
 
 
-LEVELS: dict[str, Callable[[float], list[float]]] = {"one": _one, "graded": _graded}
-"""True levels of seven candidates on the log scale: one better than the rest, or a peak that falls off to both sides."""
+def _two(difference: float) -> list[float]:
+    return [0.0, 0.0, math.log1p(difference), math.log1p(difference), 0.0, 0.0, 0.0]
+
+
+LEVELS: dict[str, Callable[[float], list[float]]] = {"one": _one, "graded": _graded, "two": _two}
+"""True levels of seven candidates on the log scale: one or two better than the rest, or a peak that falls off to both sides."""
 
 
 def noise(rng: np.random.Generator, world: World, correlation: float, count: int, habits: Habits) -> NDArray[np.float64]:
@@ -118,6 +138,8 @@ def noise(rng: np.random.Generator, world: World, correlation: float, count: int
     for _ in range(rng.poisson(habits.stalls * count / 3600)):
         begin = int(rng.integers(-7, count))
         speed[max(0, begin) : max(0, begin + int(rng.integers(3, 9)))] *= rng.uniform(0.1, 0.5)
+    if world.heavy:
+        speed *= np.exp(world.heavy * rng.standard_t(3, size=count))
     return np.maximum(speed, 0.0)
 
 
@@ -126,20 +148,23 @@ def run(rng: np.random.Generator, machine: Machine, count: int, level: float, ha
     world = machine.world
     machine.clock += world.switch
     at = machine.clock + np.arange(count)
-    drift = np.array([machine.drift(float(at[0])), machine.drift(float(at[-1]))]).mean() if count < 600 else None
+    drift = machine.state(float(at.mean())) if count < 600 else None
     moved = level + rng.normal(scale=world.restart * habits.noisier)
     machine.clock += count
-    shape = drift if drift is not None else np.array([machine.drift(float(second)) for second in at])
+    shape = drift if drift is not None else np.array([machine.state(float(second)) for second in at])
     return np.asarray(1000 * np.exp(moved + shape) * noise(rng, world, machine.correlation, count, habits))
 
 
-def observe(rng: np.random.Generator, machine: Machine, block: int, index: int, level: float) -> TrialSpeed:
+def observe(rng: np.random.Generator, machine: Machine, index: int, level: float) -> TrialSpeed:
     """Run one trial of the candidate of a number."""
     name, habits = f"c{index}", machine.world.habits(index)
-    measured = window(run(rng, machine, machine.world.measured, level, habits).tolist())
-    machine.drifts.setdefault(name, []).append(machine.drift(machine.clock - machine.world.measured / 2))
+    seconds = run(rng, machine, machine.world.measured, level, habits)
+    measured = window(seconds)
+    middle = machine.clock - machine.world.measured / 2
+    machine.drifts.append(machine.state(middle))
     machine.windows.setdefault(name, []).append(measured)
-    return TrialSpeed(block, name, measured.mean, measured.typical)
+    error = measured.typical_cv / math.sqrt(effective_seconds(seconds))
+    return TrialSpeed(0, name, middle, measured.mean, measured.typical, error)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,19 @@ class Goal(StrEnum):
     LATENCY = "latency"
 
 
+class Until(StrEnum):
+    """When a study stops before its budget is spent.
+
+    `safe`: a choice is within what is worthwhile of the best, very probably. `better`: that choice is shown to be better than
+    the baseline, or nothing is shown to be better than the baseline. `best`: it is shown that nothing is better than the choice
+    by more than what is worthwhile.
+    """
+
+    SAFE = "safe"
+    BETTER = "better"
+    BEST = "best"
+
+
 WORTHWHILE = {Goal.THROUGHPUT: 0.01, Goal.STABILITY: 0.25, Goal.LATENCY: 0.05}
 """The smallest relative difference that matters, where nobody says: what varies more takes more to matter."""
 
@@ -87,6 +100,11 @@ class MethodOptions(FrozenModel):
     )
     goal: Annotated[Goal, METHOD] = Field(
         default=Goal.THROUGHPUT, description="what the best is best at: throughput, stability (steady seconds) or latency"
+    )
+    until: Annotated[Until, METHOD] = Field(
+        default=Until.SAFE,
+        description="when to stop early: safe (a safe choice), better (shown better than the baseline) or best (shown that "
+        "nothing is better by more than what matters)",
     )
     confirm: Annotated[bool, METHOD] = Field(
         default=False, description="measure the choice afresh against the baseline after it is made"

@@ -224,6 +224,17 @@ class Trial:
     transaction_times: tuple[TransactionTimes, ...] = ()
 
     @property
+    def run(self) -> tuple[int, str]:
+        """The unbroken run of trials on one machine that it belongs to: its session and host."""
+        return (self.session, self.host)
+
+    @property
+    def middle(self) -> float:
+        """The middle of its measured window, seconds since the epoch."""
+        until_stop = sum(seconds for step, seconds in self.steps.items() if step is not Step.STOP)
+        return self.started + until_stop - self.steps.get(Step.MEASURE, 0.0) / 2
+
+    @property
     def stratum(self) -> tuple[int, int, str]:
         """What the trial ran close together with, and is compared within: its block, session and host."""
         return self.block, self.session, self.host

@@ -1,52 +1,87 @@
-"""The differences that a number of blocks can detect, and the blocks that a difference takes."""
+"""The difference that a number of trials can settle, and the trials that a difference takes."""
 
 from __future__ import annotations
 
 import math
 
-from scipy.special import stdtrit
+from scipy.special import ndtr, ndtri, stdtrit
+
+from dialin.stats.thresholds import thresholds
 
 _POWER = 0.8
-_MOST_BLOCKS = 100_000
-_FEWEST = 2
+_MOST_TRIALS = 100_000
+_REPEATS = 4
+"""Trials beside the first of each candidate that the clearest difference takes."""
+_SAFE = 1.9
+"""The standard errors by which the best is ahead, the margin included, when its chance makes it a safe choice: in simulation
+between 1.8 and 2.1 (`benchmarks/decide.py`)."""
 
 
-def detectable(sd: float, candidates: int, blocks: int, *, confidence: float, worthwhile: float) -> float:
-    """Return the smallest relative difference that so many blocks settle four times out of five.
+def detectable(sd: float, candidates: int, trials: int, *, confidence: float, worthwhile: float) -> float:
+    """Return the smallest relative difference that so many trials settle four times out of five.
 
-    Settled means that the better one of two candidates is taken for within what is worthwhile of the best, and all others
-    are not, at the study's confidence (Bonferroni for those others).
+    Settled means that one candidate that is better than all others by this much is a safe choice.
 
     Args:
-        sd: standard deviation of one trial within its block, on the log scale.
+        sd: standard deviation of one trial about the machine's drift, on the log scale.
         candidates: how many there are, two at least.
-        blocks: trials of each.
+        trials: of all candidates together.
         confidence: how sure the choice must be.
         worthwhile: the smallest relative difference that matters, which is also the least that can be settled.
     """
-    reach = _reach(candidates, blocks, confidence) * sd * math.sqrt(2 / blocks)
+    reach = _reach(candidates, trials, _safe(confidence), _POWER) * sd * _spread(candidates) / math.sqrt(trials)
     return max(worthwhile, math.expm1(min(reach - math.log1p(worthwhile), 50.0)))
 
 
-def blocks_for(difference: float, sd: float, candidates: int, *, confidence: float, worthwhile: float) -> int:
-    """Return how many blocks settle a relative difference as `detectable` has it, at most 100,000.
+def trials_for(
+    difference: float,
+    sd: float,
+    candidates: int,
+    *,
+    confidence: float,
+    worthwhile: float,
+    proof: bool = False,
+    power: float = _POWER,
+) -> int:
+    """Return how many trials of all candidates settle a relative difference, at most 100,000.
 
-    A difference smaller than `worthwhile` need not be settled.
+    A difference smaller than `worthwhile` need not be settled. With `proof` it is shown that nothing is better than the choice
+    by more than what is worthwhile. `power` is the share of studies that need no more; 0.5 gives the median.
     """
+    deviate = thresholds(confidence).best if proof else _safe(confidence)
     room = math.log1p(max(difference, worthwhile)) + math.log1p(worthwhile)
-    low, high = _FEWEST - 1, _FEWEST
-    while high < _MOST_BLOCKS and _reach(candidates, high, confidence) * sd * math.sqrt(2 / high) > room:
+
+    def suffices(trials: int) -> bool:
+        return _reach(candidates, trials, deviate, power) * sd * _spread(candidates) / math.sqrt(trials) <= room
+
+    low, high = candidates + _REPEATS - 1, candidates + _REPEATS
+    while high < _MOST_TRIALS and not suffices(high):
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        if _reach(candidates, middle, confidence) * sd * math.sqrt(2 / middle) > room:
-            low = middle
-        else:
-            high = middle
-    return min(high, _MOST_BLOCKS)
+        low, high = (low, middle) if suffices(middle) else (middle, high)
+    return min(high, _MOST_TRIALS)
 
 
-def _reach(candidates: int, blocks: int, confidence: float) -> float:
-    """Return how many standard errors of a difference must lie between two candidates."""
-    dof = max(1, (blocks - 1) * (candidates - 1))
-    return float(stdtrit(dof, 1 - (1 - confidence) / (candidates - 1)) + stdtrit(dof, _POWER))
+def _safe(confidence: float) -> float:
+    scale = (1 - confidence) / 0.05
+    return -float(ndtri(min(scale * float(ndtr(-_SAFE)), 0.5)))
+
+
+def _spread(candidates: int) -> float:
+    """Return the standard error of a difference times the root of all trials, over one trial's, when trials are shared best.
+
+    The best of k candidates then has as many trials as another one times the root of k - 1.
+    """
+    return 1 + math.sqrt(candidates - 1)
+
+
+def _reach(candidates: int, trials: int, deviate: float, power: float) -> float:
+    """Return how many standard errors the best must be ahead of each other candidate to pass a deviate so often.
+
+    That all others are passed takes more than that one is. They share the leader's error, and trials go to those that are
+    close: they count as the root of their number (in simulation within a fifth of the median for 2 to 16 candidates).
+    """
+    dof = max(1.0, trials - candidates)
+    each = power ** (1 / math.sqrt(candidates - 1))
+    return float(stdtrit(dof, float(ndtr(deviate)))) + float(ndtri(each))

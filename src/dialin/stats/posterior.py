@@ -1,4 +1,4 @@
-"""The probability that a candidate is as good as the best, for choosing and for leaving the race; never for a claim."""
+"""The probability that a candidate is as good as the best, for choosing; never for a claim."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtri
 
-from dialin.stats.blocks import Fit
+from dialin.stats.trial_fit import TrialFit
 
 _Array = NDArray[np.float64]
 
-_DRAWS = 4000
+_DRAWS = 2000
+_NOISES = 8
+"""Levels of noise, of equal probability, by which draws are grouped."""
 _SEED = 20_080_117
 """Of the draws: the same for every study, so that a verdict can be computed again."""
 _SPREADS = np.geomspace(0.0005, 0.5, 25)
@@ -37,7 +39,7 @@ class Chances:
     all_near: float
 
 
-def chances(fit: Fit, worthwhile: float, *, more: float = 1.0) -> Chances:
+def chances(fit: TrialFit, worthwhile: float, *, more: float = 1.0) -> Chances:
     """Return how probable it is for each candidate of a fit to be within what is worthwhile of the best.
 
     The candidates' true effects are taken to scatter about a common one, by a standard deviation that the data tells about;
@@ -45,58 +47,48 @@ def chances(fit: Fit, worthwhile: float, *, more: float = 1.0) -> Chances:
     freedom say. The draws are the same each time and go by rank, so that names and order change nothing.
 
     Args:
-        fit: of the trials so far; without degrees of freedom every chance is unknown.
+        fit: of the trials so far.
         worthwhile: the smallest relative difference that matters.
         more: as if there were this many times as many trials with the same results.
-
-    Raises:
-        ValueError: the fit has no degrees of freedom.
     """
-    if fit.sd is None:
-        raise ValueError("chances need repeated trials")
-    order = sorted(range(len(fit.names)), key=lambda index: fit.effects[index])
-    effects = tuple(fit.effects[index] for index in order)
-    covariance = tuple(tuple(fit.uneven[row][column] / more for column in order) for row in order)
-    shares, all_near = _near(effects, covariance, fit.sd, round(fit.dof * more), worthwhile)
-    return Chances(near={fit.names[index]: share for index, share in zip(order, shares, strict=True)}, all_near=all_near)
-
-
-@lru_cache(maxsize=1024)  # a race is evaluated again after each trial, block by block from its first
-def _near(
-    effects: tuple[float, ...], covariance: tuple[tuple[float, ...], ...], sd: float, dof: int, worthwhile: float
-) -> tuple[tuple[float, ...], float]:
-    """Return for each candidate the share of draws in which it is near the best, and the share in which all are."""
-    drawn = _draw(np.array(effects), np.array(covariance), sd, dof)
+    order = np.argsort(fit.effects, kind="stable")
+    covariance = fit.covariance[np.ix_(order, order)] / more
+    drawn = _draw(fit.effects[order], covariance, fit.total_dof * more)
     near = drawn.max(axis=1, keepdims=True) - drawn <= math.log1p(worthwhile)
-    return tuple(near.mean(axis=0).tolist()), float(near.all(axis=1).mean())
+    shares = dict(zip(order.tolist(), near.mean(axis=0).tolist(), strict=True))
+    return Chances({name: shares[index] for index, name in enumerate(fit.names)}, float(near.all(axis=1).mean()))
 
 
-def _draw(effects: _Array, covariance: _Array, sd: float, dof: int) -> _Array:
-    normal, spread_at, noise_at = _standard(effects.size)
-    # Effects sum to zero: their covariance has one direction less than candidates.
-    values, vectors = np.linalg.eigh(covariance)
-    values, vectors = values[1:], vectors[:, 1:]
+def _draw(effects: _Array, covariance: _Array, dof: float) -> _Array:
+    """Return draws of the candidates' true effects about their common one, draws x candidates."""
+    normal, even, groups = _standard(effects.size)
+    count = effects.size
+    about_mean = np.eye(count) - 1 / count
+    # Effects about their mean sum to zero: their covariance has one direction less than candidates.
+    values, vectors = np.linalg.eigh(about_mean @ covariance @ about_mean)
+    values, vectors = np.maximum(values[1:], 1e-18), vectors[:, 1:]
     projected = vectors.T @ effects
-    normal = normal @ vectors  # drawn per candidate: directions of one eigenvalue come in any rotation, candidates do not
-    variance = dof * sd**2 / np.asarray(chdtri(dof, noise_at), dtype=float)
-    error = variance[:, None] * values  # draws x directions
-    total = error[:, None, :] + _SPREADS[None, :, None] ** 2  # draws x spreads x directions
-    weight = -0.5 * (np.log(total) + projected**2 / total).sum(axis=2)
-    # Even on the log scale, so the prior's density is multiplied by the spread.
-    weight += np.log(_SPREADS / (1 + (_SPREADS / _USUAL_SPREAD) ** 2))
-    weight = np.exp(weight - weight.max(axis=1, keepdims=True))
-    upto = np.cumsum(weight, axis=1)
-    chosen = (upto < spread_at[:, None] * upto[:, -1:]).sum(axis=1)
-    spread = _SPREADS[chosen][:, None] ** 2
-    share = spread / (spread + error)
-    drawn: _Array = (share * projected + np.sqrt(share * error) * normal) @ vectors.T
+    drawn = np.empty((_DRAWS, count))
+    middles = (np.arange(_NOISES) + 0.5) / _NOISES
+    for group, noise in zip(groups, dof / np.asarray(chdtri(dof, middles), dtype=float), strict=True):
+        error = values * noise
+        total = error + _SPREADS[:, None] ** 2
+        weight = -0.5 * (np.log(total) + projected**2 / total).sum(axis=1)
+        # Even on the log scale, so the prior's density is multiplied by the spread.
+        weight += np.log(_SPREADS / (1 + (_SPREADS / _USUAL_SPREAD) ** 2))
+        upto = np.cumsum(np.exp(weight - weight.max()))
+        spread = _SPREADS[np.minimum(np.searchsorted(upto, even[group] * upto[-1]), len(_SPREADS) - 1)][:, None] ** 2
+        share = spread / (spread + error)
+        # Drawn per candidate: directions of one eigenvalue come in any rotation, candidates do not.
+        drawn[group] = (share * projected + np.sqrt(share * error) * (normal[group] @ vectors)) @ vectors.T
     return drawn
 
 
 @lru_cache(maxsize=64)
-def _standard(candidates: int) -> tuple[_Array, _Array, _Array]:
-    """Return standard normal draws, and evenly spread probabilities in two random orders."""
+def _standard(candidates: int) -> tuple[_Array, _Array, tuple[NDArray[np.int64], ...]]:
+    """Return standard normal draws, evenly spread probabilities in a random order, and the draws of each noise."""
     random = np.random.default_rng(_SEED)
     normal = random.standard_normal((_DRAWS // 2, candidates))
     even = (np.arange(_DRAWS) + 0.5) / _DRAWS
-    return np.concatenate([normal, -normal]), random.permutation(even), random.permutation(even)
+    groups = np.array_split(random.permutation(_DRAWS), _NOISES)
+    return np.concatenate([normal, -normal]), random.permutation(even), tuple(groups)

@@ -10,15 +10,15 @@ sign with each claim; else the plain means decide.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import fdtrc
 
 from dialin.model.verdict import CandidateState, DecidedBy, Outcome
-from dialin.stats.blocks import Fit, Observation, fit, levels
-from dialin.stats.decide import Decision, Rules, decide, ratios, widest_fit
+from dialin.stats.decide import Decision, Rules, decide, levels, ratios
+from dialin.stats.trial_fit import TimedTrial, TrialFit, fit_trials
 
 _STALLS_DIFFER = 0.2
 """The p value of an F test below which stalls count as different between candidates. It is generous on purpose: a difference
@@ -34,24 +34,28 @@ class TrialSpeed:
     """What one trial shows of throughput.
 
     Attributes:
-        stratum: what ran close together in time and is compared with itself only, e.g. (block, session, host).
+        run: the unbroken run of trials that it belongs to, and `at` its time there; see `stats.trial_fit.TimedTrial`.
+        mean: transactions per second.
         typical: the typical speed in the same unit; see `stats.window.Window`. At least `mean`.
+        error: relative standard error of the typical speed by the trial's own seconds.
     """
 
-    stratum: Hashable
+    run: Hashable
     candidate: str
+    at: float
     mean: float
     typical: float
+    error: float = 0.0
 
 
-def by_mean(trials: Sequence[TrialSpeed]) -> list[Observation]:
+def by_mean(trials: Sequence[TrialSpeed]) -> list[TimedTrial]:
     """Return each trial's throughput."""
-    return [Observation(trial.stratum, trial.candidate, trial.mean) for trial in trials]
+    return [TimedTrial(trial.run, trial.candidate, trial.at, trial.mean, trial.error) for trial in trials]
 
 
-def by_typical_speed(trials: Sequence[TrialSpeed]) -> list[Observation]:
+def by_typical_speed(trials: Sequence[TrialSpeed]) -> list[TimedTrial]:
     """Return each trial's typical speed."""
-    return [Observation(trial.stratum, trial.candidate, trial.typical) for trial in trials]
+    return [TimedTrial(trial.run, trial.candidate, trial.at, trial.typical, trial.error) for trial in trials]
 
 
 def decide_throughput(
@@ -60,9 +64,7 @@ def decide_throughput(
     baseline: str,
     rules: Rules,
     *,
-    alpha: float,
     identical: Sequence[frozenset[str]] = (),
-    racing: Collection[str] | None = None,
 ) -> Decision:
     """Judge candidates by throughput; `decided_by` of the decision says which figure of the seconds decided.
 
@@ -71,83 +73,84 @@ def decide_throughput(
     """
     means, typical = by_mean(trials), by_typical_speed(trials)
     costs = _stall_costs(trials, names)
-    differ = _differ(costs, rules.worthwhile)
+    differ = _differ(costs, rules.margin)
     if not differ:
-        decision = decide(typical, names, baseline, rules, alpha=alpha, identical=identical, racing=racing)
-        plain = widest_fit(means, names, baseline)
-        if _may_stall_more(costs, decision.choice, rules.worthwhile):
+        decision = decide(typical, names, baseline, rules, identical=identical)
+        plain = fit_trials(means, names)
+        if _may_stall_more(costs, decision.choice, rules.margin):
             differ = True
-        elif plain is None or not _is_contradicted(decision, plain, baseline, rules.worthwhile, alpha):
-            level = levels(means, names, alpha)
+        elif plain is None or not _is_contradicted(decision, plain, baseline, rules):
             return replace(
                 decision,
                 states=decision.states if plain is None else _states(decision, plain),
-                ratios=ratios(plain, names, baseline, alpha),
-                levels={name: level.get(name) for name in names},
+                ratios=ratios(plain, names, baseline, rules.alpha) if plain else decision.ratios,
+                levels=levels(plain, names, rules.alpha) if plain else decision.levels,
                 decided_by=DecidedBy.TYPICAL_SPEED,
                 typical_ratios=decision.ratios,
             )
-    decision = decide(means, names, baseline, rules, alpha=alpha, identical=identical, racing=racing)
-    typical_ratios = ratios(widest_fit(typical, names, baseline), names, baseline, alpha)
+    decision = decide(means, names, baseline, rules, identical=identical)
+    typical_ratios = ratios(fit_trials(typical, names), names, baseline, rules.alpha)
     return replace(decision, typical_ratios=typical_ratios, stalls_differ=differ)
 
 
-def _stall_costs(trials: Sequence[TrialSpeed], names: Sequence[str]) -> Fit | None:
+def _stall_costs(trials: Sequence[TrialSpeed], names: Sequence[str]) -> TrialFit | None:
     """Return the fit of log(mean / typical): a candidate's effect is the higher, the less its stalls cost."""
     moving = [trial for trial in trials if trial.mean > 0]
-    present = [name for name in names if any(trial.candidate == name for trial in moving)]
-    return fit([Observation(trial.stratum, trial.candidate, trial.mean / trial.typical) for trial in moving], present)
+    return fit_trials([TimedTrial(t.run, t.candidate, t.at, t.mean / t.typical) for t in moving], names)
 
 
-def _differ(costs: Fit | None, worthwhile: float) -> bool:
+def _differ(costs: TrialFit | None, margin: float) -> bool:
     """Return whether what stalls cost differs between candidates by more than what is worthwhile, and by more than chance.
 
-    By more than chance means an F test of all candidates within blocks, with a p value below 0.2.
+    By more than chance means an F test of all candidates, with a p value below 0.2.
     """
-    if costs is None or costs.sd is None or max(costs.effects) - min(costs.effects) <= math.log1p(worthwhile):
+    if costs is None or np.ptp(costs.effects) <= margin:
         return False
-    if costs.sd == 0:
-        return True
-    effects, count = np.array(costs.effects), len(costs.names)
-    between = float(effects @ np.linalg.pinv(np.array(costs.covariance)) @ effects) / (count - 1)
-    return float(fdtrc(count - 1, costs.dof, between / costs.sd**2)) < _STALLS_DIFFER
+    count = len(costs.names)
+    about_mean = np.eye(count) - 1 / count
+    effects = about_mean @ costs.effects
+    between = float(effects @ np.linalg.pinv(about_mean @ costs.covariance @ about_mean) @ effects) / (count - 1)
+    return float(fdtrc(count - 1, costs.total_dof, between)) < _STALLS_DIFFER
 
 
-def _may_stall_more(costs: Fit | None, choice: str | None, worthwhile: float) -> bool:
+def _may_stall_more(costs: TrialFit | None, choice: str | None, margin: float) -> bool:
     """Return whether a choice seems to stall more than the mean of the others, which a test of all candidates may overlook."""
-    if costs is None or costs.sd is None or choice not in costs.names:
+    if costs is None or choice not in costs.names:
         return False
-    index, share = costs.names.index(choice), len(costs.names) / (len(costs.names) - 1)
-    more = -share * costs.effects[index]
-    error = share * costs.sd * math.sqrt(costs.covariance[index][index])
-    return more > math.log1p(worthwhile) / 2 and more > _ONE_SIDED * error
+    count, index = len(costs.names), costs.names.index(choice)
+    against = np.full(count, 1 / (count - 1))
+    against[index] = -1.0
+    more = float(against @ costs.effects)
+    return more > margin / 2 and more > _ONE_SIDED * math.sqrt(float(against @ costs.covariance @ against))
 
 
-def _is_contradicted(decision: Decision, plain: Fit, baseline: str, worthwhile: float, alpha: float) -> bool:
+def _is_contradicted(decision: Decision, plain: TrialFit, baseline: str, rules: Rules) -> bool:
     """Return whether the plain means speak against what a decision by typical speed claims."""
     choice = decision.choice
     if choice is None or choice not in plain.names:
         return False
-    if choice != baseline and baseline in plain.names and plain.ratio(choice, baseline, alpha).mean <= 1:
+    if choice != baseline and baseline in plain.names and plain.difference(choice, baseline).mean <= 0:
         return True
     for name in plain.names:
-        ratio = plain.ratio(name, choice, alpha)
+        if name == choice:
+            continue
+        ratio = plain.ratio(name, choice, rules.alpha)
         if decision.states[name] is CandidateState.LOSES and ratio.mean >= 1:
             return True
-        if ratio.low is not None and ratio.low > 1 + worthwhile:
+        if ratio.low is not None and ratio.low > 1 + rules.worthwhile:
             return True
         equal = decision.outcome is Outcome.NO_WORTHWHILE_DIFFERENCE
-        if equal and ratio.high is not None and ratio.high < 1 / (1 + worthwhile):
+        if equal and ratio.high is not None and ratio.high < 1 / (1 + rules.worthwhile):
             return True
     return False
 
 
-def _states(decision: Decision, plain: Fit) -> dict[str, CandidateState]:
+def _states(decision: Decision, plain: TrialFit) -> dict[str, CandidateState]:
     """Return the states of a decision by typical speed, in which no candidate is worse whose plain mean is not.
 
     Only undecided studies need this: a decision that names a choice is not made where the plain means speak against it.
     """
-    effects = dict(zip(plain.names, plain.effects, strict=True))
+    effects = dict(zip(plain.names, plain.effects.tolist(), strict=True))
     leader = effects.get(decision.leader or "", math.inf)
     worse = (CandidateState.BEHIND, CandidateState.LOSES)
     return {

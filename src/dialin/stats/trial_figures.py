@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from dialin.stats.blocks import Observation
 from dialin.stats.correlation import effective_seconds
 from dialin.stats.steady import Shape, examine
 from dialin.stats.throughput import TrialSpeed
+from dialin.stats.trial_fit import TimedTrial
 from dialin.stats.window import Window, window
 
 _STEADIEST = 0.001
@@ -28,6 +30,7 @@ class Figures:
         typical: the typical speed, transactions per second; see `stats.window.Window`.
         shape: what the seconds looked like; of several numbers of threads, the first that was not steady.
         effective: how many independent seconds they are worth.
+        error: relative standard error of the typical speed by these seconds alone.
         latency: the mean of their percentiles of latency, each weighed by its transactions, milliseconds; None without any.
         errors: errors per second that the driver ignored.
         lost: measured seconds that the host lost; of runs that it spoiled, what they took.
@@ -38,6 +41,7 @@ class Figures:
     typical: float
     shape: Shape
     effective: float
+    error: float
     latency: float | None
     errors: float
     lost: int
@@ -62,11 +66,14 @@ def figures(samples: Sequence[Sample], *, rate: int = 0) -> Figures | None:
     tps = [value * scale for level, scale in zip(levels, scales, strict=True) for value in level.tps]
     latencies = [level.latency for level in levels if level.latency]
     counted = [sample for level in levels for sample in level.counted]
+    together_window = window(tps) if len(levels) > 1 else windows[0]
+    effective = sum(effective_seconds(level.tps) for level in levels)
     return Figures(
-        window=window(tps) if len(levels) > 1 else windows[0],
+        window=together_window,
         typical=_geometric_mean([one.typical for one in windows]) if together else 0.0,
         shape=next((level.shape for level in levels if not level.shape.steady), levels[0].shape),
-        effective=sum(effective_seconds(level.tps) for level in levels),
+        effective=effective,
+        error=together_window.typical_cv / math.sqrt(effective),
         latency=statistics.geometric_mean(latencies) if len(latencies) == len(levels) else None,
         errors=sum(sample.errors for sample in counted) / len(counted),
         lost=round(sum(sample.seconds for sample in measured if sample.lost)),
@@ -169,10 +176,19 @@ def observations(trials: Iterable[Trial], by_trial: Mapping[int, Figures], decid
     ]
 
 
-def trial_speeds(trials: Iterable[Trial], by_trial: Mapping[int, Figures]) -> list[TrialSpeed]:
-    """Return throughput and typical speed of each completed trial; see `observations`."""
+def timed_trials(trials: Iterable[Trial], by_trial: Mapping[int, Figures], decided_by: DecidedBy) -> list[TimedTrial]:
+    """Return one figure of each completed trial, with its time."""
     return [
-        TrialSpeed(trial.stratum, trial.candidate, by_trial[trial.id].window.mean, by_trial[trial.id].typical)
+        TimedTrial(trial.run, trial.candidate, trial.middle, value(by_trial[trial.id], decided_by))
         for trial in trials
         if trial.state is TrialState.DONE and trial.id in by_trial
+    ]
+
+
+def trial_speeds(trials: Iterable[Trial], by_trial: Mapping[int, Figures]) -> list[TrialSpeed]:
+    """Return throughput and typical speed of each completed trial, with its time."""
+    completed = [(t, by_trial[t.id]) for t in trials if t.state is TrialState.DONE and t.id in by_trial]
+    return [
+        TrialSpeed(trial.run, trial.candidate, trial.middle, one.window.mean, one.typical, one.error)
+        for trial, one in completed
     ]

@@ -32,6 +32,7 @@ class Window:
         typical: the typical speed: the mean after seconds below 60 % of the median were lifted to it, so that a few stalled
             seconds do not hide what the server does otherwise. Only brief stretches are lifted (see `brief`). It is not
             throughput; `stalls` and `worst` show the stalls.
+        typical_cv: coefficient of variation of the seconds so lifted.
         cv: coefficient of variation: the standard deviation over the mean; 0 for a single second or a mean of zero.
         stalls: seconds below half the median, below a tenth of the high level, or in which nothing was done (see `window`).
         stall_lengths: the same, as the length of each stall in seconds.
@@ -40,6 +41,7 @@ class Window:
     seconds: int
     mean: float
     typical: float
+    typical_cv: float
     median: float
     cv: float
     worst: float
@@ -81,10 +83,12 @@ def window(tps: Series) -> Window:
     high = float(np.percentile(x, _HIGH, method="lower"))
     begins, ends = stretches((x < _STALL * median) | (x < _DEAD * high) | (x == 0))
     lengths = tuple((ends - begins).tolist())
+    lifted = _lifted(x, _FLOOR * median)
     return Window(
         seconds=x.size,
         mean=mean,
-        typical=float(_lifted(x, _FLOOR * median).mean()),
+        typical=float(lifted.mean()),
+        typical_cv=float(lifted.std(ddof=1) / lifted.mean()) if varies else 0.0,
         median=median,
         cv=float(x.std(ddof=1)) / mean if varies else 0.0,
         worst=float(x.min()),

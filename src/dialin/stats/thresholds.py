@@ -1,0 +1,48 @@
+"""How many standard errors each claim takes, for all candidates and all looks of a study together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scipy.special import ndtr, ndtri
+
+CALIBRATED_FOR = 0.95
+"""The confidence at which `benchmarks/calibrate.py` set the thresholds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """What is needed to claim or to choose; deviates are those of `stats.trial_fit.Difference.z`, the same at every look.
+
+    Attributes:
+        probable: the probability of being within what is worthwhile of the best from which on a candidate is a safe choice.
+        all_near: the probability that all candidates are, from which on a study ends without a worthwhile difference.
+        best: deviate from which on it is shown that nothing is better than the leader by more than what is worthwhile.
+        better: deviate from which on the leader is shown to be better than the baseline.
+        worse: deviate from which on a candidate is shown to be worse than the leader.
+    """
+
+    probable: float
+    all_near: float
+    best: float
+    better: float
+    worse: float
+
+
+_AT_95 = Thresholds(probable=0.93, all_near=0.93, best=2.7, better=3.1, worse=3.7)
+
+
+def thresholds(confidence: float) -> Thresholds:
+    """Return the thresholds of a study at a confidence, each error in proportion to that of 95 %."""
+    scale = (1 - confidence) / (1 - CALIBRATED_FOR)
+
+    def scaled(deviate: float) -> float:
+        return -float(ndtri(min(scale * float(ndtr(-deviate)), 0.5)))
+
+    return Thresholds(
+        probable=1 - scale * (1 - _AT_95.probable),
+        all_near=1 - scale * (1 - _AT_95.all_near),
+        best=scaled(_AT_95.best),
+        better=scaled(_AT_95.better),
+        worse=scaled(_AT_95.worse),
+    )
