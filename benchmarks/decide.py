@@ -120,7 +120,7 @@ def dialin(rng: np.random.Generator, row: Row) -> Ended:
         out = unsafe(failures, names[0])
         safe = [name for name in names if name not in out]
         compared = [trial for trial in trials if trial.candidate in safe]
-        block = list(next_block(by_typical_speed(compared), safe, names[0], RULES))
+        block = list(next_block(by_typical_speed(compared), safe, names[0], RULES, row.until))
         over = machine.clock + len(block) * world.trial_seconds > BUDGET
         if over or is_due(len(trials), looked):
             looked = len(trials)
@@ -130,8 +130,6 @@ def dialin(rng: np.random.Generator, row: Row) -> Ended:
             false, claimed = false or here[0], claimed or here[1]
             if over or decision.is_reached(row.until, names[0]):
                 break
-        if row.until is Until.BETTER and looked == len(trials) and decision.choice not in (None, names[0]):
-            block = [decision.choice, names[0]]
     chosen = decision.choice or (decision.leader if decision.leader in safe else None) or names[0]
     missed = misses(decision, shown, names[0], machine)
     minutes, resolved = machine.clock / 60, decision.is_reached(row.until, names[0])
@@ -156,11 +154,11 @@ def claims(decision: Decision, true: Mapping[str, float], baseline: str) -> tupl
     top = max(true.values())
     losing = [name for name, state in decision.states.items() if state is CandidateState.LOSES]
     false = any(true[name] >= top for name in losing)
+    false |= any(true[name] <= true[baseline] for name in decision.better)
     if decision.choice is not None:
-        false |= decision.shown_better and true[decision.choice] <= true[baseline]
         false |= decision.shown_best and true[decision.choice] < top - _MATTERS
     false |= any(true[name] < top - _MATTERS for name in decision.winners)
-    return false, bool(losing or decision.shown_better)
+    return false, bool(losing or decision.better)
 
 
 def misses(decision: Decision, true: Mapping[str, float], baseline: str, machine: Machine) -> dict[str, tuple[int, int]]:

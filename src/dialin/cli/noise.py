@@ -20,7 +20,7 @@ from dialin.preflight.attached import NOTHING
 from dialin.question import study_file
 from dialin.store.store import Store
 from dialin.text import percent
-from dialin.verdict.elimination import racing
+from dialin.verdict.comparison import racing
 
 
 def measure_noise(asked: Mapping[str, Any], *, out: Path | None, json: bool) -> ExitCode:

@@ -133,7 +133,6 @@ VERDICT: Columns = {
     "unsteady": FrameColumn(pl.Int32, "trials that did not become steady"),
     "lost_seconds": FrameColumn(pl.Int32, "seconds left out because the host stood still"),
     "effective_seconds": FrameColumn(pl.Float64, "how many independent seconds its measured ones are worth"),
-    "left_after": FrameColumn(pl.Int32, "the block after which it left the race; null where it stayed"),
     "pareto": FrameColumn(pl.Boolean, "no other candidate is both faster and steadier"),
     "weaker_durability": FrameColumn(pl.List(pl.String), "variables by which it can lose commits that the baseline keeps"),
 }

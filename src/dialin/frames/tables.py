@@ -118,7 +118,7 @@ def _candidate(one: CandidateVerdict, reached: Verdict) -> tuple[Any, ...]:
         *_ends(one.stall_seconds_per_1000),
         *_ends(one.latency_ms),
         *(one.worst_second_tps, one.errors_per_s, one.trials, one.failed, one.unsteady, one.lost_seconds),
-        *(one.effective_seconds, one.left_after, one.pareto, one.weaker_durability),
+        *(one.effective_seconds, one.pareto, one.weaker_durability),
     )
 
 
@@ -128,7 +128,7 @@ def _ends(estimate: Estimate | None) -> tuple[float | None, float | None, float 
 
 def looks(rows: Sequence[Look]) -> pl.DataFrame:
     """Return a row for each look at the data."""
-    return frame(columns.LOOKS, ((look.number, look.blocks, look.trials, look.alpha, look.decided) for look in rows))
+    return frame(columns.LOOKS, ((look.number, look.blocks, look.trials, look.decided) for look in rows))
 
 
 def log(lines: Sequence[LogLine]) -> pl.DataFrame:

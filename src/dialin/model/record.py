@@ -14,18 +14,16 @@ from dialin.model.verdict import Verdict
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """One look at the data: a verdict was computed, and a share of the allowed error was spent.
+    """One look at the data: a verdict was computed.
 
     Attributes:
         blocks: how many complete blocks there were.
-        alpha: the error that this look was allowed.
         decided: whether it ended the study; None until its verdict is stored.
         trials: how many trials of the race had ended.
     """
 
     number: int
     blocks: int
-    alpha: float
     decided: bool | None = None
     trials: int = 0
 

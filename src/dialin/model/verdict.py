@@ -45,9 +45,9 @@ class DecidedBy(StrEnum):
 class CandidateState(StrEnum):
     """How a candidate came out.
 
-    One that `loses` was shown to be worse than the best. One that is `behind` left the race because it is very probably worse
-    by more than is worthwhile, without that proof. `open` means that the comparison is inconclusive. One that is `unsafe` had
-    more server failures than the baseline and left the race; one that `failed` could not be measured.
+    One that `loses` was shown to be worse than the best. One that is `behind` is very probably worse by more than is
+    worthwhile, without that proof. `open` means that the comparison is inconclusive. One that is `unsafe` had
+    more server failures than the baseline and is not compared; one that `failed` could not be measured.
     """
 
     WINS = "wins"
@@ -60,7 +60,11 @@ class CandidateState(StrEnum):
 
 
 class Estimate(FrozenModel):
-    """A figure with its interval; the intervals of all candidates hold together at the study's confidence."""
+    """A figure with its interval, which holds by itself at the study's confidence.
+
+    What is claimed of all candidates and looks together rests on stricter thresholds, so an interval may exclude a difference of
+    zero where a claim is not made yet.
+    """
 
     mean: float
     low: float | None = Field(description="lower end of the interval; null where there is too little data for one")
@@ -109,7 +113,6 @@ class CandidateVerdict(FrozenModel):
     probability: float | None = Field(
         default=None, description="of being within what is worthwhile of the best, by the goal; null where nothing is known"
     )
-    left_after: int | None = Field(default=None, description="the block after which it left the race; null where it stayed")
     pareto: bool = Field(default=False, description="no other candidate is both faster and steadier")
     cv: Estimate | None = Field(description="coefficient of variation of a trial's measured seconds, that of a typical trial")
     worst_second_tps: float | None = Field(description="the lowest measured second of any trial")
@@ -167,22 +170,27 @@ class Verdict(FrozenModel):
     winners: list[str]
     baseline: str
     candidates: list[CandidateVerdict]
+    shown_best: bool = Field(
+        default=False, description="shown that nothing is better than the choice by more than what is worthwhile"
+    )
+    shown_better: bool = Field(default=False, description="shown that the choice is better than the baseline")
     blocks: int = Field(description="blocks that entered the comparison")
+    trials: int = Field(description="completed trials that entered the comparison")
     minutes_of_load: float = Field(description="minutes in which load was measured")
     minutes_of_wall_clock: float
     confidence: float
     worthwhile: float
     detectable: float | None = Field(
-        description="the smallest relative difference that this many blocks can tell apart at this noise; null if unknown"
+        description="the smallest relative difference that this many trials can detect at this noise; null if unknown"
     )
     detectable_planned: float | None = Field(
-        default=None, description="the same, as it was reckoned before the study began; null if there was nothing to go by"
+        default=None, description="the same, as expected before the study began; null if nothing was known of the noise"
     )
     confirmed: Confirmation | None = Field(
         default=None, description="the recommended candidate against the baseline in fresh trials, if that was asked for"
     )
     lost_seconds: int = Field(default=0, description="measured seconds left out because the host itself stood still")
-    trial_noise: float | None = Field(description="standard deviation of one trial within its block, relative")
+    trial_noise: float | None = Field(description="standard deviation of one trial about the machine's drift, relative")
     warnings: list[Note]
     confounds: list[Note]
     server: dict[str, Any]

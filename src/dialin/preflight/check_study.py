@@ -22,7 +22,7 @@ from dialin.store.lock import CHECKS, sole_runner
 from dialin.store.store import Store
 from dialin.trials import raw_waits
 from dialin.trials.tools import Tools
-from dialin.verdict import elimination, rates
+from dialin.verdict import comparison, rates
 from dialin.verdict.effective_settings import EffectiveSettings
 from dialin.workloads import kinds, load_identity
 from dialin.workloads.base import Workload
@@ -104,7 +104,7 @@ def _where_it_runs(
     permission.refuse_for_sandboxes()
     inspected = {
         trial.candidate: EffectiveSettings(trial.in_force, trial.real)
-        for trial in elimination.clean(record.trials)
+        for trial in comparison.clean(record.trials)
         if trial.real
     }
     return resume_sandboxed(spec, allowed, workshop, workload, inspected)

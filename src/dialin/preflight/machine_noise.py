@@ -14,10 +14,10 @@ from dialin.model.record import StudyRecord
 from dialin.model.study import Goal, StudySpec
 from dialin.paths import replace_text
 from dialin.question.plan import Plan
-from dialin.stats.forecast import blocks_for, detectable
+from dialin.stats.forecast import detectable, trials_for
 from dialin.stats.noise_parts import Noise, separate
 from dialin.text import counted, exact_percent, percent
-from dialin.verdict import elimination
+from dialin.verdict import comparison
 from dialin.verdict.reach_verdict import figures_of
 
 _KEPT = 50
@@ -43,13 +43,13 @@ class Known:
 def of_study(record: StudyRecord) -> Known | None:
     """Return the noise of a study; None where it has too few trials, or did not compare throughput on this machine."""
     verdict = record.verdict
-    raced = elimination.racing(record.trials)
+    raced = comparison.racing(record.trials)
     trials = list(figures_of(record, raced).values())
     comparable = record.spec.goal is Goal.THROUGHPUT and record.spec.attachment is None
     if verdict is None or verdict.trial_noise is None or not trials or not comparable:
         return None
     spec = record.spec
-    dof = len(trials) - len({(trial.block, trial.session) for trial in raced}) - len(spec.candidates) + 1
+    dof = len(trials) - len(spec.candidates) - len({trial.run for trial in raced})
     if dof < _ENOUGH:
         return None
     errors = [one.window.cv / math.sqrt(one.effective) for one in trials]
@@ -104,23 +104,44 @@ def expecting(spec: StudySpec, plan: Plan, known: Known | None) -> StudySpec:
     return spec.model_copy(update={"expected_noise": known.noise.of_trial(plan.measure) if known else None})
 
 
+_DIFFERENCES = (0.03, 0.10)
+"""What a forecast speaks of: a difference that is worth a change, and one that a chart shows."""
+
+
 def promise(spec: StudySpec, plan: Plan, known: Known | None) -> str:
-    """Return a sentence on what the budget can detect, and what it takes for the smallest difference that matters."""
+    """Return in one sentence what the budget can detect, and how long a safe choice and its proof are expected to take."""
     if spec.goal is not Goal.THROUGHPUT or spec.aa:
         return ""
     noise = known.noise if known else ASSUMED
     sd, count = noise.of_trial(plan.measure), len(spec.candidates)
-    least = detectable(sd, count, plan.blocks, confidence=spec.confidence, worthwhile=spec.worthwhile)
+    least = detectable(sd, count, plan.blocks * count, confidence=spec.confidence, worthwhile=spec.worthwhile)
     if known:
-        text = f"With the noise that trials had here before ({percent(sd)} of a trial)"
+        text = f"Noise here was {percent(sd)} per trial: {spec.minutes:g} minutes can detect a difference of {percent(least)}."
     else:
-        text = f"How noisy trials are here is not known yet (dialin doctor --noise measures it); with {percent(sd)} of a trial"
-    text += f" {spec.minutes:g} minutes tell {percent(least)} apart"
-    if least <= spec.worthwhile * 1.05:
-        return text
-    needed = blocks_for(spec.worthwhile, sd, count, confidence=spec.confidence, worthwhile=spec.worthwhile)
-    minutes = needed * count * plan.trial_seconds / 60
-    return f"{text}; {exact_percent(spec.worthwhile)} may take up to {_rounded(minutes)}"
+        text = (
+            "Noise on this machine is not measured yet (dialin doctor --noise). "
+            f"Assuming {percent(sd)} per trial, {spec.minutes:g} minutes can detect a difference of {percent(least)}."
+        )
+    expected = [_expected(spec, plan, sd, difference) for difference in _DIFFERENCES if difference > spec.worthwhile]
+    return " ".join([text, *expected])
+
+
+def _expected(spec: StudySpec, plan: Plan, sd: float, difference: float) -> str:
+    """Return the expected minutes to a safe choice and to its proof, where one candidate is better than all by a difference."""
+
+    def minutes(*, proof: bool) -> str:
+        trials = trials_for(
+            difference,
+            sd,
+            len(spec.candidates),
+            confidence=spec.confidence,
+            worthwhile=spec.worthwhile,
+            proof=proof,
+            power=0.5,
+        )
+        return _rounded(trials * plan.trial_seconds / 60)
+
+    return f"If one is better by {exact_percent(difference)}: a safe choice in about {minutes(proof=False)}, proof in {minutes(proof=True)}."
 
 
 def _rounded(minutes: float) -> str:
@@ -134,8 +155,8 @@ def budgets(noise: Noise, trial_overhead: float, seconds: float, confidence: flo
     for minutes in (10, 30, 60, 120, 240):
         row = [f"{minutes} minutes"]
         for count in (2, 4, 8):
-            blocks = int(minutes * 60 // ((trial_overhead + seconds) * count))
-            least = detectable(sd, count, blocks, confidence=confidence, worthwhile=worthwhile) if blocks >= 3 else None
+            trials = int(minutes * 60 // (trial_overhead + seconds))
+            least = detectable(sd, count, trials, confidence=confidence, worthwhile=worthwhile) if trials >= 3 * count else None
             row.append("too few trials" if least is None else percent(least))
         rows.append(row)
     return rows

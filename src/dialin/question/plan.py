@@ -22,7 +22,9 @@ OVERHEAD = {Switch.RESTART: 2.0, Switch.SET: 0.2}
 WAIT_TRIALS = 1
 """Trials of each candidate that collect raw waits, where these are asked for; they come out of the same budget."""
 
-_MEASURE_LEAST, _MEASURE_MOST = 10.0, 60.0
+_MEASURE_LEAST = 10.0
+_MEASURE_MOST = {Switch.RESTART: 60.0, Switch.SET: 30.0}
+"""The longest window of a trial, seconds: more short ones beat fewer long ones where a switch costs little."""
 _WARMUP_SHARE = {Switch.RESTART: 0.6, Switch.SET: 0.4}
 """Of the measured seconds; the pool is loaded before the load begins, so that what is left to settle settles quickly."""
 
@@ -64,7 +66,7 @@ def plan(spec: StudySpec) -> Plan:
         return Plan(max(2.0, measure), warmup, _blocks(spec, trial_seconds), trial_seconds)
     loaded = (slot - overhead) / levels - (spec.warmup if spec.warmup is not None else 0)
     wanted = loaded if spec.warmup is not None else loaded / (1 + share)
-    measure = spec.measure or float(round(min(max(wanted, _MEASURE_LEAST), _MEASURE_MOST)))
+    measure = spec.measure or float(round(min(max(wanted, _MEASURE_LEAST), _MEASURE_MOST[spec.switch])))
     warmup = spec.warmup if spec.warmup is not None else float(round(share * measure))
     # With the whole warm-up: noisy seconds mostly use it up.
     trial_seconds = overhead + levels * (warmup + measure)
@@ -94,21 +96,10 @@ def wait_trial_seconds(spec: StudySpec, trial_seconds: float) -> float:
     return trial_seconds + OVERHEAD[Switch.RESTART] - OVERHEAD[spec.switch]
 
 
-def block_order(seed: int, block: int, names: Sequence[str], entering: Sequence[str] = ()) -> list[str]:
-    """Return the order of a block's trials; `block` counts from 1.
-
-    Odd blocks are shuffled; each even one is its predecessor reversed, so that a steady drift of the machine cancels within the
-    pair. `names` are the candidates that were there when the pair began, always in the same order. Those `entering` with the
-    even block take places between them.
-    """
-    pair = (block + 1) // 2
+def block_order(seed: int, block: int, names: Sequence[str]) -> list[str]:
+    """Return the order of a block's trials, random for each block."""
     order = list(names)
-    chance = random.Random(f"{seed}/{pair}")  # noqa: S311 - an order, not a secret
-    chance.shuffle(order)
-    if block % 2 == 0:
-        order.reverse()
-    for name in entering:
-        order.insert(chance.randrange(len(order) + 1), name)
+    random.Random(f"{seed}/{block}").shuffle(order)  # noqa: S311 - an order, not a secret
     return order
 
 

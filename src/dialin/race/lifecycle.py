@@ -16,7 +16,7 @@ from dialin.preflight.checked import CheckedStudy
 from dialin.probes import host
 from dialin.race.progress_writer import ProgressWriter
 from dialin.race.runner import Runner
-from dialin.search.proposer import FIXED_LIST, Proposer
+from dialin.search.proposer import CONTENDERS, Proposer
 from dialin.servers.processes import identity
 from dialin.store import requests
 from dialin.store.leavings import remove_leavings
@@ -27,7 +27,7 @@ from dialin.workloads import load_identity
 
 
 def begin(
-    ready: CheckedStudy, out: Path, workshop: Tools, watcher: Watcher, command: str, proposer: Proposer = FIXED_LIST
+    ready: CheckedStudy, out: Path, workshop: Tools, watcher: Watcher, command: str, proposer: Proposer = CONTENDERS
 ) -> Verdict:
     """Start a study in the directory `out` and run it to its verdict; the caller writes reports.
 
@@ -54,7 +54,7 @@ def begin(
         return _run(ready, out, store, workshop, watcher, proposer)
 
 
-def resume(ready: CheckedStudy, directory: Path, workshop: Tools, watcher: Watcher, proposer: Proposer = FIXED_LIST) -> Verdict:
+def resume(ready: CheckedStudy, directory: Path, workshop: Tools, watcher: Watcher, proposer: Proposer = CONTENDERS) -> Verdict:
     """Resume a study: no finished trial is repeated, and blocks that were begun keep their candidates.
 
     Raises:

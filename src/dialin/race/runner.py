@@ -19,11 +19,12 @@ from dialin.preflight.admission import Admit, refuse
 from dialin.question.plan import WAIT_TRIALS, Plan, block_order, wait_trial_seconds
 from dialin.race.recorder import Recorder
 from dialin.race.state import RaceState
-from dialin.search.proposer import FIXED_LIST, Proposer, Room
-from dialin.stats.looks import FIRST_LOOK, allowance
+from dialin.search.proposer import CONTENDERS, Proposer, Room
+from dialin.stats.allocation import SIZE
+from dialin.stats.looks import is_due
 from dialin.store.store import Store
 from dialin.trials.raw_waits import describe_waits
-from dialin.verdict import changed_during_trial, elimination
+from dialin.verdict import changed_during_trial, comparison
 from dialin.verdict.effective_settings import EffectiveSettings
 from dialin.verdict.reach_verdict import reach_verdict, standings
 
@@ -60,7 +61,7 @@ class Runner:
         worker: Worker,
         session: int,
         *,
-        proposer: Proposer = FIXED_LIST,
+        proposer: Proposer = CONTENDERS,
         admit: Admit = refuse,
         inspected: Mapping[str, EffectiveSettings] | None = None,
         stop_asked: Callable[[], bool] = lambda: False,
@@ -151,12 +152,9 @@ class Runner:
     def _begin_block(self, number: int, names: Collection[str], purpose: Purpose, entering: Sequence[Candidate] = ()) -> Block:
         """Write a block down with its order, after the budget was found to hold it."""
         self._stop_where_asked()
-        first = number - (number + 1) % 2  # of the pair of blocks that mirror each other
         candidates = (*self._spec.candidates, *entering)
-        before = [candidate.name for candidate in candidates if candidate.born <= first]
-        later = [candidate.name for candidate in candidates if first < candidate.born]
-        order = block_order(self._spec.seed, number, before, later)
-        block = Block(number, purpose, tuple(name for name in order if name in names))
+        members = [candidate.name for candidate in candidates if candidate.name in names]
+        block = Block(number, purpose, tuple(block_order(self._spec.seed, number, members)))
         self._state.begin_block(block, entering)
         if entering:
             self._watcher.candidates_entered(self._spec)
@@ -231,7 +229,7 @@ class Runner:
             self.say(line)
         state = self._state
         state.add(ended)
-        self._watcher.trial_ended(ended, standings(state.spec, state.trials, state.figures, state.left))
+        self._watcher.trial_ended(ended, standings(state.spec, state.trials, state.figures))
         changed_during_trial.check_not_contested(state.trials, self._session)
 
     def say(self, text: str) -> None:
@@ -240,29 +238,24 @@ class Runner:
         self._watcher.message(text)
 
     def _look_if_due(self, block: int) -> None:
-        """Report who left the race, and take a look; the last look of the budget is taken when it is over."""
-        gone = [name for name, after in self._state.left.items() if after == block]
-        if gone:
-            self.say(f"After block {block} out of the race, very probably not among the best: {', '.join(gone)}")
-        looked = any(look.trials >= len(self._state.ended) for look in self._state.looks)
-        if block >= FIRST_LOOK and not looked and self._fits(len(self._state.in_the_race)):
-            self._look(block, last=False)
+        """Take a look, unless there is no room for another block: the last look is taken when the budget is over."""
+        looks = self._state.looks
+        looked = looks[-1].trials if looks and looks[-1].decided is not None else 0
+        ended = len(self._state.ended)
+        if ended > looked and is_due(ended, looked) and self._fits(min(SIZE, len(self._state.in_the_race))):
+            self._look(block)
 
-    def _look(self, blocks: int, *, last: bool) -> Verdict:
+    def _look(self, blocks: int) -> Verdict:
         state, spec = self._state, self._spec
-        budget = spec.minutes * 60
         taken, ended = state.looks, state.ended
         if not taken or taken[-1].decided is not None or taken[-1].trials != len(ended):  # else dialin was killed in this look
-            counted = ended[: taken[-1].trials] if taken else []
-            before = self._spent(counted) / budget
-            now = max(before, 1.0 if last else self._spent(state.raced) / budget)
-            alpha = allowance(sum(look.alpha for look in taken), 1 - spec.confidence, before, now)
-            state.add_look(Look(len(taken) + 1, blocks, alpha, trials=len(ended)))
-        judgement = reach_verdict(state.record, state.looks[-1].alpha, state.figures, state.left)
+            state.add_look(Look(len(taken) + 1, blocks, trials=len(ended)))
+        judgement = reach_verdict(state.record, state.figures)
         state.save_verdict(judgement.verdict, decided=judgement.decided)
         self._to_go = None
         if not judgement.decided and not spec.aa:
-            self._to_go = elimination.blocks_to_go(spec, state.raced, state.figures, judgement.verdict.decided_by)
+            needed = comparison.trials_needed(spec, state.raced, state.figures, judgement.verdict.decided_by)
+            self._to_go = None if needed is None else max(SIZE, needed - len(state.ended))
         return judgement.verdict
 
     def _conclude(self) -> Verdict:
@@ -275,7 +268,7 @@ class Runner:
         judged = (
             last is not None and last.decided is not None and last.trials == len(state.ended) and last.blocks >= max(finished)
         )
-        return state.verdict if state.verdict and judged else self._look(max(finished), last=True)
+        return state.verdict if state.verdict and judged else self._look(max(finished))
 
     def _confirm(self, verdict: Verdict) -> Verdict:
         """Measure a choice other than the baseline afresh against it, as far as the budget goes; no look is spent on it."""
@@ -293,15 +286,15 @@ class Runner:
                 self.say("The budget is over before all that was to confirm the choice is measured")
                 break
         look = self._state.looks[-1]
-        judgement = reach_verdict(self._state.record, look.alpha, self._state.figures, self._state.left)
+        judgement = reach_verdict(self._state.record, self._state.figures)
         self._state.save_verdict(judgement.verdict, decided=bool(look.decided))
         return judgement.verdict
 
     def _collect_waits(self) -> None:
         """Run a trial for raw waits of each candidate that could be measured; they do not affect the verdict."""
         state = self._state
-        block = elimination.block_of_waits(state.trials)
-        measured = {t.candidate for t in elimination.racing(state.trials) if t.state is TrialState.DONE}
+        block = comparison.block_of_waits(state.trials)
+        measured = {t.candidate for t in comparison.racing(state.trials) if t.state is TrialState.DONE}
         left = [name for name in self._without_waits(state.trials) if name in measured]
         if left:
             self._stop_where_asked()
@@ -318,9 +311,9 @@ class Runner:
         if not self._spec.waits:
             return []
         ended = {t.candidate for t in done if t.purpose is Purpose.WAITS and t.state in _ENDED}
-        raced = elimination.racing(done)
+        raced = comparison.racing(done)
         names = [candidate.name for candidate in self._spec.candidates]
-        return [name for name in names if name not in ended and not elimination.given_up(name, raced)]
+        return [name for name in names if name not in ended and not comparison.given_up(name, raced)]
 
     def _all_failed(self) -> ServerError:
         failures = [t.failure for t in self._state.trials if t.failure]
@@ -353,7 +346,7 @@ class Runner:
 
     def _trial_seconds(self, done: Sequence[Trial]) -> float:
         """Return how long a trial takes, with the time up to the next one: as measured in this study, else as planned."""
-        durations = [sum(t.steps.values()) for t in elimination.clean(done) if t.state is TrialState.DONE]
+        durations = [sum(t.steps.values()) for t in comparison.clean(done) if t.state is TrialState.DONE]
         in_session = sum(t.session == self._session for t in done)
         between = self._between(done) / in_session if in_session else 0.0
         return sum(durations) / len(durations) + between if durations else self._plan.trial_seconds
@@ -372,10 +365,9 @@ class Runner:
         return len(self._without_waits(done)) * WAIT_TRIALS * wait_trial_seconds(self._spec, self._trial_seconds(done))
 
     def _seconds_left(self) -> float:
-        """Estimate the seconds left: the blocks that a decision is expected to need, and no more than the budget holds."""
+        """Estimate the seconds left: the trials that a decision is expected to need, and no more than the budget holds."""
         done = self._state.trials
         left = max(0.0, self._spec.minutes * 60 - self._spent(done) - self._between(done))
         if self._to_go is None:
             return left
-        trials_to_go = self._to_go * len(self._state.in_the_race)
-        return min(left, trials_to_go * self._trial_seconds(done) + self._reserved(done))
+        return min(left, self._to_go * self._trial_seconds(done) + self._reserved(done))

@@ -12,11 +12,11 @@ from dialin.model.verdict import Verdict
 from dialin.search.proposer import History
 from dialin.stats.trial_figures import Figures, figures
 from dialin.store.store import Store
-from dialin.verdict import elimination
+from dialin.verdict import comparison
 
 
 class RaceState:
-    """The trials of a study so far, their figures, who left the race, and the looks that were taken.
+    """The trials of a study so far, their figures, and the looks that were taken.
 
     The store is read once, at the start; from then on only what each trial adds.
     """
@@ -30,14 +30,11 @@ class RaceState:
         self.looks: list[Look] = list(stored.looks)
         self.verdict: Verdict | None = stored.verdict
         self.figures: dict[int, Figures] = {}
-        self.left: dict[str, int] = {}
         self._samples: dict[int, Sequence[Sample]] = dict(stored.samples)
         self._watched = dict(stored.watched)
         self._stored = stored
-        self._judged = 0
         for trial in self.trials:
             self._add_figures(trial)
-        self._update_left()
 
     @property
     def record(self) -> StudyRecord:
@@ -55,7 +52,7 @@ class RaceState:
     @property
     def raced(self) -> list[Trial]:
         """The trials that decide."""
-        return elimination.racing(self.trials)
+        return comparison.racing(self.trials)
 
     @property
     def ended(self) -> list[Trial]:
@@ -65,8 +62,8 @@ class RaceState:
     def history(self, refused: Mapping[str, str]) -> History:
         """Return what a proposer may know; `refused` holds candidates that could not enter, with the reasons."""
         raced = self.raced
-        given_up = {one.name for one in self.spec.candidates if elimination.given_up(one.name, raced)}
-        return History(self.spec, raced, self.figures, given_up | self.left.keys(), refused)
+        given_up = {one.name for one in self.spec.candidates if comparison.given_up(one.name, raced)}
+        return History(self.spec, raced, self.figures, given_up | comparison.unsafe_candidates(self.spec, raced), refused)
 
     @property
     def in_the_race(self) -> tuple[Candidate, ...]:
@@ -89,7 +86,6 @@ class RaceState:
         self._samples[trial.id] = self._store.samples_of(trial.id)
         self._watched[trial.id] = self._store.watched_of(trial.id)
         self._add_figures(trial)
-        self._update_left()
 
     def add_look(self, look: Look) -> None:
         """Store a look before it is taken."""
@@ -109,13 +105,3 @@ class RaceState:
         summed = figures(self._samples.get(trial.id, ()), rate=self._stored.spec.workload.rate)
         if summed is not None:
             self.figures[trial.id] = summed
-
-    def _update_left(self) -> None:
-        """Evaluate each block that is complete by now; a candidate that left never comes back."""
-        raced = [block for block in self.blocks if block.purpose is Purpose.RACE]
-        for block in raced[self._judged :]:
-            leaving = elimination.leaving_after(self.spec, block, self.trials, self.figures, self.left)
-            if leaving is None:
-                return
-            self._judged += 1
-            self.left |= dict.fromkeys(leaving, block.number)

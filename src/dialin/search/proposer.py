@@ -6,9 +6,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from dialin.model.study import Candidate, StudySpec
+from dialin.model.study import Candidate, Goal, StudySpec
 from dialin.model.trial import Trial
-from dialin.stats.trial_figures import Figures
+from dialin.stats.allocation import SIZE, next_block
+from dialin.stats.decide import Rules
+from dialin.stats.throughput import by_typical_speed
+from dialin.stats.trial_figures import FIGURE_OF, Figures, timed_trials, trial_speeds
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +24,7 @@ class History:
         spec: the study, with every candidate that has entered so far.
         trials: those that decide, of all blocks so far.
         figures: of those that were completed, by trial id.
-        out: the candidates that left the race or were given up.
+        out: the candidates that are unsafe or were given up.
         refused: the candidates that were proposed and could not enter, by name, each with the reason.
     """
 
@@ -67,12 +70,24 @@ class Proposer(Protocol):
         ...
 
 
-class FixedList:
-    """Proposes the candidates that the study began with, without those that left the race."""
+class Contenders:
+    """Proposes of the candidates that the study began with those that may still be the best; see `stats.allocation`.
+
+    The first block has all of them, and so has every block of an A/A study, whose question is the noise.
+    """
 
     def propose(self, history: History, room: Room) -> Sequence[Candidate]:  # noqa: ARG002 - the race itself ends with the budget
-        """Return the candidates that are still in the race."""
-        return history.in_the_race
+        """Return the contenders."""
+        racing, spec = history.in_the_race, history.spec
+        if spec.aa or len(racing) <= SIZE:
+            return racing
+        rules = Rules(spec.worthwhile, spec.confidence)
+        if spec.goal is Goal.THROUGHPUT:
+            trials = by_typical_speed(trial_speeds(history.trials, history.figures))
+        else:
+            trials = timed_trials(history.trials, history.figures, FIGURE_OF[spec.goal])
+        named = next_block(trials, [candidate.name for candidate in racing], spec.baseline, rules, spec.until)
+        return [candidate for candidate in racing if candidate.name in named]
 
 
-FIXED_LIST = FixedList()
+CONTENDERS = Contenders()

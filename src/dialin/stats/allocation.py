@@ -7,28 +7,41 @@ import statistics
 from collections import Counter
 from collections.abc import Sequence
 
+from dialin.model.study import Until
 from dialin.stats.decide import Rules
+from dialin.stats.posterior import chances
 from dialin.stats.standings import leader_of
+from dialin.stats.thresholds import thresholds
 from dialin.stats.trial_fit import TimedTrial, TrialFit, fit_trials
 
 SIZE = 2
 """Candidates of a block after the first ones. In simulation blocks of three take a fifth more trials to a safe choice."""
 
 
-def next_block(trials: Sequence[TimedTrial], names: Sequence[str], baseline: str, rules: Rules) -> tuple[str, ...]:
+def next_block(
+    trials: Sequence[TimedTrial], names: Sequence[str], baseline: str, rules: Rules, until: Until = Until.SAFE
+) -> tuple[str, ...]:
     """Return the candidates of the next block: those that have no trial yet, else the contenders.
+
+    Where the leader is to be shown to be better than the baseline, and is very probably near the best, those are these two.
 
     Args:
         trials: the completed ones.
         names: the candidates that are still compared.
         baseline: the candidate that ratios are taken to.
         rules: what is worthwhile.
+        until: what the study is to show.
     """
     counts = Counter(trial.candidate for trial in trials)
     missing = tuple(name for name in names if not counts[name])
     if len(missing) >= SIZE:
         return missing
     fitted = fit_trials(trials, names)
+    if until is Until.BETTER and fitted is not None and baseline in fitted.names:
+        odds = chances(fitted, rules.worthwhile).near
+        best = max(odds, key=lambda name: odds[name])
+        if best != baseline and odds[best] >= thresholds(rules.confidence).probable:
+            return best, baseline
     if fitted is None:
         most = max(names, key=lambda name: statistics.fmean(t.value for t in trials if t.candidate == name) if counts[name] else 0)
         chosen = (*missing, most, *names)

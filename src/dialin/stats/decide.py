@@ -42,7 +42,7 @@ class Decision:
         detectable: the smallest relative difference that so many trials settle at this noise four times out of five, or None
             while the noise is unknown.
         shown_best: whether it is shown that nothing is better than the choice by more than what is worthwhile.
-        shown_better: whether the choice is shown to be better than the baseline.
+        better: the candidates that are shown to be better than the baseline.
         decided_by: the figure that the observations hold.
         typical_ratios: typical speed of each candidate as a ratio to the baseline's, where throughput is judged.
         stalls_differ: whether what stalls cost differs between candidates, where throughput is judged.
@@ -60,10 +60,15 @@ class Decision:
     trials: int
     detectable: float | None
     shown_best: bool = False
-    shown_better: bool = False
+    better: tuple[str, ...] = ()
     decided_by: DecidedBy = DecidedBy.THROUGHPUT
     typical_ratios: Mapping[str, Estimate | None] = field(default_factory=dict)
     stalls_differ: bool = False
+
+    @property
+    def shown_better(self) -> bool:
+        """Whether the choice is shown to be better than the baseline."""
+        return self.choice in self.better
 
     def is_reached(self, until: Until, baseline: str) -> bool:
         """Return whether a study that runs until then may end: with a safe choice, or with what is to be shown.
@@ -207,6 +212,7 @@ def _compare(
             return None
         return baseline if representative == reference else names_of[representative][0]
 
+    better = {name for name in fitted.names if is_better(fitted, name, reference, needed)}
     winners = tied if outcome in (Outcome.WINNER, Outcome.TIE) else set()
     return replace(
         decision,
@@ -217,7 +223,7 @@ def _compare(
         states=decision.states | {name: standing[representative] for name, representative in stands_for.items()},
         chances={name: odds.near[representative] for name, representative in stands_for.items()},
         shown_best=shown_best and choice in tied,
-        shown_better=choice == leader != reference is not None and is_better(fitted, leader, reference, needed),
+        better=tuple(name for name, representative in stands_for.items() if representative in better),
     )
 
 
@@ -226,9 +232,9 @@ def is_near(fitted: TrialFit, leader: str, name: str, needed: Thresholds, margin
     return fitted.difference(leader, name).z(margin) >= needed.best
 
 
-def is_better(fitted: TrialFit, name: str, baseline: str, needed: Thresholds) -> bool:
-    """Return whether a candidate is shown to be better than the baseline."""
-    return fitted.difference(name, baseline).z() >= needed.better
+def is_better(fitted: TrialFit, name: str, baseline: str | None, needed: Thresholds) -> bool:
+    """Return whether a candidate is shown to be better than the baseline, of which there is none where that failed."""
+    return baseline is not None and name != baseline and fitted.difference(name, baseline).z() >= needed.better
 
 
 def _standing(fitted: TrialFit, leader: str, name: str, needed: Thresholds, margin: float) -> CandidateState:
@@ -262,7 +268,7 @@ def _of_chances(
         return Outcome.SAFE_CHOICE, baseline
     best = max(fitted.names, key=lambda name: (odds.near[name], name == leader))
     if odds.near[best] >= needed.probable:
-        shown = baseline is not None and is_better(fitted, best, baseline, needed)
+        shown = is_better(fitted, best, baseline, needed)
         return Outcome.SAFE_CHOICE, baseline if of_baseline >= _GOOD_ENOUGH and not shown else best
     return Outcome.UNRESOLVED, None
 

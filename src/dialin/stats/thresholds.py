@@ -18,7 +18,7 @@ class Thresholds:
         probable: the probability of being within what is worthwhile of the best from which on a candidate is a safe choice.
         all_near: the probability that all candidates are, from which on a study ends without a worthwhile difference.
         best: deviate from which on it is shown that nothing is better than the leader by more than what is worthwhile.
-        better: deviate from which on the leader is shown to be better than the baseline.
+        better: deviate from which on a candidate is shown to be better than the baseline.
         worse: deviate from which on a candidate is shown to be worse than the leader.
     """
 

@@ -125,7 +125,7 @@ def _safe(spec: StudySpec, decision: Decision, choice: str, weaker: Mapping[str,
 def _sharper(decision: Decision, name: str) -> str:
     """Return the gain in typical speed where that decided and throughput alone does not show a gain yet."""
     typical = decision.typical_ratios.get(name)
-    if decision.decided_by is not DecidedBy.TYPICAL_SPEED or typical is None or _surely_better(decision.ratios.get(name)):
+    if decision.decided_by is not DecidedBy.TYPICAL_SPEED or typical is None or name in decision.better:
         return ""
     return f", typical speed {interval(typical)}"
 
@@ -137,7 +137,7 @@ def _of_one_setting(spec: StudySpec, decision: Decision) -> str:
         return "There are too few trials to tell how large the noise is."
     return (
         f"One setting under {len(spec.candidates)} names: no difference is claimed. A trial varies by {percent(decision.sd)}; "
-        f"{counted(decision.blocks, 'block')} tell {percent(decision.detectable)} apart."
+        f"{counted(decision.trials, 'trial')} can detect a difference of {percent(decision.detectable)}."
     )
 
 
@@ -189,7 +189,7 @@ def recommend(
         return name, text
     safe = _by_level(decision, _shown_better(decision, base, weaker))
     lost = weaker[best[0]]
-    shown = "is better" if _surely_better(decision.ratios.get(best[0])) else "may be better"
+    shown = "is better" if best[0] in decision.better else "may be better"
     refusal = (
         f"{named(spec, best[0])} {shown} but gives up durability ({', '.join(lost)}: {rules.loses(lost[0])}), "
         "so it is not recommended; --accept-weaker-durability recommends it all the same."
@@ -224,7 +224,7 @@ def _while_unresolved(
 
 
 def _shown_better(decision: Decision, base: str, weaker: Mapping[str, Sequence[str]]) -> list[str]:
-    return [name for name, ratio in decision.ratios.items() if name != base and not weaker.get(name) and _surely_better(ratio)]
+    return [name for name in decision.better if name != base and not weaker.get(name)]
 
 
 def durability_notes(spec: StudySpec, weaker: Mapping[str, Sequence[str]], winners: Sequence[str]) -> list[Note]:
@@ -289,15 +289,15 @@ def failure_notes(record: StudyRecord) -> list[Note]:
 
 
 def unresolved_notes(spec: StudySpec, decision: Decision, needed: int | None) -> list[Note]:
-    """Return what it would take to resolve the study; `needed` is about how many blocks a choice takes in all."""
+    """Return what it would take to resolve the study; `needed` is about how many trials a choice takes in all."""
     if decision.detectable is None:
         return []
-    text = f"With this noise {counted(decision.blocks, 'block')} can tell differences of {percent(decision.detectable)} apart"
-    data: dict[str, float | int] = {"detectable": decision.detectable, "blocks": decision.blocks}
-    if needed and decision.blocks:
-        minutes = math.ceil(spec.minutes * max(1.2, needed / decision.blocks))
+    text = f"With this noise {counted(decision.trials, 'trial')} can detect differences of {percent(decision.detectable)}"
+    data: dict[str, float | int] = {"detectable": decision.detectable, "trials": decision.trials}
+    if needed and decision.trials:
+        minutes = math.ceil(spec.minutes * max(1.2, needed / decision.trials))
         text += f"; a choice may take about {needed:,}: dialin resume DIR --minutes {minutes}"
-        data["blocks_needed"] = needed
+        data["trials_needed"] = needed
     return [Note(code="unresolved", text=f"{text}. Or start a new study with a larger --worthwhile", data=data)]
 
 
@@ -313,6 +313,3 @@ def _by_level(decision: Decision, names: Sequence[str]) -> list[str]:
 
     return sorted(names, key=level)
 
-
-def _surely_better(ratio: Estimate | None) -> bool:
-    return ratio is not None and ratio.low is not None and ratio.low > 1

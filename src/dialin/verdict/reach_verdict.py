@@ -32,9 +32,10 @@ from dialin.stats.forecast import detectable
 from dialin.stats.intervals import stall_seconds_per_1000, typical
 from dialin.stats.pareto import front
 from dialin.stats.safety import Failures
-from dialin.stats.trial_figures import FIGURE_OF, Figures, figures, natural, observations
+from dialin.stats.throughput import by_mean
+from dialin.stats.trial_figures import FIGURE_OF, Figures, figures, natural, observations, trial_speeds
 from dialin.variables import rules
-from dialin.verdict import caveats, changed_during_trial, effective_settings, elimination, outcome_sentences, rates
+from dialin.verdict import caveats, changed_during_trial, effective_settings, comparison, outcome_sentences, rates
 from dialin.verdict.effective_settings import EffectiveSettings
 from dialin.workloads import load_identity
 
@@ -58,7 +59,6 @@ class _Case:
         speed: by throughput; the same where that is the goal.
         first: the effective settings of each candidate in its first trial, and `last` in its last.
         identical: groups of candidates with identical effective settings throughout.
-        left: the candidates that left the race, each with the block after which it did.
         failures: of each candidate's server.
         weaker: per candidate, the variables by which it gives up durability.
         confounds: what differs but is not under test.
@@ -72,7 +72,6 @@ class _Case:
     first: Mapping[str, EffectiveSettings]
     last: Mapping[str, EffectiveSettings]
     identical: Sequence[frozenset[str]]
-    left: Mapping[str, int]
     failures: Mapping[str, Failures]
     weaker: Mapping[str, Sequence[str]]
     confounds: Sequence[Note]
@@ -89,18 +88,9 @@ class _Case:
         return [self.figures[trial.id] for trial in self.done if trial.candidate == name]
 
 
-def reach_verdict(
-    record: StudyRecord,
-    alpha: float,
-    known: Mapping[int, Figures] | None = None,
-    left: Mapping[str, int] | None = None,
-) -> Judgement:
-    """Return the verdict on all completed trials.
-
-    `alpha` is the error that this look is allowed. `known` (figures by trial id) and `left` (the candidates that left the race)
-    are calculated unless they are given.
-    """
-    case = _case(record, alpha, known, left)
+def reach_verdict(record: StudyRecord, known: Mapping[int, Figures] | None = None) -> Judgement:
+    """Return the verdict on all completed trials; `known`, figures by trial id, are calculated unless they are given."""
+    case = _case(record, known)
     spec, decision = case.spec, case.decision
     names = [candidate.name for candidate in spec.candidates]
     outcome, states = decision.outcome, dict(decision.states)
@@ -130,7 +120,10 @@ def reach_verdict(
         winners=list(decision.winners) if outcome is not Outcome.UNRESOLVED and not spec.aa else [],
         baseline=spec.baseline,
         candidates=[_candidate(case, name, states[name], pareto=name in best) for name in names],
-        blocks=decision.blocks,
+        blocks=max((trial.block for trial in case.done), default=0),
+        trials=decision.trials,
+        shown_best=decision.shown_best and outcome is not Outcome.UNRESOLVED,
+        shown_better=decision.shown_better and outcome is not Outcome.UNRESOLVED,
         minutes_of_load=sum(t.steps.get(Step.MEASURE, 0.0) for t in case.done) / 60,
         minutes_of_wall_clock=sum(sum(trial.steps.values()) for trial in record.trials) / 60,
         confidence=spec.confidence,
@@ -151,21 +144,19 @@ def reach_verdict(
             **_table_read(record),
         },
     )
-    return Judgement(verdict, decision.outcome is not Outcome.UNRESOLVED)
+    return Judgement(verdict, decision.is_reached(spec.until, spec.baseline))
 
 
-def _case(record: StudyRecord, alpha: float, known: Mapping[int, Figures] | None, out: Mapping[str, int] | None) -> _Case:
+def _case(record: StudyRecord, known: Mapping[int, Figures] | None) -> _Case:
     spec = record.spec
-    raced = elimination.racing(record.trials)
+    raced = comparison.racing(record.trials)
     by_trial = figures_of(record, raced) if known is None else known
     done = [trial for trial in raced if trial.id in by_trial]
     names = [candidate.name for candidate in spec.candidates]
     first, last = effective_settings.first_and_last(done)
 
-    left = elimination.left_after(spec, record.blocks, record.trials, by_trial) if out is None else out
-
     def decided(goal: Goal) -> Decision:
-        return elimination.decide_by(spec, goal, record.trials, by_trial, alpha=alpha, left=left)
+        return comparison.decide_by(spec, goal, record.trials, by_trial)
 
     decision = decided(spec.goal)
     confounds = effective_settings.confounds(spec, last)
@@ -180,9 +171,8 @@ def _case(record: StudyRecord, alpha: float, known: Mapping[int, Figures] | None
         speed=decision if spec.goal is Goal.THROUGHPUT else decided(Goal.THROUGHPUT),
         first=first,
         last=last,
-        identical=elimination.same_in_force(spec, done),
-        left=left,
-        failures=elimination.server_failures(spec, record.trials),
+        identical=comparison.same_in_force(spec, done),
+        failures=comparison.server_failures(spec, record.trials),
         weaker={name: _weaker(name, forced, spec.baseline) for name in forced},
         confounds=confounds,
     )
@@ -196,24 +186,23 @@ def figures_of(record: StudyRecord, trials: Sequence[Trial]) -> dict[int, Figure
     return {number: of_trial for number, of_trial in by_trial if of_trial is not None}
 
 
-def standings(
-    spec: StudySpec, trials: Sequence[Trial], figures: Mapping[int, Figures], left: Mapping[str, int]
-) -> dict[str, Standing]:
+def standings(spec: StudySpec, trials: Sequence[Trial], figures: Mapping[int, Figures]) -> dict[str, Standing]:
     """Return each candidate's figures so far, without intervals: for watching, not for deciding."""
-    raced = elimination.racing(trials)
+    raced = comparison.racing(trials)
     done = [trial for trial in raced if trial.state is TrialState.DONE and trial.id in figures]
     level = {trial.id: figures[trial.id].window.mean for trial in done}
+    names = [candidate.name for candidate in spec.candidates]
+    ratio_of = comparison.point_ratios(spec, by_mean(trial_speeds(done, figures)))
+    unsafe = comparison.unsafe_candidates(spec, raced)
     standing = {}
-    base = {trial.block: level[trial.id] for trial in done if trial.candidate == spec.baseline and level[trial.id] > 0}
-    for candidate in spec.candidates:
-        completed = [t for t in done if t.candidate == candidate.name]
-        logs = [math.log(level[t.id] / base[t.block]) for t in completed if t.block in base and level[t.id] > 0]
-        standing[candidate.name] = Standing(
+    for name in names:
+        completed = [t for t in done if t.candidate == name]
+        standing[name] = Standing(
             trials=len(completed),
-            failed=sum(t.candidate == candidate.name and t.state is TrialState.FAILED for t in raced),
+            failed=sum(t.candidate == name and t.state is TrialState.FAILED for t in raced),
             tps=statistics.fmean(level[t.id] for t in completed) if completed else None,
-            ratio=math.exp(statistics.fmean(logs)) if logs else None,
-            left=candidate.name in left,
+            ratio=ratio_of.get(name),
+            left=name in unsafe or comparison.given_up(name, raced),
         )
     return standing
 
@@ -257,7 +246,6 @@ def _candidate(case: _Case, name: str, state: CandidateState, *, pareto: bool) -
         stall_cost=caveats.stall_cost(trials),
         goal_ratio=natural(case.decision.ratios.get(name), spec.goal),
         probability=case.decision.chances.get(name),
-        left_after=case.left.get(name),
         pareto=pareto,
         cv=typical([trial.window.cv for trial in trials], alpha) if trials else None,
         worst_second_tps=min((trial.window.worst for trial in trials), default=None),
@@ -269,7 +257,7 @@ def _candidate(case: _Case, name: str, state: CandidateState, *, pareto: bool) -
         lost_seconds=sum(trial.lost for trial in trials),
         unsteady=sum(not trial.shape.steady for trial in trials),
         trials=len(trials),
-        failed=sum(t.candidate == name and t.state is TrialState.FAILED for t in elimination.clean(case.record.trials)),
+        failed=sum(t.candidate == name and t.state is TrialState.FAILED for t in comparison.clean(case.record.trials)),
         state=state,
         weaker_durability=list(case.weaker.get(name, [])),
     )
@@ -305,15 +293,15 @@ def _stalls(case: _Case, trials: Sequence[Figures], alpha: float) -> Estimate | 
 
 
 def _speeds(speed: Decision) -> dict[str, Estimate | None]:
-    """Return throughput as it is compared: within blocks where possible, since levels drift."""
+    """Return throughput as it is compared."""
     return speed.ratios if any(ratio and ratio.mean != 1 for ratio in speed.ratios.values()) else speed.levels
 
 
 def _planned(spec: StudySpec) -> float | None:
     if spec.expected_noise is None:
         return None
-    count, blocks = len(spec.candidates), plan(spec).blocks
-    return detectable(spec.expected_noise, count, blocks, confidence=spec.confidence, worthwhile=spec.worthwhile)
+    count, trials = len(spec.candidates), plan(spec).blocks * len(spec.candidates)
+    return detectable(spec.expected_noise, count, trials, confidence=spec.confidence, worthwhile=spec.worthwhile)
 
 
 def _confirmed(record: StudyRecord, chosen: str) -> Confirmation | None:
@@ -352,6 +340,6 @@ def _warnings(case: _Case, chosen: str) -> list[Note]:
     notes += caveats.cold_notes(case.done, case.record.watched)
     notes += caveats.noise_notes(spec, decision.sd)
     if decision.outcome is Outcome.UNRESOLVED and not spec.aa:
-        needed = elimination.blocks_needed(spec, case.record.trials, case.figures, decision.decided_by)
+        needed = comparison.trials_needed(spec, case.record.trials, case.figures, decision.decided_by)
         notes += outcome_sentences.unresolved_notes(spec, decision, needed)
     return notes

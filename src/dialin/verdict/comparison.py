@@ -1,26 +1,22 @@
-"""Which candidates are still in the race, from the trials alone, so that a resumed study gives the same answer."""
+"""How the candidates of a study compare, from its trials alone, so that a resumed study gives the same answer."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from dialin.model.study import Goal, StudySpec
-from dialin.model.trial import Block, Purpose, Trial, TrialState
+from dialin.model.trial import Purpose, Trial, TrialState
 from dialin.model.verdict import CandidateState, DecidedBy, Outcome
-from dialin.stats.blocks import levels
-from dialin.stats.decide import Decision, Rules, blocks_to_choose, decide, leaves
-from dialin.stats.looks import FIRST_CUT
+from dialin.stats.decide import Decision, Rules, decide, levels, trials_to_choose
 from dialin.stats.safety import Failures, unsafe
 from dialin.stats.throughput import decide_throughput
-from dialin.stats.trial_figures import FIGURE_OF, Figures, observations, trial_speeds
+from dialin.stats.trial_figures import FIGURE_OF, Figures, timed_trials, trial_speeds
+from dialin.stats.trial_fit import TimedTrial, fit_trials
 from dialin.verdict import effective_settings
 
 GIVE_UP_AFTER = 2
 """A candidate whose first trials all failed is out after this many: the same boot would fail the same way again."""
-
-_NO_CLAIM = 0.01
-"""Leaving the race takes no interval; any error serves."""
 
 
 def rules(spec: StudySpec) -> Rules:
@@ -82,31 +78,20 @@ def unsafe_candidates(spec: StudySpec, trials: Sequence[Trial]) -> frozenset[str
     return frozenset() if spec.aa else unsafe(server_failures(spec, trials), spec.baseline)
 
 
-def decide_by(
-    spec: StudySpec,
-    goal: Goal,
-    trials: Sequence[Trial],
-    figures: Mapping[int, Figures],
-    *,
-    alpha: float,
-    left: Collection[str] = (),
-) -> Decision:
+def decide_by(spec: StudySpec, goal: Goal, trials: Sequence[Trial], figures: Mapping[int, Figures]) -> Decision:
     """Compare the candidates of a study by a goal; one that is unsafe is not compared with the others.
 
-    `alpha` is the error that all intervals together may make at this look; `left` holds the candidates that left the race.
     Only completed trials of the race are compared.
     """
     raced, out = racing(trials), unsafe_candidates(spec, trials)
     names = [candidate.name for candidate in spec.candidates if candidate.name not in out]
     compared = [trial for trial in raced if trial.candidate not in out]
-    inside = [name for name in names if name not in left]
     identical = same_in_force(spec, raced)
     if goal is Goal.THROUGHPUT:
-        speeds = trial_speeds(compared, figures)
-        decision = decide_throughput(speeds, names, spec.baseline, rules(spec), alpha=alpha, identical=identical, racing=inside)
+        decision = decide_throughput(trial_speeds(compared, figures), names, spec.baseline, rules(spec), identical=identical)
     else:
-        values = observations(compared, figures, FIGURE_OF[goal])
-        decision = decide(values, names, spec.baseline, rules(spec), alpha=alpha, identical=identical, racing=inside)
+        values = timed_trials(compared, figures, FIGURE_OF[goal])
+        decision = decide(values, names, spec.baseline, rules(spec), identical=identical)
         decision = replace(decision, decided_by=FIGURE_OF[goal])
     if not out:
         return decision
@@ -114,7 +99,8 @@ def decide_by(
         failed = CandidateState.FAILED
         states = {name: failed if state is failed else CandidateState.OPEN for name, state in decision.states.items()}
         decision = replace(decision, outcome=Outcome.UNRESOLVED, choice=None, winners=(), states=states)
-    level = levels(observations(raced, figures, FIGURE_OF[goal]), sorted(out), alpha)
+    every = timed_trials(raced, figures, FIGURE_OF[goal])
+    level = levels(fit_trials(every, [candidate.name for candidate in spec.candidates]), sorted(out), rules(spec).alpha)
     return replace(
         decision,
         states=decision.states | dict.fromkeys(out, CandidateState.UNSAFE),
@@ -123,53 +109,18 @@ def decide_by(
     )
 
 
-def left_after(
-    spec: StudySpec, blocks: Sequence[Block], trials: Sequence[Trial], figures: Mapping[int, Figures]
-) -> dict[str, int]:
-    """Return the candidates that have left the race, each with the block after which it did."""
-    left: dict[str, int] = {}
-    for block in blocks:
-        if block.purpose is Purpose.RACE:
-            leaving = leaving_after(spec, block, trials, figures, left)
-            if leaving is None:
-                break
-            left |= dict.fromkeys(leaving, block.number)
-    return left
+def point_ratios(spec: StudySpec, trials: Sequence[TimedTrial]) -> dict[str, float]:
+    """Return each candidate's ratio to the baseline so far, without intervals; those that cannot be compared are left out."""
+    names = [candidate.name for candidate in spec.candidates]
+    found = decide(trials, names, spec.baseline, rules(spec)).ratios
+    return {name: ratio.mean for name, ratio in found.items() if ratio is not None}
 
 
-def leaving_after(
-    spec: StudySpec, block: Block, trials: Sequence[Trial], figures: Mapping[int, Figures], left: Collection[str]
-) -> list[str] | None:
-    """Return the candidates that leave the race after a block; None where that block is not complete.
-
-    Trials of later blocks do not count.
-    """
-    upto = [trial for trial in racing(trials) if trial.block <= block.number]
-    ended = {t.candidate for t in upto if t.block == block.number and t.state in (TrialState.DONE, TrialState.FAILED)}
-    if not ended.issuperset(block.order):
-        return None
-    leaving = sorted(unsafe_candidates(spec, upto) - set(left))
-    if block.number >= FIRST_CUT:
-        out = {*left, *leaving}
-        decision = decide_by(spec, spec.goal, upto, figures, alpha=_NO_CLAIM, left=out)
-        behind = leaves(decision, [name for name in block.order if name not in out], spec.baseline, rules(spec))
-        # One that has just entered is not judged yet.
-        blocks = {name: {trial.block for trial in upto if trial.candidate == name} for name in behind}
-        leaving += sorted(name for name in behind if len(blocks[name]) >= FIRST_CUT)
-    return leaving
-
-
-def blocks_to_go(spec: StudySpec, trials: Sequence[Trial], figures: Mapping[int, Figures], decided_by: DecidedBy) -> int | None:
-    """Return about how many more blocks it takes until a choice is safe; None where that is not known."""
-    needed = blocks_needed(spec, trials, figures, decided_by)
-    return None if needed is None else max(1, needed - max(trial.block for trial in racing(trials)))
-
-
-def blocks_needed(
+def trials_needed(
     spec: StudySpec, trials: Sequence[Trial], figures: Mapping[int, Figures], decided_by: DecidedBy
 ) -> int | None:
-    """Return after about how many blocks in all a choice would be safe; None where that is not known."""
+    """Return after about how many trials in all a choice would be safe; None where that is not known."""
     raced, out = racing(trials), unsafe_candidates(spec, trials)
     names = [candidate.name for candidate in spec.candidates if candidate.name not in out]
-    values = observations([trial for trial in raced if trial.candidate not in out], figures, decided_by)
-    return blocks_to_choose(values, names, spec.baseline, rules(spec), identical=same_in_force(spec, raced))
+    values = timed_trials([trial for trial in raced if trial.candidate not in out], figures, decided_by)
+    return trials_to_choose(values, names, rules(spec), identical=same_in_force(spec, raced))
