@@ -24,7 +24,7 @@ import numpy as np
 
 from dialin.model.record import StudyRecord
 from dialin.model.trial import Sample, Step
-from dialin.report import html
+from dialin.report.render import html
 from fixtures import example_reasons, example_studies
 
 CANDIDATES, BLOCKS, WARM_UP, SECONDS = 7, 5, 600, 10_000

@@ -3,7 +3,7 @@
 import pytest
 
 from browser import SCHEMES, WIDTHS, needs_chromium
-from dialin.report import html
+from dialin.report.render import html
 from fixtures import example_reasons, example_studies
 from live import only_with_all
 

@@ -11,7 +11,7 @@ from dialin.dashboard.hub import LINGER, Hub
 from dialin.dashboard.study_state import State
 from dialin.errors import UserError
 from dialin.report.board import Board
-from dialin.report.html import Body
+from dialin.report.render.html import Body
 from dialin.store.lock import Holder
 
 

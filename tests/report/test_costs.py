@@ -1,6 +1,6 @@
 from dialin.model.verdict import Estimate
 from dialin.model.why import CostRow
-from dialin.report import costs
+from dialin.report.document import costs
 from fixtures import example_reasons, example_studies
 
 ROW = CostRow(
@@ -18,7 +18,7 @@ ROW = CostRow(
 
 def test_a_cost_has_its_change_with_the_interval_and_a_star_where_that_holds_no_nought():
     assert costs.per_query(ROW, "b", "a").full == "250 (+25.0 %*, +20.0 to +30.0)"
-    assert costs.per_query(ROW, "b", "a").brief == "250 +25.0 %*"
+    assert costs.per_query(ROW, "b", "a").compact == "250 (+25.0 %*)"
     assert costs.per_query(ROW, "c", "a").full == "201 (+0.5 %, −2.0 to +3.0)"
 
 
@@ -26,7 +26,9 @@ def test_the_baseline_has_no_change_and_what_is_not_known_is_not_invented():
     assert costs.per_query(ROW, "a", "a").full == "200"
     assert costs.per_query(ROW, "d", "a").full == "– (+10.0 %)"
     assert costs.per_query(ROW, "e", "a").full == "–"
-    assert costs.per_transaction(ROW, "c").figure == "–"
+    why = example_reasons.full(example_studies.winner()).model_copy(update={"costs": [ROW]})
+    _, per_transaction = costs.tables(why, ["c"], {"c": "c"}, "a")
+    assert [cell.text for cell in per_transaction.rows[0].cells] == ["c", "–"]
 
 
 def test_columns_tell_their_unit_and_candidates_stand_in_the_study_s_order():

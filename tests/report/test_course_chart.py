@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dialin.model.trial import Sample, Step
-from dialin.report.course_chart import course, rolling, window_of
+from dialin.report.charts.course_chart import course, rolling, window_of
 
 
 def second(number, tps=100.0, step=Step.MEASURE, threads=8):

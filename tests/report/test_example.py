@@ -2,7 +2,7 @@ import tarfile
 from pathlib import Path
 
 from dialin.evidence.why_verdict import explain
-from dialin.report import html
+from dialin.report.render import html
 from dialin.store.store import Store
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "example" / "study.tar.xz"

@@ -1,7 +1,8 @@
 import pytest
 
 from dialin.model.verdict import Estimate
-from dialin.report.figure_columns import columns
+from dialin.report.document.figure_columns import columns
+from dialin.report.document.parts import NO_INTERVAL
 from fixtures import example_studies
 
 
@@ -47,7 +48,7 @@ def test_a_figure_has_a_full_and_a_compact_form(cv, full, compact):
 
 
 def test_an_interval_that_is_missing_is_said_so_beside_the_figure():
-    assert figure(changed(cv=Estimate(mean=0.1, low=None, high=None)), "CV", "16").detail == "no interval yet"
+    assert figure(changed(cv=Estimate(mean=0.1, low=None, high=None)), "CV", "16").detail == [NO_INTERVAL]
 
 
 @pytest.mark.parametrize(("chance", "shown"), [(0.0, "<1 %"), (0.97, "97 %"), (0.9999, ">99 %"), (1.0, ">99 %"), (None, "–")])

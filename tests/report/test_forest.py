@@ -1,19 +1,23 @@
 import pytest
 
-from dialin.report import forest
+from dialin.report.charts import forest
 from fixtures import example_studies
+
+
+def lines_of(verdict, width, marks):
+    return forest.lines(forest.plot(verdict), width, marks)
 
 
 @pytest.mark.parametrize("width", [16, 40, 80])
 @pytest.mark.parametrize("marks", [forest.UNICODE, forest.ASCII])
 def test_every_line_is_as_wide_as_it_was_given_room(judged, width, marks):
-    lines = forest.rows(judged.verdict, width, marks)
+    lines = lines_of(judged.verdict, width, marks)
     assert [len(line) for line in lines] == [width] * (len(judged.verdict.candidates) + 1)
 
 
 def test_intervals_stand_where_their_figures_are():
     verdict = example_studies.winner().verdict
-    lines = forest.rows(verdict, 81, forest.UNICODE)
+    lines = lines_of(verdict, 81, forest.UNICODE)
     points = [line.index("●") for line in lines[1:-1]]
     means = [candidate.ratio.mean for candidate in verdict.candidates[1:]]
     assert sorted(points) == [point for _, point in sorted(zip(means, points, strict=True))]
@@ -22,19 +26,19 @@ def test_intervals_stand_where_their_figures_are():
 
 
 def test_a_figure_without_an_interval_is_a_bare_point():
-    line = forest.rows(example_studies.unresolved().verdict, 60, forest.UNICODE)[1]
+    line = lines_of(example_studies.unresolved().verdict, 60, forest.UNICODE)[1]
     assert "●" in line
     assert "├" not in line
 
 
 def test_a_failed_candidate_has_an_empty_line():
-    lines = forest.rows(example_studies.failed_candidate().verdict, 60, forest.ASCII)
+    lines = lines_of(example_studies.failed_candidate().verdict, 60, forest.ASCII)
     assert not set(lines[3]) & {"o", "[", "-"}
 
 
 def test_the_ratio_that_decides_is_drawn():
     verdict = example_studies.by_stability().verdict
-    line = forest.rows(verdict, 61, forest.ASCII)[1]
+    line = lines_of(verdict, 61, forest.ASCII)[1]
     assert line.index("o") < line.index("|")
     assert verdict.candidates[1].ratio.mean > 1
 
@@ -44,6 +48,6 @@ def test_an_interval_that_dwarfs_all_figures_is_cut_off_without_an_end():
     one = verdict.candidates[1]
     wide = one.model_copy(update={"ratio": one.ratio.model_copy(update={"high": 900.0})})
     candidates = [wide if each is one else each for each in verdict.candidates]
-    lines = forest.rows(verdict.model_copy(update={"candidates": candidates}), 81, forest.ASCII)
+    lines = lines_of(verdict.model_copy(update={"candidates": candidates}), 81, forest.ASCII)
     assert lines[1].rstrip().endswith("--")
     assert len({line.index("o") for line in lines[1:-1]}) == 6

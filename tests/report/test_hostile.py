@@ -19,12 +19,12 @@ from dialin.dashboard.view import view
 from dialin.frames import samples_export
 from dialin.model.record import LogLine
 from dialin.model.verdict import Note, Verdict
-from dialin.report import html, json_documents, markdown, markdown_text
+from dialin.report import json_documents
 from dialin.report.files import recommendation
 from dialin.report.plain_lines import PlainLines
+from dialin.report.render import html, markdown, markdown_text
+from dialin.report.render.terminal import print_verdict, print_why
 from dialin.report.screen import LiveScreen, draw
-from dialin.report.terminal import print_verdict
-from dialin.report.terminal_why import print_why
 from dialin.store import read_only
 from dialin.testing.fake_clock import FakeClock
 from dialin.variables import optionfile as servers_own

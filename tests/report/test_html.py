@@ -12,10 +12,11 @@ import pytest
 
 from dialin.model.study import Candidate
 from dialin.model.trial import Purpose
-from dialin.report import facts, html
-from dialin.report.markup import asset, embedded
-from dialin.report.style import HUES, styles
-from dialin.report.trial_series import all_series
+from dialin.report.charts.style import HUES, styles
+from dialin.report.charts.trial_series import all_series
+from dialin.report.document import facts
+from dialin.report.render import html
+from dialin.report.render.markup import asset, embedded
 from fixtures import example_studies
 
 VOID = {"meta", "br", "wbr", "link", "img", "input", "hr"}
@@ -142,7 +143,7 @@ def test_the_verdict_stands_first_then_what_to_set_then_the_figures():
             "innodb_buffer_pool_instances = 16 wins: +25 %",
             "What to set [mysqld] innodb_buffer_pool_instances = 16",
             "What it gains +25.2 % Throughput against the baseline",
-            "What was not shown warning 2 of 35 trials",
+            "Caveats warning 2 of 35 trials",
             "Throughput against the baseline Highest is 16",
             "1,369 to 1,437",
             "How it was made Order of trials",

@@ -6,9 +6,9 @@ import pytest
 
 from dialin.model.trial import Step, TrialState
 from dialin.model.verdict import Note
-from dialin.report import html
-from dialin.report.charts_windows import MOST_BOXES
-from dialin.report.html_verdict import not_found
+from dialin.report.charts.windows import MOST_BOXES
+from dialin.report.document.verdict_section import not_found
+from dialin.report.render import html
 from fixtures import example_studies
 from report.test_html import Page, page_of
 from report.test_trial_series import long_study

@@ -5,10 +5,10 @@ from itertools import pairwise
 
 import pytest
 
-from dialin.report import html
-from dialin.report.html_why import section
-from dialin.report.markup import asset
-from dialin.report.style import styles
+from dialin.report.document.parts import Reasons, SectionKey, find
+from dialin.report.document.study_document import study_document
+from dialin.report.render import html
+from dialin.report.render.markup import asset
 from fixtures import example_reasons, example_studies
 from report.test_html import Page
 
@@ -52,9 +52,11 @@ def test_why_stands_between_the_candidates_and_the_charts_over_time():
 
 def test_three_reasons_stand_open_and_the_others_are_folded():
     record = example_studies.winner()
-    values, _ = section(record, example_reasons.full(record), styles(record.spec))
-    assert [len(values["strongest"]), len(values["others"])] == [3, 2]
-    assert values["others_summary"] == "1 room hardly used, 1 limit hit"
+    parts = study_document(record, example_reasons.full(record)).section(SectionKey.WHY).parts
+    (strongest,) = (part for part in parts if isinstance(part, Reasons))
+    (others,) = find(parts, "reasons").parts
+    assert [len(strongest.cards), len(others.cards)] == [3, 2]
+    assert others.start == 4
     assert "More: 1 room hardly used, 1 limit hit" in page_of("winner").words
 
 
@@ -126,7 +128,7 @@ def test_statements_and_semaphores_are_folded_away_with_how_to_read_them():
     order = ["Throughput by threads", "Statements The statements that took most", "SELECT `c` FROM `sbtest1` WHERE `id` = ?"]
     order += [
         "Percentiles of how long statements took",
-        "Semaphores of InnoDB Threads seen waiting",
+        "InnoDB semaphores Threads seen waiting",
         "mutexes: OS waits",
         "Raw waits",
     ]
@@ -139,6 +141,6 @@ def test_statements_and_semaphores_are_folded_away_with_how_to_read_them():
 
 def test_what_a_server_does_not_tell_of_semaphores_is_a_sentence_and_no_table():
     words = page_of("unfinished", "nothing_moved").words
-    assert "Semaphores of InnoDB The server's status tells nothing of semaphores: MariaDB 10.11" in words
+    assert "InnoDB semaphores The server's status tells nothing of semaphores: MariaDB 10.11" in words
     assert "Threads seen waiting" not in words
     assert "Statements" not in words

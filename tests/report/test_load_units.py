@@ -5,10 +5,12 @@ import pytest
 
 from dialin.model.verdict import Estimate
 from dialin.model.workload import LoadTraits, Runs, WorkloadSpec
-from dialin.report import facts, html, load_units, markdown
-from dialin.report.figure_columns import columns
+from dialin.report import load_units
+from dialin.report.charts.trial_series import all_series
+from dialin.report.document import facts
+from dialin.report.document.figure_columns import columns
 from dialin.report.plain_lines import PlainLines
-from dialin.report.trial_series import all_series
+from dialin.report.render import html, markdown
 from fixtures import example_studies
 from fixtures.event_replay import drive
 

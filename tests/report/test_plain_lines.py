@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from dialin.model.trial import Purpose
-from dialin.report import trial_series
+from dialin.report.charts import trial_series
 from dialin.report.plain_lines import PlainLines
 from dialin.text import number
 from fixtures import example_studies

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from dialin.apply import limiting_pairs, sql_file
 from dialin.model.study import Attachment
-from dialin.report import html
 from dialin.report.files import recommendation
+from dialin.report.render import html
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 from fixtures import example_studies
 

@@ -1,6 +1,7 @@
 from dialin.model.verdict import CandidateState, Estimate
-from dialin.report import trade_off, verdict_sentences
-from dialin.report.placing import positions
+from dialin.report import verdict_sentences
+from dialin.report.charts.placing import positions
+from dialin.report.document import trade_off
 from fixtures import example_studies
 
 

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from dialin.model.trial import Sample, Step, TrialState
-from dialin.report import trial_series
+from dialin.report.charts import trial_series
 from fixtures import example_studies
 
 

@@ -1,7 +1,7 @@
 from dataclasses import replace
 
-from dialin.report import html
-from dialin.report.variables_shown import differing, not_default
+from dialin.report.document.variables_shown import differing, not_default
+from dialin.report.render import html
 from dialin.variables.catalogue import Catalogue, Kind, Variable
 from dialin.verdict.effective_settings import excerpt
 from fixtures import example_studies

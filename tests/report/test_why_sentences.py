@@ -1,4 +1,4 @@
-from dialin.report import why_sentences
+from dialin.report.document import why_sentences
 from fixtures import example_reasons, example_studies
 
 

@@ -31,8 +31,8 @@ from dialin.question.options import StudyOptions
 from dialin.race.lifecycle import begin, resume
 from dialin.report import files, json_documents
 from dialin.report.plain_lines import PlainLines
+from dialin.report.render.terminal import print_verdict
 from dialin.report.screen import LiveScreen
-from dialin.report.terminal import print_verdict
 from dialin.store import read_only
 from dialin.store.lock import FILE as LOCK
 from dialin.store.store import FILE as STUDY

@@ -15,7 +15,7 @@ from dialin.cli.study_flags import pairs
 from dialin.errors import ExitCode, UserError
 from dialin.model.fitness import Finding, Severity
 from dialin.paths import Home
-from dialin.report.terminal_page import Page
+from dialin.report.render.terminal_page import Page
 from dialin.text import counted
 from dialin.workloads.kinds import default_help
 from dialin.workloads.load_request import DEFAULT_THREADS

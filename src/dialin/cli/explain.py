@@ -24,7 +24,7 @@ def explain(
 
     from dialin.evidence.why_verdict import explain as find
     from dialin.report import json_documents
-    from dialin.report.terminal_why import print_why
+    from dialin.report.render.terminal import print_why
     from dialin.store import read_only
 
     record = read_only.read(directory, lambda store: store.read())

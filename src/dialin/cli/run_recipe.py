@@ -23,7 +23,7 @@ from dialin.recipes import execution, library
 from dialin.recipes.execution import StudyPlace
 from dialin.recipes.library import ScaleName
 from dialin.report import files
-from dialin.report.terminal import print_verdict
+from dialin.report.render.terminal import print_verdict
 from dialin.store.store import Store
 from dialin.text import about, visible
 from dialin.trials.tools import Tools

@@ -15,7 +15,7 @@ from dialin.model.study import StudySpec
 from dialin.model.trial import Sample, Trial, TrialState
 from dialin.model.verdict import Verdict
 from dialin.report.board import Board
-from dialin.report.html import Body, body
+from dialin.report.render.html import Body, body
 from dialin.store import lock, read_only, requests, store
 from dialin.store.lock import Holder
 from dialin.store.store import Store

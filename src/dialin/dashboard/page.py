@@ -20,7 +20,7 @@ from starlette.types import ASGIApp
 from dialin.dashboard.access import Access
 from dialin.dashboard.guard import TOKEN, Guard, Served
 from dialin.dashboard.hub import Hub
-from dialin.report.html import assets
+from dialin.report.render.html import assets
 
 _LONGEST_BODY = 1024
 """Bytes of a request's body; those of the page have a few."""

@@ -13,8 +13,8 @@ from dialin.dashboard.study_state import State, resume_command, text_of
 from dialin.model.study import StudySpec
 from dialin.model.trial import Sample, Step
 from dialin.report.board import Board, newest_figures, study_title
+from dialin.report.charts.style import styles
 from dialin.report.load_units import Units, units
-from dialin.report.style import styles
 from dialin.report.verdict_sentences import naming
 from dialin.text import about, change, clock_time, counted, duration, number, visible
 

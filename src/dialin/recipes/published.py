@@ -11,10 +11,10 @@ from dialin.model.verdict import CandidateVerdict, Verdict
 from dialin.model.why import Why
 from dialin.recipes.expectations import Agreement, Result, check
 from dialin.recipes.library import Recipe, RecipeStudy, Scale, ScaleName
-from dialin.report import semaphores_section
-from dialin.report.facts import inventory
+from dialin.report.document import semaphore_tables
+from dialin.report.document.facts import inventory
 from dialin.report.load_units import seconds_a_run, units_of
-from dialin.report.markdown_text import folded, prose, table
+from dialin.report.render.markdown_text import folded, prose, table
 from dialin.report.verdict_sentences import change_with_interval
 from dialin.text import NOTHING, about, change, counted, listed, moment, number, percent
 
@@ -252,10 +252,10 @@ def _nanoseconds(picoseconds: float | None) -> str:
 
 def _semaphores(done: Done) -> str:
     names = [candidate.name for candidate in done.record.spec.candidates]
-    candidates = semaphores_section.candidates(done.why, names)
-    lines = semaphores_section.places(done.why, candidates)
+    candidates = semaphore_tables.candidates(done.why, names)
+    lines = semaphore_tables.places(done.why, candidates)
     if not lines:
         return ""
     rows = [[prose(line.name), *line.figures] for line in lines]
     places = table(("place", *map(prose, candidates)), rows, f"l{'r' * len(candidates)}")
-    return f"{prose(semaphores_section.PLACES_READING)}\n\n{places}"
+    return f"{prose(semaphore_tables.PLACES_READING)}\n\n{places}"

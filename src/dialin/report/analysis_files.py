@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from dialin.model.analysis import FileEntry, FileStatus
-from dialin.report.terminal_page import Page
+from dialin.report.render.terminal_page import Page
 from dialin.text import visible
 
 _LABELS = {

@@ -12,7 +12,8 @@ from dialin.model.record import StudyRecord
 from dialin.model.verdict import Verdict
 from dialin.model.why import Why
 from dialin.paths import replace_text
-from dialin.report import html, json_documents, markdown
+from dialin.report import json_documents
+from dialin.report.render import html, markdown
 from dialin.report.verdict_sentences import file_comments
 
 

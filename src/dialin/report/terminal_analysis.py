@@ -10,9 +10,9 @@ from dialin.model.analysis import Analysis, CandidateAnalysis, CellAnalysis, Run
 from dialin.model.study import Goal
 from dialin.model.verdict import CandidateState, Estimate, Note, Outcome
 from dialin.report.analysis_files import print_files
+from dialin.report.render.terminal_page import Page
+from dialin.report.render.terminal_table import Column
 from dialin.report.run_course import course_cell, start_cell
-from dialin.report.table_column import Column
-from dialin.report.terminal_page import Page
 from dialin.report.verdict_sentences import change_or_no_interval, change_with_interval, with_interval
 from dialin.text import NOTHING, change, counted, duration, exact_percent, number, percent, span, visible
 
@@ -59,8 +59,8 @@ def print_analysis(analysis: Analysis, console: Console) -> None:
     counting = [run for run in analysis.runs if run.candidate is not None and run.copy_of is None]
     one_each = len(analysis.candidates) == len(counting)
     if not one_each and len(analysis.candidates) > 1:
-        winners = [index for index, one in enumerate(analysis.candidates) if one.name in analysis.winners]
-        page.table(_candidate_columns(analysis), bold=winners)
+        styles = ["bold" if one.name in analysis.winners else "" for one in analysis.candidates]
+        page.table(_candidate_columns(analysis), styles=styles)
         page.gap()
     notes = _by_importance(analysis)
     for note in notes[:_FIRST]:
@@ -206,7 +206,7 @@ def _run_columns(analysis: Analysis, runs: list[RunAnalysis], *, one_each: bool)
 def _estimates(title: str, estimates: list[Estimate | None], *, rank: int, share: bool = False) -> Column:
     show = percent if share else number
     brief = [show(one.mean) if one else NOTHING for one in estimates]
-    return Column(title, [with_interval(one, show) for one in estimates], brief, rank)
+    return Column(title, [with_interval(one, show) for one in estimates], brief, rank=rank)
 
 
 def _ratios(analysis: Analysis, ratios: list[Estimate | None]) -> tuple[list[str], list[str]]:

@@ -1,0 +1,173 @@
+"""What each chart shows, in words and figures: for those who cannot see it, and for those who read first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import median
+
+from dialin.model.measure import band, capital, deciding, measure_of
+from dialin.model.record import StudyRecord
+from dialin.model.trial import TrialState
+from dialin.model.verdict import Verdict
+from dialin.report.charts.style import Style
+from dialin.report.charts.trial_series import Box, Series, measured
+from dialin.report.document.trade_off import front, placed, trade_off
+from dialin.report.load_units import SECONDS, units_of
+from dialin.report.verdict_sentences import change_with_interval, lost, with_interval
+from dialin.text import change, counted, duration, number, percent, span, visible
+
+
+def forest(verdict: Verdict, style: Mapping[str, Style]) -> str:
+    """Return the forest plot in words: the ends of the field, which way is better, the band, and what has no interval."""
+    ratios = [(deciding(one, verdict), style[one.name].label) for one in verdict.candidates if one.name != verdict.baseline]
+    rated = sorted(((ratio, label) for ratio, label in ratios if ratio), key=lambda pair: pair[0].mean)
+    aim = measure_of(verdict)
+    low, high = band(verdict)
+    shaded = f"The shaded band, {change(low)} to {change(high)}, is too small to matter."
+    better = "" if aim.higher_is_better else f"{capital(aim.noun)}: {aim.direction}. "
+    if not rated:
+        return f"{better}No candidate can be compared with the baseline. {shaded}"
+    parts = [f"Highest is {rated[-1][1]} at {change_with_interval(rated[-1][0])}"]
+    if len(rated) > 1:
+        parts.append(f"lowest is {rated[0][1]} at {change_with_interval(rated[0][0])}")
+    bare = sum(1 for ratio, _ in rated if ratio.low is None)
+    hollow = f" A hollow mark has no interval yet ({bare} of {len(rated)})." if bare else ""
+    return f"{better}{'; '.join(parts)}. {shaded}{hollow}"
+
+
+def pareto(verdict: Verdict, style: Mapping[str, Style]) -> str:
+    """Return throughput against steadiness in words: what is to be chosen between, with the figures of each."""
+    labels = {name: look.label for name, look in style.items()}
+    best = front(verdict)
+    reading = "Filled marks are beaten at both by no other candidate; lines through a mark are its intervals."
+    figures = "; ".join(
+        f"{labels[one.name]}: {with_interval(one.tps)} {units_of(verdict).rate}, CV {with_interval(one.cv, percent)}"
+        for one in (best or placed(verdict))
+    )
+    summary = ""
+    if len(best) == 1:
+        summary = f"{labels[best[0].name]} has both the highest throughput and the lowest CV. "
+    elif not trade_off(verdict, labels):
+        summary = "Which is faster and which is steadier may be chance: their intervals overlap, or there are none yet. "
+    return f"{summary}{reading} {figures}."
+
+
+def key(series: Sequence[Series]) -> str:
+    """Return what the marks mean that the charts over time hold."""
+    marks = [
+        (f"A triangle marks a {_one(series)} that the host lost, which counts for nothing.", any(one.lost for one in series)),
+        ("A circle marks the end of a trial that did not become steady.", any(not one.steady for one in series)),
+        ("A cross marks where a trial failed.", any(one.trial.state is TrialState.FAILED for one in series)),
+        ("Dotted lines are fresh trials that confirm the choice.", any(one.is_fresh for one in series)),
+    ]
+    window = next((one.window for one in series if one.window), None)
+    mean = f"Thick: the rolling mean of {window} s. " if window else ""
+    return mean + " ".join(text for text, there in marks if there)
+
+
+def _one(series: Sequence[Series]) -> str:
+    return series[0].units.one if series else SECONDS.one
+
+
+def over_time(series: Sequence[Series]) -> str:
+    """Return one candidate's trials in words: how many, their medians and lowest second, and what is to be known of some."""
+    parts = [counted(len(series), "trial")]
+    if medians := _middles(series):
+        lowest = number(min(box.worst for one in series for box in one.boxes.values()))
+        parts.append(f"{medians}, lowest {lowest} {series[0].units.rate}")
+    return "; ".join([*parts, *_remarks(series)]) + "."
+
+
+def latency_over_time(series: Sequence[Series], record: StudyRecord) -> str:
+    """Return the same trials' latency in words."""
+    parts = [counted(len(series), "trial")]
+    latencies = [
+        [sample.latency_ms for sample in measured(record.samples.get(one.trial.id, ())) if sample.latency_ms > 0]
+        for one in series
+        if one.trial.state is TrialState.DONE
+    ]
+    if any(latencies):
+        highest = number(max(max(values) for values in latencies if values))
+        middle = span([median(values) for values in latencies if values], number)
+        parts.append(f"p{record.spec.workload.percentile} of the median {_one(series)} {middle} ms, highest {highest} ms")
+    return "; ".join([*parts, *_remarks(series)]) + "."
+
+
+def combined(series: Sequence[Series]) -> str:
+    """Return the whole study's trials in words."""
+    ends = [one.base + one.tps.points[-1][0] for one in series if one.tps.points]
+    if not ends:
+        return f"No {_one(series)} was measured yet."
+    sessions = len({one.trial.session for one in series})
+    resumed = f" It was resumed {counted(sessions - 1, 'time')}; the pauses are left out." if sessions > 1 else ""
+    fresh = sum(one.is_fresh for one in series)
+    shaded = f", {fresh} of them fresh, to confirm the choice (shaded)" if fresh else ""
+    words = f"{counted(len(series), 'trial')} in {duration(max(ends))}{shaded}."
+    worst = min(((box.worst, one.trial.id) for one in series for box in one.boxes.values()), default=None)
+    if worst is not None:
+        words += f" The lowest measured {_one(series)}, {number(worst[0])} {series[0].units.rate}, is in trial {worst[1]}."
+    if gone := sum(one.lost_seconds for one in series):
+        words += f" {lost(gone)}, in {counted(sum(one.lost_seconds > 0 for one in series), 'trial')}."
+    return words + resumed
+
+
+def windows(
+    series: Sequence[Series], shown: Mapping[str, Sequence[tuple[str, Box]]], style: Mapping[str, Style], of: str
+) -> str:
+    """Return the box plots in words: how to read them, and the medians by candidate."""
+    parts = []
+    for name, boxes in shown.items():
+        if boxes and boxes[0][0]:
+            medians = ", ".join(f"{number(box.median)} with {threads}" for threads, box in boxes)
+            parts.append(f"{style[name].label}: {medians} threads")
+        elif boxes:
+            parts.append(f"{style[name].label}: {span([box.median for _, box in boxes], number)}")
+    one_of = _one(series)
+    reading = (
+        f"A box holds the middle half of the {one_of}s of a {of}, its whiskers nine in ten, the tick is the lowest {one_of}."
+    )
+    if of == "trial" and any(one.is_fresh for one in series):
+        reading += " A shaded box is a fresh trial that confirms the choice."
+    if any(one.lost_seconds for one in series):
+        reading += " Seconds lost to the host are left out."
+    return f"{reading} Medians: {'; '.join(parts) or 'none yet'}."
+
+
+def latency(latencies: Mapping[str, Sequence[float]], style: Mapping[str, Style], percentile: int, threads: int | None) -> str:
+    """Return the chart of latency's percentiles in words."""
+    figures = "; ".join(
+        f"{style[name].label}: {', '.join(number(values[place]) for place in (len(values) // 2, int(0.99 * len(values)), -1))}"
+        for name, values in latencies.items()
+    )
+    alone = f" Only seconds with {threads:,} threads." if threads else ""
+    return (
+        f"Each second's own p{percentile}; the further to the right, the worse the second.{alone} "
+        f"Milliseconds in the median second, in one of a hundred, and in the worst: {figures}."
+    )
+
+
+def _middles(series: Sequence[Series]) -> str:
+    """Return the medians of the trials, for each number of threads; empty if no trial completed."""
+    medians_by_threads: dict[int, list[float]] = {}
+    for one in series:
+        for threads, box in one.boxes.items():
+            medians_by_threads.setdefault(threads, []).append(box.median)
+    if len(medians_by_threads) < 2:
+        return "".join(f"median {_one(series)} {span(medians, number)}" for medians in medians_by_threads.values())
+    parts = [f"{span(medians, number)} with {threads:,}" for threads, medians in sorted(medians_by_threads.items())]
+    return f"median {_one(series)} {', '.join(parts)} threads"
+
+
+def _remarks(series: Sequence[Series]) -> list[str]:
+    failed = [one.trial for one in series if one.trial.state is TrialState.FAILED]
+    parts = []
+    if gone := sum(one.lost_seconds for one in series):
+        parts.append(lost(gone))
+    if moving := sum(not one.steady for one in series):
+        parts.append(f"{moving} did not become steady")
+    if fresh := sum(one.is_fresh for one in series):
+        parts.append(f"{fresh} fresh, to confirm the choice")
+    if failed:
+        reasons = dict.fromkeys(visible(trial.failure.reason) for trial in failed if trial.failure)
+        parts.append(f"{len(failed)} failed: {', '.join(reasons) or 'the reason is not known'}")
+    return parts

@@ -1,0 +1,186 @@
+"""What every chart of the HTML report is made with: Plotly figures whose colours are the page's, and which are its data.
+
+Traces name trials (`meta`) instead of holding their samples, so that each sample is embedded once however many charts show
+it; the page's script fills them in. Colours are CSS variables, so that a chart follows the page from light to dark.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import plotly.graph_objects as go
+
+from dialin.model.verdict import Estimate
+from dialin.report.charts.forest import ForestPlot
+from dialin.report.charts.style import Style
+
+NARROW_LABEL = 13
+"""Characters of a label on a narrow screen."""
+
+_CLEAR = "rgba(0,0,0,0)"
+_FAR_APART = 8
+_MOST_TICKS = 9
+
+
+@dataclass(frozen=True, slots=True)
+class ChartToggle:
+    """A button that takes some trials out of a chart, or puts them back.
+
+    Attributes:
+        key: what tells it from the chart's others, also when the page is made anew.
+        label: what stands on it.
+        spoken: the same with all that is told by its place, for those who cannot see it.
+        colour: of the lines that it switches; empty where they have the colour of all.
+        trials: that it switches.
+    """
+
+    key: str
+    label: str
+    spoken: str
+    colour: str
+    trials: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class LegendKey:
+    """A line of a chart: what it shows, its colour, and the lengths of its strokes and gaps."""
+
+    label: str
+    colour: str
+    dash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """One chart of the page.
+
+    Attributes:
+        text: what it shows, in words and figures, for those who cannot see it.
+        height: in CSS pixels.
+        figure: the Plotly figure, as JSON would hold it.
+        other_text: what it shows when the page shows latency instead of throughput; empty where it has no such side.
+        toggles: what the reader can take out of it and put back.
+        toggled: what these are, in a word: `Trials` or `Candidates`.
+        legend: its lines; empty where the toggles name them.
+        forest: the same for terminals, which draw this one chart in characters.
+    """
+
+    key: str
+    title: str
+    text: str
+    height: int
+    figure: Mapping[str, Any]
+    other_text: str = ""
+    toggles: Sequence[ChartToggle] = ()
+    toggled: str = "Candidates"
+    legend: Sequence[LegendKey] = ()
+    forest: ForestPlot | None = None
+
+
+def blank(**layout: Any) -> Any:
+    """Return a figure without a trace, in the page's own looks."""
+    return go.Figure(
+        layout={
+            "template": go.layout.Template(),
+            "paper_bgcolor": _CLEAR,
+            "plot_bgcolor": _CLEAR,
+            "font": {"family": "inherit", "size": 13, "color": "var(--ink-2)"},
+            "hoverlabel": {"bgcolor": "var(--card)", "bordercolor": "var(--line)", "font": {"color": "var(--ink)", "size": 13}},
+            "hovermode": "closest",
+            "showlegend": False,
+            "autosize": True,
+            **layout,
+        }
+    )
+
+
+def axis(title: str) -> dict[str, Any]:
+    """Return an axis of this title."""
+    return {
+        "title": {"text": title, "font": {"size": 12, "color": "var(--ink-2)"}, "standoff": 8},
+        "gridcolor": "var(--grid)",
+        "zerolinecolor": "var(--grid)",
+        "automargin": False,
+        "ticks": "",
+        "ticklabelstandoff": 4,
+        "separatethousands": True,
+        "exponentformat": "none",
+    }
+
+
+def latency_axis(percentile: int, values: Sequence[float]) -> dict[str, Any]:
+    """Return the axis of a percentile of latency that holds these milliseconds; logarithmic where they lie far apart."""
+    low, high = min(values, default=1.0), max(values, default=1.0)
+    titled = axis(f"p{percentile} latency, ms")
+    if low <= 0 or high / low < _FAR_APART:
+        return {**titled, "type": "linear", "range": [0, 1.06 * high], "tickvals": None, "ticktext": None}
+    ticks = [
+        digit * 10.0**power
+        for power in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+        for digit in (1, 2, 5)
+    ]
+    shown = [tick for tick in ticks if 0.8 * low <= tick <= 1.2 * high]
+    if len(shown) > _MOST_TICKS:
+        shown = [tick for tick in shown if math.log10(tick).is_integer()]
+    return {
+        **titled,
+        "type": "log",
+        "range": [math.log10(0.9 * low), math.log10(1.1 * high)],
+        "tickvals": shown,
+        "ticktext": [f"{tick:,g}" for tick in shown],
+    }
+
+
+def error_bars(estimates: Sequence[Estimate], colour: str, thickness: float, width: int) -> dict[str, Any]:
+    """Return the intervals of a trace's points; `thickness` and `width`, that of the caps, are in CSS pixels."""
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": [0.0 if one.high is None else one.high - one.mean for one in estimates],
+        "arrayminus": [0.0 if one.low is None else one.mean - one.low for one in estimates],
+        "color": colour,
+        "thickness": thickness,
+        "width": width,
+    }
+
+
+def marked_line(
+    x: Sequence[float], y: Sequence[float | None], look: Style, dash: str, hovers: Sequence[str], **more: Any
+) -> Any:
+    """Return a line with a mark at each point; `dash` has the strokes and gaps in CSS pixels, `hovers` one text per point."""
+    return go.Scatter(
+        x=x,
+        y=y,
+        mode="lines+markers",
+        line={"color": look.colour, "width": 1.8, "dash": pixels(dash)},
+        marker={"symbol": look.symbol, "size": 6, "color": look.colour},
+        text=hovers,
+        hovertemplate="%{text}<extra></extra>",
+        **more,
+    )
+
+
+def pixels(dash: str) -> str:
+    """Return strokes and gaps as Plotly names them."""
+    return ",".join(f"{length}px" for length in dash.split()) or "solid"
+
+
+def plain(figure: Any) -> dict[str, Any]:
+    """Return a figure as JSON would hold it."""
+    described: dict[str, Any] = figure.to_plotly_json()
+    described["layout"].pop("template", None)
+    return described
+
+
+def safe(text: str) -> str:
+    """Return text for Plotly, which reads a little HTML in labels."""
+    return html.escape(text, quote=False)
+
+
+def label_margin(labels: Sequence[str], most: int = 60) -> int:
+    """Return the pixels to leave for labels; fixed, for a margin that fits itself can change for ever."""
+    return round(18 + 7.9 * min(most, max(map(len, labels), default=0)))

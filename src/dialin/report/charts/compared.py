@@ -1,0 +1,210 @@
+"""The charts that compare candidates: the forest plot of what decides, and throughput against steadiness."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+from dialin.model.measure import band, capital, deciding, measure_of
+from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
+from dialin.report.charts import captions
+from dialin.report.charts.chart import NARROW_LABEL, Chart, axis, blank, error_bars, label_margin, plain, safe
+from dialin.report.charts.forest import plot, scale, widened
+from dialin.report.charts.placing import positions
+from dialin.report.charts.style import Style
+from dialin.report.document.trade_off import front, placed
+from dialin.report.load_units import mapped, units_of
+from dialin.report.verdict_sentences import deciding_of, with_interval
+from dialin.text import percent, shorten
+
+_MOST_LABELLED = 12
+"""Points of the chart of throughput against steadiness that may all have their names beside them."""
+_PER_CHARACTER = 0.015
+"""How much of the chart's width a character of a name takes, about, between a screen's and a phone's."""
+_REACH = 1.5
+"""How far beyond the outermost points error bars are shown, in units of the distance between these."""
+
+
+def forest(verdict: Verdict, style: Mapping[str, Style]) -> Chart:
+    """Return the forest plot: each candidate's deciding ratio to the baseline, its interval, and the worthwhile band."""
+    rows = list(reversed(verdict.candidates))
+    places = {candidate.name: place for place, candidate in enumerate(rows)}
+    figures = [deciding_of(candidate, verdict) for candidate in rows]
+    labels = [style[candidate.name].label for candidate in rows]
+    aim, drawn = measure_of(verdict), plot(verdict)
+    ends = scale(drawn, 2)
+    lower = "" if aim.higher_is_better else f" ({aim.direction})"
+    figure = blank(
+        margin={"l": label_margin(labels), "r": label_margin(figures), "t": 12, "b": 44},
+        xaxis={
+            **axis(f"change of {aim.noun} against the baseline{lower}"),
+            "ticksuffix": " %",
+            "zeroline": False,
+            "range": [100 * (ends.low - 1), 100 * (ends.high - 1)],
+        },
+        yaxis={
+            **axis(""),
+            "tickvals": list(places.values()),
+            "ticktext": [_label(candidate, verdict, label) for candidate, label in zip(rows, labels, strict=True)],
+            "range": [-0.6, len(rows) - 0.4],
+            "showgrid": False,
+            "zeroline": False,
+        },
+        yaxis2={
+            "overlaying": "y",
+            "side": "right",
+            "tickvals": list(places.values()),
+            "ticktext": figures,
+            "range": [-0.6, len(rows) - 0.4],
+            "showgrid": False,
+            "zeroline": False,
+            "ticklabelstandoff": 6,
+            "fixedrange": True,
+        },
+        meta={
+            "narrow": {
+                "margin": {"l": label_margin(labels, NARROW_LABEL), "r": 16},
+                "xaxis": {"title": {"text": f"change of {aim.noun}{lower}"}},
+                "yaxis": {
+                    "ticktext": [
+                        _label(candidate, verdict, shorten(label, NARROW_LABEL))
+                        for candidate, label in zip(rows, labels, strict=True)
+                    ]
+                },
+                "yaxis2": {"showticklabels": False},
+            }
+        },
+    )
+    low, high = band(verdict)
+    figure.add_vrect(x0=100 * (low - 1), x1=100 * (high - 1), fillcolor="var(--band)", line_width=0, layer="below")
+    figure.add_vline(x=0, line={"color": "var(--base)", "width": 1.5})
+    for candidate in rows:
+        figure.add_trace(_forest_row(candidate, verdict, style[candidate.name], places[candidate.name]))
+    figure.add_trace(go.Scatter(x=[0], y=[0], yaxis="y2", mode="markers", marker={"opacity": 0}, hoverinfo="skip"))
+    return Chart(
+        "forest",
+        f"{capital(aim.noun)} against the baseline",
+        captions.forest(verdict, style),
+        76 + 36 * len(rows),
+        plain(figure),
+        forest=drawn,
+    )
+
+
+def pareto(verdict: Verdict, style: Mapping[str, Style]) -> Chart | None:
+    """Return throughput against the variation of seconds, both with their intervals; None where nothing was measured twice.
+
+    Candidates that no other one beats at both are filled, and joined by the border of what they beat.
+    """
+    shown = placed(verdict)
+    if len(shown) < 2:
+        return None
+    best = front(verdict)
+    unit = units_of(verdict)
+    across = _range([one.tps for one in shown])
+    up = _range([_percent(one.cv) for one in shown])
+    up = [max(0.0, up[0]), up[1]]
+    figure = blank(
+        margin={"l": 56, "r": 16, "t": 12, "b": 44},
+        xaxis={**axis(f"{unit.rate} (higher is better)"), "range": across},
+        yaxis={**axis(f"CV of {unit.one}s, % (lower is better)"), "range": up},
+        meta={"narrow": {"yaxis": {"title": {"text": "CV, % (lower is better)"}}}},
+    )
+    if len(best) > 1:
+        figure.add_trace(
+            go.Scatter(
+                x=[_x(one) for one in best],
+                y=[_y(one) for one in best],
+                mode="lines",
+                line={"color": "var(--ink-2)", "width": 1.2, "dash": "dot", "shape": "vh"},
+                hoverinfo="skip",
+            )
+        )
+    named = {one.name for one in (shown if len(shown) <= _MOST_LABELLED else best)}
+    named |= {verdict.baseline, verdict.recommended_candidate}
+    places = [((_x(one) - across[0]) / (across[1] - across[0]), (_y(one) - up[0]) / (up[1] - up[0])) for one in shown]
+    widths = [_PER_CHARACTER * min(NARROW_LABEL, len(style[one.name].label)) for one in shown]
+    for candidate, side in zip(shown, positions(places, widths), strict=True):
+        figure.add_trace(_point(candidate, verdict, style[candidate.name], side if candidate.name in named else ""))
+    return Chart("pareto", "Throughput against steadiness", captions.pareto(verdict, style), 360, plain(figure))
+
+
+def _label(candidate: CandidateVerdict, verdict: Verdict, label: str) -> str:
+    return f"<b>{safe(label)}</b>" if candidate.name == verdict.recommended_candidate else safe(label)
+
+
+def _forest_row(candidate: CandidateVerdict, verdict: Verdict, look: Style, place: int) -> Any:
+    ratio = deciding(candidate, verdict)
+    marker = {"symbol": look.symbol, "size": 11, "color": look.colour}
+    if ratio is None:
+        return go.Scatter(x=[], y=[])
+    is_baseline = candidate.name == verdict.baseline
+    change = mapped(ratio, lambda value: 100 * (value - 1))
+    bars = None if is_baseline else _bars(change, look.colour, 2.5)
+    return go.Scatter(
+        x=[change.mean],
+        y=[place],
+        mode="markers",
+        marker=marker if bars or is_baseline else {**marker, "symbol": f"{look.symbol}-open"},
+        error_x=bars,
+        text=[f"{safe(look.label)}<br>{deciding_of(candidate, verdict)}"],
+        hovertemplate="%{text}<extra></extra>",
+    )
+
+
+def _point(candidate: CandidateVerdict, verdict: Verdict, look: Style, side: str) -> Any:
+    lines = [
+        safe(look.label),
+        f"{with_interval(candidate.tps)} {units_of(verdict).rate}",
+        f"CV {with_interval(candidate.cv, percent)}",
+        f"stalls per 1000 s: {with_interval(candidate.stall_seconds_per_1000)}",
+        f"p{verdict.percentile}: {with_interval(candidate.latency_ms)} ms",
+    ]
+    return go.Scatter(
+        x=[_x(candidate)],
+        y=[_y(candidate)],
+        mode="markers+text" if side else "markers",
+        marker={
+            "symbol": look.symbol if candidate.pareto else f"{look.symbol}-open",
+            "size": 11,
+            "color": look.colour,
+            "line": {"width": 2, "color": look.colour},
+        },
+        error_x=_bars(candidate.tps, look.colour, 1.2),
+        error_y=_bars(_percent(candidate.cv), look.colour, 1.2),
+        opacity=1.0 if candidate.pareto else 0.6,
+        text=[_label(candidate, verdict, shorten(look.label, NARROW_LABEL))],
+        textposition=side or None,
+        textfont={"color": "var(--ink)" if candidate.pareto else "var(--ink-2)"},
+        hovertext=["<br>".join(lines)],
+        hovertemplate="%{hovertext}<extra></extra>",
+    )
+
+
+def _bars(estimate: Estimate | None, colour: str, thickness: float) -> dict[str, Any] | None:
+    if estimate is None or estimate.low is None or estimate.high is None:
+        return None
+    return error_bars([estimate], colour, thickness, 6 if thickness > 2 else 3)
+
+
+def _range(estimates: Sequence[Estimate | None]) -> list[float]:
+    """Return a range that holds all figures, and their intervals unless these are much wider than what lies between them."""
+    means = [one.mean for one in estimates if one]
+    low, high = min(means), max(means)
+    low, high = widened(low, high, [one for one in estimates if one], _REACH * max(high - low, 0.02 * high))
+    margin = 0.08 * (high - low) or 1.0
+    return [low - margin, high + margin]
+
+
+def _percent(estimate: Estimate | None) -> Estimate | None:
+    return estimate and mapped(estimate, lambda value: 100 * value)
+
+
+def _x(candidate: CandidateVerdict) -> float:
+    return candidate.tps.mean if candidate.tps else 0.0
+
+
+def _y(candidate: CandidateVerdict) -> float:
+    return 100 * candidate.cv.mean if candidate.cv else 0.0

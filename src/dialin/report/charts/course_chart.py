@@ -1,0 +1,128 @@
+"""The course of a figure over a trial's seconds, ready to draw: the warm-up, what was measured, and its rolling mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from dialin.model.trial import Sample, Step
+from dialin.report.charts.thin import thin, thin_smooth
+
+WINDOWS = (5, 10, 15, 30, 60, 120, 300)
+"""Seconds that a rolling mean may be taken over."""
+
+_WINDOWS_IN_A_TRIAL = 8
+"""A rolling mean over more than this share of a trial would hide what it is drawn to show."""
+
+Figure = Callable[[Sample], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """A line: the driver's seconds, and a figure at each; a second of None breaks the line."""
+
+    seconds: Sequence[int | None] = ()
+    values: Sequence[float | None] = ()
+
+    @property
+    def known(self) -> list[tuple[int, float]]:
+        """The points alone, without breaks."""
+        pairs = zip(self.seconds, self.values, strict=True)
+        return [(second, value) for second, value in pairs if second is not None and value is not None]
+
+    def embedded(self) -> list[list[Any]]:
+        """Return what the page's script draws from."""
+        return [list(self.seconds), [None if value is None else short(value) for value in self.values]]
+
+
+@dataclass(frozen=True, slots=True)
+class CourseChart:
+    """One figure of a trial over its seconds.
+
+    Attributes:
+        warm: the warm-up, up to the first measured second.
+        measured: what was measured.
+        mean: the rolling mean of what was measured and not lost; empty where a trial is too short for one.
+    """
+
+    warm: Points = Points()
+    measured: Points = Points()
+    mean: Points = Points()
+
+    @property
+    def points(self) -> list[tuple[int, float]]:
+        """Every point in order of time, those of the rolling mean left out."""
+        return sorted(self.warm.known + self.measured.known)
+
+    def embedded(self) -> dict[str, Any]:
+        """Return what the page's script draws from, in short names; what is empty is left out."""
+        parts = {"w": self.warm, "m": self.measured, "a": self.mean}
+        return {name: points.embedded() for name, points in parts.items() if points.seconds}
+
+
+def course(samples: Sequence[Sample], figure: Figure, most: int, window: int | None) -> CourseChart:
+    """Return the course of a figure."""
+    warm = [sample for sample in samples if sample.step is Step.WARM_UP]
+    measured = [sample for sample in samples if sample.step is Step.MEASURE]
+    of_warm = round(most * len(warm) / max(1, len(samples)))
+    drawn = _parts(measured, figure, max(2, most - of_warm))
+    before = _parts(warm, figure, max(2, of_warm))
+    if len(before) == len(drawn) == 1:  # one line goes over into the other
+        before = [before[0] + drawn[0][:1]]
+    return CourseChart(_joined(before), _joined(drawn), _joined(_means(measured, figure, window, most)) if window else Points())
+
+
+def window_of(lengths: Sequence[int]) -> int | None:
+    """Return over how many seconds the rolling mean of a study's trials is taken; None where they are too short for one."""
+    shortest = min((length for length in lengths if length), default=0)
+    return max((window for window in WINDOWS if _WINDOWS_IN_A_TRIAL * window <= shortest), default=None)
+
+
+def rolling(values: Sequence[float], window: int) -> list[float]:
+    """Return the mean around each value: of as many as there are within half a window on both sides."""
+    total = np.concatenate(([0.0], np.cumsum(np.asarray(values, dtype=np.float64))))
+    places = np.arange(len(values))
+    begins = np.maximum(0, places - window // 2)
+    ends = np.minimum(len(values), places + window // 2 + 1)
+    return [float(mean) for mean in (total[ends] - total[begins]) / (ends - begins)]
+
+
+def short(value: float) -> float | int:
+    """Return a figure in as few characters as a chart needs."""
+    rounded = round(value, 1 if value >= 10 else 3 if value >= 1 else 6)
+    return int(rounded) if rounded == int(rounded) else rounded
+
+
+_Part = list[tuple[int, float]]
+
+
+def _parts(samples: Sequence[Sample], figure: Figure, most: int) -> list[_Part]:
+    drawn = [samples[index] for index in thin([figure(sample) for sample in samples], most)]
+    return [
+        [(sample.second, figure(sample)) for sample in part] for _, part in groupby(drawn, key=lambda sample: sample.threads)
+    ]
+
+
+def _means(samples: Sequence[Sample], figure: Figure, window: int, most: int) -> list[_Part]:
+    parts = []
+    for _, group in groupby((sample for sample in samples if not sample.lost), key=lambda sample: sample.threads):
+        part = list(group)
+        means = rolling([figure(sample) for sample in part], window)
+        parts.append([(part[index].second, means[index]) for index in thin_smooth(means, max(3, most // 5))])
+    return parts
+
+
+def _joined(parts: Sequence[_Part]) -> Points:
+    seconds: list[int | None] = []
+    values: list[float | None] = []
+    for part in parts:
+        if seconds:
+            seconds.append(None)
+            values.append(None)
+        seconds += [second for second, _ in part]
+        values += [value for _, value in part]
+    return Points(seconds, values)

@@ -1,0 +1,153 @@
+"""The charts that explain: throughput by threads with its curve, and how long waits were."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+from dialin.model.why import Scaling, ScalingPoint, Usl, WaitSummary, Why
+from dialin.report.charts.chart import Chart, LegendKey, axis, blank, error_bars, marked_line, pixels, plain, safe
+from dialin.report.charts.style import Style
+from dialin.report.document import scaling_table, wait_tables
+from dialin.report.document.wait_tables import Group, nanoseconds
+from dialin.report.verdict_sentences import with_interval
+from dialin.text import number
+
+DASHES = ("", "8 4", "2 3", "10 3 2 3")
+"""How lines of candidates are broken, in turn, so that they differ without colour: lengths of strokes and gaps."""
+
+_STEPS = 60
+_TENS = tuple(10**power for power in range(11))
+
+
+def dash_of(place: int) -> str:
+    """Return how the line of the candidate at a place of the order is broken."""
+    return DASHES[place % len(DASHES)]
+
+
+def threads(why: Why, style: Mapping[str, Style], rate: str) -> Chart:
+    """Return throughput by threads on a scale of doublings: a mark with its interval for each, and the curve."""
+    counts = scaling_table.threads(why)
+    ends = [point.tps.high or point.tps.mean for one in why.scaling for point in one.points]
+    top = max([*ends, *(value for one in why.scaling for value in _course(one)[1])], default=1.0)
+    figure = blank(
+        margin={"l": 64, "r": 16, "t": 12, "b": 44},
+        xaxis={
+            **axis("threads"),
+            "type": "log",
+            "tickvals": counts,
+            "ticktext": [f"{count:,}" for count in counts],
+            "zeroline": False,
+        },
+        yaxis={**axis(rate), "range": [0, 1.06 * top]},
+        meta={"narrow": {"margin": {"l": 52}, "yaxis": {"title": {"text": ""}}}},
+    )
+    for place, one in enumerate(why.scaling):
+        figure.add_trace(_curve(one, style[one.candidate], dash_of(place)))
+    for one in why.scaling:
+        figure.add_trace(_points(one.points, style[one.candidate], rate))
+    labels = {name: look.label for name, look in style.items()}
+    legend = _legend([one.candidate for one in why.scaling], style)
+    text = scaling_table.description(why, labels, rate)
+    return Chart("scaling", "Throughput by threads", text, 340, plain(figure), legend=legend)
+
+
+def waits(group: Group, number_of: int, style: Mapping[str, Style]) -> Chart:
+    """Return how long the waits of an instrument were: how many a second in each doubling of time, both scales logarithmic."""
+    longest = 2 ** max((len(one.histogram) for one in group.every), default=1)
+    ticks = [tens for tens in _TENS if tens <= longest]
+    figure = blank(
+        margin={"l": 68, "r": 16, "t": 12, "b": 44},
+        xaxis={
+            **axis("length of a wait"),
+            "type": "log",
+            "tickvals": ticks,
+            "ticktext": [_tick(tens) for tens in ticks],
+            "tickangle": 0,
+            "zeroline": False,
+        },
+        yaxis={**axis("waits/s"), "type": "log", "dtick": 1, "zeroline": False, "range": _decades(group.every)},
+        meta={
+            "narrow": {
+                "margin": {"l": 60},
+                "xaxis": {"tickvals": ticks[::3], "ticktext": [_tick(tens) for tens in ticks[::3]]},
+                "yaxis": {"title": {"text": ""}},
+            }
+        },
+    )
+    for place, one in enumerate(group.every):
+        figure.add_trace(_distribution(one, style[one.candidate], dash_of(place)))
+    labels = {name: look.label for name, look in style.items()}
+    text = f"How many waits a second fell into each doubling of time. {wait_tables.description(group, labels)}"
+    title, legend = f"How long waits were: {group.instrument}", _legend([one.candidate for one in group.every], style)
+    return Chart(f"waits-{number_of}", title, text, 300, plain(figure), legend=legend)
+
+
+def _legend(names: Sequence[str], style: Mapping[str, Style]) -> list[LegendKey]:
+    return [LegendKey(style[name].label, style[name].colour, dash_of(place)) for place, name in enumerate(names)]
+
+
+def _curve(one: Scaling, look: Style, dash: str) -> Any:
+    x, y = _course(one)
+    line = {"color": look.colour, "width": 1.6, "dash": pixels(dash)}
+    return go.Scatter(x=x, y=y, mode="lines", line=line, hoverinfo="skip")
+
+
+def _course(one: Scaling) -> tuple[list[float], list[float]]:
+    """Return the fitted curve between the fewest and the most threads, or a line through the points where there is none."""
+    counts = [float(point.threads) for point in one.points]
+    if one.usl is None or not counts:
+        return counts, [point.tps.mean for point in one.points]
+    low, high = min(counts), max(counts)
+    x = [low * (high / low) ** (step / _STEPS) for step in range(_STEPS + 1)]
+    return x, [_law(one.usl, count) for count in x]
+
+
+def _law(usl: Usl, threads: float) -> float:
+    return usl.rate * threads / (1 + usl.contention * (threads - 1) + usl.coherency * threads * (threads - 1))
+
+
+def _points(points: Sequence[ScalingPoint], look: Style, rate: str) -> Any:
+    hovers = [
+        f"{safe(look.label)}, {scaling_table.title(point.threads)}<br>{with_interval(point.tps)} {rate}" for point in points
+    ]
+    return go.Scatter(
+        x=[point.threads for point in points],
+        y=[point.tps.mean for point in points],
+        mode="markers",
+        marker={"symbol": look.symbol, "size": 9, "color": look.colour},
+        error_y=error_bars([point.tps for point in points], look.colour, 1.4, 4),
+        text=hovers,
+        hovertemplate="%{text}<extra></extra>",
+    )
+
+
+def _distribution(one: WaitSummary, look: Style, dash: str) -> Any:
+    seconds = _seconds(one)
+    filled = [place for place, count in enumerate(one.histogram) if count]
+    bins = range(filled[0], filled[-1] + 1) if filled else range(0)
+    hovers = [
+        f"{safe(look.label)}: {one.histogram[place]:,} waits ({number(one.histogram[place] / seconds)}/s)<br>"
+        f"of {nanoseconds(2**place)} to {nanoseconds(2 ** (place + 1))}"
+        for place in bins
+    ]
+    rates = [one.histogram[place] / seconds or None for place in bins]
+    return marked_line([2 ** (place + 0.5) for place in bins], rates, look, dash, hovers)
+
+
+def _decades(every: Sequence[WaitSummary]) -> list[int]:
+    """Return the powers of ten between which all doublings lie that hold a wait."""
+    rates = [count / _seconds(one) for one in every for count in one.histogram if count]
+    return [math.floor(math.log10(min(rates))), math.ceil(math.log10(max(rates)) + 0.05)]
+
+
+def _seconds(one: WaitSummary) -> float:
+    return one.count / one.per_second if one.per_second else 1.0
+
+
+def _tick(length: int) -> str:
+    power = min(3, (len(str(length)) - 1) // 3)
+    return f"{length // 1000**power} {('ns', 'µs', 'ms', 's')[power]}"

@@ -1,0 +1,201 @@
+"""The samples of a study made ready to draw: thinned, placed on the study's clock, and summed up for box plots."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from statistics import fmean, geometric_mean, median, quantiles
+from typing import Any
+
+from dialin.model.record import StudyRecord
+from dialin.model.trial import Purpose, Sample, Step, Trial, TrialState
+from dialin.report.charts.course_chart import CourseChart, course, short, window_of
+from dialin.report.charts.thin import thin
+from dialin.report.load_units import SECONDS, Units, units_in
+
+POINTS_OF_A_STUDY = 45_000
+"""How many points of throughput all charts may have, so that a report stays a few MB however long the study was."""
+
+UNSTEADY = "not_steady"
+"""The code of the warning whose data names the trials that did not become steady."""
+
+_FEWEST, _MOST = 120, 1_500
+_OF_LATENCY = 0.5
+"""Points of latency for each of throughput."""
+_MOST_LOST = 60
+_PAUSE_SHOWN = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """What a box plot shows of measured seconds but those lost: percentiles, the lowest second and the mean."""
+
+    low: float
+    first: float
+    median: float
+    third: float
+    high: float
+    worst: float
+    mean: float
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One trial, ready to draw.
+
+    Attributes:
+        tps: transactions a second over its seconds.
+        latency: its percentile of latency over its seconds, milliseconds.
+        zero: the last second of the warm-up, of the first where there are several; measuring began after it.
+        base: where the driver's second 0 lies on the study's clock, in seconds.
+        boxes: of the measured seconds of a trial that ended well, by number of threads; empty for any other.
+        lost: measured seconds that the host lost, with throughput and latency; of very many, some.
+        lost_seconds: how many these are in all.
+        steady: whether nothing says that the trial did not become steady.
+        window: samples that its rolling means are taken over; None where it has none.
+        units: what its samples are counted in.
+    """
+
+    trial: Trial
+    tps: CourseChart
+    latency: CourseChart
+    zero: int
+    base: float
+    boxes: Mapping[int, Box]
+    lost: Sequence[tuple[int, float, float]] = ()
+    lost_seconds: int = 0
+    steady: bool = True
+    window: int | None = None
+    units: Units = SECONDS
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether it confirms a choice that was made before it."""
+        return self.trial.purpose is Purpose.CONFIRM
+
+    @property
+    def mean(self) -> float | None:
+        """Its mean throughput: of several numbers of threads the geometric mean of each one's; None where it has no figure."""
+        means = [box.mean for box in self.boxes.values()]
+        return None if not means else means[0] if len(means) == 1 else geometric_mean(means) if min(means) > 0 else 0.0
+
+    @property
+    def remarks(self) -> list[str]:
+        """What is to be known of the trial beside its figures."""
+        return [*(["fresh"] if self.is_fresh else []), *([] if self.steady else ["not steady"])]
+
+    def embedded(self) -> dict[str, Any]:
+        """Return what the page's script draws from, in short names, for there may be many."""
+        embedded: dict[str, Any] = {"n": self.trial.block, "z": self.zero, "b": self.base, "tps": self.tps.embedded()}
+        if latency := self.latency.embedded():
+            embedded["latency"] = latency
+        if self.lost:
+            embedded["l"] = [[second, short(tps), short(latency)] for second, tps, latency in self.lost]
+        if self.remarks:
+            embedded["k"] = ", ".join(self.remarks)
+        return embedded
+
+
+def all_series(record: StudyRecord) -> list[Series]:
+    """Return every trial's series, in the order they ran."""
+    most = min(_MOST, max(_FEWEST, POINTS_OF_A_STUDY // max(1, len(record.trials))))
+    shift = pauses(record.trials)
+    origin = record.trials[0].started if record.trials else record.created
+    unsteady_trials, unit = unsteady(record), units_in(record)
+    window = window_of([_length(record.samples.get(trial.id, ())) for trial in record.trials if trial.state is TrialState.DONE])
+    series = [
+        _series(
+            trial,
+            _by_the_clock(record.samples.get(trial.id, ()), unit),
+            most,
+            None if unit.by_run else window,
+            origin + shift[trial.session],
+        )
+        for trial in record.trials
+    ]
+    return [replace(one, units=unit, steady=one.trial.id not in unsteady_trials) for one in series]
+
+
+def _length(samples: Sequence[Sample]) -> int:
+    counts = [len(list(group)) for _, group in groupby(sample.threads for sample in samples if sample.step is Step.MEASURE)]
+    return round(median(counts)) if counts else 0
+
+
+def _by_the_clock(samples: Sequence[Sample], unit: Units) -> Sequence[Sample]:
+    """Return samples numbered by seconds since the first began: a run of a timed query is longer or shorter than one."""
+    if not unit.by_run or not samples:
+        return samples
+    began = samples[0].at - samples[0].seconds
+    return [replace(sample, second=max(1, round(sample.at - began))) for sample in samples]
+
+
+def unsteady(record: StudyRecord) -> frozenset[int]:
+    """Return the trials that the verdict says did not become steady."""
+    notes = record.verdict.warnings if record.verdict else []
+    named = [note.data.get("trials", []) for note in notes if note.code == UNSTEADY]
+    return frozenset(trial for trials in named if isinstance(trials, (list, tuple)) for trial in trials if type(trial) is int)
+
+
+def pauses(trials: Sequence[Trial]) -> Mapping[int, float]:
+    """Return for each session what to take off its times, so that the pauses between sessions shrink to a minute."""
+    shift: dict[int, float] = {}
+    taken, ended = 0.0, None
+    for trial in trials:
+        if trial.session not in shift:
+            if ended is not None:
+                taken += max(0.0, trial.started - ended - _PAUSE_SHOWN)
+            shift[trial.session] = taken
+        ended = trial.started + sum(trial.steps.values())
+    return shift
+
+
+def box(values: Sequence[float]) -> Box | None:
+    """Return the box of measured seconds, or None where there are none."""
+    if not values:
+        return None
+    if len(values) == 1:
+        return Box(*[values[0]] * 7)
+    cuts = quantiles(values, n=20, method="inclusive")
+    return Box(cuts[0], cuts[4], cuts[9], cuts[14], cuts[18], min(values), fmean(values))
+
+
+def measured(samples: Sequence[Sample]) -> list[Sample]:
+    """Return the seconds that count: those measured and not lost to the host."""
+    return [sample for sample in samples if sample.step is Step.MEASURE and not sample.lost]
+
+
+def by_threads(samples: Sequence[Sample]) -> dict[int, list[Sample]]:
+    """Return samples by how many connections worked at once, the fewest first."""
+    by_count: dict[int, list[Sample]] = {}
+    for sample in samples:
+        by_count.setdefault(sample.threads, []).append(sample)
+    return dict(sorted(by_count.items()))
+
+
+def boxes(samples: Sequence[Sample]) -> dict[int, Box]:
+    """Return a box of throughput for each number of threads."""
+    boxes_by_threads = {threads: box([sample.tps for sample in seconds]) for threads, seconds in by_threads(samples).items()}
+    return {threads: one for threads, one in boxes_by_threads.items() if one}
+
+
+def _series(trial: Trial, samples: Sequence[Sample], most: int, window: int | None, origin: float) -> Series:
+    begins = next((sample.second for sample in samples if sample.step is Step.MEASURE), None)
+    warm = [sample.second for sample in samples if sample.step is Step.WARM_UP]
+    lost = [sample for sample in samples if sample.step is Step.MEASURE and sample.lost]
+    first = samples[0] if samples else None
+    timed = [sample for sample in samples if sample.latency_ms > 0]
+    return Series(
+        trial=trial,
+        tps=course(samples, lambda sample: sample.tps, most, window),
+        latency=course(timed, lambda sample: sample.latency_ms, round(_OF_LATENCY * most), window),
+        zero=max((second for second in warm if begins is None or second < begins), default=0),
+        base=round((first.at - first.second if first else trial.started) - origin, 1),
+        boxes=boxes(measured(samples)) if trial.state is TrialState.DONE else {},
+        lost=[
+            (lost[index].second, lost[index].tps, lost[index].latency_ms)
+            for index in thin([sample.tps for sample in lost], _MOST_LOST)
+        ],
+        lost_seconds=round(sum(sample.seconds for sample in lost)),
+        window=window,
+    )

@@ -1,0 +1,209 @@
+"""The charts of measured windows as a whole: a box for each trial, and the percentiles of latency by candidate."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import plotly.graph_objects as go
+
+from dialin.model.record import StudyRecord
+from dialin.model.trial import Purpose, Sample, TrialState
+from dialin.report.charts import captions
+from dialin.report.charts.chart import (
+    NARROW_LABEL,
+    Chart,
+    ChartToggle,
+    axis,
+    blank,
+    label_margin,
+    latency_axis,
+    marked_line,
+    plain,
+    safe,
+)
+from dialin.report.charts.explaining import dash_of
+from dialin.report.charts.style import Style
+from dialin.report.charts.trial_series import Box, Series, boxes, by_threads, measured
+from dialin.report.load_units import units_in
+from dialin.text import number, shorten
+
+MOST_BOXES = 90
+"""Boxes that a chart holds; a study of more trials has one for each candidate."""
+
+FEWEST_SECONDS = 20
+"""Seconds of a candidate below which its percentiles of latency say nothing."""
+
+_SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975, 0.99, 0.995, 0.9975, 0.999, 0.9995, 0.9999)
+_TICKS = {0.0: "0 %", 0.5: "50 %", 0.9: "90 %", 0.99: "99 %", 0.999: "99.9 %", 0.9999: "99.99 %"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One box with what it is of, in words; shaded where it is of a fresh trial."""
+
+    box: Box
+    label: str
+    shaded: bool = False
+
+
+def windows(record: StudyRecord, series: Sequence[Series], style: Mapping[str, Style]) -> Chart:
+    """Return boxes of measured seconds, grouped by candidate: one per trial, in the order they ran.
+
+    Where trials measure several numbers of threads, or where there are very many, there is one of all trials for each number.
+    """
+    unit = units_in(record)
+    levels = bool(record.spec.workload.levels)
+    pooled = levels or sum(bool(one.boxes) for one in series) > MOST_BOXES
+    grouped = {name: _pooled(record, name) if pooled else _each(series, name) for name in style}
+    labels = [style[name].label for name in grouped]
+    rows: list[tuple[float, str, str]] = []
+    figure = blank(
+        margin={"l": label_margin(labels), "r": 16, "t": 8, "b": 32},
+        xaxis={**axis(""), "rangemode": "tozero"},
+        yaxis={**axis(""), "showgrid": False, "zeroline": False},
+    )
+    place = 0.0
+    for name, group in grouped.items():
+        placed = [(row, place + index) for index, (_, row) in enumerate(group)]
+        for shaded in (False, True):
+            alike = [(row, at) for row, at in placed if row.shaded is shaded]
+            if alike:
+                figure.add_trace(_boxes(alike, style[name], "var(--band)" if shaded else "var(--card)"))
+                figure.add_trace(_lowest(alike, style[name]))
+        label = style[name].label
+        if levels and group:
+            rows += [(at, f"{label} · {threads}", threads) for (threads, _), (_, at) in zip(group, placed, strict=True)]
+        else:
+            rows.append((place + max(0, len(group) - 1) / 2, label, ""))
+        place += max(1, len(group)) + 0.8
+    names = [label for _, label, _ in rows]
+    short = [shorten(label, NARROW_LABEL) for label in names]
+    figure.update_yaxes(tickvals=[at for at, *_ in rows], ticktext=[safe(label) for label in names], range=[place - 1, -0.9])
+    figure.update_layout(
+        margin={"l": label_margin(names)},
+        meta={"narrow": {"margin": {"l": label_margin(short)}, "yaxis": {"ticktext": [safe(label) for label in short]}}},
+    )
+    of = "candidate and number of threads" if levels else "candidate" if pooled else "trial"
+    return Chart(
+        "windows",
+        f"The measured {unit.one}s of each {of}, {unit.rate}",
+        captions.windows(series, {name: [(key, row.box) for key, row in group] for name, group in grouped.items()}, style, of),
+        int(76 + (20 if levels else 15) * place),
+        plain(figure),
+    )
+
+
+def latency(record: StudyRecord, style: Mapping[str, Style]) -> Chart | None:
+    """Return which share of a candidate's seconds had at most which latency; None where seconds are too few, or runs.
+
+    The axis of shares is drawn out towards the worst seconds, as they are what users complain of. Of trials with several
+    numbers of threads only the seconds with the most are taken.
+    """
+    threads = record.spec.workload.threads if record.spec.workload.levels else None
+    latencies = {name: _latencies(_seconds(record, name), threads) for name in style}
+    latencies = {name: values for name, values in latencies.items() if len(values) >= FEWEST_SECONDS}
+    if not latencies or units_in(record).by_run:
+        return None
+    shares = {name: _shares(len(values)) for name, values in latencies.items()}
+    most = max(marked[-1] for marked in shares.values())
+    ticks = [share for share in _TICKS if share <= most]
+    percentile = record.spec.workload.percentile
+    figure = blank(
+        margin={"l": 64, "r": 16, "t": 12, "b": 44},
+        xaxis={
+            **axis("share of seconds with at most this latency"),
+            "tickvals": [_place(share) for share in ticks],
+            "ticktext": [_TICKS[share] for share in ticks],
+            "range": [-0.02, 1.03 * _place(most)],
+            "zeroline": False,
+        },
+        yaxis=latency_axis(percentile, [value for values in latencies.values() for value in values]),
+        meta={"narrow": {"xaxis": {"title": {"text": "share of seconds"}}}},
+    )
+    toggles = []
+    for name, values in latencies.items():
+        place = list(style).index(name)
+        look, marked = style[name], shares[name]
+        hovers = [f"{safe(look.label)}: {100 * share:g} % of seconds up to {number(_at(values, share))} ms" for share in marked]
+        ends = [_at(values, share) for share in marked]
+        key = {"key": str(place)}
+        figure.add_trace(marked_line([_place(share) for share in marked], ends, look, dash_of(place), hovers, meta=key))
+        toggles.append(ChartToggle(str(place), look.label, look.label, look.colour, ()))
+    text = captions.latency(latencies, style, percentile, threads)
+    return Chart("latency", f"Latency by candidate, p{percentile} of each second", text, 320, plain(figure), toggles=toggles)
+
+
+def _seconds(record: StudyRecord, name: str) -> list[Sample]:
+    trials = [
+        trial
+        for trial in record.trials
+        if trial.candidate == name and trial.state is TrialState.DONE and trial.purpose is not Purpose.WAITS
+    ]
+    return [sample for trial in trials for sample in measured(record.samples.get(trial.id, ()))]
+
+
+def _each(series: Sequence[Series], name: str) -> list[tuple[str, _Row]]:
+    return [
+        ("", _Row(shown, f"trial {one.trial.id}, block {one.trial.block}", one.is_fresh))
+        for one in series
+        if one.trial.candidate == name
+        for shown in one.boxes.values()
+    ]
+
+
+def _pooled(record: StudyRecord, name: str) -> list[tuple[str, _Row]]:
+    seconds = _seconds(record, name)
+    several = len(by_threads(seconds)) > 1
+    return [
+        (f"{threads:,}" if several else "", _Row(shown, f"{threads:,} threads, all trials" if several else "all trials"))
+        for threads, shown in boxes(seconds).items()
+    ]
+
+
+def _boxes(placed: Sequence[tuple[_Row, float]], look: Style, fill: str) -> Any:
+    return go.Box(
+        y=[place for _, place in placed],
+        lowerfence=[row.box.low for row, _ in placed],
+        q1=[row.box.first for row, _ in placed],
+        median=[row.box.median for row, _ in placed],
+        q3=[row.box.third for row, _ in placed],
+        upperfence=[row.box.high for row, _ in placed],
+        orientation="h",
+        width=0.62,
+        line={"color": look.colour, "width": 1.5},
+        fillcolor=fill,
+        hoverinfo="x",
+    )
+
+
+def _lowest(placed: Sequence[tuple[_Row, float]], look: Style) -> Any:
+    return go.Scatter(
+        x=[row.box.worst for row, _ in placed],
+        y=[place for _, place in placed],
+        mode="markers",
+        marker={"symbol": "line-ns-open", "size": 7, "color": look.colour, "line": {"width": 1.5}},
+        text=[f"{row.label}: lowest second {number(row.box.worst)}" for row, _ in placed],
+        hovertemplate="%{text}<extra></extra>",
+    )
+
+
+def _latencies(seconds: Sequence[Sample], threads: int | None) -> list[float]:
+    return sorted(
+        sample.latency_ms for sample in seconds if sample.latency_ms > 0 and (threads is None or sample.threads == threads)
+    )
+
+
+def _shares(count: int) -> list[float]:
+    """Return the shares that so many seconds can tell apart."""
+    return [share for share in _SHARES if share == 0 or (1 - share) * count >= 1]
+
+
+def _at(values: Sequence[float], share: float) -> float:
+    return values[min(len(values) - 1, math.ceil(share * len(values)) - (share > 0))]
+
+
+def _place(share: float) -> float:
+    return -math.log10(1 - share)

@@ -1,0 +1,99 @@
+"""The section on the candidates: how they compare, by threads too, and every figure of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from dialin.model.record import StudyRecord
+from dialin.model.verdict import CandidateVerdict, Verdict
+from dialin.model.why import Why
+from dialin.report import verdict_sentences
+from dialin.report.charts import compared, explaining
+from dialin.report.charts.style import Style
+from dialin.report.document import scaling_table, transaction_table
+from dialin.report.document.figure_columns import FigureColumn, columns
+from dialin.report.document.parts import (
+    Cell,
+    Column,
+    Group,
+    Paragraph,
+    Part,
+    Role,
+    Row,
+    RowRole,
+    Section,
+    SectionKey,
+    Table,
+)
+from dialin.report.document.trade_off import trade_off
+from dialin.report.load_units import units_in
+from dialin.report.verdict_sentences import Naming
+from dialin.text import exact_percent
+
+
+def candidates_section(record: StudyRecord, why: Why, names: Naming, style: Mapping[str, Style]) -> Section:
+    """Return the section; it is empty for a study that has neither a verdict nor several numbers of threads."""
+    verdict = record.verdict
+    parts: list[Part] = []
+    if verdict is not None:
+        parts.append(compared.forest(verdict, style))
+        if gone := verdict_sentences.left(verdict, names.labels):
+            parts.append(Paragraph(f"Left the race: {gone}.", Role.LEAD))
+    if why.scaling:
+        unit = units_in(record)
+        parts += [
+            explaining.threads(why, style, unit.rate),
+            scaling_table.table(why, names.labels, unit.rate, record.spec.workload.rate),
+        ]
+    if verdict is not None:
+        if pareto := compared.pareto(verdict, style):
+            parts.append(pareto)
+        if choice := trade_off(verdict, names.labels):
+            parts.append(Paragraph(f"Trade-off: {choice}", Role.LEAD))
+        parts.append(Group("figures", "All figures", [_table(record, verdict, names)]))
+        if kinds := transaction_table.table(verdict, names.labels):
+            parts.append(Group("kinds", transaction_table.TITLE, [kinds]))
+    return Section(SectionKey.CANDIDATES, "Candidates", parts)
+
+
+def _table(record: StudyRecord, verdict: Verdict, names: Naming) -> Table:
+    shown, unit = columns(verdict), units_in(record)
+    of = f", values of {names.subject}" if names.subject else ""
+    caption = (
+        f"The candidates{of}. Beside a figure is its interval: those of throughput and of ratios hold for all candidates "
+        "together, the others each by itself, for a typical trial. Chance: the probability that a candidate is within "
+        f"{exact_percent(verdict.worthwhile)} of the best. Effective {unit.short}: how many independent {unit.one}s the "
+        "measured ones are worth."
+    )
+    return Table(
+        "candidates-table",
+        caption,
+        [Column("candidate", "value" if names.subject else "candidate"), *map(_column, shown), Column("state", "state")],
+        [_row(candidate, verdict, shown, names) for candidate in verdict.candidates],
+        is_sortable=True,
+        is_wide=True,
+    )
+
+
+def _column(shown: FigureColumn) -> Column:
+    return Column(
+        shown.title,
+        shown.title,
+        shown.rank,
+        shown.better,
+        is_figure=True,
+        is_charted=shown.decides,
+        bare_first=shown.is_throughput,
+    )
+
+
+def _row(candidate: CandidateVerdict, verdict: Verdict, shown: Sequence[FigureColumn], names: Naming) -> Row:
+    place = [one.name for one in verdict.candidates].index(candidate.name)
+    role = RowRole.PLAIN
+    if candidate.name == verdict.recommended_candidate:
+        role = RowRole.RECOMMENDED
+    elif candidate.left_after is not None:
+        role = RowRole.LEFT
+    state = Cell(verdict_sentences.state_alone(candidate), verdict_sentences.state_remarks(candidate, verdict))
+    name = Cell(names.labels[candidate.name], order=place, candidate=candidate.name)
+    return Row([name, *(column.of(candidate) for column in shown), state], role)

@@ -1,0 +1,108 @@
+"""The figures of a candidate, alike in every table: what each is called, what it shows at which length, what sorts it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from dialin.model.measure import deciding, measure_of
+from dialin.model.study import Goal
+from dialin.model.verdict import CandidateVerdict, Estimate, Verdict
+from dialin.report.document.parts import NO_INTERVAL, Cell
+from dialin.report.load_units import Units, mib_a_second, seconds_a_run, units_of
+from dialin.report.verdict_sentences import chance, interval
+from dialin.text import NOTHING, change, number, percent
+
+_NARROW = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class FigureColumn:
+    """A column of the candidates' table.
+
+    Attributes:
+        title: what stands above it.
+        rank: what is dropped first where there is little room: the highest.
+        decides: whether the verdict was found by it.
+        better: which way is better, in words, where that is not plain.
+        is_throughput: whether it shows the throughput itself.
+    """
+
+    title: str
+    of: Callable[[CandidateVerdict], Cell]
+    rank: int
+    decides: bool = False
+    better: str = ""
+    is_throughput: bool = False
+
+
+def columns(verdict: Verdict) -> list[FigureColumn]:
+    """Return the columns of a verdict's table, what the goal is about first."""
+    aim = measure_of(verdict)
+
+    def to_baseline(candidate: CandidateVerdict, ratio: Estimate | None) -> Cell:
+        return Cell("baseline", order=1.0) if candidate.name == verdict.baseline else _ratio(ratio)
+
+    unit = units_of(verdict)
+    tps = FigureColumn(unit.title, lambda c: _estimate(c.tps, number), 1, is_throughput=True)
+    cv = FigureColumn("CV", lambda c: _estimate(c.cv, percent, 100), 3)
+    worst = FigureColumn("worst second", lambda c: Cell(number(c.worst_second_tps), order=c.worst_second_tps), 9)
+    stalls = FigureColumn("stalls/1000 s", lambda c: _estimate(c.stall_seconds_per_1000, number), 6)
+    latency = FigureColumn(f"p{verdict.percentile} ms", lambda c: _estimate(c.latency_ms, number), 2)
+    rest = [
+        FigureColumn("chance", lambda c: Cell(chance(c.probability), order=c.probability), 4),
+        FigureColumn("errors/s", lambda c: Cell(number(c.errors_per_s), order=c.errors_per_s), 10),
+        FigureColumn("trials", lambda c: _trials(c, unit), 8),
+    ]
+    if unit.by_run:
+        # A run is one sample, so that its seconds, stalls and percentile say nothing that the time of a run does not.
+        took = FigureColumn(f"s/{unit.one}", lambda c: _estimate(seconds_a_run(c.tps, verdict), number), 5)
+        speed = FigureColumn("MiB/s", lambda c: _estimate(mib_a_second(c.tps, verdict), number), 2)
+        speeds = [took, *([speed] if verdict.workload.get("bytes_a_query") else [])]
+        by = "to baseline" if verdict.goal is Goal.THROUGHPUT else f"{aim.short} to baseline"
+        better = "" if aim.higher_is_better else aim.direction
+        decides = FigureColumn(by, lambda c: to_baseline(c, deciding(c, verdict)), 0, decides=True, better=better)
+        return [tps, decides, *speeds, cv, *rest]
+    if verdict.goal is Goal.THROUGHPUT:
+        decides = FigureColumn("to baseline", lambda c: to_baseline(c, c.ratio), 0, decides=True)
+        return [tps, decides, cv, worst, stalls, latency, *rest]
+    decides = FigureColumn(
+        f"{aim.short} to baseline", lambda c: to_baseline(c, c.goal_ratio), 0, decides=True, better=aim.direction
+    )
+    ratio = FigureColumn(f"{unit.title} to baseline", lambda c: to_baseline(c, c.ratio), 7)
+    if verdict.goal is Goal.STABILITY:
+        return [decides, cv, tps, ratio, worst, stalls, latency, *rest]
+    return [decides, latency, tps, ratio, cv, worst, stalls, *rest]
+
+
+def _estimate(estimate: Estimate | None, show: Callable[[float], str], scale: float = 1.0) -> Cell:
+    """Return a figure with its interval; in brief the interval has no unit, and of its ends `scale` times as much is shown."""
+    if estimate is None:
+        return Cell(NOTHING)
+    if estimate.low is None or estimate.high is None:
+        return Cell(show(estimate.mean), [NO_INTERVAL], "", estimate.mean)
+    if estimate.low == estimate.high:
+        return Cell(show(estimate.mean), order=estimate.mean)
+    # Two digits will do, but for an interval so narrow that they would hide it.
+    brief = number if estimate.high - estimate.low < _NARROW * estimate.mean else _rough
+    ends = f"{brief(scale * estimate.low)}–{brief(scale * estimate.high)}"
+    return Cell(show(estimate.mean), [interval(estimate, show)], ends, estimate.mean)
+
+
+def _ratio(ratio: Estimate | None) -> Cell:
+    figure = _estimate(ratio, change)
+    return replace(figure, brief=interval(ratio, change).replace(" %", ""))
+
+
+def _trials(candidate: CandidateVerdict, unit: Units) -> Cell:
+    remarks = [
+        *([f"{candidate.failed} failed"] if candidate.failed else []),
+        *([f"{candidate.unsteady} unsteady"] if candidate.unsteady else []),
+        *([f"{candidate.lost_seconds:,} s lost"] if candidate.lost_seconds else []),
+    ]
+    worth = [] if candidate.effective_seconds is None else [f"{number(candidate.effective_seconds)} effective {unit.short}"]
+    return Cell(str(candidate.trials), [*remarks, *worth], ", ".join(remarks), candidate.trials)
+
+
+def _rough(value: float) -> str:
+    return number(value) if value >= 100 or value < 1 else f"{value:.0f}" if value >= 10 else f"{value:.1f}"

@@ -1,0 +1,328 @@
+"""The parts that a document is made of. All text in them is safe to show on one line; renderers add markup, never words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from dialin.model.why import ReasonKind
+from dialin.report.charts.chart import Chart
+from dialin.report.charts.dots import Dots
+
+NO_INTERVAL = "no interval yet"
+"""What stands beside a figure of too little data."""
+
+
+class SectionKey(StrEnum):
+    """The sections of a report, in their order."""
+
+    VERDICT = "verdict"
+    CANDIDATES = "candidates"
+    WHY = "why"
+    OVER_TIME = "over-time"
+    HOW = "how"
+
+
+class Role(StrEnum):
+    """What a paragraph is for."""
+
+    PROSE = "prose"
+    REASON = "reason"
+    LEAD = "lead"
+    SMALL = "small"
+
+
+class RowRole(StrEnum):
+    """What is special about a row of a table."""
+
+    PLAIN = "plain"
+    RECOMMENDED = "recommended"
+    LEFT = "left"
+    BAD = "bad"
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """A sentence or two."""
+
+    text: str
+    role: Role = Role.PROSE
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell of a table.
+
+    Attributes:
+        detail: its interval, or other facts about it, one each.
+        brief: the same in as few characters as possible.
+        order: what the row is sorted by; None where there is no figure.
+        candidate: the candidate whose mark stands before the text.
+        is_marked: whether it differs in a way that the caption explains.
+        share: from 0 to 1, drawn as a bar where a rendering can.
+    """
+
+    text: str
+    detail: Sequence[str] = ()
+    brief: str = ""
+    order: float | None = None
+    candidate: str = ""
+    is_marked: bool = False
+    share: float | None = None
+
+    @property
+    def full(self) -> str:
+        """The cell with its details: `3.8 % (3.1 % to 4.6 %)`."""
+        beside = ", ".join(one for one in self.detail if one != NO_INTERVAL)
+        return f"{self.text} ({beside})" if beside else self.text
+
+    @property
+    def compact(self) -> str:
+        """The same where there is little room: `3.8 % (3.1–4.6)`."""
+        return f"{self.text} ({self.brief})" if self.brief else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table.
+
+    Attributes:
+        key: identifies it within its table.
+        rank: where there is little room the column with the highest rank is dropped first; 0 is never dropped.
+        hint: which way is better, where that is not plain.
+        is_figure: whether it holds figures, which are set to the right.
+        is_code: whether it holds names or values that are set in a fixed width.
+        is_charted: whether a chart above the table shows it with its intervals.
+        bare_first: whether its intervals go before those of other columns.
+        candidate: the candidate whose mark stands before the title.
+    """
+
+    key: str
+    title: str
+    rank: int = 0
+    hint: str = ""
+    is_figure: bool = False
+    is_code: bool = False
+    is_charted: bool = False
+    bare_first: bool = False
+    candidate: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of a table; its first cell names it."""
+
+    cells: Sequence[Cell]
+    role: RowRole = RowRole.PLAIN
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table.
+
+    Attributes:
+        key: identifies it within the document.
+        caption: how to read it.
+        empty: the sentence that stands for rows where there are none.
+        is_sortable: whether a page lets the reader sort it.
+        is_wide: whether it may be wider than the text.
+    """
+
+    key: str
+    caption: str
+    columns: Sequence[Column]
+    rows: Sequence[Row]
+    empty: str = ""
+    is_sortable: bool = False
+    is_wide: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Lines to copy, with their language (`ini`, `sql`, …) and what they are.
+
+    Attributes:
+        is_copied: whether the reader copies it as it is; else it is only to be read.
+    """
+
+    key: str
+    text: str
+    label: str
+    language: str = ""
+    is_copied: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """One of the main figures: what it answers, the figure, and a sentence about it."""
+
+    key: str
+    label: str
+    figure: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tiles:
+    """The main figures."""
+
+    tiles: Sequence[Tile]
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Labels with their values."""
+
+    pairs: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Caveat:
+    """A warning, a confound, or what was checked; `data` are the figures behind it."""
+
+    kind: str
+    code: str
+    text: str
+    data: Sequence[tuple[str, str]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Caveats:
+    """What keeps the verdict from being taken at face value."""
+
+    caveats: Sequence[Caveat]
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonCard:
+    """A reason with its chart: a dot for each trial."""
+
+    kind: ReasonKind
+    label: str
+    text: str
+    remark: str
+    dots: Dots | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reasons:
+    """Reasons, numbered from `start`."""
+
+    cards: Sequence[ReasonCard]
+    start: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """Lines with the time of day of each."""
+
+    lines: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureSwitch:
+    """Buttons by which a page turns its charts over time from throughput to latency, of which percentile."""
+
+    percentile: int
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Charts beside each other, all on one scale."""
+
+    charts: Sequence[Chart]
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Parts that a page folds away behind a line of text."""
+
+    key: str
+    summary: str
+    parts: Sequence[Part]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Parts below a heading."""
+
+    key: str
+    title: str
+    parts: Sequence[Part]
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Groups that stand beside each other where there is room."""
+
+    groups: Sequence[Group]
+
+
+Part = Paragraph | Table | Code | Tiles | Pairs | Caveats | Reasons | Log | Chart | MeasureSwitch | Grid | Fold | Group | Beside
+"""Anything that a section may hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A section: its heading and its parts."""
+
+    key: SectionKey
+    title: str
+    parts: Sequence[Part]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A report.
+
+    Attributes:
+        headline: the verdict in one sentence, or where the study stands.
+        outcome: the same in two or three words; `outcome_key` for style sheets.
+        colophon: who made it, from what.
+        sections: in their order; each key occurs once.
+        candidates: by name, in the order of the study: what each is called in tables.
+        baseline: the name of the baseline.
+    """
+
+    headline: str
+    outcome: str
+    outcome_key: str
+    colophon: str
+    sections: Sequence[Section]
+    candidates: dict[str, str] = field(default_factory=dict)
+    baseline: str = ""
+
+    def section(self, key: SectionKey) -> Section:
+        """Return a section; one that the study has nothing for is empty."""
+        return next((one for one in self.sections if one.key is key), Section(key, "", ()))
+
+    def charts(self) -> list[Chart]:
+        """Return all charts, in their order."""
+        return [part for section in self.sections for part in every_part(section.parts) if isinstance(part, Chart)]
+
+
+def every_part(parts: Sequence[Part]) -> Iterator[Part]:
+    """Yield parts with all that they hold, in their order."""
+    for part in parts:
+        yield part
+        match part:
+            case Fold() | Group():
+                yield from every_part(part.parts)
+            case Beside():
+                yield from every_part(part.groups)
+            case Grid():
+                yield from part.charts
+            case _:
+                pass
+
+
+def find(parts: Sequence[Part], key: str) -> Part | None:
+    """Return the part with a key among parts and all that they hold; None where there is none."""
+    return next((part for part in every_part(parts) if getattr(part, "key", "") == key), None)
+
+
+def text_table(key: str, caption: str, titles: Sequence[str], rows: Sequence[Sequence[str]], empty: str = "") -> Table:
+    """Return a table of plain cells."""
+    columns = [Column(f"{key}-{place}", title) for place, title in enumerate(titles)]
+    return Table(key, caption, columns, [Row([Cell(text) for text in row]) for row in rows], empty)

@@ -1,0 +1,133 @@
+"""How throughput grows with threads: its table, and the curve in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dialin.model.why import Scaling, Usl, Why
+from dialin.report.document.parts import Cell, Column, Row, Table
+from dialin.report.verdict_sentences import interval
+from dialin.text import NOTHING, listed, number, percent
+
+CURVE = (
+    "The curve is the universal scalability law: contention σ is the share of the work that waits its turn, coherency κ the "
+    "price of agreement between each two threads; with κ above 0 there is a peak, beyond which threads only cost."
+)
+"""What the curve's figures mean."""
+
+AT_A_RATE = (
+    "No curve is fitted: transactions came at the rate that was asked for, so that throughput does not tell what so many "
+    "threads could do."
+)
+"""Why there is no curve where there could be one."""
+
+_FURTHEST = 4
+"""A peak further out than this many times the most threads that were measured is not told: nothing there was seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScalingCells:
+    """One candidate's row."""
+
+    candidate: str
+    points: Sequence[tuple[str, str]]
+    contention: str
+    coherency: str
+    peak: str
+    error: str
+
+
+def threads(why: Why) -> list[int]:
+    """Return every number of threads that was measured."""
+    return sorted({point.threads for scaling in why.scaling for point in scaling.points})
+
+
+def has_curve(why: Why) -> bool:
+    """Return whether a curve was fitted to some candidate's points."""
+    return any(one.usl for one in why.scaling)
+
+
+def reading(why: Why, rate: int) -> str:
+    """Return what the curve's figures mean, or why there is none; empty with too few points. A rate of 0 is none."""
+    if has_curve(why):
+        return CURVE
+    return AT_A_RATE if rate else ""
+
+
+def title(count: int) -> str:
+    """Return what a column of so many threads is called."""
+    return "1 thread" if count == 1 else f"{count:,} threads"
+
+
+def rows(why: Why) -> list[ScalingCells]:
+    """Return the table's rows."""
+    counts = threads(why)
+    return [_row(scaling, counts) for scaling in why.scaling]
+
+
+def table(why: Why, labels: Mapping[str, str], rate: str, asked_rate: int) -> Table:
+    """Return the table; the last column of points says most, then the first, and the others are dropped first."""
+    counts, cells = threads(why), rows(why)
+    last = len(counts) - 1
+    columns = [Column("candidate", "candidate")]
+    columns += [
+        Column(f"threads-{count}", title(count), 0 if place == last else 3 + place, is_figure=True)
+        for place, count in enumerate(counts)
+    ]
+    if has_curve(why):
+        names = (("contention", "contention σ", 1), ("coherency", "coherency κ", 2), ("peak", "peak, threads", 0))
+        every = (*names, ("error", "off the curve", 99))
+        columns += [Column(key, heading, rank, is_figure=True) for key, heading, rank in every]
+    lines = []
+    for row in cells:
+        points = [Cell(figure, [between] if between else ()) for figure, between in row.points]
+        curve = [row.contention, row.coherency, row.peak, row.error] if has_curve(why) else []
+        lines.append(Row([Cell(labels[row.candidate], candidate=row.candidate), *points, *map(Cell, curve)]))
+    caption = f"Throughput by threads, {rate}, with intervals. {reading(why, asked_rate)}".rstrip()
+    return Table("scaling-table", caption, columns, lines)
+
+
+def description(why: Why, labels: Mapping[str, str], rate: str) -> str:
+    """Return the chart in words: the highest mean with the fewest and with the most threads, and the peak of each curve."""
+    counts = threads(why)
+    parts = []
+    for count in dict.fromkeys((counts[0], counts[-1])) if counts else ():
+        means = [(point.tps, one.candidate) for one in why.scaling for point in one.points if point.threads == count]
+        means.sort(key=lambda one: -one[0].mean)
+        if means:
+            best, name = means[0]
+            alike = [labels[other] for tps, other in means[1:] if tps.may_equal(best)]
+            apart = f", not told apart from {listed(alike)}" if alike else ""
+            parts.append(f"with {title(count)} {labels[name]} has the highest mean ({number(best.mean)} {rate}){apart}")
+    peaks = [f"{labels[one.candidate]}: {peak(one.usl, counts)}" for one in why.scaling if one.usl]
+    sentence = f"{'; '.join(parts)}." if parts else ""
+    return f"{sentence[:1].upper()}{sentence[1:]}" + (
+        f" The curves peak at so many threads: {'; '.join(peaks)}." if peaks else ""
+    )
+
+
+def peak(usl: Usl, counts: Sequence[int]) -> str:
+    """Return the threads at which a curve is highest; `beyond N` where that is far outside of what was measured."""
+    if usl.peak is None:
+        return "none"
+    most = _FURTHEST * max(counts, default=1)
+    return f"beyond {most:,}" if usl.peak > most else f"{round(usl.peak):,}"
+
+
+def _row(scaling: Scaling, counts: Sequence[int]) -> ScalingCells:
+    by_count = {point.threads: point.tps for point in scaling.points}
+    points = [
+        (number(by_count[count].mean), interval(by_count[count], number)) if count in by_count else ("", "") for count in counts
+    ]
+    usl = scaling.usl
+    if usl is None:
+        return ScalingCells(scaling.candidate, points, NOTHING, NOTHING, NOTHING, NOTHING)
+    return ScalingCells(
+        scaling.candidate,
+        points,
+        percent(usl.contention),
+        f"{usl.coherency:.2g}",
+        peak(usl, counts),
+        percent(usl.relative_error),
+    )

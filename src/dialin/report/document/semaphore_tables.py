@@ -1,0 +1,87 @@
+"""InnoDB's semaphores by candidate."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from dialin.model.why import Why
+from dialin.report.document.parts import Cell, Column, Row, Table
+from dialin.text import NOTHING, number, visible
+
+PLACES_READING = (
+    "Threads seen waiting for InnoDB's semaphores at a reading, on average, by place in the source and what they waited for: a "
+    "sample, not a count of all waits."
+)
+"""How to read the table of places."""
+
+SPINS_READING = (
+    "What threads did to get InnoDB's locks, by kind, a second: how often they spun, the rounds of it, and how often they were "
+    "put to sleep. Here all count."
+)
+"""How to read the table of spins."""
+
+_KINDS = {
+    "mutex": "mutexes",
+    "rw_shared": "shared locks",
+    "rw_excl": "exclusive locks",
+    "rw_sx": "shared-exclusive locks",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SemaphoreLine:
+    """A line of a table that has a column for each candidate."""
+
+    name: str
+    figures: Sequence[str]
+
+
+def candidates(why: Why, names: Sequence[str]) -> list[str]:
+    """Return the candidates with figures of semaphores, in the order of the study."""
+    figures_by_candidate = [one.waiting for one in why.semaphores.places]
+    figures_by_candidate += [figures for one in why.semaphores.spins for figures in (one.spins, one.rounds, one.os_waits)]
+    return [name for name in names if any(name in figures for figures in figures_by_candidate)]
+
+
+def places(why: Why, names: Sequence[str]) -> list[SemaphoreLine]:
+    """Return the places at which threads were seen waiting, those with most of them first."""
+    return [SemaphoreLine(visible(f"{one.place} ({one.lock})"), _cells(one.waiting, names)) for one in why.semaphores.places]
+
+
+def spins(why: Why, names: Sequence[str]) -> list[SemaphoreLine]:
+    """Return spins, rounds and OS waits by kind of lock; lines without any are left out."""
+    lines: Iterable[tuple[str, Mapping[str, float]]] = (
+        (f"{_KINDS.get(one.kind, visible(one.kind))}: {what}", figures)
+        for one in why.semaphores.spins
+        for what, figures in (("spins", one.spins), ("rounds", one.rounds), ("OS waits", one.os_waits))
+    )
+    return [SemaphoreLine(name, _cells(figures, names)) for name, figures in lines if any(figures.values())]
+
+
+def notes(why: Why) -> list[str]:
+    """Return what servers do not report about semaphores, one sentence each."""
+    return [visible(note) for note in why.semaphores.notes]
+
+
+def tables(why: Why, names: Sequence[str], labels: Mapping[str, str], important: Collection[str | None]) -> list[Table]:
+    """Return the tables that have a row; the columns of important candidates are never dropped."""
+    columns = [
+        Column(name, labels[name], 0 if name in important else place, is_figure=True, candidate=name)
+        for place, name in enumerate(names, start=1)
+    ]
+    return [
+        Table(
+            f"semaphores-{noun}",
+            reading,
+            [Column(noun, noun), *columns],
+            [Row([Cell(line.name), *map(Cell, line.figures)]) for line in lines],
+            is_wide=True,
+        )
+        for noun, reading, lines in (("place", PLACES_READING, places(why, names)), ("lock", SPINS_READING, spins(why, names)))
+        if lines
+    ]
+
+
+def _cells(figures: Mapping[str, float], names: Sequence[str]) -> list[str]:
+    return [number(figures[name]) if name in figures else NOTHING for name in names]

@@ -1,0 +1,51 @@
+"""A study as a document: built once, rendered as terminal text, HTML and Markdown."""
+
+from __future__ import annotations
+
+from dialin.model.record import StudyRecord
+from dialin.model.trial import Purpose, Trial, TrialState
+from dialin.model.why import Why
+from dialin.report import verdict_sentences
+from dialin.report.charts.style import styles
+from dialin.report.charts.trial_series import Series, all_series
+from dialin.report.document.candidates_section import candidates_section
+from dialin.report.document.method_section import method_section
+from dialin.report.document.parts import Document
+from dialin.report.document.time_section import time_section
+from dialin.report.document.verdict_section import verdict_section
+from dialin.report.document.why_section import why_section
+from dialin.text import moment, visible
+
+
+def study_document(record: StudyRecord, why: Why | None = None, series: list[Series] | None = None) -> Document:
+    """Return the report of a study, whether it has ended, runs, or has not measured a second yet.
+
+    `series` are the study's trials ready to draw, where the caller has them.
+    """
+    every = all_series(record) if series is None else series
+    names, style, explanation = verdict_sentences.naming(record.spec), styles(record.spec), why or Why.empty()
+    sections = [
+        verdict_section(record),
+        candidates_section(record, explanation, names, style),
+        why_section(record, explanation, names.labels, style),
+        time_section(record, drawn(every), style),
+        method_section(record, every, names),
+    ]
+    return Document(
+        headline=verdict_sentences.headline(record),
+        outcome=verdict_sentences.outcome(record),
+        outcome_key=str(record.verdict.verdict) if record.verdict else "none",
+        colophon=f"Made by dialin {visible(record.dialin_version)} from a study begun {moment(record.created)}.",
+        sections=sections,
+        candidates=dict(names.labels),
+        baseline=record.spec.baseline,
+    )
+
+
+def drawn(series: list[Series]) -> list[Series]:
+    """Return the trials that charts over time show: no costly instrument ran in them, and they were not interrupted."""
+    return [one for one in series if one.trial.state is not TrialState.INTERRUPTED and _is_clean(one.trial)]
+
+
+def _is_clean(trial: Trial) -> bool:
+    return trial.purpose is not Purpose.WAITS

@@ -1,0 +1,217 @@
+"""Raw waits as tables: one for each instrument, a row for each candidate and operation, in time and in cycles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dialin.model.evidence import ALL
+from dialin.model.why import WaitSummary, WaitTrial, Why
+from dialin.report.document.parts import Cell, Column, Row, Table
+from dialin.text import NOTHING, change, duration, listed, number, percent, visible
+
+TITLES = ("mean", "p50", "p90", "p99", "p99.9", "max", "total")
+"""The times that are told of each row."""
+
+_RANKS = (0, 7, 8, 0, 6, 1, 2)
+"""Of each of `TITLES`: the column with the highest rank is dropped first where there is little room."""
+
+COLLECTED_READING = (
+    "Trials that collected waits. Lost: events that the server counted and no longer held when it was read. Throughput: its "
+    "change against the candidate's trials without collection."
+)
+"""How to read the table of trials that collected waits."""
+
+_UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"))
+_MILLI = 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class WaitCells:
+    """One candidate's waits of one operation.
+
+    Attributes:
+        operation: nothing where it is all of them.
+        times: those of `TITLES`.
+        cycles: the same in ticks of the timer.
+        worst: the share of the total that the longest 1 % are.
+        ten: the share of the total that the ten longest are.
+    """
+
+    candidate: str
+    operation: str
+    count: str
+    per_second: str
+    times: Sequence[str]
+    cycles: Sequence[str]
+    worst: str
+    ten: str
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The waits of one instrument.
+
+    Attributes:
+        every: of each candidate, all operations together.
+        operations: the same by operation; empty where there is but one.
+        total_ms: the largest total of any candidate.
+    """
+
+    instrument: str
+    every: Sequence[WaitSummary]
+    rows: Sequence[WaitCells]
+    operations: Sequence[WaitCells]
+    total_ms: float
+
+
+def groups(why: Why, names: Sequence[str]) -> list[Group]:
+    """Return the instruments, the largest total first; one with a single operation has no table by operation."""
+    by_instrument: dict[str, list[WaitSummary]] = {}
+    for one in why.waits:
+        by_instrument.setdefault(one.instrument, []).append(one)
+    return sorted((_group(name, waits, names) for name, waits in by_instrument.items()), key=lambda group: -group.total_ms)
+
+
+def nanoseconds(value: float) -> str:
+    """Return a time in the unit that suits it: `312 ns`, `1.23 µs`, `4.5 ms`."""
+    for size, unit in _UNITS:
+        if value >= size:
+            return f"{number(value / size)} {unit}"
+    return f"{number(value)} ns"
+
+
+def description(group: Group, labels: Mapping[str, str]) -> str:
+    """Return an instrument's waits in words: the most and the least waiting, and where a few long waits dominate the mean."""
+    ordered = sorted(group.every, key=lambda one: one.total_ms / one.count * one.per_second if one.count else 0.0, reverse=True)
+    parts = [
+        f"{role} with {labels[one.candidate]}: {number(one.per_second)} waits/s, mean {nanoseconds(one.mean_ns)}, "
+        f"p99 {nanoseconds(one.p99_ns)}, the longest 1 % are {percent(one.worst_share)} of the total"
+        for role, one in zip(("Most is waited", "least"), (*ordered[:1], *ordered[1:][-1:]), strict=False)
+    ]
+    above = [labels[one.candidate] for one in group.every if one.mean_ns > one.p99_ns]
+    remark = f" The mean lies above the p99 with {listed(above)}: a few long waits make it." if above else ""
+    return f"{'; '.join(parts)}.{remark}"
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """A trial that collected raw waits.
+
+    Attributes:
+        lost: that the server counted and no longer held when it was read.
+        timer: what measured them, with its frequency.
+        tps: transactions a second meanwhile.
+        change: of throughput against the candidate's clean trials.
+    """
+
+    candidate: str
+    pattern: str
+    time: str
+    events: str
+    lost: str
+    timer: str
+    tps: str
+    change: str
+
+
+def collected(one: WaitTrial) -> Collected:
+    """Return what a trial collected, and how much that slowed it down."""
+    ticks = f" at {number(one.ticks_per_second / 1e6)} MHz" if one.ticks_per_second else ""
+    return Collected(
+        candidate=one.candidate,
+        pattern=visible(one.pattern),
+        time=duration(one.seconds),
+        events=f"{one.events:,}",
+        lost=f"{one.lost:,} ({percent(one.lost / (one.events + one.lost))})" if one.lost else "none",
+        timer=visible(one.timer) + ticks,
+        tps=number(one.tps),
+        change=NOTHING if one.slowdown is None else change(1 - one.slowdown),
+    )
+
+
+def notes(why: Why, labels: Mapping[str, str]) -> list[str]:
+    """Return what hindered the collection of waits, one sentence for each candidate and note."""
+    return [f"With {labels[one.candidate]}: {visible(note)}." for one in why.wait_trials for note in one.notes]
+
+
+def collected_table(trials: Sequence[Collected], labels: Mapping[str, str], unit: str) -> Table:
+    """Return the table of trials that collected waits; `unit` is that of throughput."""
+    columns = [
+        Column("candidate", "candidate"),
+        Column("pattern", "waits of", 5, is_code=True),
+        Column("time", "time", 3, is_figure=True),
+        Column("events", "events", 1, is_figure=True),
+        Column("lost", "lost", is_figure=True),
+        Column("timer", "timer", 4),
+        Column("rate", unit, 2, is_figure=True),
+        Column("change", "throughput", is_figure=True),
+    ]
+    rows = [Row([Cell(labels[one.candidate], candidate=one.candidate), *map(Cell, _of(one))]) for one in trials]
+    return Table("collected", COLLECTED_READING, columns, rows)
+
+
+def _of(one: Collected) -> tuple[str, ...]:
+    return one.pattern, one.time, one.events, one.lost, one.timer, one.tps, one.change
+
+
+def table(group: Group, place: int, labels: Mapping[str, str], *, by_operation: bool) -> Table:
+    """Return the table of an instrument, of all operations together or of each."""
+    rows = group.operations if by_operation else group.rows
+    operation = [Column("operation", "operation")] if by_operation else []
+    columns = [
+        Column("candidate", "candidate"),
+        *operation,
+        Column("waits", "waits", 5, is_figure=True),
+        Column("per-second", "per second", 4, is_figure=True),
+        *(Column(title, title, rank, is_figure=True) for title, rank in zip(TITLES, _RANKS, strict=True)),
+        Column("longest", "longest 1 %", 2, is_figure=True),
+        Column("ten", "ten longest", 3, is_figure=True),
+    ]
+    return Table(
+        f"waits-table-{place}{'-operations' if by_operation else ''}",
+        f"{group.instrument}{' by operation' if by_operation else ''}: times, and beside each the same in cycles of the timer.",
+        columns,
+        [_cells(row, labels, by_operation=by_operation) for row in rows],
+        is_wide=True,
+    )
+
+
+def _cells(row: WaitCells, labels: Mapping[str, str], *, by_operation: bool) -> Row:
+    times = [Cell(time, [cycles]) for time, cycles in zip(row.times, row.cycles, strict=True)]
+    first = [Cell(labels[row.candidate], candidate=row.candidate), *([Cell(row.operation)] if by_operation else [])]
+    return Row([*first, Cell(row.count), Cell(row.per_second), *times, Cell(row.worst), Cell(row.ten)])
+
+
+def _group(instrument: str, waits: Sequence[WaitSummary], names: Sequence[str]) -> Group:
+    place = {name: number for number, name in enumerate(names)}
+    ordered = sorted(waits, key=lambda one: place.get(one.candidate, len(place)))
+    every = [one for one in ordered if one.operation == ALL]
+    single = [one for one in ordered if one.operation != ALL]
+    several = len({one.operation for one in single}) > 1
+    rows = [_row(one) for one in every]
+    operations = [_row(one) for one in single] if several else []
+    return Group(visible(instrument), every, rows, operations, max(one.total_ms for one in waits))
+
+
+def _row(one: WaitSummary) -> WaitCells:
+    times = (one.mean_ns, one.p50_ns, one.p90_ns, one.p99_ns, one.p999_ns, one.max_ns, one.total_ms * _MILLI)
+    cycles = (
+        one.mean_cycles,
+        one.p50_cycles,
+        one.p90_cycles,
+        one.p99_cycles,
+        one.p999_cycles,
+        one.max_cycles,
+        one.total_cycles,
+    )
+    return WaitCells(
+        candidate=one.candidate,
+        operation="" if one.operation == ALL else visible(one.operation),
+        count=f"{one.count:,}",
+        per_second=number(one.per_second),
+        times=[nanoseconds(value) for value in times],
+        cycles=[number(value) if any(cycles) else NOTHING for value in cycles],
+        worst=percent(one.worst_share),
+        ten=percent(one.ten_share),
+    )

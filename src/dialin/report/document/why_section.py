@@ -1,0 +1,120 @@
+"""The section that explains the verdict: reasons, costs, statements, semaphores and raw waits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from dialin.model.record import StudyRecord
+from dialin.model.why import Reason, Why
+from dialin.report.charts import dots, explaining
+from dialin.report.charts.style import Style
+from dialin.report.document import costs, semaphore_tables, statement_tables, wait_tables, why_sentences
+from dialin.report.document.parts import (
+    Fold,
+    Group,
+    Paragraph,
+    Part,
+    ReasonCard,
+    Reasons,
+    Role,
+    Section,
+    SectionKey,
+)
+from dialin.report.load_units import units_in
+from dialin.text import visible
+
+_CHARTED = 2
+"""Instruments whose waits are drawn and shown openly."""
+
+
+def why_section(record: StudyRecord, why: Why, labels: Mapping[str, str], style: Mapping[str, Style]) -> Section:
+    """Return the section; where nothing was watched it says so."""
+    names = [candidate.name for candidate in record.spec.candidates]
+    parts: list[Part] = [Paragraph(why_sentences.summary(why), Role.REASON)]
+    if why_sentences.is_known(why):
+        parts += _reasons(record, why, labels)
+        parts += _costs(why, names, labels, record.spec.baseline)
+        parts += _statements(why, names, labels)
+        parts += _semaphores(record, why, names, labels)
+        parts += _waits(record, why, names, labels, style)
+        parts.append(Paragraph(why_sentences.watching(why), Role.SMALL))
+        if unread := why_sentences.unread(why):
+            parts.append(Fold("unread", "What could not be read", [Paragraph(note, Role.SMALL) for note in unread]))
+    return Section(SectionKey.WHY, "Why", parts)
+
+
+def _reasons(record: StudyRecord, why: Why, labels: Mapping[str, str]) -> list[Part]:
+    cards = [_card(reason, record, labels) for reason in why.reasons]
+    strongest, others = cards[: why_sentences.SHOWN], cards[why_sentences.SHOWN :]
+    parts: list[Part] = []
+    if any(reason.correlation is not None for reason in why.reasons):
+        parts.append(Paragraph(why_sentences.MOVED_NOTE, Role.LEAD))
+    if strongest:
+        parts.append(Reasons(strongest))
+    if others:
+        summary = f"More: {why_sentences.kinds_of(why.reasons[why_sentences.SHOWN :])}"
+        parts.append(Fold("reasons", summary, [Reasons(others, len(strongest) + 1)]))
+    return parts
+
+
+def _card(reason: Reason, record: StudyRecord, labels: Mapping[str, str]) -> ReasonCard:
+    drawn = dots.dots(reason.chart, labels, record.spec.baseline) if reason.chart else None
+    return ReasonCard(
+        reason.kind,
+        why_sentences.KINDS[reason.kind],
+        visible(reason.text),
+        why_sentences.remark(reason, record),
+        drawn if drawn and drawn.rows else None,
+    )
+
+
+def _costs(why: Why, names: Sequence[str], labels: Mapping[str, str], baseline: str) -> list[Part]:
+    priced = costs.candidates(why, names)
+    if not priced:
+        return []
+    per_query, per_transaction = costs.tables(why, priced, labels, baseline)
+    return [Group("costs", "Cost per query", [per_query, Fold("transactions", "Cost per transaction", [per_transaction])])]
+
+
+def _statements(why: Why, names: Sequence[str], labels: Mapping[str, str]) -> list[Part]:
+    tables = statement_tables.statements(why, names, labels)
+    times = statement_tables.times(why, names, labels)
+    reading: list[Part] = [Paragraph(statement_tables.READING, Role.LEAD)] if tables else []
+    return [Fold("statement-costs", "Statements", [*reading, *tables, *times])] if tables or times else []
+
+
+def _semaphores(record: StudyRecord, why: Why, names: Sequence[str], labels: Mapping[str, str]) -> list[Part]:
+    important = {record.spec.baseline, record.verdict.recommended_candidate if record.verdict else None}
+    tables = semaphore_tables.tables(why, semaphore_tables.candidates(why, names), labels, important)
+    notes = [Paragraph(note, Role.SMALL) for note in semaphore_tables.notes(why)]
+    return [Fold("semaphores", "InnoDB semaphores", [*tables, *notes])] if tables or notes else []
+
+
+def _waits(
+    record: StudyRecord, why: Why, names: Sequence[str], labels: Mapping[str, str], style: Mapping[str, Style]
+) -> list[Part]:
+    groups = wait_tables.groups(why, names)
+    if not groups and not why.wait_trials:
+        return []
+    parts: list[Part] = [Paragraph("Collected one by one in trials of their own, which do not decide.", Role.LEAD)]
+    for place, group in enumerate(groups[:_CHARTED], start=1):
+        if any(any(one.histogram) for one in group.every):
+            parts.append(explaining.waits(group, place, style))
+        parts += _instrument(group, place, labels)
+    if others := groups[_CHARTED:]:
+        tables = [one for place, group in enumerate(others, _CHARTED + 1) for one in _instrument(group, place, labels)]
+        parts.append(Fold("waits", f"Waits: {why_sentences.more(len(others), 'instrument')}", tables))
+    if why.wait_trials:
+        trials = [wait_tables.collected(one) for one in why.wait_trials]
+        notes = [Paragraph(note, Role.SMALL) for note in wait_tables.notes(why, labels)]
+        table = wait_tables.collected_table(trials, labels, units_in(record).title)
+        parts.append(Fold("collected", "How they were collected, and what that cost", [table, *notes]))
+    return [Group("raw-waits", "Raw waits", parts)]
+
+
+def _instrument(group: wait_tables.Group, place: int, labels: Mapping[str, str]) -> list[Part]:
+    parts: list[Part] = [wait_tables.table(group, place, labels, by_operation=False)]
+    if group.operations:
+        table = wait_tables.table(group, place, labels, by_operation=True)
+        parts.append(Fold(f"operations {group.instrument}", "By operation", [table]))
+    return parts

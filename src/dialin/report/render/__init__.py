@@ -1,0 +1,1 @@
+"""The document as terminal text, HTML and Markdown."""

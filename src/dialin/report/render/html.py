@@ -1,0 +1,101 @@
+"""`report.html`: one file that holds all it shows, asks no network, and reads well on paper, a phone and in the dark.
+
+What stands inside its `<main>`, and what its script draws, is made apart from the document around it: the live page of a
+running study shows the same.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from markupsafe import Markup
+from plotly.offline import get_plotlyjs
+
+from dialin.model.record import StudyRecord
+from dialin.model.why import Why
+from dialin.report.charts.style import styles
+from dialin.report.charts.trial_series import all_series
+from dialin.report.document.study_document import drawn, study_document
+from dialin.report.render.markup import asset, embedded, rendered
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """What a page shows of a study.
+
+    Attributes:
+        title: the verdict's sentence, or where the study stands: plain text.
+        main: what stands inside `<main>`.
+        data: what the page's script draws from: `trials`, `charts`.
+        colophon: who made it, from what.
+    """
+
+    title: str
+    main: Markup
+    data: Mapping[str, Any]
+    colophon: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Assets:
+    """What a page needs beside its body: its style sheet, its script, and the charts' library."""
+
+    css: str
+    script: str
+    library: str
+
+
+def assets() -> Assets:
+    """Return what every page of a report needs."""
+    return Assets(asset("report.css"), asset("report.js"), get_plotlyjs())
+
+
+def body(record: StudyRecord, why: Why | None = None) -> Body:
+    """Return what a page shows of a study, whether it has ended, runs, or has not measured a second yet."""
+    series = all_series(record)
+    document = study_document(record, why, series)
+    data = {
+        "trials": {one.trial.id: one.embedded() for one in drawn(series)},
+        "charts": {chart.key: chart.figure for chart in document.charts()},
+    }
+    main = rendered("body.html.j2", document=document, style=styles(record.spec))
+    return Body(document.headline, main, data, document.colophon)
+
+
+def render(record: StudyRecord, why: Why | None = None) -> str:
+    """Return the report as one HTML document without any outside reference."""
+    shown, parts = body(record, why), assets()
+    return str(
+        rendered(
+            "report.html.j2",
+            policy=_policy(parts.script, parts.library),
+            css=Markup(parts.css),  # noqa: S704
+            script=Markup(parts.script),  # noqa: S704
+            library=_packed(parts.library),
+            data=embedded(shown.data),
+            title=shown.title,
+            main=shown.main,
+            colophon=shown.colophon,
+        )
+    )
+
+
+@cache
+def _packed(library: str) -> str:
+    """Return the charts' library gzipped and in base64, which halves the report; the page's script unpacks it."""
+    return base64.b64encode(gzip.compress(library.encode(), 6, mtime=0)).decode()
+
+
+def _policy(*scripts: str) -> str:
+    """Return the content security policy: these scripts and no others, the page's own styles, and no network at all."""
+    hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for text in scripts)
+    return (
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; "
+        "connect-src 'none'; form-action 'none'; base-uri 'none'"
+    )

@@ -1,0 +1,230 @@
+"""The document in the terminal: the verdict in brief, all that explains it, or all of it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+from rich.cells import cell_len
+from rich.console import Console
+
+from dialin.model.record import StudyRecord
+from dialin.model.why import Why
+from dialin.report.charts import dots, forest
+from dialin.report.charts.chart import Chart
+from dialin.report.charts.style import headline_style
+from dialin.report.document import why_sentences
+from dialin.report.document.parts import (
+    Beside,
+    Caveats,
+    Code,
+    Document,
+    Fold,
+    Grid,
+    Group,
+    Log,
+    MeasureSwitch,
+    Pairs,
+    Paragraph,
+    Part,
+    Reasons,
+    Role,
+    SectionKey,
+    Table,
+    Tiles,
+    find,
+)
+from dialin.report.document.study_document import study_document
+from dialin.report.render.terminal_page import Page
+from dialin.report.render.terminal_table import columns_of, row_styles
+from dialin.text import shorten, visible
+
+_GAP = 2
+_INDENT = "    "
+_IN_PLOT = 72
+"""Columns of terminal from which on the forest plot shows intervals in figures."""
+
+_WIDEST_PLOT = 80
+_BY_THREADS = ("scaling", "scaling-table")
+"""Parts on the candidates that explain more than they decide."""
+_CAVEAT_STYLES = {"confound": "yellow", "warning": "yellow"}
+
+
+def print_verdict(record: StudyRecord, console: Console, why: Why | None = None) -> None:
+    """Print a study's verdict in brief; text from servers and files is shown, never obeyed."""
+    document, page = study_document(record, why), Page(console)
+    writer = _Writer(page, document, is_whole=False)
+    page.text(document.headline, headline_style(record.verdict))
+    verdict = document.section(SectionKey.VERDICT)
+    writer.write([part for part in verdict.parts if not isinstance(part, Group) or part.key != "caveats"])
+    if record.verdict is None:
+        return
+    page.gap()
+    writer.write(
+        [part for part in document.section(SectionKey.CANDIDATES).parts if getattr(part, "key", "") not in _BY_THREADS]
+    )
+    page.gap()
+    _print_strongest(record, document, why, writer)
+    if caveats := find(verdict.parts, "caveats"):
+        writer.write([caveats])
+
+
+def print_why(record: StudyRecord, why: Why, console: Console) -> None:
+    """Print all that explains a verdict; text from servers is shown, never obeyed."""
+    document, page = study_document(record, why), Page(console)
+    writer = _Writer(page, document, is_whole=True)
+    page.text(document.headline, headline_style(record.verdict))
+    candidates = document.section(SectionKey.CANDIDATES).parts
+    writer.write([part for part in candidates if getattr(part, "key", "") in ("kinds", *_BY_THREADS)])
+    page.gap()
+    writer.write(document.section(SectionKey.WHY).parts)
+
+
+def print_document(document: Document, console: Console) -> None:
+    """Print all of a document."""
+    page = Page(console)
+    writer = _Writer(page, document, is_whole=True)
+    page.text(document.headline, "bold")
+    page.text(document.outcome, "dim")
+    for section in document.sections:
+        if section.parts:
+            page.gap()
+            page.text(section.title, "bold")
+            writer.write(section.parts)
+    page.gap()
+    page.text(document.colophon, "dim")
+
+
+def _print_strongest(record: StudyRecord, document: Document, why: Why | None, writer: _Writer) -> None:
+    """Print the few strongest reasons beside a verdict, and where the others are."""
+    parts, page = document.section(SectionKey.WHY).parts, writer.page
+    page.fact("Why:", why_sentences.summary(why))
+    if why_sentences.is_known(why):
+        writer.write([part for part in parts if isinstance(part, Reasons)])
+        page.text("Costs, charts and all reasons:", "dim", _INDENT)
+        page.copyable(f"{_INDENT}{visible(shlex.join(['dialin', 'explain', record.directory]))}")
+    page.gap()
+
+
+class _Writer:
+    """Writes parts to a page: all of each, or what a glance needs."""
+
+    def __init__(self, page: Page, document: Document, *, is_whole: bool) -> None:
+        self.page = page
+        self._document = document
+        self._is_whole = is_whole
+
+    def write(self, parts: Sequence[Part]) -> None:
+        for part in parts:
+            self._write(part)
+
+    def _write(self, part: Part) -> None:
+        page = self.page
+        match part:
+            case Paragraph():
+                page.text(part.text, "dim" if part.role in (Role.LEAD, Role.SMALL) else "")
+            case Group():
+                self._heading(part.title)
+                self.write(part.parts)
+            case Fold():
+                if self._is_whole:
+                    self._heading(part.summary)
+                    self.write(part.parts)
+            case Beside():
+                self.write(part.groups)
+            case Grid():
+                self.write(part.charts)
+            case Chart():
+                self._chart(part)
+            case Table():
+                self._table(part)
+            case Code():
+                self._code(part)
+            case Tiles():
+                page.gap()
+                for tile in part.tiles:
+                    page.fact(f"{tile.label}:", f"{tile.figure}. {tile.sentence}")
+            case Pairs():
+                for label, value in part.pairs:
+                    page.labelled(f"{label}:", value)
+            case Caveats():
+                self._caveats(part)
+            case Reasons():
+                self._reasons(part)
+            case Log():
+                for at, text in part.lines:
+                    page.text(f"{at} {text}")
+            case MeasureSwitch():
+                pass
+
+    def _heading(self, title: str) -> None:
+        self.page.gap()
+        self.page.text(title, "bold" if self._is_whole else "dim")
+
+    def _code(self, part: Code) -> None:
+        for line in part.text.split("\n"):
+            if part.is_copied:
+                self.page.copyable(f"{_INDENT}{line}")
+            else:
+                self.page.text(line, indent=_INDENT)
+
+    def _table(self, part: Table) -> None:
+        if not part.rows:
+            self.page.text(part.empty)
+            return
+        if self._is_whole:
+            self.page.gap()
+            self.page.text(part.caption, "dim")
+        self.page.table(columns_of(part), styles=row_styles(part))
+
+    def _chart(self, part: Chart) -> None:
+        page = self.page
+        if part.forest:
+            page.text(f"{part.title} (shaded: too small to matter)", "dim")
+            self._forest(part.forest)
+        if self._is_whole:
+            page.gap()
+            page.text(part.title, "bold")
+            page.text(part.text)
+            if part.other_text:
+                page.text(part.other_text)
+
+    def _forest(self, plot: forest.ForestPlot) -> None:
+        page, rows = self.page, plot.rows
+        figures = [row.figure for row in rows]
+        if page.width < _IN_PLOT:
+            figures = [figure.partition(" (")[0] for figure in figures]
+        labels = [shorten(self._document.candidates[row.candidate], max(8, page.width // 3)) for row in rows]
+        right, left = max(map(len, figures)), max(map(cell_len, labels))
+        room = page.width - left - right - 2 * _GAP
+        if room < forest.SMALLEST:
+            for label, figure in zip(labels, figures, strict=True):
+                page.line([(f"{label}  {figure}", "")])
+            return
+        *lines, axis = forest.lines(plot, min(room, _WIDEST_PLOT), forest.ASCII if page.is_ascii else forest.UNICODE)
+        for row, label, line, figure in zip(rows, labels, lines, figures, strict=True):
+            style = "bold" if row.is_recommended else ""
+            gap = " " * (left - cell_len(label) + _GAP)
+            page.line([(label + gap, style), (line, style or "default"), (" " * _GAP, ""), (figure, style)])
+        page.line([(" " * (left + _GAP), ""), (axis, "dim")])
+
+    def _caveats(self, part: Caveats) -> None:
+        for one in part.caveats:
+            self.page.fact(f"{one.kind.capitalize()}:", one.text, _CAVEAT_STYLES.get(one.kind, "dim"))
+            for label, value in one.data if self._is_whole else ():
+                self.page.text(f"{label}: {value}", "dim", _INDENT)
+
+    def _reasons(self, part: Reasons) -> None:
+        page = self.page
+        for number, one in enumerate(part.cards, part.start):
+            page.numbered(number, f"{one.text} ({one.label})")
+            if not self._is_whole:
+                continue
+            page.text(one.remark, "dim", _INDENT)
+            if one.dots:
+                page.line([(_INDENT, ""), (one.dots.title, "dim")])
+                room = page.width - len(_INDENT)
+                for line in dots.lines(one.dots, self._document.baseline, room, plain=page.is_ascii):
+                    page.line([(_INDENT, ""), (line, "")])
+                if one.dots.left_out:
+                    page.line([(_INDENT, ""), (f"{one.dots.left_out} more candidates lie between these.", "dim")])

@@ -1,0 +1,97 @@
+"""A terminal that is given finished text: sentences wrapped, tables fitted into its width, nothing in them obeyed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from dialin.report.render.terminal_table import GAP, Column, fitted
+from dialin.text import ascii_only, wrapped
+
+_LONGEST_LINE = 100
+"""Columns that a paragraph fills at most: longer lines are hard to read."""
+
+_LABEL = 15
+"""Columns that labels take where their paragraphs are set in behind them."""
+
+_SET_IN = 64
+"""Columns of terminal from which on there is room for that."""
+
+
+class Page:
+    """A console that is given finished text only: no markup, nothing that its encoding lacks."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._ascii = console.options.ascii_only
+        self.width = max(20, console.width)
+        self._prose = min(self.width, _LONGEST_LINE)
+
+    @property
+    def is_ascii(self) -> bool:
+        """Whether it shows ASCII alone."""
+        return self._ascii
+
+    def gap(self) -> None:
+        """Leave a line free."""
+        self._console.print()
+
+    def text(self, text: str, style: str = "", indent: str = "") -> None:
+        """Print a paragraph, all of it set in by an indent."""
+        for line in wrapped(self._fit(text), self._prose, indent=indent, hanging=indent):
+            self._console.print(Text(line, style=style), soft_wrap=True)
+
+    def labelled(self, label: str, text: str, style: str = "dim") -> None:
+        """Print a paragraph that begins with a label."""
+        self._labelled(label, f"{label} ", "", text, style)
+
+    def fact(self, label: str, text: str, style: str = "dim") -> None:
+        """Print a paragraph that begins with a label and, where there is room, is set in behind it as all its like are."""
+        if self.width < _SET_IN:
+            self.labelled(label, text, style)
+        else:
+            self._labelled(label, f"{label:<{_LABEL - 1}} ", " " * _LABEL, text, style)
+
+    def _labelled(self, label: str, head: str, hanging: str, text: str, style: str) -> None:
+        first, *rest = wrapped(self._fit(text), self._prose, indent=head, hanging=hanging) or [head]
+        self._console.print(Text.assemble((label, style), first[len(label) :]), soft_wrap=True)
+        for line in rest:
+            self._console.print(Text(line), soft_wrap=True)
+
+    def numbered(self, number: int, text: str) -> None:
+        """Print a paragraph behind its number, its lines set in below the first."""
+        head = f"{number:>2}. "
+        for line in wrapped(self._fit(text), self._prose, indent=head, hanging=" " * len(head)):
+            self._console.print(Text(line), soft_wrap=True)
+
+    def copyable(self, text: str) -> None:
+        """Print a line as it is, however long, so that it can be copied."""
+        self._console.print(Text(self._fit(text), style="bold"), soft_wrap=True)
+
+    def line(self, parts: Sequence[tuple[str, str]]) -> None:
+        """Print one line of parts with their styles, cut off where the terminal ends."""
+        line = Text.assemble(*((self._fit(text), style) for text, style in parts))
+        line.rstrip()
+        self._console.print(line, no_wrap=True, overflow="crop" if self._ascii else "ellipsis", crop=True)
+
+    def table(self, columns: Sequence[Column], *, styles: Sequence[str] = ()) -> None:
+        """Print a table, each row in its style; what does not fit is shortened, then left out, and the page says so."""
+        shown, dropped = fitted(columns, self.width)
+        widths = [max(cell_len(cell) for cell in (column.title, *column.cells)) for column in shown]
+        for row in range(-1, len(columns[0].cells)):
+            cells = [column.title if row < 0 else column.cells[row] for column in shown]
+            padded = [
+                cell + " " * (width - cell_len(cell)) if column.left else " " * (width - cell_len(cell)) + cell
+                for cell, width, column in zip(cells, widths, shown, strict=True)
+            ]
+            style = "dim" if row < 0 else styles[row] if styles else ""
+            line = Text(self._fit((" " * GAP).join(padded)).rstrip(), style=style)
+            self._console.print(line, no_wrap=True, overflow="crop", crop=True)
+        if dropped:
+            self.text(f"Left out at this width: {', '.join(dropped)}.", "dim")
+
+    def _fit(self, text: str) -> str:
+        return ascii_only(text) if self._ascii else text

@@ -1,0 +1,114 @@
+"""Tables for terminals: which columns fit into a width, and at which length of their cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from rich.cells import cell_len
+
+from dialin.report.document.parts import RowRole, Table
+from dialin.text import shorten
+
+GAP = 2
+"""Spaces between columns."""
+
+_NARROWEST = 10
+_INTERVALS = 5
+"""Where a chart shows the deciding figure, the intervals of columns up to this rank matter more than the columns above it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column, with one cell for each row.
+
+    Attributes:
+        title: what stands above it.
+        cells: in full.
+        brief: the same where there is little room; empty where they cannot be shorter.
+        bare: the figures alone; empty where that is the same as `brief`.
+        rank: what is dropped first where there is little room: the highest; 0 always stays.
+        left: whether it is set to the left, as words are.
+        is_charted: whether a chart shows it too.
+        bare_first: whether its cells are shown bare before those of others.
+    """
+
+    title: str
+    cells: Sequence[str]
+    brief: Sequence[str] = ()
+    bare: Sequence[str] = ()
+    rank: int = 0
+    left: bool = False
+    is_charted: bool = False
+    bare_first: bool = False
+
+
+def columns_of(table: Table) -> list[Column]:
+    """Return the columns of a table of a document."""
+    return [
+        Column(
+            column.title,
+            [row.cells[place].full for row in table.rows],
+            [row.cells[place].compact for row in table.rows],
+            [row.cells[place].text for row in table.rows],
+            column.rank,
+            not column.is_figure,
+            column.is_charted,
+            column.bare_first,
+        )
+        for place, column in enumerate(table.columns)
+    ]
+
+
+def row_styles(table: Table) -> list[str]:
+    """Return how each row of a table is shown."""
+    styles = {RowRole.RECOMMENDED: "bold", RowRole.LEFT: "dim", RowRole.BAD: "red", RowRole.PLAIN: ""}
+    return [styles[row.role] for row in table.rows]
+
+
+def fitted(columns: Sequence[Column], width: int) -> tuple[list[Column], list[str]]:
+    """Return the columns of a table as they fit a width, and the titles of those that do not and stand nowhere else."""
+    shown = list(columns)
+    for attempt in _attempts(columns, width):
+        shown = attempt
+        if sum(map(_width, attempt)) + GAP * (len(attempt) - 1) <= width:
+            break
+    titles = {column.title for column in shown}
+    return shown, [column.title for column in columns if column.title not in titles and not column.is_charted]
+
+
+def _attempts(columns: Sequence[Column], width: int) -> Iterator[list[Column]]:
+    """Yield the ways to show a table, the best first: intervals outlast the columns that say least, and names stay whole."""
+    yield list(columns)
+    brief = [_brief(column, bare=column.is_charted) for column in columns]
+    yield brief
+    ranks = sorted({column.rank for column in columns if column.rank}, reverse=True)
+    is_charted = any(column.is_charted for column in columns)
+    if is_charted:
+        for name_width in (None, width):
+            for limit in [None, *(rank for rank in ranks if rank > _INTERVALS)]:
+                ranked = [one for one in columns if limit is None or one.rank < limit]
+                kept = [_brief(one, bare=one.is_charted or one.bare_first) for one in ranked]
+                yield _named(kept, name_width)
+                yield _named([one for one in kept if not one.is_charted], name_width)
+    for limit in [None, *ranks]:
+        kept = [_brief(one, bare=is_charted) for one in columns if limit is None or one.rank < limit]
+        yield _named(kept, width)
+
+
+def _named(columns: Sequence[Column], width: int | None) -> list[Column]:
+    """Return columns with the names in the first one shortened where a width is given."""
+    if width is None:
+        return list(columns)
+    first, *others = columns
+    room = max(_NARROWEST, width // 3)
+    return [replace(first, cells=[shorten(cell, room) for cell in first.cells]), *others]
+
+
+def _brief(column: Column, *, bare: bool) -> Column:
+    cells = (column.bare if bare else ()) or column.brief or column.cells
+    return replace(column, cells=cells)
+
+
+def _width(column: Column) -> int:
+    return max(map(cell_len, (column.title, *column.cells)))
