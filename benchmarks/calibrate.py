@@ -4,8 +4,9 @@
 
 Each study runs on for all of its budget and claims nothing; at each look the deviates of claims that would be false are noted.
 The 95th percentile of a study's largest is the threshold at which one study of twenty claims falsely, at whichever look. What
-ends a study that runs until the best is shown is the first look at which any candidate passes: there the threshold is the one at
-which one study of twenty ends with a false claim. The worlds are not those of benchmarks/decide.py, by which the thresholds of src/dialin/stats/thresholds.py are judged.
+ends a study that runs until the best is shown is the first look at which any candidate passes: there the threshold is the one
+at which one study of twenty ends with a false claim. The worlds are not those of benchmarks/decide.py, by which the thresholds
+(src/dialin/stats/thresholds.py) are judged.
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ import numpy as np
 from scipy.special import betaincinv, stdtrit
 from world import BEST, DYNAMIC, LEVELS, RESTART, Machine, World, observe, run, truth
 
-from dialin.model.verdict import CandidateState, Estimate, Outcome
 from dialin.model.study import Until
+from dialin.model.verdict import CandidateState, Estimate, Outcome
 from dialin.stats.allocation import next_block
 from dialin.stats.blocks import Observation, fit
 from dialin.stats.decide import Decision, Rules

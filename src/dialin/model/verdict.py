@@ -62,8 +62,8 @@ class CandidateState(StrEnum):
 class Estimate(FrozenModel):
     """A figure with its interval, which holds by itself at the study's confidence.
 
-    What is claimed of all candidates and looks together rests on stricter thresholds, so an interval may exclude a difference of
-    zero where a claim is not made yet.
+    What is claimed of all candidates and looks together rests on stricter thresholds, so an interval may exclude a difference
+    of zero where a claim is not made yet.
     """
 
     mean: float

@@ -141,7 +141,8 @@ def _expected(spec: StudySpec, plan: Plan, sd: float, difference: float) -> str:
         )
         return _rounded(trials * plan.trial_seconds / 60)
 
-    return f"If one is better by {exact_percent(difference)}: a safe choice in about {minutes(proof=False)}, proof in {minutes(proof=True)}."
+    safe, proof = minutes(proof=False), minutes(proof=True)
+    return f"If one is better by {exact_percent(difference)}: a safe choice in about {safe}, proof in {proof}."
 
 
 def _rounded(minutes: float) -> str:

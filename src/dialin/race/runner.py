@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
+from itertools import takewhile
 
 from dialin.clock import Clock
 from dialin.errors import DialinError, InterruptedStudyError, ServerError
@@ -40,6 +41,9 @@ _PROPOSALS = 3
 
 _ROUNDING = 1e-9
 """Of a trial: what floating point may be off where the budget holds a whole number of trials."""
+
+_FAILURES_IN_A_ROW = 3
+"""Failed trials in a row, of several candidates that could be measured before, that end a study."""
 
 _WAIT_TRIES = 2
 """Times that a trial for raw waits is run where the host itself stood still for most of it."""
@@ -95,7 +99,7 @@ class Runner:
         """
         self._began = self._clock.monotonic()
         self._state = RaceState(self._store)
-        self._watcher.study_began(self._spec, self._plan.blocks, self._seconds_left())
+        self._watcher.study_began(self._spec, self._blocks_planned(), self._seconds_left())
         number = 1
         while not self._decided():
             block = self._state.block(number, Purpose.RACE) or self._propose(number)
@@ -110,6 +114,13 @@ class Runner:
             self._collect_waits()
         self._watcher.study_ended(verdict)
         return verdict
+
+    def _blocks_planned(self) -> int:
+        """Return about how many blocks the budget holds: a first one of all candidates, then those of contenders."""
+        count = len(self._spec.candidates)
+        if self._spec.aa:
+            return self._plan.blocks
+        return 1 + (self._plan.blocks - 1) * count // min(SIZE, count)
 
     def _decided(self) -> bool:
         return not self._spec.aa and any(look.decided for look in self._state.looks)
@@ -166,7 +177,7 @@ class Runner:
             if not self._fits(len(missing)):
                 return False
             self._run_trials(block.number, missing, block.purpose)
-            self._check_still_running(block)
+            self._check_still_running()
         return True
 
     def _stop_where_asked(self) -> None:
@@ -175,20 +186,21 @@ class Runner:
             self.say("Stopped between two blocks, as it was asked for")
             raise InterruptedStudyError("Stopped after a block, as it was asked for", resumable=True)
 
-    def _check_still_running(self, block: Block) -> None:
+    def _check_still_running(self) -> None:
         """End a study in which everything fails that did not before: what broke is not a candidate.
 
         Raises:
-            ServerError: every trial of the block failed, of candidates that could be measured before.
+            ServerError: the newest trials all failed, of several candidates that could be measured before.
         """
-        trials = self._state.trials
-        measured = {t.candidate for t in trials if t.state is TrialState.DONE}
-        ended = [t for t in self._trials_of(block) if t.state is not TrialState.INTERRUPTED]
-        failures = [t.failure for t in ended if t.failure and t.candidate in measured]
-        if ended and len(failures) == len(ended):
-            last = failures[-1]
-            what = f"Every trial of block {block.number} failed, of candidates that could be measured before: {last.reason}"
-            raise ServerError(what, "Correct that", last.log_tail, resumable=True)
+        measured = {t.candidate for t in self._state.trials if t.state is TrialState.DONE}
+        ended = [t for t in self._state.trials if t.state in _ENDED]
+        failed = list(takewhile(lambda trial: trial.failure is not None and trial.candidate in measured, reversed(ended)))
+        enough = min(_FAILURES_IN_A_ROW, len(self._state.in_the_race))
+        if len(failed) >= enough and len({trial.candidate for trial in failed}) > 1:
+            last = failed[0].failure
+            reason = last.reason if last else "unknown"
+            what = f"The last {len(failed)} trials failed, of candidates that could be measured before: {reason}"
+            raise ServerError(what, "Correct that", last.log_tail if last else "", resumable=True)
 
     def _trials_of(self, block: Block) -> list[Trial]:
         # A study that goes on with more minutes gives blocks the numbers that its trials for raw waits have.

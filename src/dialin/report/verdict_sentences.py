@@ -12,7 +12,7 @@ from dialin.model.setting import describe
 from dialin.model.study import StudySpec
 from dialin.model.trial import TrialState
 from dialin.model.verdict import CandidateState, CandidateVerdict, Estimate, Outcome, Verdict
-from dialin.text import NOTHING, change, counted, duration, exact_percent, listed, number, percent, visible
+from dialin.text import NOTHING, change, counted, duration, exact_percent, number, percent, visible
 
 OUTCOMES = {
     Outcome.WINNER: "Winner",
@@ -131,20 +131,31 @@ def sureness(verdict: Verdict) -> str:
     best = verdict.chosen
     text = ""
     if verdict.verdict is Outcome.SAFE_CHOICE and best.probability is not None:
-        within = f"within {exact_percent(verdict.worthwhile)} of the best; it was not shown to beat every other one"
-        text = f"{chance(best.probability)} probability that what is recommended is {within}. "
-    text += f"Intervals of throughput and of ratios hold for all candidates together at {exact_percent(verdict.confidence)} "
-    text += f"confidence, all others each by itself. Compared within {counted(verdict.blocks, 'block')}"
+        within = f"within {exact_percent(verdict.worthwhile)} of the best"
+        text = f"{chance(best.probability)} probability that the recommended candidate is {within}. "
+    text += f"{proof(verdict)} {counted(verdict.trials, 'trial')}"
     if verdict.trial_noise is not None:
-        text += f"; one trial scatters by {percent(verdict.trial_noise)}"
+        text += f"; trial-to-trial SD {percent(verdict.trial_noise)}"
     planned = verdict.detectable_planned
-    foreseen = "" if planned is None else f"{percent(planned)} was foreseen before the study began"
+    expected = "" if planned is None else f"expected before the study: {percent(planned)}"
     if verdict.detectable is not None:
-        text += f", so differences of {percent(verdict.detectable)} or more can be told apart"
-        text += f" ({foreseen})" if foreseen else ""
-    elif foreseen:
-        text += f"; what can be told apart is not known yet ({foreseen})"
+        text += f", so differences of {percent(verdict.detectable)} or more can be detected"
+        text += f" ({expected})" if expected else ""
+    elif expected:
+        text += f"; {expected}"
     return f"{text}. The smallest that matters is {exact_percent(verdict.worthwhile)}."
+
+
+def proof(verdict: Verdict) -> str:
+    """Return what has been shown of the recommended candidate, beyond its being a safe choice."""
+    best = f"nothing is better than it by more than {exact_percent(verdict.worthwhile)}"
+    shown = [
+        *(["it is better than the baseline"] if verdict.shown_better else []),
+        *([best] if verdict.shown_best else []),
+    ]
+    if shown:
+        return f"Shown: {' and '.join(shown)}."
+    return "Not shown yet: that it is better than the baseline, or that nothing is better (--until better, --until best)."
 
 
 def length(verdict: Verdict) -> str:
@@ -157,15 +168,6 @@ def length(verdict: Verdict) -> str:
 def lost(seconds: int) -> str:
     """Return how many seconds were spoiled because the host stalled."""
     return f"{seconds:,} s lost to the host"
-
-
-def left(verdict: Verdict, labels: Mapping[str, str]) -> str:
-    """Return which candidates left the race after which block, or nothing where none did."""
-    gone: dict[int, list[str]] = {}
-    for candidate in verdict.candidates:
-        if candidate.left_after is not None:
-            gone.setdefault(candidate.left_after, []).append(labels[candidate.name])
-    return "; ".join(f"{listed(names)} after block {block}" for block, names in sorted(gone.items()))
 
 
 def chance(probability: float | None) -> str:
@@ -252,6 +254,4 @@ def state_alone(candidate: CandidateVerdict) -> str:
 def state_remarks(candidate: CandidateVerdict, verdict: Verdict) -> list[str]:
     """Return the remarks beside a candidate's state."""
     remarks = ["recommended"] if candidate.name == verdict.recommended_candidate else []
-    if candidate.left_after is not None:
-        remarks.append(f"left after block {candidate.left_after}")
     return [*remarks, "weaker durability"] if candidate.weaker_durability else remarks

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections import Counter
 from collections.abc import Sequence
 
@@ -43,7 +42,9 @@ def next_block(
         if best != baseline and odds[best] >= thresholds(rules.confidence).probable:
             return best, baseline
     if fitted is None:
-        most = max(names, key=lambda name: statistics.fmean(t.value for t in trials if t.candidate == name) if counts[name] else 0)
+        most = max(
+            names, key=lambda name: statistics.fmean(t.value for t in trials if t.candidate == name) if counts[name] else 0
+        )
         chosen = (*missing, most, *names)
     else:
         chosen = (*missing, *contenders(fitted, baseline, rules))
@@ -55,8 +56,8 @@ def contenders(fitted: TrialFit, baseline: str, rules: Rules) -> tuple[str, ...]
 
     Those are the leader, and the challengers that are cheapest to refute: of each the evidence that it is not better than the
     leader by more than what is worthwhile, and a logarithm of its trials so that none is forgotten (the information directed
-    form of minimum empirical divergence: Honda and Takemura, COLT 2010). The leader sits a block out when it has more than the
-    share of trials by which a best candidate is told from all others soonest (top-two sampling: Russo, COLT 2016; the balance is
+    form of minimum empirical divergence: Honda and Takemura, COLT 2010). The leader sits a block out when it has more than its
+    share of the trials, by which the best of several is identified soonest (top-two sampling: Russo, COLT 2016; the balance is
     Glynn and Juneja's, Winter Simulation Conference 2004).
 
     Args:

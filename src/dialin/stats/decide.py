@@ -122,7 +122,7 @@ def decide(
     Each other candidate is compared with the leader, the one of the highest estimate (multiple comparisons with the best: Hsu,
     Annals of Statistics 9, 1981), and the leader with the baseline. What is claimed passes a threshold that holds for all
     candidates and looks (`stats.thresholds`). Where that leaves candidates open, one that is probable enough to be within what
-    is worthwhile of the best is a safe choice. Nothing depends on the order or the names of candidates, or on the unit of values.
+    is worthwhile of the best is a safe choice. Nothing depends on the order or names of candidates, or on the unit of values.
 
     Args:
         trials: the completed ones.
@@ -164,56 +164,36 @@ def decide(
         return decision
     decision = replace(
         decision,
-        detectable=detectable(
-            fitted.sd, len(present), len(trials), confidence=rules.confidence, worthwhile=rules.worthwhile
-        ),
+        detectable=detectable(fitted.sd, len(present), len(trials), confidence=rules.confidence, worthwhile=rules.worthwhile),
     )
     return _compare(decision, compared, stands_for, baseline, rules)
 
 
-def _compare(
-    decision: Decision, fitted: TrialFit, stands_for: Mapping[str, str], baseline: str, rules: Rules
-) -> Decision:
+def _compare(decision: Decision, fitted: TrialFit, stands_for: Mapping[str, str], baseline: str, rules: Rules) -> Decision:
     """Complete a decision by comparing the candidates of a fit, of which each stands for those identical to it."""
     needed = thresholds(rules.confidence)
     reference = stands_for.get(baseline)
     leader = leader_of(dict(zip(fitted.names, fitted.effects.tolist(), strict=True)), fitted.names, reference or "")
     standing = {name: _standing(fitted, leader, name, needed, rules.margin) for name in fitted.names if name != leader}
     odds = chances(fitted, rules.worthwhile)
-    shown_best = all(is_near(fitted, leader, name, needed, rules.margin) for name in standing)
     outcome = _outcome(standing)
     tied = {leader, *(name for name, state in standing.items() if state is CandidateState.TIES)}
-    choice: str | None = leader
-    if reference in tied:
-        choice = reference
+    shown_best = all(fitted.difference(leader, name).z(rules.margin) >= needed.best for name in standing)
+    choice: str | None = reference if reference in tied else leader
     if outcome is Outcome.UNRESOLVED:
-        choice = None
-        if rules.choose:
-            outcome, choice = _of_chances(odds, fitted, leader, reference, needed)
-        elif shown_best:
-            choice = leader
-    probable = max(fitted.names, key=lambda name: (odds.near[name], name == leader))
-    if odds.near and rules.choose:
+        outcome, choice = _of_chances(odds, fitted, leader, reference, needed) if rules.choose else (outcome, None)
+    better = {name for name in fitted.names if is_better(fitted, name, reference, needed)}
+    if rules.choose:
         behind = {name for name, chance in odds.near.items() if chance < _GIVEN_UP * rules.alpha}
         standing |= {name: CandidateState.BEHIND for name in behind if standing.get(name) is CandidateState.OPEN}
-    if outcome is Outcome.NO_WORTHWHILE_DIFFERENCE and all(state is CandidateState.TIES for state in standing.values()):
-        standing[leader] = CandidateState.TIES
-    elif outcome is Outcome.TIE:
-        standing[leader] = CandidateState.TIES
-    elif outcome is Outcome.WINNER:
-        standing[leader] = CandidateState.WINS
-    else:
-        standing[leader] = CandidateState.OPEN
-    names_of = {representative: [n for n, r in stands_for.items() if r == representative] for representative in fitted.names}
+    standing[leader] = _state_of_leader(outcome, standing)
+    probable = max(fitted.names, key=lambda name: (odds.near[name], name == leader))
+    winners = tied if outcome in (Outcome.WINNER, Outcome.TIE) else set()
 
     def named(representative: str | None) -> str | None:
         """Return the candidate that is named for a group of identical ones: the baseline, else the first."""
-        if representative is None:
-            return None
-        return baseline if representative == reference else names_of[representative][0]
+        return baseline if representative is not None and representative == reference else representative
 
-    better = {name for name in fitted.names if is_better(fitted, name, reference, needed)}
-    winners = tied if outcome in (Outcome.WINNER, Outcome.TIE) else set()
     return replace(
         decision,
         outcome=outcome,
@@ -227,9 +207,12 @@ def _compare(
     )
 
 
-def is_near(fitted: TrialFit, leader: str, name: str, needed: Thresholds, margin: float) -> bool:
-    """Return whether it is shown that a candidate is not better than the leader by more than a margin."""
-    return fitted.difference(leader, name).z(margin) >= needed.best
+def _state_of_leader(outcome: Outcome, standing: Mapping[str, CandidateState]) -> CandidateState:
+    """Return the leader's state by those of the others."""
+    all_tie = set(standing.values()) == {CandidateState.TIES}
+    if outcome is Outcome.TIE or (outcome is Outcome.NO_WORTHWHILE_DIFFERENCE and all_tie):
+        return CandidateState.TIES
+    return CandidateState.WINS if outcome is Outcome.WINNER else CandidateState.OPEN
 
 
 def is_better(fitted: TrialFit, name: str, baseline: str | None, needed: Thresholds) -> bool:

@@ -1,7 +1,7 @@
 """Trials on the time axis: differences between candidates on a machine that drifts, each candidate with its own noise.
 
-The model is log(value) = candidate + drift(time) + noise. Drift is a smooth curve for each unbroken run of trials, not a step for
-each block: it takes two or three degrees of freedom where blocks take one each, and trials of different blocks inform each other.
+The model is log(value) = candidate + drift(time) + noise. Drift is a smooth curve for each unbroken run of trials, not a step
+for each block: it takes two or three degrees of freedom where blocks take one each, and all trials inform each other.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _WAVES = np.arange(1, 13)
 _AMPLITUDES = (0.5, 1.5, 5.0, 15.0)
 """Standard deviations that the drift of a run may have, in units of one trial's noise."""
 _SHAPES = (2.0, 4.0)
-"""Powers by which the variance of a half wave falls with its number: a wandering curve, as of Brownian motion, and a smooth one."""
+"""Powers by which the variance of a half wave falls with its number: a wandering curve (Brownian motion), and a smooth one."""
 _NO_DRIFT = 1e12
 """The precision of a half wave where there is no drift at all."""
 _SHIFT = 100.0
@@ -204,7 +204,7 @@ def _log_values(trials: Sequence[TimedTrial]) -> _Array | None:
 def _drift(trials: Sequence[TimedTrial]) -> tuple[_Array, _Array, _Array]:
     """Return the columns of drift, and for each assumption about it the precisions of their coefficients and its log prior.
 
-    Precisions are in units of one trial's. Columns are centred, so that an effect is the level at the mean state of the machine.
+    Precisions are in units of one trial's. Columns are centred: an effect is the level at the mean state of the machine.
     """
     runs = list(dict.fromkeys(trial.run for trial in trials))
     of_run = np.array([runs.index(trial.run) for trial in trials])

@@ -158,7 +158,7 @@ def noise_notes(spec: StudySpec, sd: float | None) -> list[Note]:
     if sd is None or expected is None or sd < _NOISIER * expected:
         return []
     text = (
-        f"Trials varied by {percent(sd)}, and {percent(expected)} was reckoned with from earlier studies: something disturbs "
+        f"Noise was {percent(sd)} per trial, expected {percent(expected)} from earlier studies: something disturbs "
         "this machine, so that the budget tells less apart than was said. dialin doctor looks for it"
     )
     return [Note(code="noisier_than_expected", text=text, data={"noise": sd, "expected": expected})]

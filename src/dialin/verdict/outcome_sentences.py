@@ -312,4 +312,3 @@ def _by_level(decision: Decision, names: Sequence[str]) -> list[str]:
         return -estimate.mean if estimate else 0.0
 
     return sorted(names, key=level)
-

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -35,7 +34,7 @@ from dialin.stats.safety import Failures
 from dialin.stats.throughput import by_mean
 from dialin.stats.trial_figures import FIGURE_OF, Figures, figures, natural, observations, trial_speeds
 from dialin.variables import rules
-from dialin.verdict import caveats, changed_during_trial, effective_settings, comparison, outcome_sentences, rates
+from dialin.verdict import caveats, changed_during_trial, comparison, effective_settings, outcome_sentences, rates
 from dialin.verdict.effective_settings import EffectiveSettings
 from dialin.workloads import load_identity
 

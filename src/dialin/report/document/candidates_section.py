@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dialin.model.record import StudyRecord
-from dialin.model.verdict import CandidateVerdict, Verdict
+from dialin.model.verdict import CandidateState, CandidateVerdict, Verdict
 from dialin.model.why import Why
 from dialin.report import verdict_sentences
 from dialin.report.charts import compared, explaining
@@ -37,8 +37,6 @@ def candidates_section(record: StudyRecord, why: Why, names: Naming, style: Mapp
     parts: list[Part] = []
     if verdict is not None:
         parts.append(compared.forest(verdict, style))
-        if gone := verdict_sentences.left(verdict, names.labels):
-            parts.append(Paragraph(f"Left the race: {gone}.", Role.LEAD))
     if why.scaling:
         unit = units_in(record)
         parts += [
@@ -60,9 +58,9 @@ def _table(record: StudyRecord, verdict: Verdict, names: Naming) -> Table:
     shown, unit = columns(verdict), units_in(record)
     of = f", values of {names.subject}" if names.subject else ""
     caption = (
-        f"The candidates{of}. Beside a figure is its interval: those of throughput and of ratios hold for all candidates "
-        "together, the others each by itself, for a typical trial. Chance: the probability that a candidate is within "
-        f"{exact_percent(verdict.worthwhile)} of the best. Effective {unit.short}: how many independent {unit.one}s the "
+        f"The candidates{of}. Beside a figure is its {exact_percent(verdict.confidence)} confidence interval; the state rests "
+        "on stricter thresholds, which hold for all candidates and looks together. Chance: the probability that a candidate is "
+        f"within {exact_percent(verdict.worthwhile)} of the best. Effective {unit.short}: how many independent {unit.one}s the "
         "measured ones are worth."
     )
     return Table(
@@ -92,7 +90,7 @@ def _row(candidate: CandidateVerdict, verdict: Verdict, shown: Sequence[FigureCo
     role = RowRole.PLAIN
     if candidate.name == verdict.recommended_candidate:
         role = RowRole.RECOMMENDED
-    elif candidate.left_after is not None:
+    elif candidate.state in (CandidateState.BEHIND, CandidateState.UNSAFE):
         role = RowRole.LEFT
     state = Cell(verdict_sentences.state_alone(candidate), verdict_sentences.state_remarks(candidate, verdict))
     name = Cell(names.labels[candidate.name], order=place, candidate=candidate.name)
