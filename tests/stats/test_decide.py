@@ -1,5 +1,5 @@
-import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,42 +8,21 @@ from hypothesis import strategies as st
 
 from dialin.model.verdict import CandidateState as State
 from dialin.model.verdict import Outcome
-from dialin.stats.blocks import Observation
-from dialin.stats.decide import Rules, blocks_to_choose, decide, leaves
+from dialin.model.study import Until
+from dialin.stats.decide import Rules, decide, trials_to_choose
 from dialin.stats.forecast import detectable
+from dialin.stats.trial_fit import TimedTrial
+from stats.timed import noisy_study, study, wiggle
 
-WIGGLE = [-0.002, 0.001, 0.002, -0.001, 0.0, 0.0015, -0.0015, 0.0005]
 RULES = Rules(worthwhile=0.01, confidence=0.95)
 
 
-def wiggle(factor):
-    return [factor * step for step in WIGGLE]
+def judge(trials, names="abc", baseline="a", rules=RULES, **options):
+    return decide(trials, list(names), baseline, rules, **options)
 
 
-def study(blocks=6, drift=0.05, wiggle=WIGGLE, **levels):
-    """A complete design: candidates at known levels, small fixed deviations, a drift from block to block."""
-    return [
-        Observation((block, 1), name, level * math.exp(drift * block + wiggle[(3 * block + 5 * index) % len(wiggle)]))
-        for block in range(blocks)
-        for index, (name, level) in enumerate(levels.items())
-    ]
-
-
-def noisy_study(rng, levels, blocks, sd):
-    drift = rng.normal(scale=0.05, size=blocks)
-    return [
-        Observation(block, name, level * math.exp(drift[block] + rng.normal(scale=sd)))
-        for block in range(blocks)
-        for name, level in levels.items()
-    ]
-
-
-def judge(observations, names="abc", baseline="a", rules=RULES, **options):
-    return decide(observations, list(names), baseline, rules, **({"alpha": 0.05} | options))
-
-
-def judge_within(observations, worthwhile, names="abc"):
-    return judge(observations, names, rules=Rules(worthwhile=worthwhile, confidence=0.95))
+def judge_within(trials, worthwhile, names="abc"):
+    return judge(trials, names, rules=Rules(worthwhile=worthwhile, confidence=0.95))
 
 
 PROOF = Rules(worthwhile=0.01, confidence=0.95, choose=False)
@@ -58,7 +37,9 @@ def test_a_clearly_better_candidate_wins():
     assert result.states == {"a": State.LOSES, "b": State.WINS, "c": State.LOSES}
     assert result.ratios["b"].low < 1.1 < result.ratios["b"].high
     assert result.levels["b"].mean > result.levels["a"].mean
-    assert result.blocks == 6
+    assert result.trials == 18
+    assert result.shown_best
+    assert result.shown_better
 
 
 def test_the_baseline_is_once_itself():
@@ -101,13 +82,12 @@ def test_one_block_resolves_nothing_but_tells_what_is_known():
     assert (result.outcome, result.choice, result.leader) == (Outcome.UNRESOLVED, None, None)
     assert set(result.states.values()) == {State.OPEN}
     assert result.ratios["b"].mean == pytest.approx(2, rel=0.01)
-    assert (result.ratios["b"].low, result.sd, result.dof, result.detectable, result.chances) == (None, None, 0, None, {})
-    assert leaves(result, "abc", "a", RULES) == frozenset()
+    assert (result.ratios["b"].low, result.sd, result.detectable, result.chances) == (None, None, None, {})
 
 
 def test_without_any_trial_every_candidate_has_failed():
     result = judge([])
-    assert (result.outcome, result.choice, result.blocks) == (Outcome.UNRESOLVED, None, 0)
+    assert (result.outcome, result.choice, result.trials) == (Outcome.UNRESOLVED, None, 0)
     assert set(result.states.values()) == {State.FAILED}
     assert set(result.ratios.values()) == set(result.levels.values()) == {None}
 
@@ -132,7 +112,7 @@ def test_a_single_candidate_with_trials_resolves_nothing():
     result = judge(study(a=100))
     assert result.outcome is Outcome.UNRESOLVED
     assert result.states == {"a": State.OPEN, "b": State.FAILED, "c": State.FAILED}
-    assert result.levels["a"].low is not None
+    assert result.levels["a"].mean > 0
 
 
 def test_drift_changes_no_verdict():
@@ -141,7 +121,7 @@ def test_drift_changes_no_verdict():
 
 
 def test_a_server_that_stands_still_loses():
-    result = judge(study(a=100, b=0, c=99))
+    result = judge(study(a=100, b=0, c=95))
     assert result.states["b"] is State.LOSES
     assert result.winners == ("a",)
 
@@ -152,113 +132,66 @@ def test_when_no_trial_moved_nothing_is_claimed():
     assert set(result.states.values()) == {State.OPEN}
 
 
-# What cannot be compared.
-
-
-@pytest.mark.parametrize("b", [110, 100], ids=["a better one beside it", "only equal ones beside it"])
-def test_a_candidate_that_cannot_be_compared_stays_open_and_nothing_is_called_safe(b):
-    observations = [*study(a=100, b=b), Observation("alone", "c", 500.0)]
-    result = judge(observations, alpha=1e-6)
-    assert (result.outcome, result.choice) == (Outcome.UNRESOLVED, None)
-    assert result.states["c"] is State.OPEN
-    assert result.ratios["c"] is None
-    assert result.levels["c"].mean == pytest.approx(500)
-    assert "c" not in leaves(result, "abc", "a", RULES)
-
-
-def test_the_others_are_judged_all_the_same():
-    result = judge([*study(a=100, b=110), Observation("alone", "c", 500.0)])
-    assert result.states == {"a": State.LOSES, "b": State.OPEN, "c": State.OPEN}
-    assert result.ratios["b"].low > 1
-
-
 # A choice that is safe though it was not shown to be the best.
 
 
 def test_a_candidate_that_is_very_probably_near_the_best_is_a_safe_choice():
-    result = judge(study(blocks=5, wiggle=wiggle(6), a=104, b=105, c=100))
+    result = judge(study(blocks=3, wiggle=wiggle(8), a=100, b=103.5, c=100))
     assert (result.outcome, result.choice, result.leader, result.winners) == (Outcome.SAFE_CHOICE, "b", "b", ())
-    assert result.states == {"a": State.OPEN, "b": State.OPEN, "c": State.LOSES}
-    assert result.chances["b"] >= RULES.confidence > result.chances["a"]
+    assert result.chances["b"] > 0.9 > result.chances["a"]
+    assert not result.shown_better
+    assert not result.shown_best
 
 
 def test_what_is_not_probable_enough_is_not_safe():
-    observations = study(blocks=5, wiggle=wiggle(6), a=104, b=105, c=100)
-    surer = Rules(worthwhile=0.01, confidence=0.999)
-    assert judge(observations, rules=surer).outcome is Outcome.UNRESOLVED
+    trials = study(blocks=3, wiggle=wiggle(8), a=100, b=103.5, c=100)
+    assert judge(trials, rules=Rules(worthwhile=0.01, confidence=0.999)).outcome is Outcome.UNRESOLVED
 
 
-def test_the_baseline_is_kept_where_it_is_safe_itself_though_another_one_is_safer():
-    result = judge(study(blocks=8, wiggle=wiggle(6), a=100, b=100, c=96, d=99.3), "abcd")
-    assert (result.outcome, result.choice, result.leader) == (Outcome.SAFE_CHOICE, "a", "b")
-    assert RULES.confidence <= result.chances["a"] < result.chances["b"]
+def test_the_baseline_is_chosen_where_it_is_safe_itself_though_another_one_is_safer():
+    result = judge(study(wiggle=wiggle(6), a=100, b=100.1, c=96, d=98.5), "abcd")
+    assert (result.outcome, result.choice) == (Outcome.SAFE_CHOICE, "a")
+    assert result.chances["a"] > 0.9
 
 
 def studies_of(gap, sd, blocks=5, studies=40):
     """Studies of a baseline, a candidate that much better, and one far behind."""
     rng = np.random.default_rng(int(1000 * gap))
     for _ in range(studies):
-        observations = noisy_study(rng, {"a": 100.0, "b": 100.0 * (1 + gap), "c": 95.0}, blocks, sd)
-        yield judge(observations, alpha=1e-6)
+        yield judge(noisy_study(rng, {"a": 100.0, "b": 100.0 * (1 + gap), "c": 95.0}, blocks, sd))
 
 
-def test_a_change_takes_a_reason_so_the_baseline_is_kept_where_it_is_nearly_as_safe():
-    safe = [result for result in studies_of(0.004, 0.006) if result.outcome is Outcome.SAFE_CHOICE]
-    kept = [result for result in safe if result.choice == "a" and result.chances["a"] < RULES.confidence]
+def test_a_change_takes_a_reason_so_the_baseline_is_chosen_where_it_is_nearly_as_safe():
+    safe = [result for result in studies_of(0.006, 0.008) if result.outcome is Outcome.SAFE_CHOICE]
+    unchanged = [result for result in safe if result.choice == "a" and result.chances["a"] < result.chances["b"]]
     changed = [result for result in safe if result.choice == "b"]
-    assert kept
+    assert unchanged
     assert changed
-    assert min(result.chances["a"] for result in kept) >= 0.85 > max(result.chances["a"] for result in changed)
+    assert min(result.chances["a"] for result in unchanged) >= 0.85 > max(result.chances["a"] for result in changed)
 
 
 def test_where_all_are_very_probably_near_nothing_differs_and_the_baseline_is_chosen():
-    result = judge(study(blocks=4, wiggle=wiggle(3), a=104, b=104.2, c=104.1))
+    result = judge(noisy_study(np.random.default_rng(2), {"a": 104.0, "b": 104.1, "c": 104.0}, 8, 0.006))
     assert (result.outcome, result.choice, result.winners) == (Outcome.NO_WORTHWHILE_DIFFERENCE, "a", ())
     assert set(result.states.values()) == {State.OPEN}, "it is probable, not shown"
+    assert not result.shown_best
     assert judge(study(blocks=4, wiggle=wiggle(3), b=104.2, c=104.1)).choice != "a"
 
 
 def test_without_choosing_only_what_is_shown_counts():
-    for levels in ({"a": 104, "b": 105, "c": 100}, {"a": 104, "b": 104.2, "c": 104.1}):
-        observations = study(blocks=4, wiggle=wiggle(4), **levels)
-        assert judge(observations, alpha=1e-4).outcome is not Outcome.UNRESOLVED
-        result = judge(observations, rules=PROOF, alpha=1e-4)
+    for levels in ({"a": 100, "b": 103.5, "c": 100}, {"a": 104, "b": 104.2, "c": 104.1}):
+        trials = study(blocks=3, wiggle=wiggle(5), **levels)
+        assert judge(trials).outcome is not Outcome.UNRESOLVED
+        result = judge(trials, rules=PROOF)
         assert (result.outcome, result.choice) == (Outcome.UNRESOLVED, None)
         assert State.BEHIND not in result.states.values()
-        assert leaves(result, "abc", "a", PROOF) == frozenset()
     assert judge(study(a=100, b=110, c=101), rules=PROOF).outcome is Outcome.WINNER
 
 
-def test_one_that_is_very_probably_worse_but_was_not_shown_to_be_is_behind_and_leaves():
-    observations = study(blocks=3, wiggle=wiggle(5), a=100, b=106, c=100.5)
-    result = judge(observations, alpha=1e-6)
+def test_one_that_is_very_probably_worse_but_was_not_shown_to_be_is_behind():
+    result = judge(study(blocks=2, wiggle=wiggle(6), a=100, b=110, c=100.5))
     assert result.states == {"a": State.BEHIND, "b": State.OPEN, "c": State.BEHIND}
-    assert max(result.chances["a"], result.chances["c"]) < RULES.given_up < result.chances["b"]
-    assert leaves(result, ["b", "c"], "a", RULES) == {"c"}
-
-
-def test_the_baseline_never_leaves_and_those_who_left_do_not_leave_again():
-    result = judge(study(a=80, b=110, c=85))
-    assert leaves(result, "abc", "a", RULES) == {"c"}
-    assert leaves(result, "ab", "a", RULES) == frozenset()
-    assert leaves(result, "abc", "c", RULES) == {"a"}
-
-
-@pytest.mark.parametrize("better", ["b", "c"])
-def test_of_rivals_without_any_chance_the_better_one_stays(better):
-    values = {"b": 93.7, "c": 93.7, better: 93.8}
-    observations = [Observation(0, name, value - 2) for name, value in values.items()]
-    observations += [Observation(1, name, value) for name, value in {"a": 103.2, **values}.items()]
-    result = judge(observations)
-    assert result.chances["b"] == result.chances["c"]
-    assert leaves(result, "abc", "a", RULES) == {"b", "c"} - {better}
-
-
-def test_a_candidate_leaves_at_half_of_the_error_that_is_accepted():
-    assert RULES.given_up == pytest.approx(0.025)
-    assert Rules(worthwhile=0.01, confidence=0.9).given_up == pytest.approx(0.05)
-    for result in studies_of(0.03, 0.02, blocks=3, studies=30):
-        assert leaves(result, "abc", "a", RULES) == {name for name in "bc" if result.chances[name] < 0.025}
+    assert max(result.chances["a"], result.chances["c"]) < 0.025 < result.chances["b"]
 
 
 def test_chances_lie_between_none_and_one_and_some_candidate_is_the_best():
@@ -266,6 +199,28 @@ def test_chances_lie_between_none_and_one_and_some_candidate_is_the_best():
         assert all(0 <= chance <= 1 for chance in result.chances.values())
         assert sum(result.chances.values()) >= 1
         assert result.leader == max(result.chances, key=result.chances.get)
+
+
+# What a study is asked to show.
+
+
+def test_a_safe_choice_is_less_than_a_proof():
+    safe, sure = (judge(study(blocks=4, wiggle=wiggle(f), a=100, b=103.5, c=100)) for f in (10, 1))
+    assert safe.is_reached(Until.SAFE, "a")
+    assert not safe.is_reached(Until.BETTER, "a")
+    assert not safe.is_reached(Until.BEST, "a")
+    assert all(sure.is_reached(until, "a") for until in Until)
+
+
+def test_that_the_baseline_is_the_best_leaves_nothing_better_to_show():
+    result = judge(study(a=110, b=100, c=101))
+    assert result.is_reached(Until.BETTER, "a")
+    assert not result.shown_better
+
+
+def test_a_candidate_other_than_the_choice_may_be_shown_better_than_the_baseline():
+    result = judge(study(a=100, b=110, c=109))
+    assert result.better == ("b", "c")
 
 
 # Candidates that are one setting.
@@ -280,38 +235,22 @@ def test_candidates_that_are_one_setting_do_not_differ_whatever_the_figures():
 
 
 def test_the_leaders_twin_ties_with_it_whatever_the_figures():
-    result = judge(study(a=100, b=110, c=105), identical=[frozenset("bc")])
-    assert (result.outcome, result.winners) == (Outcome.TIE, ("b", "c"))
+    result = judge(study(a=100, b=110, c=110.2), identical=[frozenset("bc")])
+    assert (result.outcome, result.winners) == (Outcome.WINNER, ("b", "c"))
+    assert result.states["b"] is result.states["c"]
 
 
-def test_twins_share_one_chance_and_leave_together():
-    observations = study(blocks=4, wiggle=wiggle(4), a=110, b=110.3, c=100, d=101)
-    result = judge(observations, "abcd", identical=[frozenset("cd"), frozenset("ab")])
+def test_twins_share_one_chance_and_one_state():
+    trials = study(blocks=4, wiggle=wiggle(4), a=110, b=110.3, c=100, d=101)
+    result = judge(trials, "abcd", identical=[frozenset("cd"), frozenset("ab")])
     assert result.chances["a"] == result.chances["b"] > result.chances["c"] == result.chances["d"]
-    assert leaves(result, "abcd", "a", RULES) == {"c", "d"}
-    assert leaves(result, "abcd", "c", RULES) == {"d"}
+    assert result.states["c"] is result.states["d"]
 
 
-def test_twins_are_reckoned_as_one_candidate_of_twice_the_trials():
-    observations = study(blocks=5, wiggle=wiggle(6), a=100, b=101, c=100.4)
-    both = [Observation(one.stratum, "b" if one.candidate == "c" else one.candidate, one.value) for one in observations]
-    apart = judge(both, "ab")
-    assert judge(observations, identical=[frozenset("bc")]).chances == apart.chances | {"c": apart.chances["b"]}
-
-
-def test_what_is_found_of_a_candidate_holds_for_its_twin():
-    observations = study(blocks=8, wiggle=wiggle(6), a=100, b=100, c=96, d=99.3)
-    assert judge(observations, "abcd").states["c"] is State.LOSES
-    assert judge(observations, "abcd").states["d"] is State.OPEN
-    assert judge(observations, "abcd", identical=[frozenset("cd")]).states["d"] is State.LOSES
-
-
-def test_what_is_found_against_the_leaders_twin_holds_against_the_leader():
-    steady = study(blocks=8, wiggle=wiggle(6), a=100, b=100, c=98.3)
-    # d leads, but it ran once only: alone it proves nothing against c
-    observations = [*steady, Observation((0, 1), "d", 100.9)]
-    assert judge(observations, "abcd", rules=PROOF).states["c"] is State.OPEN
-    assert judge(observations, "abcd", rules=PROOF, identical=[frozenset("ad")]).states["c"] is State.LOSES
+def test_twins_count_as_one_candidate_with_the_trials_of_both():
+    trials = study(blocks=5, wiggle=wiggle(6), a=100, b=101, c=100.4)
+    together = judge([replace(one, candidate="b" if one.candidate == "c" else one.candidate) for one in trials], "ab")
+    assert judge(trials, identical=[frozenset("bc")]).chances == together.chances | {"c": together.chances["b"]}
 
 
 def test_if_only_one_setting_is_left_of_several_nothing_differs():
@@ -323,41 +262,24 @@ def test_if_only_one_setting_is_left_of_several_nothing_differs():
 # How long it takes.
 
 
-def test_what_could_be_told_apart_is_that_of_the_noise_and_of_the_most_trials_of_one_candidate():
-    observations = study(wiggle=wiggle(8), a=100, b=101, c=99)
-    result = judge(observations[:-3])
-    assert result.blocks == 5
-    assert result.detectable == detectable(result.sd, 3, 5, confidence=0.95, worthwhile=0.01)
-    gone = [one for one in observations if one.candidate != "c" or one.stratum[0] < 2]
-    assert judge(gone).blocks == 6, "one that left early does not hide how long the others ran"
+def test_what_can_be_detected_is_that_of_the_noise_and_of_all_trials():
+    result = judge(study(wiggle=wiggle(8), a=100, b=101, c=99)[:-3])
+    assert result.trials == 15
+    assert result.detectable == detectable(result.sd, 3, 15, confidence=0.95, worthwhile=0.01)
 
 
-def test_the_blocks_that_a_choice_takes_are_enough_about_as_often_as_not():
-    rng, enough = np.random.default_rng(6), []
-    levels = {"a": 100.0, "b": 101.0, "c": 99.0}
-    for _ in range(18):
-        observations = noisy_study(rng, levels, 4, 0.02)
-        needed = blocks_to_choose(observations, "abc", "a", RULES)
-        if needed is None or needed <= 4:
-            continue
-        more = noisy_study(rng, levels, needed - 4, 0.02)
-        later = [*observations, *(Observation(("later", one.stratum), one.candidate, one.value) for one in more)]
-        enough.append(judge(later, alpha=1e-6).outcome is not Outcome.UNRESOLVED)
-    assert len(enough) >= 8
-    assert np.mean(enough) >= 0.4
+def test_where_a_choice_is_safe_no_more_trials_are_needed():
+    assert trials_to_choose(study(a=100, b=110, c=101), "abc", RULES) == 18
 
 
-def test_where_a_choice_is_safe_no_more_blocks_are_needed():
-    assert blocks_to_choose(study(a=100, b=110, c=101), "abc", "a", RULES) == 6
-
-
-def test_more_noise_takes_more_blocks_and_too_much_cannot_be_foreseen():
-    quiet, loud = (blocks_to_choose(study(wiggle=wiggle(f), a=100, b=101, c=100), "abc", "a", RULES) for f in (8, 16))
-    assert 6 <= quiet < loud
-    demanding = Rules(worthwhile=0.0001, confidence=0.999)
-    assert blocks_to_choose(study(wiggle=wiggle(30), a=100, b=101, c=100), "abc", "a", demanding) is None
-    assert blocks_to_choose(study(blocks=1, a=100, b=101, c=100), "abc", "a", RULES) is None
-    assert blocks_to_choose([], "abc", "a", RULES) is None
+def test_more_noise_takes_more_trials_and_too_much_cannot_be_foreseen():
+    rng = np.random.default_rng(3)
+    quiet, loud = (noisy_study(rng, {"a": 100.0, "b": 101.5, "c": 100.0}, 6, sd) for sd in (0.01, 0.03))
+    assert 18 <= trials_to_choose(quiet, "abc", RULES) < trials_to_choose(loud, "abc", RULES)
+    demanding = Rules(worthwhile=0.000001, confidence=0.99999)
+    assert trials_to_choose(loud, "abc", demanding) is None
+    assert trials_to_choose(study(blocks=1, a=100, b=101, c=100), "abc", RULES) is None
+    assert trials_to_choose([], "abc", RULES) is None
 
 
 # Whatever the design.
@@ -372,64 +294,55 @@ def designs(draw):
     level = {name: draw(levels) for name in names}
     noise = draw(st.sampled_from([0.0005, 0.005, 0.03]))
     seed = draw(st.integers(0, 1000))
-    observations = noisy_study(np.random.default_rng(seed), level, draw(st.integers(1, 5)), noise)
-    kept = [one for one in observations if draw(st.integers(0, 9)) > 0]
+    trials = noisy_study(np.random.default_rng(seed), level, draw(st.integers(1, 5)), noise)
+    remaining = [one for one in trials if draw(st.integers(0, 9)) > 0]
     twins = [frozenset(draw(st.permutations(names))[:2])] if draw(st.booleans()) else []
-    return kept, names, twins
+    return remaining, names, twins
 
 
 @settings(max_examples=35)
 @given(designs(), st.floats(0.01, 1000), st.data())
-def test_names_order_unit_and_common_drift_change_no_verdict(design, unit, data):
-    observations, names, twins = design
-    result = judge(observations, names, identical=twins)
+def test_names_order_unit_and_clock_change_no_verdict(design, unit, data):
+    trials, names, twins = design
+    result = judge(trials, names, identical=twins)
     new = dict(zip(names, data.draw(st.permutations("pqrstuv")), strict=False))
     moved = [
-        Observation(("again", one.stratum), new[one.candidate], one.value * unit * 1.2**one.stratum)
-        for one in data.draw(st.permutations(observations))
+        TimedTrial("again", new[one.candidate], one.at + 1e5, one.value * unit) for one in data.draw(st.permutations(trials))
     ]
     shuffled = data.draw(st.permutations([new[name] for name in names]))
-    renamed_twins = [frozenset(new[name] for name in group) for group in twins]
-    again = judge(moved, shuffled, new["a"], identical=renamed_twins)
+    again = judge(moved, shuffled, new["a"], identical=[frozenset(new[name] for name in group) for group in twins])
+    # A chance that lies at a threshold to the last digit may fall to either side.
+    assume(all(abs(chance - edge) > 0.003 for chance in result.chances.values() for edge in (0.025, 0.85, 0.93)))
     assert again.outcome is result.outcome
-    assert again.choice == (result.choice and new[result.choice])
-    assert again.leader == (result.leader and new[result.leader])
+    assert (again.choice is None) == (result.choice is None)
     assert again.states == {new[name]: state for name, state in result.states.items()}
-    assert again.chances == {new[name]: chance for name, chance in result.chances.items()}
-    assert set(again.winners) == {new[name] for name in result.winners}
-    assert leaves(again, shuffled, new["a"], RULES) == {new[name] for name in leaves(result, names, "a", RULES)}
-    assert (again.blocks, again.dof) == (result.blocks, result.dof)
-    assert again.detectable == pytest.approx(result.detectable)
+    assert again.chances == pytest.approx({new[name]: chance for name, chance in result.chances.items()}, abs=0.003)
+    assert {*again.winners} == {new[name] for name in result.winners}
     for name in names:
         ratio, other = result.ratios[name], again.ratios[new[name]]
         assert (ratio is None) == (other is None)
         if ratio is not None and other is not None:
-            assert other.mean == pytest.approx(ratio.mean)
-            assert (other.low is None) == (ratio.low is None)
-            assert (other.low or 0, other.high or 0) == pytest.approx((ratio.low or 0, ratio.high or 0), rel=1e-6)
+            assert other.mean == pytest.approx(ratio.mean, rel=1e-6)
+            assert (other.low or 0, other.high or 0) == pytest.approx((ratio.low or 0, ratio.high or 0), rel=1e-5)
 
 
 @settings(max_examples=30)
 @given(designs())
 def test_outcome_choice_winners_and_states_agree(design):
-    observations, names, twins = design
-    result = judge(observations, names, identical=twins)
+    trials, names, twins = design
+    result = judge(trials, names, identical=twins)
     states = [state for state in result.states.values() if state is not State.FAILED]
-    wins, ties, opens = (states.count(state) for state in (State.WINS, State.TIES, State.OPEN))
     assume(states)
-    if result.outcome is Outcome.WINNER:
-        assert (wins, ties, opens, len(result.winners), result.choice) == (1, 0, 0, 1, result.winners[0])
-    elif result.outcome is Outcome.TIE:
-        assert (wins, opens) == (0, 0)
-        assert len(result.winners) == ties < len(states)
+    if result.outcome in (Outcome.WINNER, Outcome.TIE):
+        assert State.OPEN not in states
         assert result.choice in result.winners
     elif result.outcome is Outcome.NO_WORTHWHILE_DIFFERENCE:
-        assert (wins, result.winners, result.choice) == (0, (), "a")
+        assert (State.WINS in states, result.winners) == (False, ())
+        assert result.choice is not None
     else:
-        assert opens > 0
         assert result.winners == ()
         assert (result.choice is None) == (result.outcome is Outcome.UNRESOLVED)
     assert all(result.states[name] in {State.WINS, State.TIES} for name in result.winners)
-    for a, b in itertools.combinations(result.winners, 2):
-        assert result.levels[a] is not None
-        assert result.levels[b] is not None
+    if result.choice is None:
+        assert not result.shown_best
+        assert not result.shown_better

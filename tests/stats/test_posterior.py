@@ -7,21 +7,18 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dialin.stats.blocks import Observation, fit
 from dialin.stats.posterior import chances
+from dialin.stats.trial_fit import fit_trials
+from stats.timed import noisy_study, study
 
 W = 0.01
-RANDOM_DRAWS = 0.02
-"""What four thousand draws may miss a probability by: two and a half standard errors of a half."""
+RANDOM_DRAWS = 0.03
+"""What two thousand draws may miss a probability by: two standard errors of a half, and the eight levels of noise."""
 
 
-def trials(rng, effects, blocks, sd):
-    """A complete design: candidates of these effects on the log scale, and drift from block to block."""
-    return [
-        Observation(block, name, math.exp(drift + effect + rng.normal(scale=sd)))
-        for block, drift in enumerate(rng.normal(scale=0.1, size=blocks))
-        for name, effect in effects.items()
-    ]
+def fitted(rng, effects, blocks, sd):
+    levels = {name: 100 * math.exp(effect) for name, effect in effects.items()}
+    return fit_trials(noisy_study(rng, levels, blocks, sd), list(levels))
 
 
 def of_two(gap, error, dof):
@@ -47,13 +44,13 @@ def of_two(gap, error, dof):
 @pytest.mark.parametrize("blocks", [2, 3, 6, 20])
 @pytest.mark.parametrize(("gap", "sd"), [(0.0, 0.02), (0.02, 0.02), (0.03, 0.01), (0.005, 0.003)])
 def test_of_two_candidates_the_draws_agree_with_the_exact_probabilities(blocks, gap, sd):
-    result = fit(trials(np.random.default_rng(blocks), {"a": 0.0, "b": gap}, blocks, sd), ["a", "b"])
-    observations = chances(result, W)
+    result = fitted(np.random.default_rng(blocks), {"a": 0.0, "b": gap}, blocks, sd)
+    odds = chances(result, W)
     estimated = result.effects[1] - result.effects[0]
     better, worse = ("b", "a") if estimated > 0 else ("a", "b")
-    exact = of_two(abs(estimated), result.sd * math.sqrt(2 / blocks), result.dof)
-    assert (observations.near[better], observations.near[worse]) == pytest.approx(exact, abs=RANDOM_DRAWS)
-    assert observations.all_near == pytest.approx(sum(exact) - 1, abs=RANDOM_DRAWS)
+    exact = of_two(abs(estimated), result.difference("a", "b").error, result.total_dof)
+    assert (odds.near[better], odds.near[worse]) == pytest.approx(exact, abs=RANDOM_DRAWS)
+    assert odds.all_near == pytest.approx(sum(exact) - 1, abs=RANDOM_DRAWS)
 
 
 @pytest.mark.parametrize(("count", "blocks", "sd"), [(2, 4, 0.02), (4, 3, 0.01)])
@@ -63,7 +60,7 @@ def test_what_is_said_to_be_probable_comes_true_about_as_often(count, blocks, sd
     for _ in range(90):
         spread = min(abs(0.03 * rng.standard_cauchy()), 0.5)
         effects = dict(zip(names, rng.normal(scale=spread, size=count), strict=True))
-        near = chances(fit(trials(rng, effects, blocks, sd), names), W).near
+        near = chances(fitted(rng, effects, blocks, sd), W).near
         right = {name: max(effects.values()) - effect <= math.log1p(W) for name, effect in effects.items()}
         stated += near.values()
         true += [right[name] for name in near]
@@ -74,17 +71,17 @@ def test_what_is_said_to_be_probable_comes_true_about_as_often(count, blocks, sd
 
 
 def test_what_is_far_behind_is_out_and_the_far_better_one_is_sure():
-    result = chances(fit(trials(np.random.default_rng(5), {"a": 0, "b": 0.2, "c": 0.199}, 4, 0.001), "abc"), W)
+    result = chances(fitted(np.random.default_rng(5), {"a": 0, "b": 0.2, "c": 0.199}, 4, 0.001), W)
     assert result.near == {"a": 0, "b": pytest.approx(1, abs=0.02), "c": pytest.approx(1, abs=0.02)}
     assert result.all_near == 0
 
 
 def test_equal_candidates_of_quiet_trials_are_all_near():
-    assert chances(fit(trials(np.random.default_rng(6), dict.fromkeys("abcd", 0), 5, 0.0005), "abcd"), W).all_near == 1
+    assert chances(fitted(np.random.default_rng(6), dict.fromkeys("abcd", 0), 5, 0.0005), W).all_near == 1
 
 
 def test_more_trials_that_say_the_same_make_surer():
-    result = fit(trials(np.random.default_rng(7), {"a": 0, "b": 0.02}, 4, 0.02), "ab")
+    result = fitted(np.random.default_rng(7), {"a": 0, "b": 0.02}, 4, 0.02)
     leader = max(chances(result, W).near.values())
     later = [max(chances(result, W, more=more).near.values()) for more in (2, 8, 48)]
     assert leader < later[0] < later[1] <= later[2] == pytest.approx(1, abs=0.01)
@@ -92,7 +89,7 @@ def test_more_trials_that_say_the_same_make_surer():
 
 
 def test_a_wider_band_lets_more_be_near():
-    result = fit(trials(np.random.default_rng(8), {"a": 0, "b": 0.02, "c": 0.05}, 4, 0.02), "abc")
+    result = fitted(np.random.default_rng(8), {"a": 0, "b": 0.02, "c": 0.05}, 4, 0.02)
     narrow, wide = chances(result, 0.005), chances(result, 0.03)
     assert all(wide.near[name] >= narrow.near[name] for name in "abc")
     assert wide.all_near > narrow.all_near
@@ -100,36 +97,26 @@ def test_a_wider_band_lets_more_be_near():
 
 def test_an_erratic_candidate_is_less_surely_behind_than_a_steady_one():
     """The erratic one's own trials say how little is known of it, where one noise for all would not."""
-    rng, names = np.random.default_rng(9), "abcde"
-    steady = [Observation(b, n, math.exp(rng.normal(scale=0.004))) for b in range(14) for n in "abcd"]
-    observations = [*steady, *(Observation(b, "e", math.exp(-0.04 + rng.normal(scale=0.1))) for b in range(14))]
-    result = fit(observations, names)
-    assert result.uneven != result.covariance
-    pooled = replace(result, uneven=result.covariance)
-    assert chances(result, W).near["e"] > chances(pooled, W).near["e"]
-
-
-def test_nothing_is_probable_without_repeats():
-    with pytest.raises(ValueError, match="repeated"):
-        chances(fit([Observation(1, "a", 1.0), Observation(1, "b", 2.0)], "ab"), W)
+    levels = dict.fromkeys("abcd", 100.0) | {"e": 96.0, "f": 96.0}
+    trials = noisy_study(np.random.default_rng(9), levels, 14, 0.004, noisier={"e": 25.0})
+    near = chances(fit_trials(trials, list(levels)), W).near
+    assert near["e"] > near["f"] == pytest.approx(0.0, abs=0.01)
 
 
 @settings(max_examples=15)
 @given(st.integers(2, 5), st.integers(0, 1000), st.data())
-def test_names_order_unit_and_drift_change_no_chance_at_all(count, seed, data):
+def test_names_and_order_change_no_chance(count, seed, data):
     names = "abcde"[:count]
     rng = np.random.default_rng(seed)
-    observations = trials(rng, {name: 0.01 * index for index, name in enumerate(names)}, 4, 0.02)
-    observations = [one for one in observations if rng.random() > 0.1]
-    result = fit(observations, names)
-    if result is None or result.dof == 0:
-        return
+    trials = noisy_study(rng, {name: 100.0 + index for index, name in enumerate(names)}, 4, 0.02)
     new = dict(zip(names, data.draw(st.permutations("pqrst")), strict=False))
-    moved = [
-        Observation(("then", one.stratum), new[one.candidate], one.value * 60 * 1.3**one.stratum)
-        for one in data.draw(st.permutations(observations))
-    ]
-    again = chances(fit(moved, data.draw(st.permutations([new[name] for name in names]))), W)
-    plain = chances(result, W)
-    assert again.near == {new[name]: chance for name, chance in plain.near.items()}
-    assert again.all_near == plain.all_near
+    moved = [replace(one, candidate=new[one.candidate]) for one in data.draw(st.permutations(trials))]
+    plain = chances(fit_trials(trials, names), W)
+    again = chances(fit_trials(moved, data.draw(st.permutations([new[name] for name in names]))), W)
+    assert again.near == pytest.approx({new[name]: chance for name, chance in plain.near.items()}, abs=0.002)
+    assert again.all_near == pytest.approx(plain.all_near, abs=0.002)
+
+
+def test_the_same_trials_always_have_the_same_chances():
+    trials = study(blocks=3, a=100, b=101, c=99)
+    assert chances(fit_trials(trials, "abc"), W) == chances(fit_trials(trials, "abc"), W)

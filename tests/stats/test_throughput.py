@@ -14,16 +14,16 @@ def study(typical, stalls, *, blocks=8, noise=0.003, seed=1, chance=0.0):
     """Trials of candidates by typical speed, and the share of it that stalls take: always, or in some trials by chance."""
     rng = np.random.default_rng(seed)
     result = []
-    for block in range(blocks):
+    for _ in range(blocks):
         for name, speed in typical.items():
             level = speed * np.exp(rng.normal(scale=noise))
             cost = stalls.get(name, 0.0) if rng.random() >= chance else 0.0
-            result.append(TrialSpeed(block, name, level * (1 - cost), level))
+            result.append(TrialSpeed("run", name, 60.0 * len(result), level * (1 - cost), level))
     return result
 
 
 def judged(trials, names="abc", **options):
-    return decide_throughput(trials, list(names), "a", RULES, alpha=0.05, **options)
+    return decide_throughput(trials, list(names), "a", RULES, **options)
 
 
 def test_without_stalls_the_typical_speed_is_the_throughput():
@@ -44,9 +44,9 @@ def test_a_candidate_that_is_dead_for_a_third_of_its_time_does_not_beat_a_slower
 def test_stalls_that_come_to_all_candidates_alike_do_not_hide_a_difference():
     rng = np.random.default_rng(5)
     trials = [
-        TrialSpeed(block, name, level * (1 - cost), level)
+        TrialSpeed("run", name, 60.0 * (3 * block + place), level * (1 - cost), level)
         for block in range(8)
-        for name, speed in {"a": 1000, "b": 1040, "c": 1000}.items()
+        for place, (name, speed) in enumerate({"a": 1000, "b": 1040, "c": 1000}.items())
         for level in [speed * np.exp(rng.normal(scale=0.004))]
         for cost in [rng.choice([0.0, 0.06])]
     ]
@@ -65,16 +65,8 @@ def test_a_choice_other_than_the_baseline_has_the_higher_plain_mean(seed):
             assert result.ratios[name].mean < result.ratios[result.choice].mean
 
 
-def test_a_safe_choice_needs_three_trials_of_every_candidate_in_the_race():
-    trials = study({"a": 1000, "b": 1030, "c": 960}, {}, blocks=4, noise=0.012, seed=4)
-    few = [trial for trial in trials if trial.candidate != "c" or trial.stratum < 2]
-    assert judged(trials).outcome is Outcome.SAFE_CHOICE
-    assert judged(few).outcome is Outcome.UNRESOLVED
-    assert judged(few, racing="ab").outcome is Outcome.SAFE_CHOICE
-
-
 def test_names_and_unit_change_nothing():
     trials = study({"a": 1000, "b": 1030, "c": 1000}, {"b": 0.05, "a": 0.05}, chance=0.5)
-    scaled = [TrialSpeed(trial.stratum, trial.candidate, 60 * trial.mean, 60 * trial.typical) for trial in reversed(trials)]
+    scaled = [TrialSpeed(t.run, t.candidate, t.at, 60 * t.mean, 60 * t.typical) for t in reversed(trials)]
     one, other = judged(trials), judged(scaled)
     assert (one.outcome, one.states, one.decided_by) == (other.outcome, other.states, other.decided_by)

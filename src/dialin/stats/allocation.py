@@ -38,14 +38,12 @@ def next_block(
     fitted = fit_trials(trials, names)
     if until is Until.BETTER and fitted is not None and baseline in fitted.names:
         odds = chances(fitted, rules.worthwhile).near
-        best = max(odds, key=lambda name: odds[name])
-        if best != baseline and odds[best] >= thresholds(rules.confidence).probable:
-            return best, baseline
+        likeliest = max(odds, key=lambda name: odds[name])
+        if likeliest != baseline and odds[likeliest] >= thresholds(rules.confidence).probable:
+            return likeliest, baseline
     if fitted is None:
-        most = max(
-            names, key=lambda name: statistics.fmean(t.value for t in trials if t.candidate == name) if counts[name] else 0
-        )
-        chosen = (*missing, most, *names)
+        best = {name: max((trial.value for trial in trials if trial.candidate == name), default=0.0) for name in names}
+        chosen = (*missing, *sorted(names, key=lambda name: -best[name]))
     else:
         chosen = (*missing, *contenders(fitted, baseline, rules))
     return tuple(dict.fromkeys(chosen))[:SIZE]

@@ -20,9 +20,11 @@ from dialin.stats.blocks import estimate_of_logs
 
 _Array = NDArray[np.float64]
 
-_WAVES = np.arange(1, 13)
-"""Half waves that a run's drift is made of: the fastest has six periods in the run."""
-_AMPLITUDES = (0.5, 1.5, 5.0, 15.0)
+_MOST_WAVES = 12
+"""Half waves that a run's drift is made of at most, beside a straight line: the fastest has six periods in the run."""
+_TRIALS_OF_A_WAVE = 3
+"""The fewest trials of a half wave: a faster one could take two candidates that alternate for drift."""
+_AMPLITUDES = (0.5, 1.5, 5.0, 15.0, 50.0)
 """Standard deviations that the drift of a run may have, in units of one trial's noise."""
 _SHAPES = (2.0, 4.0)
 """Powers by which the variance of a half wave falls with its number: a wandering curve (Brownian motion), and a smooth one."""
@@ -162,8 +164,8 @@ def _reach(dof: float, alpha: float) -> float:
 def fit_trials(trials: Iterable[TimedTrial], names: Sequence[str]) -> TrialFit | None:
     """Estimate the levels of the named candidates that have trials.
 
-    The half waves of a run's drift have normal priors; their sizes, from none to fifteen times the noise, in a wandering and in
-    a smooth shape, are averaged by their marginal likelihood, so that what is not known of the drift is in the intervals. The
+    A run's drift is a straight line and half waves with normal priors; their sizes, from none to fifty times the noise, in a
+    wandering and in a smooth shape, are averaged by their marginal likelihood, so that what is not known of the drift is in the intervals. The
     variances of candidates have a scaled inverse chi-squared prior about a common one, its weight averaged likewise (Smyth,
     Statistical Applications in Genetics 3, 2004, there with an estimated weight). A candidate whose seconds are noisier beyond
     doubt starts with a higher variance. No variance is lower than what a candidate's own seconds show.
@@ -210,21 +212,25 @@ def _drift(trials: Sequence[TimedTrial]) -> tuple[_Array, _Array, _Array]:
     of_run = np.array([runs.index(trial.run) for trial in trials])
     at = np.array([trial.at for trial in trials])
     columns: list[_Array] = []
+    waves: list[_Array] = []
     for number in range(len(runs)):
         inside = of_run == number
+        most = max(1, min(_MOST_WAVES, int(inside.sum()) // _TRIALS_OF_A_WAVE))
+        waves.append(np.arange(1.0, most + 1))
         begin = float(at[inside].min())
         span = max(float(at[inside].max()) - begin, 1e-9)
-        columns.append(inside[:, None] * np.cos(np.pi * np.outer((at - begin) / span, _WAVES)))
+        place = (at - begin) / span
+        columns.append(inside[:, None] * np.column_stack([place - 0.5, np.cos(np.pi * np.outer(place, waves[-1]))]))
     shift = [1 / _SHIFT**2] * len(runs) if len(runs) > 1 else []
     if shift:
         columns.append((of_run[:, None] == np.arange(len(runs))).astype(float))
     rows = []
     for shape in _SHAPES:
-        share = _WAVES**-shape / (_WAVES**-shape).sum()
-        # A half wave has a mean square of one half.
-        rows += [[*np.tile(1 / (2 * share * amplitude**2), len(runs)), *shift] for amplitude in _AMPLITUDES]
+        # The mean square of a straight line from -1/2 to 1/2 is a twelfth, that of a half wave one half.
+        variances = np.concatenate([[12.0, *(2 * numbers**-shape / (numbers**-shape).sum())] for numbers in waves])
+        rows += [[*(1 / (variances * amplitude**2)), *shift] for amplitude in _AMPLITUDES]
     log_priors = [math.log(0.5 / len(rows))] * len(rows)
-    rows.append([*np.full(len(_WAVES) * len(runs), _NO_DRIFT), *shift])
+    rows.append([*np.full(sum(1 + len(numbers) for numbers in waves), _NO_DRIFT), *shift])
     log_priors.append(math.log(0.5))
     together = np.hstack(columns)
     return together - together.mean(axis=0), np.array(rows), np.array(log_priors)
