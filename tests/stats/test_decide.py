@@ -1,4 +1,3 @@
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -6,9 +5,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from dialin.model.study import Until
 from dialin.model.verdict import CandidateState as State
 from dialin.model.verdict import Outcome
-from dialin.model.study import Until
 from dialin.stats.decide import Rules, decide, trials_to_choose
 from dialin.stats.forecast import detectable
 from dialin.stats.trial_fit import TimedTrial
@@ -276,8 +275,8 @@ def test_more_noise_takes_more_trials_and_too_much_cannot_be_foreseen():
     rng = np.random.default_rng(3)
     quiet, loud = (noisy_study(rng, {"a": 100.0, "b": 101.5, "c": 100.0}, 6, sd) for sd in (0.01, 0.03))
     assert 18 <= trials_to_choose(quiet, "abc", RULES) < trials_to_choose(loud, "abc", RULES)
-    demanding = Rules(worthwhile=0.000001, confidence=0.99999)
-    assert trials_to_choose(loud, "abc", demanding) is None
+    equal = study(blocks=8, drift=0.0, wiggle=wiggle(30), a=100, b=100, c=100)
+    assert trials_to_choose(equal, "abc", Rules(worthwhile=0.0001, confidence=0.999)) is None
     assert trials_to_choose(study(blocks=1, a=100, b=101, c=100), "abc", RULES) is None
     assert trials_to_choose([], "abc", RULES) is None
 
