@@ -29,7 +29,7 @@ class Thresholds:
     worse: float
 
 
-_AT_95 = Thresholds(probable=0.93, all_near=0.93, best=2.8, better=3.3, worse=3.6)
+_AT_95 = Thresholds(probable=0.93, all_near=0.93, best=2.8, better=3.3, worse=3.7)
 
 
 def thresholds(confidence: float) -> Thresholds:
