@@ -92,7 +92,7 @@ def keep(directory):
     with Store.create(
         directory, record.spec, created=record.created, dialin_version="1", command="", host=record.host, servers=record.servers
     ) as store:
-        look = Look(1, blocks=record.verdict.blocks, alpha=0.05)
+        look = Look(1, blocks=record.verdict.blocks)
         store.add_look(look)
         store.save_verdict_of(look, record.verdict, decided=True)
 

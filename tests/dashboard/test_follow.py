@@ -209,7 +209,7 @@ def test_interrupted_trials_count_as_ended(study, follower):
 def test_the_verdict_is_read_when_it_comes(study, follower):
     study.stands()
     follower.look()
-    look = Look(1, 3, 0.025)
+    look = Look(1, 3, trials=9)
     study.store.add_look(look)
     study.store.save_verdict_of(look, example_studies.winner().verdict, decided=True)
     study.stands(session=SessionState.FINISHED)

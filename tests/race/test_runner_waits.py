@@ -96,7 +96,7 @@ def test_one_that_fails_is_recorded_and_is_not_a_failed_trial_of_its_candidate(s
     assert (failed.candidate, failed.purpose) == ("4", Purpose.WAITS)
     assert [trial.candidate for trial in of(record, Purpose.WAITS)] == ["1", "4", "16"]
     assert verdict.winners == ["4"]
-    again = reach_verdict(record, 0.05).verdict
+    again = reach_verdict(record).verdict
     assert again.candidates[1].failed == 0
     assert "failed_trials" not in {note.code for note in again.warnings}
 

@@ -9,7 +9,7 @@ from dialin.store.store import Store
 from fixtures import example_studies
 from fixtures.recorded import begun
 
-PROGRESS = Progress(SessionState.RUNNING, 1.0, 6, 90.5, Step.MEASURE, 8.25, {"1": Standing(2, 1, 99.5, None, left=True)}, "why")
+PROGRESS = Progress(SessionState.RUNNING, 1.0, 6, 90.5, Step.MEASURE, 8.25, {"1": Standing(2, 1, 99.5, None, out=True)}, "why")
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_lines_and_samples_are_told_from_where_one_stands(stores):
 def test_the_verdict_is_there_once_it_was_kept(stores):
     own, other = stores
     assert other.verdict() is None
-    look = Look(1, 3, 0.025)
+    look = Look(1, 3, trials=9)
     own.add_look(look)
     own.save_verdict_of(look, example_studies.winner().verdict, decided=True)
     assert other.verdict() == example_studies.winner().verdict

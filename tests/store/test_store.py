@@ -42,14 +42,14 @@ def test_everything_that_is_written_is_read_back(tmp_path, spec):
             transaction_times=(TransactionTimes("new-order", 12.5, 8.25, None),),
         )
         store.save_trial(ended)
-        store.add_look(Look(1, 3, 0.025))
+        store.add_look(Look(1, 3, trials=9))
         store.say(7.0, "hello")
     with Store.open(tmp_path) as store:
         record = store.read()
     assert record.spec == spec
     assert record.trials == [ended]
     assert record.samples == {1: [SAMPLE]}
-    assert record.looks == [Look(1, 3, 0.025)]
+    assert record.looks == [Look(1, 3, trials=9)]
     assert [line.text for line in record.log] == ["hello"]
     assert record.verdict is None
 

@@ -17,7 +17,7 @@ def judged():
     def call(host, choices=(), times=lambda trial: ()):
         record = example_studies.winner()
         trials = [replace(trial, driver_choices=choices, transaction_times=times(trial)) for trial in record.trials]
-        return reach_verdict(replace(record, host=host, trials=trials), 0.05).verdict
+        return reach_verdict(replace(record, host=host, trials=trials)).verdict
 
     return call
 

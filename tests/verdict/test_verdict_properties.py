@@ -11,12 +11,10 @@ from dialin.model.trial import Purpose
 from dialin.verdict.reach_verdict import reach_verdict
 from fixtures.study_builder import VARIABLE, Plan, Shape, build
 
-ALPHA = 0.02
-
 
 @st.composite
 def studies(draw):
-    """A study of two to four candidates, of one goal; the last candidate may have left after the second block."""
+    """A study of two to four candidates, of one goal; the last candidate may have no trial after the second block."""
     count, blocks = draw(st.integers(2, 4)), draw(st.integers(2, 4))
     levels = draw(st.lists(st.sampled_from([1000.0, 1004.0, 1015.0, 1040.0, 1200.0]), min_size=count, max_size=count))
     steady = draw(st.lists(st.sampled_from([0.02, 0.03, 0.08]), min_size=count, max_size=count))
@@ -25,7 +23,7 @@ def studies(draw):
         for value, level, noise in zip((1, 8, 16, 64), levels, steady, strict=False)
     ]
     if count > 2 and draw(st.booleans()):
-        shapes[-1] = replace(shapes[-1], level=700.0, left_after=2)
+        shapes[-1] = replace(shapes[-1], level=700.0, last_block=2)
     plan = Plan(
         blocks=blocks,
         warm_up=2,
@@ -73,8 +71,7 @@ def of(verdict, names=None):
         "blocks": verdict.blocks,
         "warnings": {note.code for note in verdict.warnings},
         "candidates": {
-            first.get(one.name, one.name): (one.state, one.probability, one.left_after, one.trials, one.unsteady)
-            for one in verdict.candidates
+            first.get(one.name, one.name): (one.state, one.probability, one.trials, one.unsteady) for one in verdict.candidates
         },
     }
 
@@ -102,7 +99,7 @@ def test_names_and_the_order_of_candidates_and_of_trials_change_no_verdict(recor
     order = data.draw(st.permutations(range(len(names))))
     other = renamed(record, names, order)
     other = replace(other, trials=data.draw(st.permutations(other.trials)))
-    found, again = reach_verdict(record, ALPHA), reach_verdict(other, ALPHA)
+    found, again = reach_verdict(record), reach_verdict(other)
     assert again.decided == found.decided
     assert_same(found.verdict, again.verdict, names)
     pareto = [{names.get(one.name, one.name) for one in v.verdict.candidates if one.pareto} for v in (found, again)]
@@ -113,7 +110,7 @@ def test_names_and_the_order_of_candidates_and_of_trials_change_no_verdict(recor
 @given(studies(), st.sampled_from([60.0, 0.001, 7.3]), st.sampled_from([1000.0, 0.001]))
 def test_the_unit_changes_no_verdict_and_no_word_of_it(record, unit, other_unit):
     scaled = changed(record, lambda _, one: replace(one, tps=unit * one.tps, latency_ms=other_unit * one.latency_ms))
-    found, again = reach_verdict(record, ALPHA).verdict, reach_verdict(scaled, ALPHA).verdict
+    found, again = reach_verdict(record).verdict, reach_verdict(scaled).verdict
     assert_same(found, again)
     assert (again.headline, again.reason) == (found.headline, found.reason)
     for one, other in zip(found.candidates, again.candidates, strict=True):
@@ -127,7 +124,7 @@ def test_a_drift_that_all_trials_share_changes_no_comparison(record, always, by_
     def drifted(trial, one):
         return replace(one, tps=always * by_block[trial.block - 1] * one.tps)
 
-    found, again = reach_verdict(record, ALPHA).verdict, reach_verdict(changed(record, drifted), ALPHA).verdict
+    found, again = reach_verdict(record).verdict, reach_verdict(changed(record, drifted)).verdict
     assert_same(found, again)
     assert (again.headline, again.reason) == (found.headline, found.reason)
 
@@ -139,7 +136,7 @@ def test_fresh_trials_confirm_and_change_nothing_else(goal):
     fresh = [replace(t, id=t.id + 100, block=t.block + 4, purpose=Purpose.CONFIRM) for t in record.trials]
     slower = {t.id: [replace(one, tps=0.9 * one.tps) for one in record.samples[t.id - 100]] for t in fresh}
     more = replace(record, trials=[*record.trials, *fresh], samples={**record.samples, **slower})
-    plain, confirmed = reach_verdict(record, ALPHA).verdict, reach_verdict(more, ALPHA).verdict
+    plain, confirmed = reach_verdict(record).verdict, reach_verdict(more).verdict
     assert_same(plain, confirmed)
     assert plain.confirmed is None
     assert (confirmed.confirmed.candidate, confirmed.confirmed.blocks) == ("8", 4)

@@ -87,7 +87,7 @@ def _rows(board: Board, spec: StudySpec) -> list[dict[str, Any]]:
                 "failed": f"{standing.failed} failed" if standing.failed else "",
                 "rate": number(standing.tps),
                 "change": "baseline" if base else change(standing.ratio),
-                "left": standing.left,
+                "out": standing.out,
                 "runs": board.trial is not None and board.trial.candidate == candidate.name,
             }
         )

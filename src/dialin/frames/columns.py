@@ -141,7 +141,6 @@ LOOKS: Columns = {
     "look": FrameColumn(pl.Int32, "counted from 1"),
     "blocks": FrameColumn(pl.Int32, "complete blocks by then"),
     "trials": FrameColumn(pl.Int32, "trials of the race that had ended"),
-    "alpha": FrameColumn(pl.Float64, "the error that this look was allowed, a probability"),
     "decided": FrameColumn(pl.Boolean, "whether it ended the study"),
 }
 

@@ -19,14 +19,15 @@ class Standing:
     Attributes:
         trials: completed ones.
         tps: mean transactions per second of the measured windows, or None.
-        ratio: to the baseline, compared within blocks, or None.
+        ratio: to the baseline, as far as the two can be compared, or None.
+        out: whether it gets no further trials, because it is unsafe or could never be measured.
     """
 
     trials: int
     failed: int
     tps: float | None
     ratio: float | None
-    left: bool = False
+    out: bool = False
 
 
 class SessionState(StrEnum):

@@ -141,7 +141,7 @@ _STANDS = {
     CandidateState.WINS: (Agreement.AGREES, "was shown to be better than all others"),
     CandidateState.TIES: (Agreement.OPEN, "was not told apart from the best"),
     CandidateState.LOSES: (Agreement.DIFFERS, "was shown to be worse than the best"),
-    CandidateState.BEHIND: (Agreement.OPEN, "left the race as very probably not the best, without proof"),
+    CandidateState.BEHIND: (Agreement.OPEN, "is very probably not the best, without proof"),
     CandidateState.OPEN: (Agreement.OPEN, "was not told apart"),
     CandidateState.UNSAFE: (Agreement.OPEN, "is unsafe: its server failed more often than the baseline's"),
     CandidateState.FAILED: (Agreement.OPEN, "failed"),

@@ -86,12 +86,6 @@ class Board:
         """Note that a trial ended."""
         self.trial, self.step, self.standings = None, None, dict(standings)
 
-    @property
-    def racing(self) -> list[str]:
-        """The candidates that have not left the race."""
-        names = [candidate.name for candidate in self.spec.candidates] if self.spec else []
-        return [name for name in names if not self.standing(name).left]
-
     def standing(self, candidate: str) -> Standing:
         """Return how a candidate stands; one without a trial has no figures."""
         return self.standings.get(candidate, Standing(0, 0, None, None))
@@ -119,9 +113,8 @@ class Board:
         does = (
             f"{step_label(trial, self.step, newest, levels)} for {duration(now - self.step_began)}" if self.step else "starting"
         )
-        of = max(trial.position, len(self.racing) or trial.position)
         which = {
-            Purpose.RACE: f"Trial {trial.position} of {of}",
+            Purpose.RACE: f"Trial {trial.position} of the block",
             Purpose.CONFIRM: f"Fresh trial {trial.position} of the block",
             Purpose.WAITS: f"Trial {trial.position} for waits",
         }[trial.purpose]

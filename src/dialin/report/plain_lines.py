@@ -25,7 +25,6 @@ class PlainLines:
         self._plain = not (getattr(stream, "encoding", None) or "utf-8").lower().startswith("utf")
         self._baseline = ""
         self._names: Mapping[str, str] = {}
-        self._racing = 0
         self._measured: list[float] = []
         self._rate = SECONDS.rate
         self._lost = 0
@@ -35,7 +34,6 @@ class PlainLines:
         self._baseline = spec.baseline
         names = naming(spec)
         self._names = names.full
-        self._racing = len(names.full)
         what = f"{len(names.labels)} values of {names.subject}" if names.subject else f"{len(names.labels)} candidates"
         self._write(f"Study of {what}: {', '.join(names.labels.values())}; the baseline is {names.labels[spec.baseline]}.")
         self._rate = units(spec.workload).rate
@@ -71,17 +69,16 @@ class PlainLines:
     def trial_ended(self, trial: Trial, standings: Mapping[str, Standing]) -> None:
         """Say how the trial ended, what of it the host lost, and how its candidate stands."""
         where = self._where(trial)
-        self._racing = len(self._names) - sum(standing.left for standing in standings.values())
+        standing = None if trial.purpose is Purpose.WAITS else standings.get(trial.candidate)
+        out = "; it gets no further trials" if standing and standing.out else ""
         if trial.state is not TrialState.DONE:
-            self._write(f"{where} {trial.state}.")
+            self._write(f"{where} {trial.state}{out}.")
             return
         figure = f" with {number(sum(self._measured) / len(self._measured))} {self._rate}" if self._measured else ""
-        standing = None if trial.purpose is Purpose.WAITS else standings.get(trial.candidate)
         so_far = ""
         if standing and standing.ratio is not None and trial.candidate != self._baseline:
             so_far = f"; {change(standing.ratio)} to the baseline after {counted(standing.trials, 'trial')}"
         gone = f", {lost(self._lost)}" if self._lost else ""
-        out = "; it has left the race" if standing and standing.left else ""
         self._write(f"{where} ended{figure}{gone}{so_far}{out}.")
 
     def study_ended(self, verdict: Verdict) -> None:
@@ -94,7 +91,7 @@ class PlainLines:
             return f"Block {trial.block}, fresh trial {trial.position}: {name}"
         if trial.purpose is Purpose.WAITS:
             return f"Trial {trial.position} for waits: {name}"
-        return f"Block {trial.block}, trial {trial.position} of {max(trial.position, self._racing)}: {name}"
+        return f"Block {trial.block}, trial {trial.position}: {name}"
 
     def _write(self, text: str) -> None:
         if self._stream is None:

@@ -36,8 +36,8 @@ class _Column(NamedTuple):
 
 _TPS = "tps"
 _COLUMNS = (_Column("trials", 8, 44), _Column("failed", 8, 56), _Column(_TPS, 10, 34), _Column("to baseline", 13, 0))
-_LEFT = _Column("race", 7, 40)
-"""Shown once a candidate has left the race."""
+_OUT = _Column("race", 7, 40)
+"""Shown once a candidate gets no further trials."""
 
 
 class LiveScreen:
@@ -160,8 +160,8 @@ def _notice(board: Board, width: int) -> list[Text]:
 
 def _table(board: Board, spec: StudySpec, width: int, rows: int) -> list[Text]:
     names = naming(spec)
-    anybody_left = any(standing.left for standing in board.standings.values())
-    columns = [column for column in (*_COLUMNS, *([_LEFT] if anybody_left else [])) if width >= column.least]
+    any_is_out = any(standing.out for standing in board.standings.values())
+    columns = [column for column in (*_COLUMNS, *([_OUT] if any_is_out else [])) if width >= column.least]
     room = max(9, width - sum(column.width for column in columns))
     unit = units(spec.workload)
     header = shorten(names.subject or "candidate", room)
@@ -181,11 +181,11 @@ def _table(board: Board, spec: StudySpec, width: int, rows: int) -> list[Text]:
             "failed": str(standing.failed) if standing.failed else "",
             _TPS: number(standing.tps),
             "to baseline": "baseline" if is_base else change(standing.ratio),
-            "race": "left" if standing.left else "",
+            "race": "out" if standing.out else "",
         }
         label = shorten(names.labels[candidate.name], left)
         figures = [(cells[column.title], column.width) for column in columns]
-        lines.append(_row(label, figures, left, "bold cyan" if runs else "dim" if standing.left else ""))
+        lines.append(_row(label, figures, left, "bold cyan" if runs else "dim" if standing.out else ""))
     if len(shown) < len(spec.candidates):
         lines.append(Text(f"and {len(spec.candidates) - len(shown)} more", style="dim"))
     return lines
@@ -200,7 +200,7 @@ def _most_telling(board: Board, spec: StudySpec, rows: int) -> set[str]:
 
     def speed(name: str) -> tuple[bool, float]:
         standing = board.standing(name)
-        return standing.left, -(standing.tps or 0.0)
+        return standing.out, -(standing.tps or 0.0)
 
     return set(list(dict.fromkeys([*first, *sorted(names, key=speed)]))[: max(1, rows - 1)])
 

@@ -116,7 +116,6 @@ look = Table(
     metadata,
     Column("number", Integer, primary_key=True),
     Column("blocks", Integer, nullable=False),
-    Column("alpha", Float, nullable=False),
     Column("decided", Boolean),
     Column("trials", Integer, nullable=False),
 )

@@ -201,7 +201,7 @@ def standings(spec: StudySpec, trials: Sequence[Trial], figures: Mapping[int, Fi
             failed=sum(t.candidate == name and t.state is TrialState.FAILED for t in raced),
             tps=statistics.fmean(level[t.id] for t in completed) if completed else None,
             ratio=ratio_of.get(name),
-            left=name in unsafe or comparison.given_up(name, raced),
+            out=name in unsafe or comparison.given_up(name, raced),
         )
     return standing
 

@@ -33,13 +33,13 @@
 
   function rows(live) {
     const made = live.rows.map((row) => {
-      const line = element("tr", undefined, [row.runs ? "runs" : "", row.left ? "left" : ""].join(" ").trim());
+      const line = element("tr", undefined, [row.runs ? "runs" : "", row.out ? "out" : ""].join(" ").trim());
       const head = element("th");
       head.scope = "row";
       const swatch = element("i", undefined, row.base ? "swatch diamond" : "swatch");
       swatch.style.background = row.colour;
       head.append(swatch, row.label);
-      if (row.left) head.append(element("small", " left the race"));
+      if (row.out) head.append(element("small", " out of the race"));
       const trials = element("td", row.trials, "figure");
       if (row.failed) trials.append(element("small", row.failed));
       line.append(head, trials, element("td", row.rate, "figure"), element("td", row.change, "figure"));
