@@ -24,7 +24,7 @@ impl Socket {
             Address::Socket(path) => connect_unix(path, deadline)?,
             Address::Tcp(host, port) => connect_tcp(host, *port, deadline)?,
         };
-        Ok(Self { fd, timeout: Duration::ZERO })
+        Ok(Self::from(fd))
     }
 
     pub(super) fn as_fd(&self) -> BorrowedFd<'_> {
@@ -60,6 +60,12 @@ impl Socket {
         let left = Timespec { tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX), tv_nsec: left.subsec_nanos().into() };
         poll(&mut [PollFd::new(&self.fd, PollFlags::OUT)], Some(&left))?;
         Ok(())
+    }
+}
+
+impl From<OwnedFd> for Socket {
+    fn from(fd: OwnedFd) -> Self {
+        Self { fd, timeout: Duration::ZERO }
     }
 }
 

@@ -26,6 +26,12 @@ impl Stream {
         Self { way: Way::Plain(socket) }
     }
 
+    /// Over a socket that is connected already.
+    #[cfg(test)]
+    pub(crate) fn over(socket: std::os::unix::net::UnixStream) -> Self {
+        Self::plain(Socket::from(std::os::fd::OwnedFd::from(socket)))
+    }
+
     /// The same connection, encrypted from here on.
     pub(super) fn encrypted(self, config: Arc<ClientConfig>, address: &Address, deadline: Instant) -> Result<Self, String> {
         match self.way {
