@@ -26,6 +26,8 @@ pub enum Command<'a> {
     Query(&'a str),
     /// A statement that was prepared.
     Execute(&'a str),
+    /// A prepared statement is closed. It is not answered, whatever the answer.
+    Close(&'a str),
     /// A sign of life.
     Ping,
 }
@@ -35,7 +37,7 @@ impl<'a> Command<'a> {
     #[must_use]
     pub fn sql(&self) -> &'a str {
         match self {
-            Command::Prepare(sql) | Command::Query(sql) | Command::Execute(sql) => sql,
+            Command::Prepare(sql) | Command::Query(sql) | Command::Execute(sql) | Command::Close(sql) => sql,
             Command::Login | Command::Ping => "",
         }
     }

@@ -1,6 +1,6 @@
 //! Connecting to a server and logging in.
 
-use super::socket::Socket;
+use super::socket::{Connected, Socket, Target, remaining};
 use super::stream::Stream;
 use super::tls;
 use crate::account::{Account, Address, TlsMode};
@@ -13,6 +13,8 @@ use rsa::rand_core::OsRng;
 use rustls::ClientConfig;
 use std::fmt;
 use std::io::{self, ErrorKind};
+use std::mem;
+use std::os::fd::BorrowedFd;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -20,6 +22,9 @@ use std::time::{Duration, Instant};
 const LONGEST: usize = 64 * 1024;
 
 const A_DAY: Duration = Duration::from_secs(86_400);
+
+/// How long until a server is asked again whose queue of connections is full.
+pub const QUEUE_FULL: Duration = Duration::from_millis(1);
 
 /// What a server says of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -140,10 +145,12 @@ impl From<ConnectError> for Error {
     }
 }
 
-/// Makes the connections of an account. The files that are named for encryption are read once, and TLS sessions are resumed.
+/// Makes the connections of an account. The files that are named for encryption are read once, the addresses of the host are asked
+/// for once, and TLS sessions are resumed.
 #[derive(Debug)]
 pub struct Connector<'a> {
     account: &'a Account,
+    targets: OnceLock<Result<Vec<Target>, String>>,
     encryption: OnceLock<Result<Arc<ClientConfig>, String>>,
 }
 
@@ -151,7 +158,7 @@ impl<'a> Connector<'a> {
     /// For an account; nothing is read yet.
     #[must_use]
     pub fn new(account: &'a Account) -> Self {
-        Self { account, encryption: OnceLock::new() }
+        Self { account, targets: OnceLock::new(), encryption: OnceLock::new() }
     }
 
     /// Connects and logs in, within so much time.
@@ -173,7 +180,64 @@ impl<'a> Connector<'a> {
     /// See [`ConnectError`].
     pub fn connect_wanting(&self, timeout: Duration, wanted: u64) -> Result<Session, ConnectError> {
         let deadline = Instant::now() + timeout.min(A_DAY);
-        Attempt { account: self.account, connector: self, wanted, deadline }.run()
+        let mut opening = self.open_wanting(wanted)?;
+        loop {
+            opening = match opening.advance()? {
+                Progress::Open(session) => return Ok(session),
+                Progress::Moves(opening) => opening,
+                Progress::Waits(opening) => opening.wait(deadline)?,
+                Progress::Retries(opening) => {
+                    if remaining(deadline).is_err() {
+                        return Err(opening.timed_out());
+                    }
+                    std::thread::sleep(QUEUE_FULL);
+                    opening
+                }
+            };
+        }
+    }
+
+    /// Begins to connect and to log in, as [`Self::connect`] does, without waiting for anything but, the first time, for the addresses
+    /// of the host.
+    ///
+    /// # Errors
+    ///
+    /// See [`ConnectError`].
+    pub fn open(&self) -> Result<Opening<'_>, ConnectError> {
+        self.open_wanting(handshake::WANTED)
+    }
+
+    fn open_wanting(&self, wanted: u64) -> Result<Opening<'_>, ConnectError> {
+        let stream = self.stream(0)?;
+        let (stage, input, output) = (Stage::Connects(0), Vec::new(), Vec::new());
+        Ok(Opening { connector: self, wanted, stream, stage, sequence: 0, input, output })
+    }
+
+    /// A stream that has yet to connect to one of the server's addresses.
+    fn stream(&self, target: usize) -> Result<Stream, ConnectError> {
+        let socket = Socket::new(&self.targets()?[target]).map_err(|error| self.unreachable(&error))?;
+        Ok(Stream::plain(socket))
+    }
+
+    fn targets(&self) -> Result<&[Target], ConnectError> {
+        let targets = self.targets.get_or_init(|| Target::all(&self.account.address).map_err(|error| error.to_string()));
+        match targets {
+            Ok(targets) => Ok(targets),
+            Err(why) => Err(ConnectError::Unreachable(self.account.address.to_string(), why.clone())),
+        }
+    }
+
+    fn unreachable(&self, error: &io::Error) -> ConnectError {
+        let why = match error.kind() {
+            ErrorKind::UnexpectedEof => "it closed the connection during the login".into(),
+            ErrorKind::TimedOut | ErrorKind::WouldBlock => "it does not answer".into(),
+            _ => error.to_string(),
+        };
+        ConnectError::Unreachable(self.account.address.to_string(), why)
+    }
+
+    fn protocol(&self, malformed: Malformed) -> ConnectError {
+        ConnectError::Protocol(self.account.address.to_string(), malformed)
     }
 
     fn encryption(&self) -> Result<Arc<ClientConfig>, ConnectError> {
@@ -191,38 +255,168 @@ pub fn connect(account: &Account, timeout: Duration) -> Result<Session, ConnectE
     Connector::new(account).connect(timeout)
 }
 
-struct Attempt<'a> {
-    account: &'a Account,
-    connector: &'a Connector<'a>,
-    wanted: u64,
-    deadline: Instant,
+/// How far a connection is that is being made.
+#[derive(Debug)]
+pub enum Progress<'a> {
+    /// It goes on once its socket has something, or has room.
+    Waits(Opening<'a>),
+    /// The server's queue of connections is full: it goes on after [`QUEUE_FULL`].
+    Retries(Opening<'a>),
+    /// It goes on at once with another socket, since the host has another address.
+    Moves(Opening<'a>),
+    /// It is open.
+    Open(Session),
 }
 
-impl Attempt<'_> {
-    fn run(&self) -> Result<Session, ConnectError> {
-        let socket = Socket::connect(&self.account.address, self.deadline).map_err(|error| self.unreachable(&error))?;
-        let mut stream = Stream::plain(socket);
-        let mut sequence = 0;
-        let first = self.receive(&mut stream, &mut sequence)?;
+/// A connection that is being made: it connects and logs in step by step, as its socket allows, and never waits.
+#[derive(Debug)]
+pub struct Opening<'a> {
+    connector: &'a Connector<'a>,
+    wanted: u64,
+    stream: Stream,
+    stage: Stage<'a>,
+    sequence: u8,
+    /// What was received and not looked at.
+    input: Vec<u8>,
+    /// What is to be sent.
+    output: Vec<u8>,
+}
+
+#[derive(Debug)]
+enum Stage<'a> {
+    /// To this one of the server's addresses.
+    Connects(usize),
+    /// The server speaks first.
+    Greets,
+    /// They agree on keys.
+    Encrypts(Greeting, u64),
+    LogsIn(Login<'a>, Server, u64),
+}
+
+impl<'a> Opening<'a> {
+    /// The socket, to wait for.
+    #[must_use]
+    pub fn socket(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+
+    /// That it took too long.
+    #[must_use]
+    pub fn timed_out(&self) -> ConnectError {
+        let error = ErrorKind::TimedOut.into();
+        match self.stage {
+            Stage::Encrypts(..) => ConnectError::Tls(tls::told(&error)),
+            _ => self.connector.unreachable(&error),
+        }
+    }
+
+    /// Wait until it can go on.
+    fn wait(self, deadline: Instant) -> Result<Self, ConnectError> {
+        let for_room = matches!(self.stage, Stage::Connects(_)) || !self.output.is_empty();
+        match self.stream.wait(for_room, deadline) {
+            Ok(()) => Ok(self),
+            Err(error) if error.kind() == ErrorKind::TimedOut => Err(self.timed_out()),
+            Err(error) => Err(self.connector.unreachable(&error)),
+        }
+    }
+
+    /// Goes on as far as the socket allows.
+    ///
+    /// # Errors
+    ///
+    /// See [`ConnectError`].
+    pub fn advance(mut self) -> Result<Progress<'a>, ConnectError> {
+        if let Stage::Connects(target) = self.stage {
+            let targets = self.connector.targets()?;
+            match self.stream.connect(&targets[target]) {
+                Ok(Connected::Yes) => self.stage = Stage::Greets,
+                Ok(Connected::Soon) => return Ok(Progress::Waits(self)),
+                Ok(Connected::QueueFull) => return Ok(Progress::Retries(self)),
+                Err(_) if target + 1 < targets.len() => {
+                    let stream = self.connector.stream(target + 1)?;
+                    return Ok(Progress::Moves(Self { stream, stage: Stage::Connects(target + 1), ..self }));
+                }
+                Err(error) => return Err(self.connector.unreachable(&error)),
+            }
+        }
+        loop {
+            if !self.send()? {
+                return Ok(Progress::Waits(self));
+            }
+            if let Stage::Encrypts(..) = self.stage {
+                if !self.stream.is_encrypted() {
+                    let config = self.connector.encryption()?;
+                    let address = &self.connector.account.address;
+                    self.stream = self.stream.encrypted(config, address).map_err(ConnectError::Tls)?;
+                }
+                match self.stream.shake() {
+                    Ok(true) => self.log_in(),
+                    Ok(false) => return Ok(Progress::Waits(self)),
+                    Err(error) => return Err(ConnectError::Tls(tls::told(&error))),
+                }
+                continue;
+            }
+            match self.packet()? {
+                Some(payload) => {
+                    let status = self.take(&payload)?;
+                    self = match (status, self) {
+                        (Some(status), Self { stream, stage: Stage::LogsIn(_, server, agreed), .. }) => {
+                            let dialect = handshake::dialect(agreed);
+                            return Ok(Progress::Open(Session { stream, capabilities: agreed, dialect, server, status }));
+                        }
+                        (_, opening) => opening,
+                    };
+                }
+                None if self.receive()? => {}
+                None => return Ok(Progress::Waits(self)),
+            }
+        }
+    }
+
+    /// Takes a packet of the server's; gives the status flags that it lets in with.
+    fn take(&mut self, payload: &[u8]) -> Result<Option<u16>, ConnectError> {
+        let Stage::LogsIn(login, ..) = &mut self.stage else { return self.greet(payload).map(|()| None) };
+        match login.take(payload, &mut OsRng) {
+            Ok(Step::Welcome(status)) => return Ok(Some(status)),
+            Ok(Step::Wait) => {}
+            Ok(Step::Send(payload)) => self.write(&payload),
+            Err(Refusal::Server(code, message)) => {
+                return Err(ConnectError::of_server(&self.connector.account.address, code, message));
+            }
+            Err(Refusal::NeedsKey) => return Err(ConnectError::NeedsKey),
+            Err(Refusal::Plugin(name)) => return Err(ConnectError::Plugin(name)),
+            Err(Refusal::Malformed(malformed)) => return Err(self.connector.protocol(malformed)),
+        }
+        Ok(None)
+    }
+
+    /// Answers the server's greeting.
+    fn greet(&mut self, first: &[u8]) -> Result<(), ConnectError> {
+        let connector = self.connector;
         if first.first() == Some(&0xFF) {
-            let (code, _, message) = response::error(&first).map_err(|malformed| self.protocol(malformed))?;
-            return Err(ConnectError::of_server(&self.account.address, code, message));
+            let (code, _, message) = response::error(first).map_err(|malformed| connector.protocol(malformed))?;
+            return Err(ConnectError::of_server(&connector.account.address, code, message));
         }
-        let greeting = Greeting::parse(&first).map_err(|malformed| self.protocol(malformed))?;
+        let greeting = Greeting::parse(first).map_err(|malformed| connector.protocol(malformed))?;
         let encrypted = self.encrypts(greeting.capabilities)?;
-        let agreed = greeting.agreed(self.wanted, &self.account.database, encrypted);
-        if encrypted {
-            self.send(&mut stream, &mut sequence, &handshake::encryption_request(agreed))?;
-            stream = self.encrypt(stream)?;
+        let agreed = greeting.agreed(self.wanted, &connector.account.database, encrypted);
+        self.stage = Stage::Encrypts(greeting, agreed);
+        if !encrypted {
+            self.log_in();
+            return Ok(());
         }
-        let status = self.log_in(&mut stream, &mut sequence, &greeting, agreed)?;
-        let server = Server { version: greeting.version, mariadb: greeting.mariadb, connection_id: greeting.connection_id };
-        Ok(Session { stream, capabilities: agreed, dialect: handshake::dialect(agreed), server, status })
+        // Whatever came in clear by now is no part of the encrypted conversation.
+        if !self.input.is_empty() {
+            return Err(connector.protocol(Malformed("more than a greeting")));
+        }
+        self.write(&handshake::encryption_request(agreed));
+        Ok(())
     }
 
     fn encrypts(&self, capabilities: u64) -> Result<bool, ConnectError> {
+        let Account { tls, address, .. } = self.connector.account;
         let offered = capabilities & capability::SSL != 0;
-        match (self.account.tls.mode, &self.account.address) {
+        match (tls.mode, address) {
             (TlsMode::Disabled, _) | (TlsMode::Preferred, Address::Socket(_)) => Ok(false),
             (TlsMode::Preferred, Address::Tcp(..)) => Ok(offered),
             _ if offered => Ok(true),
@@ -230,68 +424,67 @@ impl Attempt<'_> {
         }
     }
 
-    fn encrypt(&self, stream: Stream) -> Result<Stream, ConnectError> {
-        let config = self.connector.encryption()?;
-        stream.encrypted(config, &self.account.address, self.deadline).map_err(ConnectError::Tls)
-    }
-
-    fn log_in(&self, stream: &mut Stream, sequence: &mut u8, greeting: &Greeting, agreed: u64) -> Result<u16, ConnectError> {
-        let channel = match (stream.is_encrypted(), &self.account.address) {
+    /// Replies to the greeting, once the stream is encrypted or need not be.
+    fn log_in(&mut self) {
+        let Stage::Encrypts(greeting, agreed) = mem::replace(&mut self.stage, Stage::Greets) else { return };
+        let account = self.connector.account;
+        let channel = match (self.stream.is_encrypted(), &account.address) {
             (true, _) => Channel::Encrypted,
             (false, Address::Socket(_)) => Channel::Local,
-            (false, Address::Tcp(..)) => Channel::Open { fetch_key: self.account.tls.fetch_public_key },
+            (false, Address::Tcp(..)) => Channel::Open { fetch_key: account.tls.fetch_public_key },
         };
-        let mut login = Login::new(greeting, self.account.password.as_bytes(), channel);
-        self.send(stream, sequence, &login.reply(agreed, &self.account.user, &self.account.database))?;
-        loop {
-            let payload = self.receive(stream, sequence)?;
-            match login.take(&payload, &mut OsRng) {
-                Ok(Step::Welcome(status)) => return Ok(status),
-                Ok(Step::Wait) => {}
-                Ok(Step::Send(payload)) => self.send(stream, sequence, &payload)?,
-                Err(Refusal::Server(code, message)) => {
-                    return Err(ConnectError::of_server(&self.account.address, code, message));
-                }
-                Err(Refusal::NeedsKey) => return Err(ConnectError::NeedsKey),
-                Err(Refusal::Plugin(name)) => return Err(ConnectError::Plugin(name)),
-                Err(Refusal::Malformed(malformed)) => return Err(self.protocol(malformed)),
+        let login = Login::new(&greeting, account.password.as_bytes(), channel);
+        self.write(&login.reply(agreed, &account.user, &account.database));
+        let server = Server { version: greeting.version, mariadb: greeting.mariadb, connection_id: greeting.connection_id };
+        self.stage = Stage::LogsIn(login, server, agreed);
+    }
+
+    /// Writes a packet, to be sent.
+    fn write(&mut self, payload: &[u8]) {
+        let start = packet::begin(&mut self.output);
+        self.output.extend_from_slice(payload);
+        self.sequence = packet::finish(&mut self.output, start, self.sequence);
+    }
+
+    /// Sends what is written, as far as the socket takes it; whether it took all.
+    fn send(&mut self) -> Result<bool, ConnectError> {
+        while !self.output.is_empty() {
+            match self.stream.write(&self.output) {
+                Ok(sent) => drop(self.output.drain(..sent)),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
+                Err(error) => return Err(self.connector.unreachable(&error)),
             }
         }
+        self.stream.flush().map_err(|error| self.connector.unreachable(&error))
     }
 
-    fn send(&self, stream: &mut Stream, sequence: &mut u8, payload: &[u8]) -> Result<(), ConnectError> {
-        let mut out = Vec::new();
-        let start = packet::begin(&mut out);
-        out.extend_from_slice(payload);
-        *sequence = packet::finish(&mut out, start, *sequence);
-        stream.write_all(&out, self.deadline).map_err(|error| self.unreachable(&error))
+    /// Receives once; whether there was anything.
+    fn receive(&mut self) -> Result<bool, ConnectError> {
+        let mut buffer = [0; 4096];
+        match self.stream.read(&mut buffer) {
+            Ok(0) => Err(self.connector.unreachable(&ErrorKind::UnexpectedEof.into())),
+            Ok(read) => {
+                self.input.extend_from_slice(&buffer[..read]);
+                Ok(true)
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),
+            Err(error) => Err(self.connector.unreachable(&error)),
+        }
     }
 
-    fn receive(&self, stream: &mut Stream, sequence: &mut u8) -> Result<Vec<u8>, ConnectError> {
-        let mut header = [0; packet::HEADER];
-        stream.read_exact(&mut header, self.deadline).map_err(|error| self.unreachable(&error))?;
-        let (length, number) = packet::header(&header).unwrap_or_default();
+    /// The payload of the next packet; None before all of it is there.
+    fn packet(&mut self) -> Result<Option<Vec<u8>>, ConnectError> {
+        let Some((length, number)) = packet::header(&self.input) else { return Ok(None) };
         if length > LONGEST {
-            return Err(self.protocol(Malformed("a packet of a login that is too long")));
+            return Err(self.connector.protocol(Malformed("a packet of a login that is too long")));
+        }
+        let end = packet::HEADER + length;
+        if self.input.len() < end {
+            return Ok(None);
         }
         // A server that refuses before the handshake may count its own way.
-        *sequence = number.wrapping_add(1);
-        let mut payload = vec![0; length];
-        stream.read_exact(&mut payload, self.deadline).map_err(|error| self.unreachable(&error))?;
-        Ok(payload)
-    }
-
-    fn unreachable(&self, error: &io::Error) -> ConnectError {
-        let why = match error.kind() {
-            ErrorKind::UnexpectedEof => "it closed the connection during the login".into(),
-            ErrorKind::TimedOut | ErrorKind::WouldBlock => "it does not answer".into(),
-            _ => error.to_string(),
-        };
-        ConnectError::Unreachable(self.account.address.to_string(), why)
-    }
-
-    fn protocol(&self, malformed: Malformed) -> ConnectError {
-        ConnectError::Protocol(self.account.address.to_string(), malformed)
+        self.sequence = number.wrapping_add(1);
+        Ok(Some(self.input.drain(..end).skip(packet::HEADER).collect()))
     }
 }
 

@@ -85,7 +85,7 @@ const STALL_MS: f64 = 1e3;
 /// A load thread that uses more of a CPU than this limits the load.
 const BUSY: f64 = 0.9;
 
-const HEADINGS: [&str; 14] = [
+const HEADINGS: [&str; 15] = [
     "step",
     "conn",
     "threads",
@@ -100,6 +100,7 @@ const HEADINGS: [&str; 14] = [
     "errors",
     "retries",
     "driver µs/tx",
+    "busiest thread",
 ];
 
 fn row(step: &StepLine) -> [String; HEADINGS.len()] {
@@ -119,6 +120,7 @@ fn row(step: &StepLine) -> [String; HEADINGS.len()] {
         step.errors.values().sum::<u64>().to_string(),
         step.retries.to_string(),
         or_dash(step.driver_cpu_us_per_transaction.map(rounded)),
+        format!("{:.0} %", 100.0 * busiest_share(step)),
     ]
 }
 
@@ -289,6 +291,7 @@ mod tests {
         let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(lines[1][..7], ["1", "16", "1", "on", "20", "20", "10.0"]);
         assert_eq!(lines[3][..6], ["all", "-", "-", "-", "-", "20"]);
+        assert!([1, 2, 3].iter().all(|line| lines[*line].ends_with(&["70", "%"])), "{text}");
         for said in [
             "40 transactions and 800 statements in 2 measured seconds, until it was stopped",
             "By transaction: look 10, pay 30",

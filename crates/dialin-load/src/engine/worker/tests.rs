@@ -1,7 +1,7 @@
 use super::*;
 use crate::account::{Account, Address, Tls};
-use crate::engine::clock::Clock;
 use crate::engine::dealing::Dealing;
+use crate::engine::player::{Player, Source};
 use crate::net::connect::Connector;
 use crate::net::stream::Stream;
 use crate::protocol::response::Dialect;
@@ -55,14 +55,18 @@ fn the_next_transaction_begins_within_the_turn_in_which_an_answer_ends_the_last_
     let (plan, run, stop) = (workloads::find("noop", &[]).unwrap().plan().unwrap(), closed_loop(2), AtomicBool::new(false));
     let (ours, mut servers): (Vec<_>, Vec<_>) = (0..2).map(|_| UnixStream::pair().unwrap()).unzip();
     servers.iter().for_each(|server| server.set_nonblocking(true).unwrap());
-    let connector = Connector::new(&run.account);
-    let (dealing, mut passed) = Dealing::of(vec![1]);
-    let shared = Shared::new(&plan, &run, &connector, Clock::from(Instant::now()), dealing, &stop, channel().0);
-    let ((filled, _told), (_empties, empty), (_backs, reconnected)) = (sync_channel(9), channel(), channel());
-    let lines = Channels { filled, empty, reconnected, passed: passed.remove(0) };
-    let connection = |socket| Connection::new(Stream::over(socket), Dialect::default(), 2);
-    let own = ours.into_iter().map(connection).enumerate().collect();
-    let mut worker = Worker::new(&shared, 0, own, lines).unwrap();
+    let (connector, source) = (Connector::new(&run.account), Source::of(&plan, &run));
+    let shared = Shared::new(source.setup(), &run, &connector, Dealing::of(vec![1]), &stop);
+    let ((filled, _told), (_empties, empty), (_begins, begin), (passing, passed)) =
+        (sync_channel(9), channel(), channel(), channel());
+    let lines = Channels { filled, begin, empty, passed, passing: vec![passing] };
+    let mut worker = Worker::<Player<'_>>::new(&shared, &source, 0, 2, lines).unwrap();
+    for (place, socket) in ours.into_iter().enumerate() {
+        let connection = Connection::new(Stream::over(socket), Dialect::default(), 2, 1);
+        worker.waiter.watch(connection.socket(), place, false).unwrap();
+        worker.slots[place].connection = Some(connection);
+        worker.rest(place);
+    }
     worker.enter(0);
     worker.start(0).unwrap();
     for server in &mut servers {
