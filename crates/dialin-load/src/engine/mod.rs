@@ -226,3 +226,6 @@ fn hopeless(shared: &Shared<'_>) -> Error {
     }
     Error::workload(what, "See that the workload's transactions can succeed on this data, and that its retries end")
 }
+
+#[cfg(test)]
+mod tests;

@@ -74,6 +74,14 @@ impl Answer {
         let row = values.iter().map(|value| value.map(str::to_owned)).collect();
         Answer::Rows(Arc::new(Rows { columns, rows: vec![row] }))
     }
+
+    /// The packets in which this driver is sent it: to a prepared statement or to text.
+    #[must_use]
+    pub fn packets(&self, binary: bool) -> Vec<u8> {
+        let mut out = Vec::new();
+        packets::Packets::new(&mut out, 1).answer(self, packets::Form { binary, deprecate_eof: false });
+        out
+    }
 }
 
 /// A result. All columns are text.

@@ -29,15 +29,19 @@ fn step(phase: &PhaseFact) -> String {
 pub fn self_test(line: &SelfTestLine) -> String {
     let one = |name: &str, ceiling: &CeilingLine| {
         let [reached, cpu, most] = [ceiling.per_second, ceiling.cpu_us, ceiling.ceiling].map(rounded);
-        format!(
-            "{name:<13} {reached:>8} statements a second, {cpu} µs of CPU each: at most {most} a second for each load thread"
-        )
+        format!("{name:<18} {reached:>8} per second, {cpu} µs of CPU each: at most {most} per second for each load thread")
     };
     let head = format!(
         "{} connections to a server in this process that does nothing, load threads: {}",
         line.connections, line.load_threads
     );
-    [head, one("noop", &line.noop), one("point select", &line.point_select)].join("\n")
+    let lines = [
+        ("noop", &line.noop),
+        ("  its bytes alone", &line.noop_bytes),
+        ("point select", &line.point_select),
+        ("  its bytes alone", &line.point_select_bytes),
+    ];
+    [head].into_iter().chain(lines.map(|(name, ceiling)| one(name, ceiling))).collect::<Vec<_>>().join("\n")
 }
 
 /// A second in one line. What is nothing is left out.
@@ -391,11 +395,21 @@ mod tests {
     #[test]
     fn the_self_test_tells_the_ceiling() {
         let ceiling = CeilingLine { seconds: 3.0, per_second: 200_000.0, cpu_us: 2.5, ceiling: 400_000.0 };
-        let line =
-            SelfTestLine { schema: "", version: "", connections: 16, load_threads: 1, noop: ceiling, point_select: ceiling };
+        let line = SelfTestLine {
+            schema: "",
+            version: "",
+            connections: 16,
+            load_threads: 1,
+            noop: ceiling,
+            noop_bytes: CeilingLine { cpu_us: 1.25, ..ceiling },
+            point_select: ceiling,
+            point_select_bytes: ceiling,
+        };
         let text = self_test(&line);
-        assert_eq!(text.lines().count(), 3);
-        assert!(text.contains("200000 statements a second, 2.5 µs of CPU each: at most 400000 a second"), "{text}");
+        assert_eq!(text.lines().count(), 5);
+        assert!(text.contains("200000 per second, 2.5 µs of CPU each: at most 400000 per second"), "{text}");
+        let alone = text.lines().nth(2).unwrap();
+        assert!(alone.contains("its bytes alone") && alone.contains("1.25 µs"), "{text}");
     }
 
     #[test]
