@@ -10,15 +10,23 @@ use crate::protocol::parameters::Parameters;
 use sha2::{Digest as _, Sha256};
 
 /// The first 128 bits of the SHA-256 of a statement's text: what tells statements apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Digest(u128);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Digest([u64; 2]);
 
 impl Digest {
     /// Of a statement's text.
     #[must_use]
     pub fn of(sql: &str) -> Self {
         let hash = Sha256::digest(sql);
-        Self(hash.iter().take(16).fold(0, |bits, byte| bits << 8 | u128::from(*byte)))
+        let half = |from| hash.iter().skip(from).take(8).fold(0, |bits, byte| bits << 8 | u64::from(*byte));
+        Self([half(0), half(8)])
+    }
+
+    /// A number that is another one for most digests.
+    #[must_use]
+    #[expect(clippy::cast_possible_truncation, reason = "any part of it will do")]
+    pub fn number(self) -> usize {
+        self.0[0] as usize
     }
 }
 
@@ -123,6 +131,6 @@ mod tests {
     fn a_digest_tells_texts_apart() {
         assert_eq!(Digest::of("SELECT 1"), Digest::of("SELECT 1"));
         assert_ne!(Digest::of("SELECT 1"), Digest::of("SELECT 2"));
-        assert_eq!(Digest::of("abc"), Digest(0xba78_16bf_8f01_cfea_4141_40de_5dae_2223));
+        assert_eq!(Digest::of("abc"), Digest([0xba78_16bf_8f01_cfea, 0x4141_40de_5dae_2223]));
     }
 }

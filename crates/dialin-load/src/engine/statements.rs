@@ -4,8 +4,6 @@ use super::script::Digest;
 use crate::protocol::command::Execution;
 use crate::protocol::text::Template;
 use crate::protocol::value::Columns;
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 
 /// How a statement is sent on a connection.
 #[derive(Debug)]
@@ -33,23 +31,36 @@ pub struct Open {
 pub struct Statements {
     most: usize,
     open: Vec<Open>,
-    places: HashMap<Digest, usize, BuildHasherDefault<DigestHasher>>,
+    /// Where each statement is, at the first free place from where its digest points to; twice as long at least, and a power of 2.
+    /// Ten thousand connections have such a table each, so it is small.
+    table: Vec<u32>,
     uses: u64,
 }
+
+const NONE: u32 = u32::MAX;
 
 impl Statements {
     /// None yet, and `most` at the most.
     #[must_use]
     pub fn new(most: usize) -> Self {
-        Self { most: most.max(1), open: Vec::new(), places: HashMap::default(), uses: 0 }
+        Self { most: most.max(1), open: Vec::new(), table: vec![NONE; 8], uses: 0 }
     }
 
     /// The place of a statement that is about to be used; None where it is not open.
     pub fn find(&mut self, digest: Digest) -> Option<usize> {
-        let place = *self.places.get(&digest)?;
-        self.uses += 1;
-        self.open[place].used = self.uses;
-        Some(place)
+        let mask = self.table.len() - 1;
+        let mut slot = digest.number() & mask;
+        loop {
+            // No statement has the number of a free place.
+            let place = self.table[slot] as usize;
+            let open = self.open.get_mut(place)?;
+            if open.digest == digest {
+                self.uses += 1;
+                open.used = self.uses;
+                return Some(place);
+            }
+            slot = (slot + 1) & mask;
+        }
     }
 
     /// The statement at a place that [`find`](Self::find) or [`insert`](Self::insert) returned last.
@@ -64,10 +75,7 @@ impl Statements {
         }
         let (oldest, _) = self.open.iter().enumerate().min_by_key(|(_, open)| open.used)?;
         let closed = self.open.swap_remove(oldest);
-        self.places.remove(&closed.digest);
-        if let Some(moved) = self.open.get(oldest) {
-            self.places.insert(moved.digest, oldest);
-        }
+        self.lay_table();
         number(&closed)
     }
 
@@ -76,8 +84,29 @@ impl Statements {
         let place = self.open.len();
         self.uses += 1;
         self.open.push(Open { digest, used: self.uses, prepared, columns });
-        self.places.insert(digest, place);
+        if 2 * self.open.len() > self.table.len() {
+            self.lay_table();
+        } else {
+            self.enter(place);
+        }
         place
+    }
+
+    fn lay_table(&mut self) {
+        let length = (2 * self.open.len()).next_power_of_two().max(8);
+        self.table.clear();
+        self.table.resize(length, NONE);
+        (0..self.open.len()).for_each(|place| self.enter(place));
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "servers number statements by 32 bits")]
+    fn enter(&mut self, place: usize) {
+        let mask = self.table.len() - 1;
+        let mut slot = self.open[place].digest.number() & mask;
+        while self.table[slot] != NONE {
+            slot = (slot + 1) & mask;
+        }
+        self.table[slot] = place as u32;
     }
 
     /// The numbers of all that are prepared.
@@ -90,25 +119,6 @@ fn number(open: &Open) -> Option<u32> {
     match &open.prepared {
         Prepared::Binary(execution) => Some(execution.id()),
         Prepared::Text(_) => None,
-    }
-}
-
-/// Takes the lower half of a digest, which is as good as random.
-#[derive(Debug, Default)]
-struct DigestHasher(u64);
-
-impl Hasher for DigestHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.0 = self.0.rotate_left(8) ^ u64::from(*byte));
-    }
-
-    #[expect(clippy::cast_possible_truncation, reason = "the lower half is meant")]
-    fn write_u128(&mut self, digest: u128) {
-        self.0 = digest as u64;
     }
 }
 
@@ -135,6 +145,20 @@ mod tests {
         let mut numbers: Vec<u32> = statements.numbers().collect();
         numbers.sort_unstable();
         assert_eq!(numbers, [3, 4, 5]);
+    }
+
+    #[test]
+    fn thousands_are_found_and_what_was_closed_is_not() {
+        let mut statements = Statements::new(1_000);
+        let texts: Vec<String> = (0..3_000).map(|number| format!("SELECT {number}")).collect();
+        for (text, id) in texts.iter().zip(0..) {
+            assert_eq!(statements.find(Digest::of(text)), None);
+            assert_eq!(insert(&mut statements, text, id), id.checked_sub(1_000));
+        }
+        let open = |text: &String| statements.find(Digest::of(text)).map(|place| number(statements.at(place)));
+        let numbers: Vec<Option<Option<u32>>> = texts.iter().map(open).collect();
+        assert!(numbers[..2_000].iter().all(Option::is_none));
+        assert!(numbers[2_000..].iter().zip(2_000..).all(|(number, id)| *number == Some(Some(id))));
     }
 
     #[test]
