@@ -165,22 +165,6 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
         self.end()
     }
 
-    /// Open all connections; false if the run is to end before.
-    fn open_all(&mut self) -> Result<bool> {
-        (0..self.slots.len()).for_each(|place| self.log_in(place, 0));
-        self.waiter.tick(Duration::from_nanos(GLANCE))?;
-        while !self.logins.is_empty() {
-            if self.shared.stops() {
-                return Ok(false);
-            }
-            let now = self.clock.now();
-            self.fire(now)?;
-            self.start_logins(now)?;
-            self.listen(now, self.deadline(now))?;
-        }
-        Ok(true)
-    }
-
     /// Whether the load has begun.
     fn has_begun(&self) -> bool {
         self.phase != usize::MAX

@@ -1,14 +1,15 @@
 //! Connections are made in the load thread's own loop, the first ones as well as those that were lost and those that a script asks
 //! for: none of the thread's other connections waits for them.
 
-use super::Worker;
+use super::{GLANCE, Worker};
 use crate::engine::clock::SECOND;
 use crate::engine::connection::{Connection, Received};
 use crate::engine::error_policy::{ends_connection, one_line, refused, remedy, shortened};
 use crate::engine::script::Script;
 use crate::engine::slot::State;
 use crate::errors::{Error, Result};
-use crate::net::connect::{ConnectError, Opening, Progress, QUEUE_FULL};
+use crate::net::connect::{ConnectError, QUEUE_FULL};
+use crate::net::opening::{Opening, Progress};
 use crate::protocol::response::Outcome;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
@@ -81,6 +82,22 @@ impl Logins<'_> {
 }
 
 impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
+    /// Open all connections; false if the run is to end before.
+    pub(super) fn open_all(&mut self) -> Result<bool> {
+        (0..self.slots.len()).for_each(|place| self.log_in(place, 0));
+        self.waiter.tick(Duration::from_nanos(GLANCE))?;
+        while !self.logins.is_empty() {
+            if self.shared.stops() {
+                return Ok(false);
+            }
+            let now = self.clock.now();
+            self.fire(now)?;
+            self.start_logins(now)?;
+            self.listen(now, self.deadline(now))?;
+        }
+        Ok(true)
+    }
+
     /// Make the connection of a place.
     pub(super) fn log_in(&mut self, place: usize, now: u64) {
         self.logins.waiting.push_back(place);

@@ -1,7 +1,8 @@
 use super::*;
-use crate::account::Tls as Wish;
+use crate::account::{Tls as Wish, TlsMode};
 use crate::errors::Fault;
 use crate::net::client::{Client, SqlError};
+use crate::protocol::packet;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread::{self, JoinHandle};
