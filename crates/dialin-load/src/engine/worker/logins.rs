@@ -106,14 +106,13 @@ impl<'r, 's, S: Script<'s>> Worker<'r, 's, S> {
 
     /// Begin those connections whose turn it is.
     pub(super) fn start_logins(&mut self, now: u64) -> Result<()> {
-        let timeout = self.shared.run.timeout;
-        let patience = if self.has_begun() { timeout.min(PATIENCE) } else { timeout };
         while self.logins.under_way < self.logins.at_a_time {
             let Some(place) = self.logins.waiting.pop_front() else { break };
+            let timeout = self.shared.run.timeout;
+            let patience = if self.has_begun() { timeout.min(PATIENCE) } else { timeout };
             let Some(login) = self.logins.logins.get_mut(&place) else { continue };
             self.logins.under_way += 1;
-            let patience = u64::try_from(patience.as_nanos()).unwrap_or(u64::MAX);
-            login.until = now.saturating_add(patience);
+            login.until = now.saturating_add(u64::try_from(patience.as_nanos()).unwrap_or(u64::MAX));
             self.timers.push(Reverse((login.until, place)));
             match self.shared.connector.open() {
                 Ok(opening) => {
