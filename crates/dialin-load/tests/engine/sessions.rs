@@ -35,7 +35,7 @@ fn a_login_that_takes_long_holds_up_no_other_connection_of_its_thread() {
 #[test]
 fn a_login_that_is_not_answered_is_tried_again() {
     let server = losing_one("silent-login", 2, |number| if number == 0 { Answer::Silence } else { soon(Answer::Ok) });
-    let run = Run { timeout: Duration::from_secs(1), ..with_load_threads(1, run(&server, 2, Some(4))) };
+    let run = Run { timeout: Duration::from_secs(2), ..with_load_threads(1, run(&server, 2, Some(5))) };
     let (played, seconds) = played(&plan(), &run);
     played.unwrap();
     assert_eq!(sum(&seconds, |second| second.merged.tally.reconnects), 1);
