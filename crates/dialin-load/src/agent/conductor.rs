@@ -1,6 +1,6 @@
 //! The side that calls agents, starts them together, and adds up what they tell.
 
-use super::clock_offset::{Answer, ClockOffset};
+use super::clock_offset::{Answer, ClockOffset, nanoseconds_since, unix_now};
 use super::link::{Link, Reader, Trouble, Writer};
 use super::merge::Merger;
 use super::order::Order;
@@ -16,7 +16,7 @@ use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 /// How often the clocks are asked before the start; the shortest round trip counts.
 const CLOCK_ROUNDS: u64 = 10;
@@ -147,10 +147,6 @@ fn connect(name: &str, timeout: Duration) -> io::Result<TcpStream> {
     Err(failed)
 }
 
-fn unix_now() -> f64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
-}
-
 /// What was heard of an agent, and when.
 struct Heard {
     place: usize,
@@ -176,7 +172,7 @@ struct Member {
     order: Option<Box<Order>>,
     writer: Writer,
     clock: ClockOffset,
-    /// The last question that it answered.
+    /// When it was asked what it answered last.
     answered: u64,
     ready: bool,
     ended: Option<Played>,
@@ -208,7 +204,7 @@ struct Ensemble {
     timeout: Timeout,
     /// When its clock showed 0: by the steady clock, and in unix time.
     epoch: (Instant, f64),
-    /// The last question: what the clock showed, in nanoseconds.
+    /// When all were asked last, by that clock in nanoseconds.
     asked: u64,
     /// When the next question is due.
     beat: Instant,
@@ -306,8 +302,8 @@ impl Ensemble {
     /// Ask all for their clocks, which is also how both sides see that the other is there.
     fn ask(&mut self) -> Result<()> {
         self.beat = Instant::now() + self.timeout.beat;
-        self.asked = u64::try_from(self.epoch.0.elapsed().as_nanos()).unwrap_or(u64::MAX).max(self.asked + 1);
-        self.members.iter_mut().try_for_each(|member| member.say(&Command::Ask(self.asked)))
+        self.asked = nanoseconds_since(self.epoch.0);
+        self.members.iter_mut().try_for_each(|member| member.say(&Command::Ask(nanoseconds_since(self.epoch.0))))
     }
 
     fn take(&mut self, Heard { place, at, what }: Heard) -> Result<()> {
@@ -315,7 +311,7 @@ impl Ensemble {
         match what {
             Err(_) if member.ended.is_some() => {}
             Err(trouble) => return Err(member.lost(&trouble)),
-            Ok(Report::Clock { ask, nanoseconds, unix }) if (1..=self.asked).contains(&ask) => {
+            Ok(Report::Clock { ask, nanoseconds, unix }) if ask <= nanoseconds_since(self.epoch.0) => {
                 let since = Duration::from_nanos(ask);
                 let (asked, unix_asked) = (self.epoch.0 + since, self.epoch.1 + since.as_secs_f64());
                 member.clock.note(Answer { asked, came: at, unix_asked, nanoseconds, unix });

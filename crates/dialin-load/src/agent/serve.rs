@@ -1,5 +1,6 @@
 //! The side that waits for conductors, and plays what they order: one run at a time.
 
+use super::clock_offset::{nanoseconds_since, unix_now};
 use super::link::{Link, Reader, Trouble, Writer};
 use super::order::Order;
 use super::strangers::Strangers;
@@ -15,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 /// Strangers at the door at a time; a further one takes the place of another.
 const MOST_STRANGERS: usize = 64;
@@ -268,8 +269,6 @@ impl Run {
     }
 
     fn clock(&self, ask: u64) -> Report {
-        let nanoseconds = u64::try_from(self.epoch.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
-        Report::Clock { ask, nanoseconds, unix }
+        Report::Clock { ask, nanoseconds: nanoseconds_since(self.epoch), unix: unix_now() }
     }
 }

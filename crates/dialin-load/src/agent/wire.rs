@@ -14,7 +14,8 @@ pub enum Command {
     Conduct,
     /// Play this, but do not begin.
     Order(Box<Order>),
-    /// Tell what your clock shows, and repeat this. Asked every second, it shows that the conductor is there.
+    /// Tell what your clock shows, and repeat this: what the conductor's shows, in nanoseconds. Asked every second, it shows that
+    /// the conductor is there.
     Ask(u64),
     /// Begin when your steady clock shows so many nanoseconds.
     Start(u64),
