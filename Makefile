@@ -36,7 +36,7 @@ bench: $(SETUP) driver  ## measure what BENCHMARKS.md reports
 	@scripts/bench.sh
 
 bench-driver: $(SETUP) driver  ## measure what dialin-load and sysbench cost, on a quiet machine; writes benchmarks/results/driver.json
-	.venv/bin/python benchmarks/driver.py
+	.venv/bin/python benchmarks/driver.py --name table
 
 bench-decide: $(SETUP)  ## measure how often dialin and the published grid decide rightly, and how soon
 	.venv/bin/python benchmarks/decide.py

@@ -336,6 +336,22 @@ def test_a_password_is_never_taken_from_an_argument(server):
     refused(run("noop", server, "--password=hunter2"), code=2, says="never taken from an argument", remedy="defaults-file")
 
 
+def test_the_connections_of_prepare_and_of_a_run_resume_a_tls_session(server):
+    def count():
+        with server.connect() as query:
+            status = dict(query("SHOW GLOBAL STATUS LIKE 'Ssl%'"))
+        return int(status["Ssl_accepts"]), int(status["Ssl_session_cache_hits"])
+
+    before = count()
+    fresh(server, "encrypted", "oltp_read_write", "--threads", 6, "--ssl-mode", "required", tables=6, table_size=10)
+    assert [now - then for now, then in zip(count(), before, strict=True)] == [6, 5]
+    before = count()
+    # One load thread opens them one after the other; those that are opened together with the first one have nothing to resume.
+    words = ["--ssl-mode", "required", "--connections", 40, "--load-threads", 1, "--transactions", 40]
+    load("run", "oltp_point_select", server, *words, database="encrypted", tables=6, table_size=10)
+    assert [now - then for now, then in zip(count(), before, strict=True)] == [40, 39]
+
+
 def test_nothing_of_a_load_is_left_behind(server):
     load("run", "oltp_read_write", server, "--connections", 8, "--time", 1, **TINY)
 

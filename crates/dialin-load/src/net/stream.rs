@@ -59,6 +59,12 @@ impl Stream {
         matches!(self.way, Way::Tls(_))
     }
 
+    /// Whether it is encrypted with keys of an earlier connection, without another exchange of certificates.
+    #[must_use]
+    pub fn is_resumed(&self) -> bool {
+        matches!(&self.way, Way::Tls(tls) if tls.is_resumed())
+    }
+
     /// The socket, to wait for.
     #[must_use]
     pub fn as_fd(&self) -> BorrowedFd<'_> {
