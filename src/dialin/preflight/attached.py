@@ -101,7 +101,7 @@ def check_attached(
         site=site,
         notes=texts,
         changes=tuple(_changes(site, values)),
-        admit=_admission(attached),
+        admit=_admission(site),
         catalogues={known.build_id: effective_settings.excerpt(known, spec.set_variables)},
     )
 
@@ -144,15 +144,17 @@ def resume_attached(
         site=site,
         notes=(*attached.account.notes, *live),
         changes=tuple(_changes(site, attached.variables())),
-        admit=_admission(attached),
+        admit=_admission(site),
     )
 
 
-def _admission(attached: Attached) -> Admit:
+def _admission(site: AttachedServer) -> Admit:
     """Candidates are admitted without an inspection: their trials show their effective settings."""
 
     def admit(spec: StudySpec, candidate: Candidate) -> tuple[Candidate, None]:
-        return checked_candidate(spec, candidate, lambda _: _read_catalogue(attached)), None
+        named = checked_candidate(spec, candidate, lambda _: _read_catalogue(site.attached))
+        _check_starts(spec.with_candidates([named]), named, site)
+        return named, None
 
     return admit
 
@@ -193,16 +195,18 @@ def _site(
         )
     if at_start:
         attached.check_persists()
-        _check_deadly(spec, attached.build.id, at_start)
-    return AttachedServer(spec, attachment, attached, workload, workshop, at_start, permission.restart_command)
-
-
-def _check_deadly(spec: StudySpec, build: str, at_start: Sequence[str]) -> None:
-    """Refuse values that keep a server from starting: a sandbox may die of them, somebody's server must not."""
+    site = AttachedServer(spec, attachment, attached, workload, workshop, at_start, permission.restart_command)
     for candidate in spec.candidates:
-        for name, value in spec.setting_of(candidate.name).items():
-            if name in at_start and (why := behaviour.kills(build, name, value)):
-                raise UserError(f"{name}={value} would keep {build} from starting: {why}", "Leave it out")
+        _check_starts(spec, candidate, site)
+    return site
+
+
+def _check_starts(spec: StudySpec, candidate: Candidate, site: AttachedServer) -> None:
+    """Refuse values that keep a server from starting: a sandbox may die of them, somebody's server must not."""
+    build = site.attached.build.id
+    for name, value in spec.setting_of(candidate.name).items():
+        if name in site.at_start and (why := behaviour.kills(build, name, value)):
+            raise UserError(f"{name}={value} would keep {build} from starting: {why}", "Leave it out")
 
 
 def _check_live(attached: Attached, permission: Permission) -> list[str]:
