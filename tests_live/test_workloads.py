@@ -9,8 +9,8 @@ from dialin.model.workload import WorkloadSpec
 from dialin.servers.sandbox import Sandbox
 from dialin.trials.tools import Tools
 from dialin.workloads.base import Target
-from dialin.workloads.dialin_load_kind import LOAD_WORKLOADS
 from dialin.workloads.kinds import make_workload
+from dialin.workloads.load_binary import LOAD_WORKLOADS
 from dialin.workloads.sysbench_workloads import SYSBENCH_SCRIPTS
 from driving import needs_dialin_load
 from live import LIMIT, MYSQL, find

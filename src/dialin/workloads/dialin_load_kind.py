@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dialin.errors import UserError
 from dialin.model.option_types import kebab
 from dialin.model.workload import WorkloadSpec
 from dialin.workloads import load_binary
+from dialin.workloads.base import Workload
 from dialin.workloads.kind import WorkloadKind
+from dialin.workloads.load_binary import LOAD_WORKLOADS, WITH_ONE_TABLE, WORKLOAD_FILE
 from dialin.workloads.load_request import LoadRequest
 from dialin.workloads.sysbench_workloads import SYSBENCH_SCRIPTS, check_request
-
-if TYPE_CHECKING:
-    from dialin.workloads.base import Workload
-
-LOAD_WORKLOADS = ("bank-transfer", "feed", "noop", "queue", "tpcc-like")
-"""The workloads that dialin-load brings beside those of sysbench."""
-
-WORKLOAD_FILE = ".toml"
-"""How the name of a workload file ends."""
-
-WITH_ONE_TABLE = ("select_random_points", "select_random_ranges")
-"""Workloads that read the first table only; dialin-load makes no other."""
 
 
 def _specify(request: LoadRequest) -> WorkloadSpec:

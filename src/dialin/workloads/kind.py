@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from dialin.errors import UserError
 from dialin.model.option_types import kebab
 from dialin.model.workload import TRANSACTION, WorkloadSpec
+from dialin.workloads.base import Workload
 from dialin.workloads.load_request import DEFAULT_THREADS, LoadRequest
-
-if TYPE_CHECKING:
-    from dialin.workloads.base import Workload
 
 
 class AnyOptions(BaseModel):

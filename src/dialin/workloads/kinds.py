@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dialin.errors import UserError
 from dialin.model.workload import WorkloadSpec
 from dialin.workloads import dialin_load_kind, sysbench_kind
+from dialin.workloads.base import Workload
 from dialin.workloads.kind import WorkloadKind
 from dialin.workloads.scan import scan_kind
-
-if TYPE_CHECKING:
-    from dialin.workloads.base import Workload
 
 KINDS: tuple[WorkloadKind, ...] = (dialin_load_kind.KIND, sysbench_kind.KIND, scan_kind.KIND)
 """The first one that applies a workload does so, where a study does not say which."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
-from dialin.evidence.measured import Measured
-from dialin.evidence.reasons.rule import More, Of
+from dialin.evidence.measured import FigureOf, Measured
+from dialin.evidence.reasons.rule import More
 from dialin.stats import blocks
 from dialin.text import change, number, percent, visible
 
@@ -17,7 +17,7 @@ _ALPHA = 0.05
 _PARTS = {2: "half", 3: "a third of", 4: "a quarter of", 8: "an eighth of", 16: "a sixteenth of"}
 
 
-def describe_reads(calls: Of, amount: Of) -> More:
+def describe_reads(calls: FigureOf, amount: FigureOf) -> More:
     """Return a phrase on the bytes read, the number of calls, and the time per transaction."""
 
     def describe(trials: Sequence[Measured], baseline: str, other: str) -> str:
@@ -30,7 +30,7 @@ def describe_reads(calls: Of, amount: Of) -> More:
     return describe
 
 
-def _ratio(of: Of, trials: Sequence[Measured], baseline: str, other: str) -> float | None:
+def _ratio(of: FigureOf, trials: Sequence[Measured], baseline: str, other: str) -> float | None:
     means = []
     for name in (other, baseline):
         values = [value for one in trials if one.trial.candidate == name and (value := of(one)) is not None]
@@ -46,7 +46,7 @@ def _times(ratio: float) -> str:
 
 
 def _time(trials: Sequence[Measured], baseline: str, other: str) -> str:
-    # Of all candidates together: the pair was picked among them.
+    # FigureOf all candidates together: the pair was picked among them.
     observations = [one.observation(1 / one.transactions) for one in trials if one.transactions > 0]
     groups = blocks.components(observations, list(dict.fromkeys(one.candidate for one in observations)))
     fit = blocks.fit(observations, next((group for group in groups if {baseline, other} <= set(group)), ()))

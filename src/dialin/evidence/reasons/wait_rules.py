@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dialin.evidence.measured import Measured
+from dialin.evidence.measured import FigureOf, Measured
 from dialin.evidence.reasons import sources
 from dialin.evidence.reasons.read_phrases import describe_reads
-from dialin.evidence.reasons.rule import More, Of, Rule, by_transaction, per_second, per_transaction, quotient
+from dialin.evidence.reasons.rule import More, Rule, by_transaction, per_second, per_transaction, quotient
 from dialin.evidence.semaphores import SEEN, waiting_threads
 from dialin.text import listed, number, shorten, size, visible
 
@@ -63,7 +63,7 @@ def _semaphores(trials: Sequence[Measured]) -> Iterator[Rule]:
         )
 
 
-def _absent_is_none(probe: str, counter: str) -> Of:
+def _absent_is_none(probe: str, counter: str) -> FigureOf:
     """Return the rate of a counter, 0 where the probe watched and did not name it."""
 
     def figure(one: Measured) -> float | None:

@@ -17,8 +17,7 @@ from dialin.text import size
 from dialin.workloads.base import Target, Workload
 from dialin.workloads.scan import cold, table
 from dialin.workloads.scan.load import PATIENCE, ScanLoad
-from dialin.workloads.scan.scan_kind import UNIT
-from dialin.workloads.scan.scan_options import SCAN, ScanOptions, parse
+from dialin.workloads.scan.scan_options import SCAN, UNIT, ScanOptions, parse
 
 _MAKES = 2
 """Counts the ways in which tables were made."""
