@@ -66,7 +66,9 @@ def reproduction(name: str, scale: ScaleName, directory: Path) -> Reproduction:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m published", description="Run the published experiments and write docs/published.md.")
+    parser = argparse.ArgumentParser(
+        prog="python -m published", description="Run the published experiments and write docs/published.md."
+    )
     runs = Path(os.environ.get("DIALIN_PUBLISHED_RUNS", "published-runs"))
     parser.add_argument("--runs", type=Path, default=runs, metavar="DIR", help="where the studies are written")
     parser.add_argument("--scale", type=ScaleName, default=ScaleName.LAPTOP, choices=list(ScaleName))

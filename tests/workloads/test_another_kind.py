@@ -15,6 +15,7 @@ from dialin.workloads import kinds
 from dialin.workloads.base import Workload
 from dialin.workloads.kind import WorkloadKind
 from dialin.workloads.load_request import LoadRequest
+from schemas_and_columns import schemas
 
 
 class BeatOptions(BaseModel):
@@ -118,7 +119,7 @@ def test_tables_are_not_for_it(tmp_path):
 @pytest.mark.usefixtures("with_beats")
 def test_the_schema_knows_its_options():
     study = {"workload": "beats", "sweep": {"innodb_io_capacity": [1, 2]}, "workload-options": {"pause": 0.5}}
-    schema = study_file.schema()
+    schema = schemas()["study"]
     jsonschema.validate(study, schema)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({**study, "workload-options": {"paus": 0.5}}, schema)

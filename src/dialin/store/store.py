@@ -29,10 +29,6 @@ from dialin.store import rows, schema, series
 
 FILE = "study.db"
 
-_MANY = 500
-"""Numbers of trials in one question."""
-
-
 _NAME_ONE = "Name the directory that a dialin study was written to (its --out)"
 
 
@@ -95,9 +91,6 @@ class Store:
     def __init__(self, directory: Path, engine: Engine) -> None:
         self._directory = directory
         self._engine = engine
-        # What has ended never changes; parsed anew at every question it would slow down studies of many short trials.
-        self._ended: dict[int, Trial] = {}
-        self._watched: dict[int, dict[str, Watched]] = {}
 
     @classmethod
     def create(
@@ -252,7 +245,6 @@ class Store:
         A killed trial keeps the time that it took, since the budget was spent on it.
         """
         with self._write() as connection:
-            schema.progress.create(connection, checkfirst=True)
             killed = select(schema.trial.c.id, schema.trial.c.started).where(schema.trial.c.state == TrialState.RUNNING)
             for number, started in connection.execute(killed).all():
                 ended = {"state": TrialState.INTERRUPTED, "steps": _steps_of_killed(connection, number, started)}
@@ -372,14 +364,7 @@ class Store:
 
     def trials(self) -> list[Trial]:
         """Return every trial, in the order they began."""
-        with self._engine.connect() as connection:
-            numbers = connection.execute(select(schema.trial.c.id).order_by(schema.trial.c.id)).scalars().all()
-            new = [number for number in numbers if number not in self._ended]
-            # A question holds only so many numbers; all of a study that is opened are asked for at once.
-            wanted = select(schema.trial) if len(new) > _MANY else select(schema.trial).where(schema.trial.c.id.in_(new))
-            trials = {row.id: rows.trial(row) for row in connection.execute(wanted)} if new else {}
-        self._ended.update((number, trial) for number, trial in trials.items() if trial.state is not TrialState.RUNNING)
-        return [self._ended.get(number) or trials[number] for number in numbers]
+        return [rows.trial(row) for row in self._rows(select(schema.trial).order_by(schema.trial.c.id))]
 
     def samples(self) -> dict[int, list[Sample]]:
         """Return every sample by trial, in order of time."""
@@ -405,18 +390,9 @@ class Store:
 
     def watched(self) -> dict[int, dict[str, Watched]]:
         """Return what the probes saw, by trial and probe."""
-        ended = {trial.id for trial in self.trials() if trial.state is not TrialState.RUNNING}
-        with self._engine.connect() as connection:
-            every = select(schema.watched.c.trial).distinct().order_by(schema.watched.c.trial)
-            numbers = connection.execute(every).scalars().all()
-            grouped: dict[int, dict[str, Watched]] = {number: self._watched.get(number, {}) for number in numbers}
-            new = [number for number in numbers if number not in self._watched]
-            wanted = select(schema.watched)
-            wanted = wanted if len(new) > _MANY else wanted.where(schema.watched.c.trial.in_(new))
-            for row in connection.execute(wanted) if new else ():
-                if row.trial not in self._watched:
-                    grouped[row.trial][row.probe] = rows.watched(row.saw)
-        self._watched.update((number, by_probe) for number, by_probe in grouped.items() if number in ended)
+        grouped: dict[int, dict[str, Watched]] = {}
+        for row in self._rows(select(schema.watched).order_by(schema.watched.c.trial)):
+            grouped.setdefault(row.trial, {})[row.probe] = rows.watched(row.saw)
         return grouped
 
     def watched_of(self, trial_id: int) -> dict[str, Watched]:

@@ -16,18 +16,6 @@ _WIDTH = 80
 _LEAST_WAIT = 0.005
 _LEAST_THREADS = 0.05
 
-KINDS = {
-    "semaphore_waits": ("threads seen waiting at a place of InnoDB's source", sources.SEMAPHORES),
-    "lock_spins": ("rounds that a kind of InnoDB lock spun", sources.SPINNING),
-    "lock_os_waits": ("times that a kind of InnoDB lock put a thread to sleep", sources.SPINNING),
-    "mutex_os_waits": ("what SHOW ENGINE INNODB MUTEX counts of a lock", sources.MUTEXES),
-    "event_waits": ("seconds waited in an event of the performance schema", sources.WAIT_SUMMARIES),
-    "file_syncs": ("syncs of the redo log's and the binary log's files", sources.FILE_SUMMARIES),
-    "file_read_size": ("bytes that one read of a kind of file brought", sources.FILE_SUMMARIES),
-    "rows_examined": ("rows that statements examined", sources.DIGESTS),
-}
-"""The figure and the source of each kind of rule here."""
-
 
 def rules(trials: Sequence[Measured]) -> Iterator[Rule]:
     """Yield a rule for each place, lock and event that some trial reports."""
