@@ -6,6 +6,7 @@ import pytest
 
 from dialin.errors import UserError
 from dialin.model.study import Candidate
+from dialin.model.workload import LoadTraits
 from dialin.preflight import attached, check_study
 from dialin.question.options import StudyOptions
 from dialin.trials.tools import Tools
@@ -21,6 +22,10 @@ class Script(Sysbench):
 
     def check(self):
         pass
+
+    @property
+    def traits(self):
+        return LoadTraits(unit="beat")
 
 
 class Server(FakeServer):
@@ -66,3 +71,7 @@ def test_a_value_that_keeps_the_server_from_starting_does_not_enter_a_study_that
         entering(study, {POOLS: 0})
     admitted, _ = entering(study, {POOLS: 4})
     assert admitted.setting == {POOLS: 4}
+
+
+def test_what_a_study_knows_of_its_load_is_what_the_injected_workload_says(check):
+    assert check({CAPACITY: [200, 400]}).spec.workload.traits == LoadTraits(unit="beat")

@@ -14,8 +14,8 @@ from dialin.question.candidates import candidates_of, find_baseline
 from dialin.question.plan import BLOCKS_NEEDED, plan
 from dialin.recipes import execution, library, listing
 from dialin.recipes.library import Ratio, ScaleName
-from dialin.workloads.kinds import make_workload
 from dialin.workloads.sysbench import Sysbench
+from fixtures.loads import with_traits
 from schemas_and_columns import schemas
 
 ROOT = Path(__file__).parents[2]
@@ -35,8 +35,7 @@ def spec_of(study, scale):
     question = study.question(scale)
     settings, _ = question.settings(ROOT)
     candidates = candidates_of(settings, question.servers)
-    load = question.workload_spec(ROOT)
-    load = load.model_copy(update={"traits": make_workload(load).traits})
+    load = with_traits(question.workload_spec(ROOT))
     return question.spec(candidates, find_baseline(question.baseline, candidates), load, ROOT)
 
 

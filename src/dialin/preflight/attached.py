@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dialin.errors import UserError
-from dialin.model.study import Attachment, Candidate, StudySpec, Switch
+from dialin.model.study import Attachment, Candidate, StudySpec
 from dialin.preflight.admission import Admit, checked_candidate
-from dialin.preflight.checked import CheckedStudy, planned, specify
+from dialin.preflight.checked import CheckedStudy, StudyRequest, with_plan
 from dialin.question.candidates import candidates_of
-from dialin.question.options import StudyOptions
-from dialin.question.plan import Plan
+from dialin.question.plan import Plan, plan
 from dialin.servers.attached.attached_build import AttachedBuild
 from dialin.servers.attached.client_options import find_account
 from dialin.servers.attached.server import Attached
@@ -53,25 +52,16 @@ class Permission:
 NOTHING = Permission()
 
 
-def check_attached(
-    question: StudyOptions,
-    directory: Path,
-    workshop: Tools,
-    workload: Workload,
-    permission: Permission,
-    space: Sequence[str] = (),
-) -> CheckedStudy:
+def check_attached(request: StudyRequest, workshop: Tools, permission: Permission) -> CheckedStudy:
     """Check a study on an attached server; the server is asked, and not changed.
-
-    Paths in the question are relative to `directory`. `space` names the variables that later candidates may set as well; the
-    undo covers them.
 
     Raises:
         UserError: something is not there or does not fit, or the server is in use by others and that is not allowed.
         ServerError: the server does not answer.
     """
-    settings, left_out = question.settings(directory)
-    attachment = question.attachment(directory)
+    question, workload = request.question, request.workload
+    settings, left_out = question.settings(request.directory)
+    attachment = question.attachment(request.directory)
     if attachment is None:
         raise RuntimeError("the question is not about an attached server")
     for option, given in (
@@ -86,10 +76,10 @@ def check_attached(
     known = _read_catalogue(attached)
     values = known.defaults()
     candidates = candidates_of(settings, [known.build_id])
-    before = {known.build_id: values}
-    spec = specify(question, directory, candidates, before, workload, space)
+    spec = request.specify(candidates, {known.build_id: values})
     notes = check.check_study(spec, {known.build_id: known}, {})
-    spec, allowed = planned(spec, Switch.RESTART)
+    allowed = plan(spec)
+    spec = with_plan(spec, allowed)
     site = _site(spec, attachment, attached, workload, workshop, permission)
     live = _check_live(attached, permission)
     texts = (*attached.account.notes, *left_out, *(note.text for note in notes), *live)

@@ -95,8 +95,9 @@ def _checked(place: StudyPlace, scale: ScaleName, workshop: Tools) -> RecipeStep
 
 def _asks(question: StudyOptions, spec: StudySpec) -> bool:
     settings, _ = question.settings(library.directory())
+    load = question.workload_spec(library.directory())
     return (
-        question.workload_spec(library.directory()) == spec.workload
+        load.model_copy(update={"traits": spec.workload.traits}) == spec.workload
         and [setting for _, setting in settings] == [candidate.setting for candidate in spec.candidates]
         and question.set == spec.fixed
         and question.minutes == spec.minutes

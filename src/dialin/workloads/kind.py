@@ -73,13 +73,12 @@ class WorkloadKind:
         return workload in self.names or bool(self.suffixes and workload.endswith(self.suffixes))
 
     def spec(self, request: LoadRequest) -> WorkloadSpec:
-        """Return the load of a study, with the kind's defaults and what a study has to know of it.
+        """Return the load of a study, with the kind's defaults; its traits are still missing: the workload knows them.
 
         Raises:
             UserError: an option is unknown, or does not fit.
         """
-        spec = self.specify(request) if self.specify else self._specify_by_model(request)
-        return spec.model_copy(update={"traits": self.make(spec).traits})
+        return self.specify(request) if self.specify else self._specify_by_model(request)
 
     def _specify_by_model(self, request: LoadRequest) -> WorkloadSpec:
         request.refuse_table_sizes("Give its own sizes as --workload-option NAME=VALUE")
