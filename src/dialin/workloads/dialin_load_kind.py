@@ -10,7 +10,7 @@ from dialin.workloads.base import Workload
 from dialin.workloads.kind import WorkloadKind
 from dialin.workloads.load_binary import LOAD_WORKLOADS, WITH_ONE_TABLE, WORKLOAD_FILE
 from dialin.workloads.load_request import LoadRequest
-from dialin.workloads.sysbench_workloads import SYSBENCH_SCRIPTS, check_request
+from dialin.workloads.sysbench_workloads import RAND_TYPES, SYSBENCH_SCRIPTS, check_request
 
 
 def _specify(request: LoadRequest) -> WorkloadSpec:
@@ -42,6 +42,7 @@ KIND = WorkloadKind(
     make=_make,
     workloads=(*SYSBENCH_SCRIPTS, *LOAD_WORKLOADS),
     suffixes=(WORKLOAD_FILE,),
+    rand_types=RAND_TYPES,
     specify=_specify,
     is_installed=lambda: load_binary.find() is not None,
     how_to_install=load_binary.REMEDY,

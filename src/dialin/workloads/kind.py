@@ -11,7 +11,7 @@ from dialin.errors import UserError
 from dialin.model.option_types import kebab
 from dialin.model.workload import TRANSACTION, WorkloadSpec
 from dialin.workloads.base import Workload
-from dialin.workloads.load_request import DEFAULT_THREADS, LoadRequest
+from dialin.workloads.load_request import LoadRequest
 
 
 class AnyOptions(BaseModel):
@@ -32,7 +32,8 @@ class WorkloadKind:
         unit: what its load is counted in, a noun in the singular.
         workloads: names of the workloads that it brings; empty for one that has the name of the kind.
         suffixes: how names of the files end that it runs.
-        threads: connections that work at once, where a study does not say.
+        threads: connections that work at once, where a study does not say; None for the usual number.
+        rand_types: the distributions that it can draw row numbers from.
         defaults: its defaults of options such as `table-size` in words, where they are not the usual ones; for `--help`.
         specify: fills in the defaults of a request, and refuses what does not fit (UserError); None where a workload has no
             options but those of the model, and no tables that `--tables` and `--table-size` size.
@@ -47,7 +48,8 @@ class WorkloadKind:
     unit: str = TRANSACTION
     workloads: tuple[str, ...] = ()
     suffixes: tuple[str, ...] = ()
-    threads: int = DEFAULT_THREADS
+    threads: int | None = None
+    rand_types: tuple[str, ...] = ()
     defaults: Mapping[str, str] = field(default_factory=dict)
     specify: Callable[[LoadRequest], WorkloadSpec] | None = None
     is_installed: Callable[[], bool] = lambda: True
@@ -87,7 +89,7 @@ class WorkloadKind:
             self.options.model_validate(options)
         except ValidationError as error:
             raise option_error(self.name, error, self.options) from None
-        return request.spec(self.name, options, threads=self.threads)
+        return request.spec(self.name, options, **({"threads": self.threads} if self.threads else {}))
 
 
 def option_error(kind: str, error: ValidationError, model: type[BaseModel], see: str = "") -> UserError:
