@@ -141,6 +141,16 @@ def test_a_study_of_another_version_is_refused_and_its_format_is_named(tmp_path,
         Store.open(tmp_path)
 
 
+def test_each_host_that_runs_trials_is_known_and_the_first_one_is_the_machine_of_the_study(tmp_path, spec):
+    with make(tmp_path, spec) as store:
+        store.save_host("one", {"cpus": 2, "kernel": "6.1"})
+        store.save_host("two", {"cpus": 8})
+        store.save_host("one", {"cpus": 4})
+        record = store.read()
+    assert record.hosts == {"one": {"cpus": 2, "kernel": "6.1"}, "two": {"cpus": 8}}
+    assert (record.host["cpus"], record.host["kernel"]) == (2, "6.1")
+
+
 def test_what_is_found_of_the_host_later_stands_beside_what_was_known(tmp_path, spec):
     with make(tmp_path, spec) as store:
         store.add_to_host({})

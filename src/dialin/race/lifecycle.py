@@ -13,7 +13,6 @@ from dialin.model.progress import Watcher
 from dialin.model.verdict import Verdict
 from dialin.preflight import machine_noise
 from dialin.preflight.checked import CheckedStudy
-from dialin.probes import host
 from dialin.race.progress_writer import ProgressWriter
 from dialin.race.runner import Runner
 from dialin.search.proposer import FIXED_LIST, Proposer
@@ -44,7 +43,7 @@ def begin(
             created=workshop.clock.now(),
             dialin_version=dialin.__version__,
             command=command,
-            host={**host.inventory(workshop.home.root), **load_identity.facts(ready.workload)},
+            host=load_identity.facts(ready.workload),
             servers=ready.servers,
             catalogues=ready.catalogues,
         ) as store,
@@ -80,6 +79,7 @@ def _run(ready: CheckedStudy, directory: Path, store: Store, workshop: Tools, wa
 
     try:
         with progress.session(), local_worker(ready, store.host, directory, workshop, say) as worker:
+            store.save_host(worker.host.name, worker.host.facts)
             verdict = Runner(
                 store,
                 workshop.clock,

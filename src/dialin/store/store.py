@@ -230,14 +230,21 @@ class Store:
 
     @property
     def host(self) -> dict[str, Any]:
-        """The inventory of the machine, and what applied the load."""
-        return dict(self._scalar(select(schema.study.c.host)))
+        """The inventory of the first host, and what applied the load."""
+        return rows.host(self._scalar(select(schema.study.c.host)))
 
     def add_to_host(self, facts: Mapping[str, Any]) -> None:
-        """Add to the inventory, or replace, what is other than when the study began."""
+        """Add to what is known of the load, or replace, what is other than when the study began."""
         with self._write() as connection:
-            known = connection.execute(select(schema.study.c.host)).scalar_one()
-            connection.execute(update(schema.study).values(host={**known, **facts}))
+            stored = connection.execute(select(schema.study.c.host)).scalar_one()
+            connection.execute(update(schema.study).values(host={**stored, **facts}))
+
+    def save_host(self, name: str, facts: Mapping[str, Any]) -> None:
+        """Store the inventory of a host that runs trials, once: a study that is resumed keeps the first one."""
+        with self._write() as connection:
+            stored = connection.execute(select(schema.study.c.host)).scalar_one()
+            hosts = {name: dict(facts), **stored.get(rows.HOSTS, {})}
+            connection.execute(update(schema.study).values(host={**stored, rows.HOSTS: hosts}))
 
     def begin_session(self) -> int:
         """Mark trials of a killed session as interrupted, and return this session's number, from 1.
@@ -423,7 +430,8 @@ class Store:
                 spec=self.spec,
                 created=row.created,
                 dialin_version=row.dialin_version,
-                host=row.host,
+                host=rows.host(row.host),
+                hosts=row.host.get(rows.HOSTS, {}),
                 servers=row.servers,
                 catalogues=row.catalogues,
                 command=row.command,
