@@ -32,6 +32,22 @@ class Runs:
     seconds: float
 
 
+class LoadLimit(FrozenModel):
+    """A figure of the load that must not exceed a limit, or the verdict has a caveat.
+
+    Attributes:
+        gauge: the figure, as the load reports it: a share from 0 to 1.
+        most: the limit.
+        code: the code of the caveat.
+        text: its sentence, with `{trials}` for how many trials exceeded it and `{share}` for the highest share.
+    """
+
+    gauge: str
+    most: float
+    code: str
+    text: str
+
+
 class LoadTraits(FrozenModel):
     """What a study has to know of its load; stored with it, so that reports need no workload.
 
@@ -42,6 +58,7 @@ class LoadTraits(FrozenModel):
         unit: what it is counted in, a noun in the singular.
         size: how much data there is, in words; empty where options of the workload say it.
         size_keys: the keys of a study file that say how much data there is, with their values.
+        limits: figures of the load that add a caveat to the verdict.
     """
 
     runs: Runs | None = None
@@ -50,6 +67,7 @@ class LoadTraits(FrozenModel):
     unit: str = TRANSACTION
     size: str = ""
     size_keys: Mapping[str, int] = Field(default_factory=dict)
+    limits: tuple[LoadLimit, ...] = ()
 
 
 class LoadOptions(FrozenModel):

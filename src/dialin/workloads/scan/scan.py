@@ -10,7 +10,7 @@ from typing import Any
 
 from dialin.errors import ServerError, UserError, WorkloadError
 from dialin.model.query import Query
-from dialin.model.workload import LoadTraits, Runs, WorkloadSpec
+from dialin.model.workload import LoadLimit, LoadTraits, Runs, WorkloadSpec
 from dialin.servers.account import Account
 from dialin.servers.connection import RefusedError, connect, quoted
 from dialin.text import size
@@ -27,6 +27,15 @@ _STATEMENT_LIMIT = 3600.0
 
 _READY_WITHIN = 300.0
 """Seconds that one statement may take that makes ready for a run."""
+
+_CACHED = "cached_share"
+_COLD = LoadLimit(
+    gauge=_CACHED,
+    most=0.01,
+    code="not_cold",
+    text="Runs of {trials} were to be cold and found up to {share} of the table in the file cache: something else on this "
+    "machine reads its files",
+)
 
 _COPY = "scan_copy"
 """What the names of tables begin with that no run has read yet."""
@@ -130,6 +139,7 @@ class Scan(Workload):
             unit=UNIT,
             size=f"{self._spec.tables} table of {self._rows:,} rows",
             size_keys={"tables": 1, **({} if "size" in self._spec.options else {"table-size": self._rows})},
+            limits=(_COLD,) if self._options.is_cold else (),
         )
 
     @property
@@ -213,7 +223,7 @@ class Scan(Workload):
                 files = _files(target.data / target.database)
                 cold.drop(files)
                 whole = sum(file.stat().st_size for file in files)
-                facts["cached_share"] = cold.cached(files) / max(1, whole)
+                facts[_CACHED] = cold.cached(files) / max(1, whole)
             if self._options.sql is None:
                 facts["bytes_a_run"] = float(threads * _table_bytes(query, target.database))
         return facts
