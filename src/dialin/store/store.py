@@ -179,7 +179,6 @@ class Store:
         return cls(directory, engine)
 
     def close(self) -> None:
-        """Close the database."""
         self._engine.dispose()
 
     def __enter__(self) -> Self:

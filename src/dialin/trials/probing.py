@@ -58,11 +58,9 @@ class Nothing:
     """Watches nothing."""
 
     def window(self) -> AbstractContextManager[None]:
-        """Do nothing."""
         return nullcontext()
 
     def evidence(self, trial_id: int) -> Evidence:  # noqa: ARG002 - as the protocol has it
-        """Return no evidence."""
         return Evidence()
 
 
@@ -78,11 +76,9 @@ class Probed:
         self._watch = watch
 
     def window(self) -> AbstractContextManager[None]:
-        """Read them while this is open."""
         return self._watch.window()
 
     def evidence(self, trial_id: int) -> Evidence:  # noqa: ARG002 - as the protocol has it
-        """Return what they saw."""
         return Evidence(tuple(self._watch.taken()), self._watch.points())
 
 
@@ -127,7 +123,6 @@ class ProbeConnection:
             raise
 
     def close(self) -> None:
-        """Let go of the connection."""
         if self._connection is not None:
             self._connection.__exit__(None, None, None)
         self._connection = self._query = None

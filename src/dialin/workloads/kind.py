@@ -57,7 +57,6 @@ class WorkloadKind:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The workloads that it brings."""
         return self.workloads or (self.name,)
 
     @property

@@ -30,12 +30,10 @@ class LoadRequest:
 
     @property
     def tables(self) -> int | None:
-        """How many tables are asked for."""
         return self.given.get("tables")
 
     @property
     def table_size(self) -> int | None:
-        """How many rows are asked for in each table."""
         return self.given.get("table_size")
 
     def options_spelled(self, spell: Callable[[str], str]) -> dict[str, str]:

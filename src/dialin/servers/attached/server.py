@@ -56,11 +56,9 @@ class Attached:
 
     @property
     def account(self) -> Account:
-        """How it is reached."""
         return self._account
 
     def connect(self, timeout: float | None = None) -> AbstractContextManager[Query]:
-        """Connect as the account; use it as a context manager."""
         return connect(self._account, timeout=timeout or self._timeout)
 
     def bind(self, facts: Facts) -> None:
@@ -95,7 +93,6 @@ class Attached:
 
     @property
     def pid(self) -> int | None:
-        """Its process on this machine; None where it is gone, or runs elsewhere."""
         if self._process is None:
             number = self._find_process()
             self._process = (number, identity(number)) if number else None

@@ -141,7 +141,6 @@ class UndoLog:
         return entry
 
     def make_schema(self, entry: UndoEntry, attached: Attached) -> None:
-        """Make the schema of an entry."""
         if entry.schema is not None:
             with attached.to_change(PATIENCE) as (query, _):
                 schemas.make(query, entry.schema, entry.id, self._journals[entry.id].schema_was_made)
@@ -231,7 +230,6 @@ class UndoLog:
             return True  # the directory is gone or full, and this process began the study
 
     def forget(self, entry: UndoEntry) -> None:
-        """Strike an entry out."""
         self._journals.pop(entry.id, None)
         self.remove(entry.id)
 

@@ -131,7 +131,6 @@ class ScanLoad:
         self._done.put(_Done(began, time.monotonic(), time.thread_time() - cpu, error))
 
     def cpu_seconds(self) -> float:
-        """Return the CPU seconds that the connections have used so far."""
         return self._cpu
 
     def facts(self) -> Mapping[str, float]:
@@ -139,7 +138,6 @@ class ScanLoad:
         return self._facts
 
     def stop(self) -> None:
-        """End the connections, and what they run."""
         limit = time.monotonic() + _END_WITHIN
         self._barrier.abort()  # where not all threads came as far as to begin
         running = [thread for thread in self._threads if thread.is_alive()]

@@ -93,7 +93,6 @@ class Scan(Workload):
             )
 
     def describe_data(self) -> str:
-        """Return what is prepared, in a few words."""
         options = self._options
         copies = f", {self._copies} times" if self._copies else ""
         broken = f", {options.fragmented:.0%} fragmented" if options.fragmented else ""
@@ -101,7 +100,6 @@ class Scan(Workload):
         return f"an {options.engine} table of {self._rows:,} {options.format} rows, about {about}{broken}{copies}"
 
     def data_facts(self) -> dict[str, Any]:
-        """Return all that decides what the prepared data is."""
         options = self._options
         return {
             "workload": SCAN,
@@ -115,13 +113,11 @@ class Scan(Workload):
         }
 
     def expected_bytes(self) -> int:
-        """Return about how many bytes the prepared data takes."""
         seed = min(self._rows, table.CHUNK) * self._options.row_bytes * 2
         return table.table_bytes(self._options, self._rows) * max(1, self._copies) + seed
 
     @property
     def smaller(self) -> str:
-        """What to give for a smaller table."""
         return "a smaller --workload-option size" if "size" in self._spec.options else "a smaller --table-size"
 
     def temporary_bytes(self) -> int:
