@@ -15,11 +15,11 @@ from dialin.model.setting import Setting, Value
 from dialin.model.study import StudySpec
 from dialin.model.trial import Purpose, Step, Trial, VariableChange
 from dialin.probes import host
+from dialin.servers.assign import set_since_start
 from dialin.servers.capabilities import Capability, Versioned, has
 from dialin.servers.connection import global_variables
 from dialin.servers.instance import Instance
 from dialin.servers.sandbox import Sandbox
-from dialin.servers.set_since_start import set_since_start
 from dialin.trials import raw_waits
 from dialin.trials.changes import Changes
 from dialin.trials.shared_sandbox import SharedSandbox, SharedStage

@@ -21,12 +21,12 @@ from dialin.workloads.base import Second, Target, Workload, digest_of
 from dialin.workloads.dialin_load_lines import OTHER_STREAM, STREAM, Fault, Report, parse
 from dialin.workloads.driver_process import DriverProcess, EndedError
 from dialin.workloads.load_binary import LOAD_WORKLOADS, WITH_ONE_TABLE, WORKLOAD_FILE
-from dialin.workloads.option_names import check_options
 from dialin.workloads.sysbench_workloads import (
     BULK_INSERT,
     GROWING,
     SYSBENCH_SCRIPTS,
     SysbenchTables,
+    check_options,
     data_options,
     size_keys,
     tables_of,

@@ -17,13 +17,13 @@ from dialin.servers.account import Account
 from dialin.workloads import driver_process, private, sysbench_account
 from dialin.workloads.base import Second, Target, Workload, digest_of
 from dialin.workloads.driver_process import DriverProcess, EndedError
-from dialin.workloads.option_names import check_options
 from dialin.workloads.sysbench_log import parse_line
 from dialin.workloads.sysbench_workloads import (
     BULK_INSERT,
     GROWING,
     SYSBENCH_SCRIPTS,
     SysbenchTables,
+    check_options,
     data_options,
     size_keys,
     tables_of,

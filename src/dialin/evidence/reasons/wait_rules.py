@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from dialin.evidence.measured import FigureOf, Measured
 from dialin.evidence.reasons import sources
-from dialin.evidence.reasons.read_phrases import describe_reads
+from dialin.evidence.reasons.phrases import describe_reads
 from dialin.evidence.reasons.rule import More, Rule, by_transaction, per_second, per_transaction, quotient
 from dialin.evidence.semaphores import SEEN, waiting_threads
 from dialin.text import listed, number, shorten, size, visible
