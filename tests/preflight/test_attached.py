@@ -46,7 +46,7 @@ class Server(FakeServer):
 def check(tmp_path, monkeypatch, clock):
     monkeypatch.setenv("DIALIN_HOME", str(tmp_path / "home"))
     server = Server(**{POOLS: "1"})
-    monkeypatch.setattr(attached, "connect", lambda *_: server.attached(clock))
+    monkeypatch.setattr(attached, "reach_server", lambda *_: server.attached(clock))
 
     def check(sweep, space=()):
         question = StudyOptions.model_validate({"attach": True, "sweep": sweep, "workload": "sysbench:oltp_read_only"})

@@ -8,7 +8,7 @@ from dialin.errors import ServerError, UserError
 from dialin.model.study import Switch
 from dialin.model.workload import WorkloadSpec
 from dialin.preflight import switch_mode
-from dialin.preflight.attached import NOTHING, check_attached
+from dialin.preflight.attached import NO_PERMISSION, check_attached
 from dialin.preflight.checked import StudyRequest, with_plan
 from dialin.question.options import StudyOptions
 from dialin.question.plan import plan
@@ -123,4 +123,4 @@ def test_a_study_stores_what_it_was_planned_with():
 
 def test_an_attached_server_is_not_asked_for_a_way():
     with pytest.raises(UserError, match="--switch is for sandboxes"):
-        check_attached(StudyRequest(question("set", attach=True), Path(), WorkloadSpec(), None), None, NOTHING)
+        check_attached(StudyRequest(question("set", attach=True), Path(), WorkloadSpec(), None), None, NO_PERMISSION)

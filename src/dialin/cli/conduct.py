@@ -33,9 +33,8 @@ from dialin.report.plain_lines import PlainLines
 from dialin.report.screen import LiveScreen
 from dialin.report.terminal import print_verdict
 from dialin.store import read_only
-from dialin.store.lock import FILE as LOCK
-from dialin.store.store import FILE as STUDY
-from dialin.store.store import Store
+from dialin.store.lock import LOCK_FILE
+from dialin.store.store import STUDY_FILE, Store
 from dialin.text import without_secrets
 from dialin.trials.tools import Tools
 
@@ -58,8 +57,9 @@ def conduct(
     """
     where = out or new_directory(name)
     check_writable(where)
-    if where.is_dir() and any(path.name != LOCK for path in where.iterdir()):
-        remedy = f"Resume it ({_resume(where)}), or name another --out" if (where / STUDY).is_file() else "Name another --out"
+    if where.is_dir() and any(path.name != LOCK_FILE for path in where.iterdir()):
+        is_study = (where / STUDY_FILE).is_file()
+        remedy = f"Resume it ({_resume(where)}), or name another --out" if is_study else "Name another --out"
         raise UserError(f"{where} exists and is not empty", remedy)
     workshop = Tools.open(say)
     ready = check_question(question, directory, workshop, permission)

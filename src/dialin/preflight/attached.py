@@ -49,7 +49,7 @@ class Permission:
             raise UserError(f"{given} is for a server that dialin is attached to", "Give --attach as well, or leave it out")
 
 
-NOTHING = Permission()
+NO_PERMISSION = Permission()
 
 
 def check_attached(request: StudyRequest, workshop: Tools, permission: Permission) -> CheckedStudy:
@@ -71,7 +71,7 @@ def check_attached(request: StudyRequest, workshop: Tools, permission: Permissio
     ):
         if given:
             raise UserError(f"{option} is for sandboxes, which dialin starts itself", "Leave it out")
-    attached = connect(attachment, workshop)
+    attached = reach_server(attachment, workshop)
     workload.check_account(attached.account)
     known = _read_catalogue(attached)
     values = known.defaults()
@@ -114,7 +114,7 @@ def resume_attached(
     """
     if spec.attachment is None:
         raise RuntimeError("the study is not about an attached server")
-    attached = connect(spec.attachment, workshop)
+    attached = reach_server(spec.attachment, workshop)
     workload.check_account(attached.account)
     was = spec.candidates[0].server
     if attached.build.id != was:
@@ -149,7 +149,7 @@ def _admission(site: AttachedServer) -> Admit:
     return admit
 
 
-def connect(attachment: Attachment, workshop: Tools) -> Attached:
+def reach_server(attachment: Attachment, workshop: Tools) -> Attached:
     """Return the attached server, after it has answered.
 
     Raises:

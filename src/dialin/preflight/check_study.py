@@ -13,7 +13,7 @@ from dialin.model.record import StudyRecord
 from dialin.model.study import StudySpec
 from dialin.model.workload import WorkloadSpec
 from dialin.preflight import machine_noise
-from dialin.preflight.attached import NOTHING, Permission, check_attached, resume_attached
+from dialin.preflight.attached import NO_PERMISSION, Permission, check_attached, resume_attached
 from dialin.preflight.checked import CheckedStudy, StudyRequest, check_cpus
 from dialin.preflight.sandboxes import check_sandboxed, resume_sandboxed
 from dialin.question.options import StudyOptions
@@ -34,7 +34,7 @@ def check_question(
     question: StudyOptions,
     directory: Path,
     workshop: Tools,
-    permission: Permission = NOTHING,
+    permission: Permission = NO_PERMISSION,
     make_workload: WorkloadMaker = kinds.make_workload,
     space: Sequence[str] = (),
 ) -> CheckedStudy:
@@ -69,7 +69,7 @@ def check_resume(
     *,
     minutes: float | None = None,
     confirm: bool = False,
-    permission: Permission = NOTHING,
+    permission: Permission = NO_PERMISSION,
     make_workload: WorkloadMaker = kinds.make_workload,
 ) -> CheckedStudy:
     """Check all that it takes to resume a study.

@@ -56,7 +56,7 @@ def check_sandboxed(request: StudyRequest, workshop: Tools) -> CheckedStudy:
     _check_disk(workshop, workload, len(used))
     without = raw_waits.check(spec.waits, used, workshop)
 
-    inspect = inspector(spec, used, workshop)
+    inspect = inspect_of(spec, used, workshop)
     workshop.say(f"Looking at what the {len(spec.candidates)} candidates come to")
     inspected = inspection.inspect_all(spec, inspect)
     if question.hold:
@@ -97,7 +97,7 @@ def resume_sandboxed(
     installed = builds.discover(workshop.home, os.environ)
     used = {name: builds.find(name, installed) for name in {candidate.server for candidate in spec.candidates}}
     unseen = spec.model_copy(update={"candidates": tuple(c for c in spec.candidates if c.name not in inspected)})
-    all_inspected = {**inspected, **inspection.inspect_all(unseen, inspector(spec, used, workshop))}
+    all_inspected = {**inspected, **inspection.inspect_all(unseen, inspect_of(spec, used, workshop))}
     changes = None
     if spec.switch is Switch.SET:
         changes = changes_between(spec, all_inspected, workshop.catalogue(used[spec.candidates[0].server]))
@@ -123,7 +123,7 @@ def admission(used: Mapping[str, Build], workload: Workload, workshop: Tools) ->
         larger = spec.with_candidates([named])
         _check_candidate(larger, named, used[named.server], catalogue_of(named.server).defaults())
         _check_disk(workshop, workload, 1)
-        settings = inspector(larger, used, workshop)(named.name, larger.setting_of(named.name))
+        settings = inspect_of(larger, used, workshop)(named.name, larger.setting_of(named.name))
         if settings is None:
             raise ServerError(f"No server starts as {named.name}", "Propose another setting")
         return named, settings
@@ -131,10 +131,10 @@ def admission(used: Mapping[str, Build], workload: Workload, workshop: Tools) ->
     return admit
 
 
-def inspector(spec: StudySpec, used: Mapping[str, Build], workshop: Tools) -> inspection.Inspect:
+def inspect_of(spec: StudySpec, used: Mapping[str, Build], workshop: Tools) -> inspection.Inspect:
     """Return what inspects the candidates of a study."""
     builds_of = {candidate.name: used[candidate.server] for candidate in spec.candidates}
-    return inspection.inspector(workshop, builds_of, spec.variables_under_test)
+    return inspection.make_inspect(workshop, builds_of, spec.variables_under_test)
 
 
 def _inspection_notes(

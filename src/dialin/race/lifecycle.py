@@ -18,9 +18,9 @@ from dialin.race.runner import Runner
 from dialin.search.proposer import FIXED_LIST, Proposer
 from dialin.servers.processes import identity
 from dialin.store import requests
-from dialin.store.leavings import remove_leavings
 from dialin.store.lock import sole_runner
 from dialin.store.store import Store
+from dialin.store.unfinished_files import remove_unfinished_files
 from dialin.trials.tools import Tools
 from dialin.workloads import load_identity
 
@@ -69,7 +69,7 @@ def resume(ready: CheckedStudy, directory: Path, workshop: Tools, watcher: Watch
 def _run(ready: CheckedStudy, directory: Path, store: Store, workshop: Tools, watcher: Watcher, proposer: Proposer) -> Verdict:
     """Prepare the data and run the blocks; a study interrupted from here on can be resumed."""
     session = store.begin_session()
-    remove_leavings(store)
+    remove_unfinished_files(store)
     requests.take_back(directory)
     progress = ProgressWriter(store, workshop.clock, watcher)
 

@@ -27,7 +27,7 @@ from dialin.model.trial import Block, Sample, Step, Trial, TrialState
 from dialin.model.verdict import Verdict
 from dialin.store import rows, schema, series
 
-FILE = "study.db"
+STUDY_FILE = "study.db"
 
 _NAME_ONE = "Name the directory that a dialin study was written to (its --out)"
 
@@ -38,7 +38,7 @@ def study_file(directory: Path) -> Path:
     Raises:
         UserError: the directory holds none.
     """
-    path = directory / FILE
+    path = directory / STUDY_FILE
     if not path.is_file():
         raise UserError(f"{directory} holds no dialin study", _NAME_ONE)
     return path
@@ -111,7 +111,7 @@ class Store:
             UserError: the directory holds a study already.
             DialinError: it cannot be written to, as when the disk is full; no database is left there.
         """
-        path = directory / FILE
+        path = directory / STUDY_FILE
         if path.exists():
             raise UserError(f"{directory} holds a study already", f"Go on with it: dialin resume {directory}")
         engine = _engine(path)
@@ -133,7 +133,7 @@ class Store:
                 connection.execute(insert(schema.candidate), [one.model_dump(mode="json") for one in spec.candidates])
         except OperationalError as error:
             engine.dispose()
-            for leftover in (path, *(path.with_name(f"{FILE}{suffix}") for suffix in ("-wal", "-shm", "-journal"))):
+            for leftover in (path, *(path.with_name(f"{STUDY_FILE}{suffix}") for suffix in ("-wal", "-shm", "-journal"))):
                 leftover.unlink(missing_ok=True)
             raise DialinError(
                 f"No study can be written to {directory}: {error.orig}",
@@ -160,7 +160,7 @@ class Store:
         Raises:
             UserError: the study is damaged, or one of another version of dialin.
         """
-        path = directory / FILE
+        path = directory / STUDY_FILE
         try:
             with engine.connect() as connection:
                 stored = connection.execute(select(schema.study.c.format)).scalar_one()
@@ -444,4 +444,4 @@ class Store:
                 verdict=Verdict.model_validate(row.verdict) if row.verdict else None,
             )
         except (DatabaseError, ValidationError, ValueError, TypeError) as error:
-            raise damaged(self._directory / FILE) from error
+            raise damaged(self._directory / STUDY_FILE) from error

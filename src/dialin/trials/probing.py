@@ -27,7 +27,7 @@ from dialin.servers.connection import RefusedError
 from dialin.servers.instance import Instance
 from dialin.trials.events import Evidence
 
-PATIENCE = 5.0
+_ANSWER_WITHIN = 5.0
 """Seconds after which a reading is given up: a probe must never hold a statement open on a server that is in trouble."""
 
 ClientCpu = Callable[[], float]
@@ -113,7 +113,7 @@ class ProbeConnection:
     def __call__(self, statement: str, arguments: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         """Run one statement; raise ServerError where it is refused, or takes longer than a probe may."""
         if self._query is None:
-            self._connection = self._instance.connect(PATIENCE)
+            self._connection = self._instance.connect(_ANSWER_WITHIN)
             self._query = self._connection.__enter__()
         try:
             return self._query(statement, arguments)

@@ -16,7 +16,7 @@ from dialin.servers.connection import RefusedError, connect, quoted
 from dialin.text import size
 from dialin.workloads.base import Target, Workload
 from dialin.workloads.scan import cold, table
-from dialin.workloads.scan.load import PATIENCE, ScanLoad
+from dialin.workloads.scan.load import LONGEST_RUN, ScanLoad
 from dialin.workloads.scan.scan_options import SCAN, UNIT, ScanOptions, parse
 
 _MAKES = 2
@@ -141,7 +141,7 @@ class Scan(Workload):
     @property
     def patience(self) -> float:
         """Seconds that one run may take; a server that is lost or hangs meanwhile is noticed sooner."""
-        return PATIENCE
+        return LONGEST_RUN
 
     def _runs(self) -> Runs:
         options = self._options
